@@ -20,7 +20,17 @@ from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.threads import ThreadRecord
-from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, Message, MessageRole, Thread, UserKey
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    MemoryDraft,
+    MemoryItem,
+    MemoryKind,
+    Message,
+    MessageRole,
+    Thread,
+    UserKey,
+)
 
 SIZES = ((100, 1_000), (1_000, 10_000), (10_000, 100_000))
 """Memories and messages."""
@@ -49,6 +59,10 @@ def main() -> None:
     show("An export, from the database to the file", head, rows)
 
 
+def _unchanged(item: MemoryItem, _: MemoryDraft) -> tuple[MemoryDraft, tuple[str, ...]]:
+    return item.draft, item.rooms
+
+
 async def _fill(folder: Path, memories: int, messages: int) -> None:
     database = await open_database(folder / "elefante.db")
     now = SystemClock().now()
@@ -58,7 +72,7 @@ async def _fill(folder: Path, memories: int, messages: int) -> None:
             MemoryDraft(MemoryKind.TEXT, f"{WORDS} {number}", (f"viagem {number}", f"hotel {number}"))
             for number in range(start, min(start + 500, memories))
         ]
-        await store.add(ANA, drafts, at=now, context=ChangeContext(f"act-{start}"))
+        await store.save(ANA, drafts, at=now, merge=_unchanged, context=ChangeContext(f"act-{start}"))
     for number in range(THREADS):
         key = ConversationKey(ChatKey("bench", f"c{number}"), ANA)
         said = tuple(

@@ -19,12 +19,16 @@ from bench.table import show
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
-from core.types import MemoryDraft, MemoryKind, UserKey
+from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
 
 PEOPLE = 20
 AT_ONCE = 2000
 DELETED = 50
 _MIB = 1 << 20
+
+
+def _unchanged(item: MemoryItem, _: MemoryDraft) -> tuple[MemoryDraft, tuple[str, ...]]:
+    return item.draft, item.rooms
 
 
 def rss_mib() -> float:
@@ -45,7 +49,8 @@ async def fill(store: SqlMemories, path: Path, mib: int) -> None:
         ]
         texts = [text for draft in drafts for text in (draft.content, *draft.bindings)]
         vectors = dict(zip(texts, noise.standard_normal((len(texts), 384)).astype(np.float32), strict=True))
-        await store.add(owner, drafts, at=datetime.now(UTC), vectors=vectors, space="bench@384")
+        now = datetime.now(UTC)
+        await store.save(owner, drafts, at=now, merge=_unchanged, vectors=vectors, space="bench@384")
 
 
 async def measure(folder: Path, mib: int) -> None:
@@ -61,7 +66,8 @@ async def measure(folder: Path, mib: int) -> None:
         waits, peak, began_s = [0.0], rss_mib(), time.perf_counter()
         while not work.done():
             start_s = time.perf_counter()
-            await store.add(saver, [MemoryDraft(MemoryKind.TEXT, f"{what} {start_s}", ("key",))], at=datetime.now(UTC))
+            draft = MemoryDraft(MemoryKind.TEXT, f"{what} {start_s}", ("key",))
+            await store.save(saver, [draft], at=datetime.now(UTC), merge=_unchanged)
             waits.append(time.perf_counter() - start_s)
             peak = max(peak, rss_mib())
             await asyncio.sleep(0.02)

@@ -162,26 +162,6 @@ class MemoryStore(Protocol):
     act of a few memories. One of thousands is written some at a time, so that nobody waits for it.
     """
 
-    async def add(
-        self,
-        owner: UserKey,
-        drafts: Sequence[MemoryDraft],
-        *,
-        at: datetime,
-        source_ids: Sequence[int] = (),
-        vectors: Mapping[str, Vector] | None = None,
-        space: str = "",
-        context: ChangeContext = NO_CHANGE_CONTEXT,
-    ) -> Sequence[MemoryItem]:
-        """Store all drafts, in order. `vectors` maps phrase texts to vectors of `space`; others stay unembedded.
-
-        It was said in `context.room` ("": in private), and by `context.account` if that is one of the owner's. The
-        times of a draft are its `said_at`, at most `at`.
-
-        Raises:
-            ValueError: a draft without a binding, or with an empty one; nothing is stored.
-        """
-
     async def save(
         self,
         owner: UserKey,
@@ -195,6 +175,10 @@ class MemoryStore(Protocol):
         context: ChangeContext = NO_CHANGE_CONTEXT,
     ) -> Saved:
         """Store the drafts that are new; what is known already (`find`) becomes what `merge` makes of both.
+
+        `vectors` maps phrase texts to vectors of `space`; others stay unembedded. It was said in `context.room` ("": in
+        private), and by `context.account` if that is one of the owner's. What is new has the times of its draft's
+        `said_at`, at most `at`.
 
         A memory that was said again gains the sources; one that changes by it is recorded as changed, without an
         earlier version. Looking and writing are one transaction, so that two who save the same store it once.

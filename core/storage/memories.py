@@ -75,26 +75,6 @@ _PARTING = """
 class SqlMemories(SqlPhrases, MemoryStore):
     """Rows of `memories`, `owners` and `changes`; every query names the owner."""
 
-    async def add(
-        self,
-        owner: UserKey,
-        drafts: Sequence[MemoryDraft],
-        *,
-        at: datetime,
-        source_ids: Sequence[int] = (),
-        vectors: Mapping[str, Vector] | None = None,
-        space: str = "",
-        context: ChangeContext = NO_CHANGE_CONTEXT,
-    ) -> Sequence[MemoryItem]:
-        """Store all drafts, in order; a few in one transaction, thousands in several.
-
-        Raises:
-            ValueError: a draft without a binding, or with an empty one; nothing is stored.
-        """
-        embedded = Embedded.of(vectors, space)
-        saved = await self._save(owner, drafts, None, at=at, source_ids=source_ids, embedded=embedded, context=context)
-        return saved.items
-
     async def save(
         self,
         owner: UserKey,
@@ -107,9 +87,43 @@ class SqlMemories(SqlPhrases, MemoryStore):
         space: str = "",
         context: ChangeContext = NO_CHANGE_CONTEXT,
     ) -> Saved:
-        """Store the drafts that are new; what is known becomes what `merge` makes of both: see `add`."""
-        embedded = Embedded.of(vectors, space)
-        return await self._save(owner, drafts, merge, at=at, source_ids=source_ids, embedded=embedded, context=context)
+        """Store the drafts that are new, and merge those that are known; thousands in several transactions."""
+        ready, embedded = [checked(draft) for draft in drafts], Embedded.of(vectors, space)
+        now, sources = moment(microseconds(at)), sorted(set(source_ids))
+        keys: list[str] = []
+        held: dict[str, MemoryItem] = {}
+        new: set[str] = set()
+
+        def write(query: Query, batch: Sequence[MemoryDraft]) -> None:
+            whose = memory_rows.make_owner(query, owner)
+            account = memory_rows.account_number(query, whose, context.account or owner)
+            steps, removed = [], 0
+            for draft in batch:
+                before = _known(query, owner, draft, context.room)
+                if before is None:
+                    item = _new(draft, now, sources, context.room)
+                    after = memory_rows.insert(query, self._lexicon, whose, Stored(0, account, item), embedded)
+                    new.add(item.id)
+                    steps.append(Step(None, after))
+                else:
+                    merged, rooms = merge(before.item, draft)
+                    shared = before.item.shared
+                    after = _changed(before, checked(merged), now, rooms, sources, shared=shared)
+                    memory_rows.insert_sources(query, after.number, sources)
+                    if (after.item.draft, after.item.rooms) == (before.item.draft, before.item.rooms):
+                        item = replace(after.item, updated_at=before.item.updated_at)
+                    else:
+                        item = after.item
+                        removed += memory_rows.replace(query, self._lexicon, whose, after, embedded)
+                        steps.append(Step(before, after))
+                keys.append(item.id)
+                held[item.id] = item
+            memory_changes.record(query, whose, storable(context.act), at, steps)
+            memory_rows.bump(query, whose, removed)
+
+        if ready:
+            await each_batch(self._database, ready, write)
+        return Saved([held[key] for key in keys], frozenset(new))
 
     async def update(
         self,
@@ -391,54 +405,6 @@ class SqlMemories(SqlPhrases, MemoryStore):
         for table in _BELONGING_TO_AN_ACCOUNT:
             for found in (_JOINING, _PARTING):
                 await in_batches(self._database, partial(_move, table, found.format(table=table)))
-
-    async def _save(
-        self,
-        owner: UserKey,
-        drafts: Sequence[MemoryDraft],
-        merge: Merge | None,
-        *,
-        at: datetime,
-        source_ids: Sequence[int],
-        embedded: Embedded,
-        context: ChangeContext,
-    ) -> Saved:
-        """Store the drafts; without `merge` every one is new."""
-        ready, now, sources = [checked(draft) for draft in drafts], moment(microseconds(at)), sorted(set(source_ids))
-        keys: list[str] = []
-        held: dict[str, MemoryItem] = {}
-        new: set[str] = set()
-
-        def write(query: Query, batch: Sequence[MemoryDraft]) -> None:
-            whose = memory_rows.make_owner(query, owner)
-            account = memory_rows.account_number(query, whose, context.account or owner)
-            steps, removed = [], 0
-            for draft in batch:
-                before = None if merge is None else _known(query, owner, draft, context.room)
-                if merge is None or before is None:
-                    item = _new(draft, now, sources, context.room)
-                    after = memory_rows.insert(query, self._lexicon, whose, Stored(0, account, item), embedded)
-                    new.add(item.id)
-                    steps.append(Step(None, after))
-                else:
-                    merged, rooms = merge(before.item, draft)
-                    shared = before.item.shared
-                    after = _changed(before, checked(merged), now, rooms, sources, shared=shared)
-                    memory_rows.insert_sources(query, after.number, sources)
-                    if (after.item.draft, after.item.rooms) == (before.item.draft, before.item.rooms):
-                        item = replace(after.item, updated_at=before.item.updated_at)
-                    else:
-                        item = after.item
-                        removed += memory_rows.replace(query, self._lexicon, whose, after, embedded)
-                        steps.append(Step(before, after))
-                keys.append(item.id)
-                held[item.id] = item
-            memory_changes.record(query, whose, storable(context.act), at, steps)
-            memory_rows.bump(query, whose, removed)
-
-        if ready:
-            await each_batch(self._database, ready, write)
-        return Saved([held[key] for key in keys], frozenset(new))
 
 
 def _known(query: Query, owner: UserKey, draft: MemoryDraft, room: str) -> Stored | None:

@@ -8,9 +8,9 @@ are read whole; a common one scores what the others bring.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Final
 
 from core.storage.database import Query
@@ -23,13 +23,10 @@ from core.types import MemoryItem, UserKey
 _NEWEST: Final = 512
 """How many of the newest memories with a term are read at once: all of them, mostly."""
 
-_ROWS: Final = 4096
-"""How many rows of terms are read in all."""
+_ROWS: Final = 8192
+"""How many rows of terms are read in all, and how many memories with one are counted."""
 
-_COUNTED: Final = 16_384
-"""How many memories with a term are counted at most."""
-
-_BROUGHT: Final = 1024
+_BROUGHT: Final = 512
 """How many memories are looked up in a common word."""
 
 _ACCOUNTS = "SELECT id FROM owners WHERE id = ? OR linked = ?"
@@ -123,7 +120,7 @@ class _Asked:
     def frequency(self, terms: Terms) -> int:
         """Return about how many memories have a common word."""
         sql = f"SELECT count(*) FROM (SELECT 1 {_HELD} {self._heard.format(number='t.memory')} LIMIT ?) AS held"
-        return max(int(self._query.run(sql, (*values, _COUNTED))[0][0]) for values in self._postings(terms))
+        return max(int(self._query.run(sql, (*values, _ROWS))[0][0]) for values in self._postings(terms))
 
     def holders(self, terms: Terms, among: Collection[int] | None = None) -> set[int]:
         """Return the memories with a word: all, or those among some."""
@@ -143,18 +140,18 @@ class _Asked:
         ranked = [_best_first(each) for each in scores]
         self._look({*near, *(number for numbers in ranked for number in numbers[:depth])})
         chosen = {number for number in near if number in self._phrases}
-        for numbers in ranked:
-            best = [number for number in numbers[:depth] if number in self._phrases]
+        for ordered in ranked:
+            best = [number for number in ordered[:depth] if number in self._phrases]
             start = depth
-            while len(best) < depth and start < len(numbers):
-                self._look(numbers[start : start + depth])
-                best += [number for number in numbers[start : start + depth] if number in self._phrases]
+            while len(best) < depth and start < len(ordered):
+                self._look(ordered[start : start + depth])
+                best += [number for number in ordered[start : start + depth] if number in self._phrases]
                 start += depth
             chosen.update(best[:depth])
-        return [
-            Candidate(number, tuple(self._phrases[number]), tuple([each.get(number, 0.0) for each in scores]))
-            for number in sorted(chosen, reverse=True)
-        ]
+        numbers = sorted(chosen, reverse=True)
+        words = zip(*([each.get(number, 0.0) for number in numbers] for each in scores), strict=True)
+        phrases = (tuple(self._phrases[number]) for number in numbers)
+        return list(map(Candidate, numbers, phrases, words if scores else repeat(())))
 
     def items(self, order: Sequence[int]) -> list[MemoryItem]:
         """Read those memories that count, in this order."""
@@ -229,11 +226,12 @@ class _Words:
 
     def _covered(self, query: Sequence[Terms]) -> dict[int, float]:
         whole = sum(self._weights[terms] for terms in query)
-        scores: defaultdict[int, float] = defaultdict(float)
+        scores: dict[int, float] = {}
         for terms in query:
-            weight = self._weights[terms] / whole
-            for number in self._holders[terms]:
-                scores[number] += weight
+            holders, weight = self._holders[terms], self._weights[terms] / whole
+            both = {number: scores[number] + weight for number in scores.keys() & holders}
+            scores.update(dict.fromkeys(holders, weight))
+            scores.update(both)
         return scores
 
 

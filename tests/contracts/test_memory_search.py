@@ -13,6 +13,7 @@ from core.stores import Candidate, ChangeContext, Search, SearchableMemoryStore
 from core.types import MemoryDraft, MemoryKind, Span, UserKey
 from tests.contracts.test_memory_store import ANA, BIA, CAIO, GARDEN, KITCHEN, LATER, PASSWORD, WIFI, texts_of
 from tests.fakes.clock import START
+from tests.fakes.memories import add
 from tests.reference.searches import by_words, ids_found, search
 
 
@@ -50,7 +51,7 @@ class Seen:
 async def test_a_memory_is_found_by_its_words_whatever_case_accent_or_ending(
     store: SearchableMemoryStore, query: str
 ) -> None:
-    item, _ = await store.add(ANA, [PASSWORD, fact("O aniversário da Júlia é em 3 de maio")], at=START)
+    item, _ = await add(store, ANA, [PASSWORD, fact("O aniversário da Júlia é em 3 de maio")], at=START)
     assert await ids_found(store, ANA, query) == [item.id]
 
 
@@ -62,12 +63,12 @@ async def test_a_memory_is_found_by_its_words_whatever_case_accent_or_ending(
     ],
 )  # fmt: skip
 async def test_no_operator_has_a_meaning_in_a_query(store: SearchableMemoryStore, query: str) -> None:
-    await store.add(ANA, [PASSWORD], at=START)
+    await add(store, ANA, [PASSWORD], at=START)
     assert await ids_found(store, ANA, query) == []
 
 
 async def test_words_that_only_hold_a_sentence_together_do_not_match(store: SearchableMemoryStore) -> None:
-    item, _ = await store.add(ANA, [PASSWORD, fact("O aniversário da Júlia é em 3 de maio")], at=START)
+    item, _ = await add(store, ANA, [PASSWORD, fact("O aniversário da Júlia é em 3 de maio")], at=START)
     assert await ids_found(store, ANA, "o que é a senha da minha conta") == [item.id]
     assert len(await ids_found(store, ANA, "do")) == 1
 
@@ -82,14 +83,14 @@ async def test_what_holds_more_of_what_is_asked_comes_first_and_the_newest_of_eq
         fact("O cachorro chama Tobias", "cachorro"),
         fact("Bia mora longe", "casa da Bia"),
     ]
-    tea, coffee, cafe, _, far = [item.id for item in await store.add(ANA, drafts, at=START)]
+    tea, coffee, cafe, _, far = [item.id for item in await add(store, ANA, drafts, at=START)]
     assert await ids_found(store, ANA, "que café a Bia toma?") == [coffee, cafe, far, tea]
 
 
 async def test_a_word_weighs_by_how_few_of_ones_own_memories_hold_it(store: SearchableMemoryStore) -> None:
-    await store.add(ANA, [fact("senha do banco"), fact("senha da loja"), fact("gato preto")], at=START)
-    await store.add(BIA, [fact(f"banco {n}") for n in range(9)], at=START)
-    await store.add(CAIO, [fact("papagaio")], at=START)
+    await add(store, ANA, [fact("senha do banco"), fact("senha da loja"), fact("gato preto")], at=START)
+    await add(store, BIA, [fact(f"banco {n}") for n in range(9)], at=START)
+    await add(store, CAIO, [fact("papagaio")], at=START)
     seen = Seen()
     await search(store, ANA, "senha do banco do papagaio", order=seen)
     common, rare, unknown = (math.log1p((3 - held + 0.5) / (held + 0.5)) for held in (2, 1, 0))
@@ -102,7 +103,7 @@ async def test_a_word_weighs_by_how_few_of_ones_own_memories_hold_it(store: Sear
 
 
 async def test_every_candidate_is_scored_for_every_query(store: SearchableMemoryStore) -> None:
-    one, two, three = await store.add(ANA, [fact("senha do banco"), fact("gato preto"), fact("café")], at=START)
+    one, two, three = await add(store, ANA, [fact("senha do banco"), fact("gato preto"), fact("café")], at=START)
     [near] = await texts_of(store, ANA, [three.id])
     seen = Seen()
     items = await search(store, ANA, "senha banco", "", "gato senha", order=seen, nearest=frozenset({near}), depth=1)
@@ -117,8 +118,8 @@ async def test_every_candidate_is_scored_for_every_query(store: SearchableMemory
 async def test_candidates_are_the_memories_of_the_nearest_phrases_and_the_best_by_words(
     store: SearchableMemoryStore,
 ) -> None:
-    items = await store.add(ANA, [fact(f"café {n}", f"bebida {n}") for n in range(6)], at=START)
-    [theirs] = await store.add(BIA, [fact("café da Bia")], at=START)
+    items = await add(store, ANA, [fact(f"café {n}", f"bebida {n}") for n in range(6)], at=START)
+    [theirs] = await add(store, BIA, [fact("café da Bia")], at=START)
     phrases = {item.id: set(await texts_of(store, ANA, [item.id])) for item in items}
     near = frozenset({max(phrases[items[0].id]), *await texts_of(store, BIA, [theirs.id]), 10**6})
     seen = Seen()
@@ -132,8 +133,8 @@ async def test_candidates_are_the_memories_of_the_nearest_phrases_and_the_best_b
 
 
 async def test_what_the_order_names_is_returned_and_nothing_that_is_no_candidate(store: SearchableMemoryStore) -> None:
-    items = await store.add(ANA, [fact(f"café {n}") for n in range(3)], at=START)
-    [theirs] = await store.add(BIA, [fact("café da Bia")], at=START)
+    items = await add(store, ANA, [fact(f"café {n}") for n in range(3)], at=START)
+    [theirs] = await add(store, BIA, [fact("café da Bia")], at=START)
     seen = Seen()
     await search(store, BIA, "café", order=seen)
     [number] = [each.number for each in seen.candidates]
@@ -148,7 +149,7 @@ async def test_what_the_order_names_is_returned_and_nothing_that_is_no_candidate
 
 async def test_a_search_of_another_version_finds_nothing_and_asks_nobody(store: SearchableMemoryStore) -> None:
     before = await store.version(ANA)
-    [item] = await store.add(ANA, [PASSWORD], at=START)
+    [item] = await add(store, ANA, [PASSWORD], at=START)
     seen = Seen()
     late = Search(("senha",), frozenset(), before, seen, START)
     assert await store.search(ANA, late) is None
@@ -159,7 +160,7 @@ async def test_a_search_of_another_version_finds_nothing_and_asks_nobody(store: 
 @pytest.mark.spec("T15")
 async def test_one_among_many_is_never_crowded_out(store: SearchableMemoryStore) -> None:
     people = [UserKey("telegram", str(n)) for n in range(40)]
-    items = {person: (await store.add(person, [PASSWORD], at=START))[0] for person in people}
+    items = {person: (await add(store, person, [PASSWORD], at=START))[0] for person in people}
     for person in people:
         assert await search(store, person, "senha do aliexpress", depth=1) == [items[person]]
 
@@ -168,10 +169,10 @@ async def test_in_a_room_only_what_is_audible_there_is_found_and_nothing_else_we
     store: SearchableMemoryStore,
 ) -> None:
     said = fact("O café da cozinha é forte", "café da cozinha")
-    [item] = await store.add(ANA, [said], at=START, context=ChangeContext(room=KITCHEN))
+    [item] = await add(store, ANA, [said], at=START, context=ChangeContext(room=KITCHEN))
     alone = Seen()
     await search(store, ANA, "café da cozinha nova", order=alone, room=KITCHEN)
-    private = await store.add(ANA, [fact(f"café da cozinha {n}") for n in range(99)], at=LATER)
+    private = await add(store, ANA, [fact(f"café da cozinha {n}") for n in range(99)], at=LATER)
     among, near = Seen(), frozenset(await texts_of(store, ANA, [private[0].id]))
     assert await search(store, ANA, "café da cozinha nova", order=among, room=KITCHEN, nearest=near, depth=3) == [item]
     assert (among.candidates, among.count) == (alone.candidates, 1)
@@ -183,8 +184,8 @@ async def test_in_a_room_only_what_is_audible_there_is_found_and_nothing_else_we
 
 
 async def test_a_search_of_some_days_finds_what_was_said_then(store: SearchableMemoryStore) -> None:
-    [old] = await store.add(ANA, [fact("apartamento velho")], at=START)
-    [new] = await store.add(ANA, [fact("apartamento novo")], at=LATER)
+    [old] = await add(store, ANA, [fact("apartamento velho")], at=START)
+    [new] = await add(store, ANA, [fact("apartamento novo")], at=LATER)
     for start, end, found in (
         (START, LATER, [old.id]),
         (LATER, LATER, []),
@@ -195,8 +196,8 @@ async def test_a_search_of_some_days_finds_what_was_said_then(store: SearchableM
 
 
 async def test_what_is_past_is_found_only_when_the_past_is_asked_for(store: SearchableMemoryStore) -> None:
-    [ended] = await store.add(ANA, [replace(fact("férias em Natal"), until=LATER)], at=START)
-    [home] = await store.add(ANA, [fact("moro em Natal")], at=START)
+    [ended] = await add(store, ANA, [replace(fact("férias em Natal"), until=LATER)], at=START)
+    [home] = await add(store, ANA, [fact("moro em Natal")], at=START)
     moved = await store.update(ANA, home.id, fact("moro no Recife, não em Natal"), at=LATER, keeps_past=True)
     assert moved is not None
     [earlier] = await store.earlier(ANA, [home.id])
@@ -212,9 +213,9 @@ async def test_what_is_past_is_found_only_when_the_past_is_asked_for(store: Sear
 
 
 async def test_the_words_of_linked_accounts_are_one_persons(store: SearchableMemoryStore) -> None:
-    [mine] = await store.add(ANA, [fact("senha do banco")], at=START)
-    [other] = await store.add(BIA, [fact("senha da loja")], at=START)
-    await store.add(CAIO, [fact("senha")], at=START)
+    [mine] = await add(store, ANA, [fact("senha do banco")], at=START)
+    [other] = await add(store, BIA, [fact("senha da loja")], at=START)
+    await add(store, CAIO, [fact("senha")], at=START)
     await store.link(ANA, BIA)
     for name in (ANA, BIA):
         seen = Seen()
@@ -229,5 +230,5 @@ async def test_the_words_of_linked_accounts_are_one_persons(store: SearchableMem
 async def test_nobody_has_no_version_and_finds_nothing(store: SearchableMemoryStore) -> None:
     assert await store.version(ANA) == 0
     assert await search(store, ANA, "café", order=by_words) == []
-    await store.add(BIA, [WIFI], at=START)
+    await add(store, BIA, [WIFI], at=START)
     assert await store.version(ANA) == 0

@@ -15,6 +15,7 @@ from core.storage.sqlite import open_database
 from core.stores import ChangeContext, SearchableMemoryStore
 from core.types import Change, ChangeKind, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
 from tests.fakes.clock import START
+from tests.fakes.memories import add
 from tests.reference.searches import ids_found
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "ana")
@@ -50,7 +51,7 @@ async def counts(store: SearchableMemoryStore, owner: UserKey) -> dict[UserKey, 
 
 @pytest.mark.spec("T10")
 async def test_what_was_added_comes_back_whole_and_in_order(store: SearchableMemoryStore) -> None:
-    items = await store.add(ANA, [PASSWORD, WIFI], at=START, source_ids=[9, 3, 9])
+    items = await add(store, ANA, [PASSWORD, WIFI], at=START, source_ids=[9, 3, 9])
     assert [(i.kind, i.content, i.bindings) for i in items] == [
         (d.kind, d.content, d.bindings) for d in (PASSWORD, WIFI)
     ]
@@ -64,13 +65,13 @@ async def test_what_was_said_before_it_is_saved_has_that_time_and_nothing_is_sai
     store: SearchableMemoryStore,
 ) -> None:
     before, after = (replace(WIFI, said_at=START + timedelta(days=days)) for days in (-400, 1))
-    items = await store.add(ANA, [before, replace(after, content="other")], at=START, context=ChangeContext("act"))
+    items = await add(store, ANA, [before, replace(after, content="other")], at=START, context=ChangeContext("act"))
     assert [item.created_at for item in items] == [START - timedelta(days=400), START]
     assert [change.at for change in await store.changes(ANA, act="act")] == [START, START]
 
 
 async def test_nothing_to_add_adds_nobody(store: SearchableMemoryStore) -> None:
-    assert list(await store.add(ANA, [], at=START)) == []
+    assert list(await add(store, ANA, [], at=START)) == []
     assert list(await store.owners()) == []
 
 
@@ -80,9 +81,9 @@ async def test_a_draft_without_a_binding_stores_nothing_at_all(
 ) -> None:
     bad = MemoryDraft(MemoryKind.TEXT, "x", bindings)
     with pytest.raises(ValueError, match="binding"):
-        await store.add(ANA, [PASSWORD, bad], at=START)
+        await add(store, ANA, [PASSWORD, bad], at=START)
     assert await store.count(ANA) == 0
-    [item] = await store.add(ANA, [PASSWORD], at=START)
+    [item] = await add(store, ANA, [PASSWORD], at=START)
     with pytest.raises(ValueError, match="binding"):
         await store.update(ANA, item.id, bad, at=LATER)
     assert list(await store.get(ANA, [item.id])) == [item]
@@ -90,9 +91,9 @@ async def test_a_draft_without_a_binding_stores_nothing_at_all(
 
 async def test_vectors_without_the_name_of_their_space_store_nothing(store: SearchableMemoryStore) -> None:
     with pytest.raises(ValueError, match="space"):
-        await store.add(ANA, [PASSWORD], at=START, vectors={"aliexpress": vector(1)})
+        await add(store, ANA, [PASSWORD], at=START, vectors={"aliexpress": vector(1)})
     assert await store.count(ANA) == 0
-    [item] = await store.add(ANA, [PASSWORD], at=START)
+    [item] = await add(store, ANA, [PASSWORD], at=START)
     with pytest.raises(ValueError, match="space"):
         await store.update(ANA, item.id, WIFI, at=START, vectors={"wifi": vector(1)})
     with pytest.raises(ValueError, match="space"):
@@ -102,7 +103,7 @@ async def test_vectors_without_the_name_of_their_space_store_nothing(store: Sear
 
 async def test_a_phrase_said_twice_is_one_phrase(store: SearchableMemoryStore) -> None:
     draft = MemoryDraft(MemoryKind.TEXT, "wifi", ("wifi", "rede", "wifi"))
-    [item] = await store.add(ANA, [draft], at=START)
+    [item] = await add(store, ANA, [draft], at=START)
     assert item.bindings == ("wifi", "rede")
     assert list(await store.get(ANA, [item.id])) == [item]
     assert sorted((await texts_of(store, ANA, [item.id])).values()) == ["rede", "wifi"]
@@ -110,7 +111,7 @@ async def test_a_phrase_said_twice_is_one_phrase(store: SearchableMemoryStore) -
 
 async def test_text_that_is_no_text_is_stored_as_near_as_can_be(store: SearchableMemoryStore) -> None:
     draft = MemoryDraft(MemoryKind.TEXT, "nul \x00 lone \ud800", ("b \udfff", "\x00"))
-    [item] = await store.add(ANA, [draft], at=START, vectors={"b \udfff": vector(1)}, space=SPACE)
+    [item] = await add(store, ANA, [draft], at=START, vectors={"b \udfff": vector(1)}, space=SPACE)
     assert (item.content, item.bindings) == ("nul \x00 lone \ufffd", ("b \ufffd", "\x00"))
     assert list(await store.get(ANA, ["\ud800", item.id])) == [item]
     assert len((await store.vectors(ANA, SPACE))[0]) == 1
@@ -126,7 +127,7 @@ async def test_every_binding_and_the_content_are_phrases_with_vectors_of_their_o
 ) -> None:
     texts = (*PASSWORD.bindings, PASSWORD.content)
     vectors = {text: vector(seed) for seed, text in enumerate(texts)}
-    [item] = await store.add(ANA, [PASSWORD], at=START, vectors=vectors | {"nobody": vector(9)}, space=SPACE)
+    [item] = await add(store, ANA, [PASSWORD], at=START, vectors=vectors | {"nobody": vector(9)}, space=SPACE)
     phrases = await texts_of(store, ANA, [item.id])
     assert sorted(phrases.values()) == sorted(texts)
     ids, stored = await store.vectors(ANA, SPACE)
@@ -139,7 +140,7 @@ async def test_every_binding_and_the_content_are_phrases_with_vectors_of_their_o
 
 async def test_phrases_without_a_vector_are_listed_until_they_get_one(store: SearchableMemoryStore) -> None:
     vectors = {"aliexpress": vector(1)}
-    await store.add(ANA, [PASSWORD], at=START, vectors=vectors, space=SPACE)
+    await add(store, ANA, [PASSWORD], at=START, vectors=vectors, space=SPACE)
     missing = await store.unembedded(ANA, SPACE, 9)
     assert sorted(missing.values()) == sorted({*PASSWORD.bindings, PASSWORD.content} - {"aliexpress"})
     assert list(missing) == sorted(missing)
@@ -153,7 +154,7 @@ async def test_phrases_without_a_vector_are_listed_until_they_get_one(store: Sea
 
 
 async def test_spaces_do_not_mix_and_a_vector_can_be_replaced(store: SearchableMemoryStore) -> None:
-    await store.add(ANA, [BIRTHDAY], at=START, vectors={BIRTHDAY.content: vector(1)}, space="old@4")
+    await add(store, ANA, [BIRTHDAY], at=START, vectors={BIRTHDAY.content: vector(1)}, space="old@4")
     assert len(await store.unembedded(ANA, "new@4", 9)) == 2
     [phrase_id] = (await store.vectors(ANA, "old@4"))[0]
     await store.put_vectors(ANA, "new@4", {phrase_id: vector(2)})
@@ -166,7 +167,7 @@ async def test_spaces_do_not_mix_and_a_vector_can_be_replaced(store: SearchableM
 
 async def test_one_space_is_kept_of_one_owner(store: SearchableMemoryStore) -> None:
     for owner in (ANA, BIA):
-        await store.add(owner, [BIRTHDAY], at=START, vectors={BIRTHDAY.content: vector(1)}, space="old@4")
+        await add(store, owner, [BIRTHDAY], at=START, vectors={BIRTHDAY.content: vector(1)}, space="old@4")
         missing = await store.unembedded(owner, "new@4", 9)
         await store.put_vectors(owner, "new@4", {phrase_id: vector(2) for phrase_id in missing})
     await store.keep_space(ANA, "new@4")
@@ -181,7 +182,7 @@ async def test_one_space_is_kept_of_one_owner(store: SearchableMemoryStore) -> N
 @pytest.mark.spec("T11")
 async def test_an_update_keeps_the_ids_and_vectors_of_phrases_that_stay(store: SearchableMemoryStore) -> None:
     vectors = {text: vector(seed) for seed, text in enumerate((*PASSWORD.bindings, PASSWORD.content))}
-    [item] = await store.add(ANA, [PASSWORD], at=START, source_ids=[5], vectors=vectors, space=SPACE)
+    [item] = await add(store, ANA, [PASSWORD], at=START, source_ids=[5], vectors=vectors, space=SPACE)
     before = await texts_of(store, ANA, [item.id])
     draft = MemoryDraft(MemoryKind.JSON, "A senha é 654321", ("nova senha", "aliexpress"))
     updated = await store.update(ANA, item.id, draft, at=LATER, vectors={"nova senha": vector(7)}, space=SPACE)
@@ -204,7 +205,7 @@ async def test_an_update_keeps_the_ids_and_vectors_of_phrases_that_stay(store: S
 
 @pytest.mark.spec("T11")
 async def test_after_an_update_only_the_new_words_are_found(store: SearchableMemoryStore) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START)
+    [item] = await add(store, ANA, [PASSWORD], at=START)
     await store.update(ANA, item.id, WIFI, at=LATER)
     assert await ids_found(store, ANA, "tromba") == [item.id]
     assert await ids_found(store, ANA, "aliexpress") == []
@@ -213,7 +214,7 @@ async def test_after_an_update_only_the_new_words_are_found(store: SearchableMem
 
 
 async def test_bindings_alone_can_change(store: SearchableMemoryStore) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START)
+    [item] = await add(store, ANA, [PASSWORD], at=START)
     draft = MemoryDraft(PASSWORD.kind, PASSWORD.content, ("aliexpress", "senha do aliexpress", "login"))
     updated = await store.update(ANA, item.id, draft, at=LATER)
     assert updated is not None
@@ -223,7 +224,7 @@ async def test_bindings_alone_can_change(store: SearchableMemoryStore) -> None:
 @pytest.mark.spec("T12")
 async def test_a_deleted_memory_leaves_no_row_behind(store: SearchableMemoryStore) -> None:
     vectors = {BIRTHDAY.content: vector(1)}
-    gone, kept = await store.add(ANA, [BIRTHDAY, PASSWORD], at=START, source_ids=[1], vectors=vectors, space=SPACE)
+    gone, kept = await add(store, ANA, [BIRTHDAY, PASSWORD], at=START, source_ids=[1], vectors=vectors, space=SPACE)
     phrases = await texts_of(store, ANA, [gone.id])
     assert list(await store.delete(ANA, ["unknown", gone.id, gone.id])) == [gone]
     assert list(await store.get(ANA, [gone.id])) == []
@@ -236,13 +237,13 @@ async def test_a_deleted_memory_leaves_no_row_behind(store: SearchableMemoryStor
 
 
 async def test_a_phrase_id_is_never_given_again(store: SearchableMemoryStore) -> None:
-    [first] = await store.add(ANA, [PASSWORD], at=START)
+    [first] = await add(store, ANA, [PASSWORD], at=START)
     ids = set(await texts_of(store, ANA, [first.id]))
     await store.delete(ANA, [first.id])
-    [second] = await store.add(ANA, [PASSWORD], at=START)
+    [second] = await add(store, ANA, [PASSWORD], at=START)
     assert min(await texts_of(store, ANA, [second.id])) > max(ids)
     await store.forget(ANA)
-    [third] = await store.add(BIA, [PASSWORD], at=START)
+    [third] = await add(store, BIA, [PASSWORD], at=START)
     assert not ids & set(await texts_of(store, BIA, [third.id]))
 
 
@@ -251,7 +252,7 @@ async def test_a_phrase_id_is_never_given_again(store: SearchableMemoryStore) ->
     ["a senha do  aliexpress e 123456", "A SENHA DO ALIEXPRESS É 123456\n", "A senha, do “AliExpress”: é (123456)!…"],
 )
 async def test_the_same_content_is_found_however_it_is_written(store: SearchableMemoryStore, written: str) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START)
+    [item] = await add(store, ANA, [PASSWORD], at=START)
     assert await store.find(ANA, MemoryKind.TEXT, written) == item
     assert await store.find(ANA, MemoryKind.JSON, written) is None
     assert await store.find(ANA, MemoryKind.TEXT, written + "7") is None
@@ -268,21 +269,21 @@ async def test_the_same_content_is_found_however_it_is_written(store: Searchable
     ],
 )
 async def test_signs_that_are_part_of_a_word_count(store: SearchableMemoryStore, one: str, other: str) -> None:
-    [item] = await store.add(ANA, [MemoryDraft(MemoryKind.TEXT, one, ("k",))], at=START)
+    [item] = await add(store, ANA, [MemoryDraft(MemoryKind.TEXT, one, ("k",))], at=START)
     assert await store.find(ANA, MemoryKind.TEXT, one) == item
     assert await store.find(ANA, MemoryKind.TEXT, other) is None
 
 
 async def test_punctuation_of_json_counts(store: SearchableMemoryStore) -> None:
-    [item] = await store.add(ANA, [MemoryDraft(MemoryKind.JSON, '["a", "b"]', ("k",))], at=START)
+    [item] = await add(store, ANA, [MemoryDraft(MemoryKind.JSON, '["a", "b"]', ("k",))], at=START)
     assert await store.find(ANA, MemoryKind.JSON, '["A",  "b"]') == item
     assert await store.find(ANA, MemoryKind.JSON, '["a, b"]') is None
 
 
 async def test_pages_go_from_new_to_old_without_gap_or_repeat(store: SearchableMemoryStore) -> None:
     drafts = [MemoryDraft(MemoryKind.TEXT, f"fato {n}", (f"chave {n}",)) for n in range(7)]
-    old = list(await store.add(ANA, drafts[:3], at=START))
-    new = list(await store.add(ANA, drafts[3:], at=LATER))
+    old = list(await add(store, ANA, drafts[:3], at=START))
+    new = list(await add(store, ANA, drafts[3:], at=LATER))
     seen = list(await store.page(ANA, limit=3))
     while page := list(await store.page(ANA, limit=3, before=seen[-1].id)):
         seen += page
@@ -294,7 +295,7 @@ async def test_pages_go_from_new_to_old_without_gap_or_repeat(store: SearchableM
 @pytest.mark.spec("T15")
 async def test_nobody_reads_changes_counts_or_deletes_anothers_memories(store: SearchableMemoryStore) -> None:
     vectors = {PASSWORD.content: vector(1)}
-    [mine] = await store.add(ANA, [PASSWORD], at=START, vectors=vectors, space=SPACE)
+    [mine] = await add(store, ANA, [PASSWORD], at=START, vectors=vectors, space=SPACE)
     phrase_ids = list(await texts_of(store, ANA, [mine.id]))
     for _ in range(2):  # somebody without any memory, then somebody with one
         assert list(await store.get(BIA, [mine.id])) == []
@@ -308,16 +309,16 @@ async def test_nobody_reads_changes_counts_or_deletes_anothers_memories(store: S
         assert list((await store.vectors(BIA, SPACE))[0]) == []
         assert not set(await store.unembedded(BIA, SPACE, 9)) & set(phrase_ids)
         await store.put_vectors(BIA, SPACE, dict.fromkeys(phrase_ids, vector(2)))
-        await store.add(BIA, [BIRTHDAY], at=START)
+        await add(store, BIA, [BIRTHDAY], at=START)
     np.testing.assert_array_equal((await store.vectors(ANA, SPACE))[1], vector(1)[None])
-    assert await store.forget(BIA) == 2
+    assert await store.forget(BIA) == 1
     assert list(await store.get(ANA, [mine.id])) == [mine]
     assert (await store.count(ANA), await store.count(BIA)) == (1, 0)
 
 
 async def test_forgetting_removes_everything_and_says_how_much(store: SearchableMemoryStore) -> None:
-    await store.add(ANA, [PASSWORD, WIFI], at=START, vectors={"wifi": vector(1)}, space=SPACE)
-    await store.add(BIA, [BIRTHDAY], at=START)
+    await add(store, ANA, [PASSWORD, WIFI], at=START, vectors={"wifi": vector(1)}, space=SPACE)
+    await add(store, BIA, [BIRTHDAY], at=START)
     assert list(await store.owners()) == [ANA, BIA]
     assert await store.forget(ANA) == 2
     assert await store.forget(ANA) == 0
@@ -328,7 +329,7 @@ async def test_forgetting_removes_everything_and_says_how_much(store: Searchable
 
 
 async def test_who_deleted_their_last_memory_is_no_owner(store: SearchableMemoryStore) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START)
+    [item] = await add(store, ANA, [PASSWORD], at=START)
     await store.delete(ANA, [item.id])
     assert list(await store.owners()) == []
 
@@ -338,7 +339,7 @@ async def test_who_deleted_their_last_memory_is_no_owner(store: SearchableMemory
 
 async def test_pinned_memories_stand_first_and_pages_go_on_behind_them(store: SearchableMemoryStore) -> None:
     drafts = [MemoryDraft(MemoryKind.TEXT, f"fato {n}", (f"chave {n}",)) for n in range(6)]
-    items = list(await store.add(ANA, drafts, at=START))
+    items = list(await add(store, ANA, drafts, at=START))
     assert await store.flag(ANA, [items[1].id], pinned=True, shared=False) == [replace(items[1], pinned=True)]
     assert await store.flag(ANA, [items[4].id], pinned=True, shared=True)
     seen: list[MemoryItem] = []
@@ -353,8 +354,8 @@ async def test_pinned_memories_stand_first_and_pages_go_on_behind_them(store: Se
 async def test_a_page_far_away_is_the_one_that_is_reached_page_by_page(store: SearchableMemoryStore) -> None:
     kinds = (MemoryKind.TEXT, MemoryKind.JSON)
     drafts = [MemoryDraft(kinds[n % 2], f'"{n}"', (f"chave {n}",)) for n in range(9)]
-    items = list(await store.add(ANA, drafts, at=START, context=ChangeContext(room=KITCHEN)))
-    await store.add(ANA, [PASSWORD], at=LATER)
+    items = list(await add(store, ANA, drafts, at=START, context=ChangeContext(room=KITCHEN)))
+    await add(store, ANA, [PASSWORD], at=LATER)
     await store.flag(ANA, [items[4].id], pinned=True, shared=False)
     for narrowed in ({}, {"kind": MemoryKind.JSON}, {"room": KITCHEN}):
         everything = list(await store.page(ANA, limit=99, **narrowed))
@@ -365,7 +366,7 @@ async def test_a_page_far_away_is_the_one_that_is_reached_page_by_page(store: Se
 
 
 async def test_one_kind_is_paged_and_counted_alone(store: SearchableMemoryStore) -> None:
-    items = list(await store.add(ANA, [PASSWORD, WIFI, BIRTHDAY], at=START))
+    items = list(await add(store, ANA, [PASSWORD, WIFI, BIRTHDAY], at=START))
     assert list(await store.page(ANA, limit=9, kind=MemoryKind.JSON)) == [items[1]]
     assert list(await store.page(ANA, limit=9, before=items[2].id, kind=MemoryKind.TEXT)) == [items[0]]
     assert [await store.count(ANA, kind) for kind in (MemoryKind.TEXT, MemoryKind.JSON, None)] == [2, 1, 3]
@@ -377,11 +378,11 @@ async def test_one_kind_is_paged_and_counted_alone(store: SearchableMemoryStore)
 async def test_what_was_said_in_a_room_is_audible_there_and_what_is_shared_everywhere(
     store: SearchableMemoryStore,
 ) -> None:
-    [there] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext(room=KITCHEN))
-    private, shared = await store.add(ANA, [WIFI, BIRTHDAY], at=START)
+    [there] = await add(store, ANA, [PASSWORD], at=START, context=ChangeContext(room=KITCHEN))
+    private, shared = await add(store, ANA, [WIFI, BIRTHDAY], at=START)
     assert (there.rooms, private.rooms) == ((KITCHEN,), ())
     await store.flag(ANA, [shared.id], pinned=False, shared=True)
-    await store.add(BIA, [WIFI], at=START, context=ChangeContext(room=KITCHEN))
+    await add(store, BIA, [WIFI], at=START, context=ChangeContext(room=KITCHEN))
     assert await heard(store, ANA, KITCHEN) == {there.id, shared.id}
     assert await heard(store, ANA, GARDEN) == {shared.id}
     assert await heard(store, CAIO, KITCHEN) == frozenset()
@@ -391,9 +392,9 @@ async def test_what_was_said_in_a_room_is_audible_there_and_what_is_shared_every
 
 async def test_a_rooms_pages_hold_what_is_audible_there_in_the_same_order(store: SearchableMemoryStore) -> None:
     drafts = [MemoryDraft(MemoryKind.TEXT, f"fato {n}", (f"chave {n}",)) for n in range(5)]
-    said = list(await store.add(ANA, [*drafts, WIFI], at=START, context=ChangeContext(room=KITCHEN)))
-    await store.add(ANA, [PASSWORD, BIRTHDAY, WIFI], at=LATER)
-    await store.add(BIA, [PASSWORD], at=LATER, context=ChangeContext(room=KITCHEN))
+    said = list(await add(store, ANA, [*drafts, WIFI], at=START, context=ChangeContext(room=KITCHEN)))
+    await add(store, ANA, [PASSWORD, BIRTHDAY, WIFI], at=LATER)
+    await add(store, BIA, [PASSWORD], at=LATER, context=ChangeContext(room=KITCHEN))
     [pinned] = await store.flag(ANA, [said[2].id], pinned=True, shared=False)
     seen: list[MemoryItem] = []
     while page := list(await store.page(ANA, limit=2, before=seen[-1].id if seen else "", room=KITCHEN)):
@@ -405,7 +406,7 @@ async def test_a_rooms_pages_hold_what_is_audible_there_in_the_same_order(store:
 
 
 async def test_a_memory_gathers_the_rooms_that_it_was_said_in(store: SearchableMemoryStore) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext(room=GARDEN))
+    [item] = await add(store, ANA, [PASSWORD], at=START, context=ChangeContext(room=GARDEN))
     await store.flag(ANA, [item.id, "unknown"], room=KITCHEN)
     await store.flag(ANA, [item.id], room=KITCHEN)
     [updated] = await store.get(ANA, [item.id])
@@ -423,7 +424,7 @@ async def test_a_memory_gathers_the_rooms_that_it_was_said_in(store: SearchableM
 async def test_new_words_are_heard_where_they_were_said_and_nowhere_else(
     store: SearchableMemoryStore, room: str, rooms: tuple[str, ...], *, shared: bool
 ) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext("save", KITCHEN))
+    [item] = await add(store, ANA, [PASSWORD], at=START, context=ChangeContext("save", KITCHEN))
     [item] = await store.flag(ANA, [item.id], pinned=True, shared=True)
     new = await store.update(
         ANA, item.id, WIFI, at=LATER, context=ChangeContext("update", room), rooms=rooms, shared=shared
@@ -439,11 +440,11 @@ async def test_the_same_content_to_the_letter_comes_first_and_in_a_room_nothing_
     store: SearchableMemoryStore,
 ) -> None:
     secret, spoken = (MemoryDraft(MemoryKind.TEXT, text, ("k",)) for text in ("Code AbC", "code abc"))
-    [private] = await store.add(ANA, [secret], at=START)
+    [private] = await add(store, ANA, [secret], at=START)
     assert await store.find(ANA, spoken.kind, spoken.content) == private
     assert await store.find(ANA, spoken.kind, spoken.content, room=KITCHEN) is None
     assert await store.find(ANA, spoken.kind, secret.content, room=KITCHEN) == private
-    [there] = await store.add(ANA, [spoken], at=START, context=ChangeContext(room=KITCHEN))
+    [there] = await add(store, ANA, [spoken], at=START, context=ChangeContext(room=KITCHEN))
     assert await store.find(ANA, spoken.kind, spoken.content) == there
     assert await store.find(ANA, spoken.kind, secret.content) == private
     assert await store.find(ANA, spoken.kind, "CODE ABC", room=KITCHEN) == there
@@ -459,9 +460,9 @@ def summed_up(changes: Sequence[Change] | None) -> list[tuple[str, ChangeKind, M
 
 
 async def test_every_marked_change_is_kept_and_no_other(store: SearchableMemoryStore) -> None:
-    one, two = await store.add(ANA, [PASSWORD, BIRTHDAY], at=START, context=ChangeContext("save"))
+    one, two = await add(store, ANA, [PASSWORD, BIRTHDAY], at=START, context=ChangeContext("save"))
     new = await store.update(ANA, one.id, WIFI, at=LATER, context=ChangeContext("update", KITCHEN))
-    await store.add(ANA, [WIFI], at=LATER)
+    await add(store, ANA, [WIFI], at=LATER)
     await store.update(ANA, two.id, BIRTHDAY, at=LATER)
     [gone] = await store.delete(ANA, [one.id], at=LATER, context=ChangeContext("delete"))
     assert new == gone
@@ -487,7 +488,7 @@ async def test_every_marked_change_is_kept_and_no_other(store: SearchableMemoryS
 async def test_a_deletion_that_cannot_be_undone_takes_all_earlier_versions_along(
     store: SearchableMemoryStore, context: ChangeContext
 ) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext("save"))
+    [item] = await add(store, ANA, [PASSWORD], at=START, context=ChangeContext("save"))
     await store.update(ANA, item.id, WIFI, at=START, context=ChangeContext("update"))
     await store.delete(ANA, [item.id], at=None if context.act else LATER, context=context)
     assert list(await store.changes(ANA)) == []
@@ -496,7 +497,8 @@ async def test_a_deletion_that_cannot_be_undone_takes_all_earlier_versions_along
 
 async def test_an_act_of_many_changes_is_taken_back_whole(store: SearchableMemoryStore) -> None:
     vectors = {text: vector(3) for text in (*PASSWORD.bindings, PASSWORD.content)}
-    old, gone = await store.add(
+    old, gone = await add(
+        store,
         ANA,
         [PASSWORD, BIRTHDAY],
         at=START,
@@ -509,10 +511,10 @@ async def test_an_act_of_many_changes_is_taken_back_whole(store: SearchableMemor
     act = ChangeContext("act", GARDEN)
     await store.update(ANA, old.id, WIFI, at=LATER, context=act)
     await store.delete(ANA, [gone.id], at=LATER, context=act)
-    [new] = await store.add(ANA, [BIRTHDAY], at=LATER, context=act)
+    [new] = await add(store, ANA, [BIRTHDAY], at=LATER, context=act)
     await store.update(ANA, new.id, PASSWORD, at=LATER, context=act)
     await store.update(ANA, old.id, BIRTHDAY, at=LATER, context=act)
-    [fleeting] = await store.add(ANA, [WIFI], at=LATER, context=act)
+    [fleeting] = await add(store, ANA, [WIFI], at=LATER, context=act)
     await store.delete(ANA, [fleeting.id], at=LATER, context=act)
     changes = await store.changes(ANA, act="act")
     undone = await store.undo(ANA, "act")
@@ -532,7 +534,7 @@ async def test_an_act_of_many_changes_is_taken_back_whole(store: SearchableMemor
 
 async def test_phrases_that_an_undo_leaves_keep_their_vectors(store: SearchableMemoryStore) -> None:
     vectors = {text: vector(seed) for seed, text in enumerate((*PASSWORD.bindings, PASSWORD.content))}
-    [item] = await store.add(ANA, [PASSWORD], at=START, vectors=vectors, space=SPACE)
+    [item] = await add(store, ANA, [PASSWORD], at=START, vectors=vectors, space=SPACE)
     draft = MemoryDraft(PASSWORD.kind, PASSWORD.content, ("aliexpress", "login"))
     await store.update(ANA, item.id, draft, at=LATER, context=ChangeContext("act"))
     await store.undo(ANA, "act")
@@ -543,7 +545,7 @@ async def test_phrases_that_an_undo_leaves_keep_their_vectors(store: SearchableM
 async def test_what_was_pinned_since_stays_so_and_where_the_new_words_were_heard_since_goes_with_them(
     store: SearchableMemoryStore,
 ) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START)
+    [item] = await add(store, ANA, [PASSWORD], at=START)
     await store.update(ANA, item.id, WIFI, at=LATER, context=ChangeContext("act", GARDEN))
     await store.flag(ANA, [item.id], pinned=True, shared=True)
     await store.flag(ANA, [item.id], room=KITCHEN)
@@ -552,7 +554,7 @@ async def test_what_was_pinned_since_stays_so_and_where_the_new_words_were_heard
 
 
 async def test_the_newest_act_is_undone_first_and_then_the_one_before(store: SearchableMemoryStore) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext("1"))
+    [item] = await add(store, ANA, [PASSWORD], at=START, context=ChangeContext("1"))
     second = await store.update(ANA, item.id, WIFI, at=START, context=ChangeContext("2"))
     await store.update(ANA, item.id, PASSWORD, at=START, context=ChangeContext("3"))
     for too_early in ("1", "2"):
@@ -568,7 +570,7 @@ async def test_the_newest_act_is_undone_first_and_then_the_one_before(store: Sea
 async def test_what_was_changed_since_without_a_mark_is_not_undone_and_nothing_of_its_act(
     store: SearchableMemoryStore,
 ) -> None:
-    one, two = await store.add(ANA, [PASSWORD, BIRTHDAY], at=START, context=ChangeContext("act"))
+    one, two = await add(store, ANA, [PASSWORD, BIRTHDAY], at=START, context=ChangeContext("act"))
     changed = await store.update(ANA, two.id, WIFI, at=LATER)
     assert await store.undo(ANA, "act") is None
     assert list(await store.page(ANA, limit=9)) == [changed, one]
@@ -578,7 +580,7 @@ async def test_what_was_changed_since_without_a_mark_is_not_undone_and_nothing_o
 
 
 async def test_a_deletion_after_the_act_must_be_taken_back_before_it(store: SearchableMemoryStore) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext("save"))
+    [item] = await add(store, ANA, [PASSWORD], at=START, context=ChangeContext("save"))
     await store.delete(ANA, [item.id], at=LATER, context=ChangeContext("delete"))
     assert await store.undo(ANA, "save") is None
     assert await store.undo(ANA, "delete")
@@ -587,14 +589,14 @@ async def test_a_deletion_after_the_act_must_be_taken_back_before_it(store: Sear
 
 @pytest.mark.parametrize("act", ["", "unknown", "'; --", "\ud800"])
 async def test_an_act_that_never_was_cannot_be_undone(store: SearchableMemoryStore, act: str) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START)
+    [item] = await add(store, ANA, [PASSWORD], at=START)
     assert await store.undo(ANA, act) is None
     assert list(await store.page(ANA, limit=9)) == [item]
 
 
 @pytest.mark.spec("T15")
 async def test_nobody_undoes_anothers_act(store: SearchableMemoryStore) -> None:
-    mine = [await store.add(owner, [PASSWORD], at=START, context=ChangeContext("act")) for owner in (ANA, BIA)]
+    mine = [await add(store, owner, [PASSWORD], at=START, context=ChangeContext("act")) for owner in (ANA, BIA)]
     assert await store.undo(CAIO, "act") is None
     assert await store.undo(BIA, "act")
     assert (await store.page(ANA, limit=9), list(await store.page(BIA, limit=9))) == (mine[0], [])
@@ -604,16 +606,15 @@ async def test_nobody_undoes_anothers_act(store: SearchableMemoryStore) -> None:
 async def test_what_was_deleted_long_enough_is_purged_with_its_versions_and_nothing_else(
     store: SearchableMemoryStore,
 ) -> None:
-    early, late, kept, back = await store.add(
-        ANA, [PASSWORD, BIRTHDAY, WIFI, WIFI], at=START, context=ChangeContext("save")
-    )
+    drafts = [PASSWORD, BIRTHDAY, WIFI, replace(WIFI, content="[]")]
+    early, late, kept, back = await add(store, ANA, drafts, at=START, context=ChangeContext("save"))
     await store.update(ANA, early.id, BIRTHDAY, at=START, context=ChangeContext("update"))
     await store.update(ANA, kept.id, BIRTHDAY, at=START, context=ChangeContext("update kept"))
     await store.delete(ANA, [early.id], at=START, context=ChangeContext("early"))
     await store.delete(ANA, [back.id], at=START, context=ChangeContext("back"))
     await store.undo(ANA, "back")
     await store.delete(ANA, [late.id], at=LATER, context=ChangeContext("late"))
-    await store.add(BIA, [PASSWORD], at=START, context=ChangeContext("save"))
+    await add(store, BIA, [PASSWORD], at=START, context=ChangeContext("save"))
     assert await store.purge(START) == 0
     assert await store.purge(LATER) == 1
     assert {change.memory_id for change in await store.changes(ANA)} == {late.id, kept.id, back.id}
@@ -629,7 +630,7 @@ async def test_what_was_deleted_long_enough_is_purged_with_its_versions_and_noth
 
 async def test_who_is_not_linked_has_one_account(store: SearchableMemoryStore) -> None:
     assert (await store.accounts(ANA), await counts(store, ANA)) == ([ANA], {ANA: 0})
-    await store.add(ANA, [PASSWORD], at=START)
+    await add(store, ANA, [PASSWORD], at=START)
     assert (await store.accounts(ANA), await counts(store, ANA)) == ([ANA], {ANA: 1})
     await store.unlink(ANA, BIA)
     assert await store.count(ANA) == 1
@@ -637,13 +638,13 @@ async def test_who_is_not_linked_has_one_account(store: SearchableMemoryStore) -
 
 async def test_linked_accounts_have_one_memory_under_either_name(store: SearchableMemoryStore) -> None:
     vectors = {PASSWORD.content: vector(1)}
-    [mine] = await store.add(
-        ANA, [PASSWORD], at=START, vectors=vectors, space=SPACE, context=ChangeContext("mine", KITCHEN)
+    [mine] = await add(
+        store, ANA, [PASSWORD], at=START, vectors=vectors, space=SPACE, context=ChangeContext("mine", KITCHEN)
     )
-    [other] = await store.add(
-        BIA, [BIRTHDAY], at=LATER, vectors=vectors, space=SPACE, context=ChangeContext("other", KITCHEN)
+    [other] = await add(
+        store, BIA, [BIRTHDAY], at=LATER, vectors=vectors, space=SPACE, context=ChangeContext("other", KITCHEN)
     )
-    await store.add(CAIO, [WIFI], at=START)
+    await add(store, CAIO, [WIFI], at=START)
     await store.link(ANA, BIA)
     for name in (ANA, BIA):
         assert list(await store.accounts(name)) == [ANA, BIA]
@@ -661,12 +662,14 @@ async def test_linked_accounts_have_one_memory_under_either_name(store: Searchab
 
 
 async def test_unlinking_gives_each_account_what_came_from_it(store: SearchableMemoryStore) -> None:
-    [mine] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext("before"))
-    [other] = await store.add(BIA, [BIRTHDAY], at=START, source_ids=[3], context=ChangeContext("before", GARDEN))
+    [mine] = await add(store, ANA, [PASSWORD], at=START, context=ChangeContext("before"))
+    [other] = await add(store, BIA, [BIRTHDAY], at=START, source_ids=[3], context=ChangeContext("before", GARDEN))
     await store.link(ANA, BIA)
-    [ours] = await store.add(ANA, [WIFI], at=LATER, context=ChangeContext("while", KITCHEN, account=BIA))
-    [late] = await store.add(BIA, [PASSWORD], at=LATER, context=ChangeContext("late"))
-    [stranger] = await store.add(ANA, [BIRTHDAY], at=LATER, context=ChangeContext(account=CAIO))
+    [ours] = await add(store, ANA, [WIFI], at=LATER, context=ChangeContext("while", KITCHEN, account=BIA))
+    [late] = await add(store, BIA, [replace(PASSWORD, content="aliexpress")], at=LATER, context=ChangeContext("late"))
+    [stranger] = await add(
+        store, ANA, [replace(BIRTHDAY, content="Júlia")], at=LATER, context=ChangeContext(account=CAIO)
+    )
     changed = await store.update(ANA, other.id, WIFI, at=LATER, context=ChangeContext("edit", account=ANA))
     [gone] = await store.delete(ANA, [late.id], at=LATER, context=ChangeContext("delete", account=ANA))
     await store.unlink(ANA, BIA)
@@ -686,7 +689,7 @@ async def test_unlinking_gives_each_account_what_came_from_it(store: SearchableM
 
 
 async def test_a_deleted_memory_comes_back_to_the_account_that_it_came_from(store: SearchableMemoryStore) -> None:
-    [item] = await store.add(BIA, [BIRTHDAY], at=START)
+    [item] = await add(store, BIA, [BIRTHDAY], at=START)
     await store.delete(BIA, [item.id], at=START, context=ChangeContext("delete"))
     await store.link(ANA, BIA)
     assert await store.undo(ANA, "delete")
@@ -696,7 +699,7 @@ async def test_a_deleted_memory_comes_back_to_the_account_that_it_came_from(stor
 
 
 async def test_an_account_is_linked_to_one_other_at_most(store: SearchableMemoryStore) -> None:
-    await store.add(CAIO, [WIFI], at=START)
+    await add(store, CAIO, [WIFI], at=START)
     with pytest.raises(ValueError, match="linked"):
         await store.link(ANA, ANA)
     await store.link(ANA, BIA)
@@ -714,9 +717,9 @@ async def test_an_account_is_linked_to_one_other_at_most(store: SearchableMemory
 
 @pytest.mark.parametrize("name", [ANA, BIA])
 async def test_forgetting_one_of_linked_accounts_forgets_them_all(store: SearchableMemoryStore, name: UserKey) -> None:
-    [mine] = await store.add(ANA, [PASSWORD], at=START, context=ChangeContext("mine"))
-    await store.add(BIA, [BIRTHDAY, WIFI], at=START, context=ChangeContext("other"))
-    [caios] = await store.add(CAIO, [WIFI], at=START, context=ChangeContext("caios"))
+    [mine] = await add(store, ANA, [PASSWORD], at=START, context=ChangeContext("mine"))
+    await add(store, BIA, [BIRTHDAY, WIFI], at=START, context=ChangeContext("other"))
+    [caios] = await add(store, CAIO, [WIFI], at=START, context=ChangeContext("caios"))
     await store.link(ANA, BIA)
     await store.delete(ANA, [mine.id], at=LATER, context=ChangeContext("delete"))
     assert await store.forget(name) == 2
@@ -734,7 +737,7 @@ async def test_forgetting_one_of_linked_accounts_forgets_them_all(store: Searcha
 async def test_the_embedded_phrases_of_a_space_are_named_and_their_vectors_given_to_their_owner_alone(
     store: SearchableMemoryStore,
 ) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START, vectors={"aliexpress": vector(1)}, space=SPACE)
+    [item] = await add(store, ANA, [PASSWORD], at=START, vectors={"aliexpress": vector(1)}, space=SPACE)
     phrases = await texts_of(store, ANA, [item.id])
     [embedded] = [i for i, text in phrases.items() if text == "aliexpress"]
     assert await store.embedded(ANA, SPACE) == {embedded}
@@ -752,12 +755,12 @@ async def test_the_embedded_phrases_of_a_space_are_named_and_their_vectors_given
 
 async def test_an_act_of_hundreds_comes_back_in_order_and_is_undone_as_one(store: SearchableMemoryStore) -> None:
     drafts = [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"key {n}",)) for n in range(300)]
-    items = await store.add(ANA, drafts, at=START, context=ChangeContext("import"))
+    items = await add(store, ANA, drafts, at=START, context=ChangeContext("import"))
     assert [item.content for item in items] == [draft.content for draft in drafts]
     assert len(await store.changes(ANA, act="import")) == 300
     assert len(await store.undo(ANA, "import") or ()) == 300
     assert await store.count(ANA) == 0
-    items = await store.add(ANA, drafts, at=START)
+    items = await add(store, ANA, drafts, at=START)
     ids = [item.id for item in items]
     assert list(await store.delete(ANA, ids, at=START, context=ChangeContext("all"))) == list(items)
     assert len(await store.undo(ANA, "all") or ()) == 300
@@ -770,7 +773,7 @@ async def test_an_act_of_hundreds_comes_back_in_order_and_is_undone_as_one(store
 async def test_hundreds_of_memories_move_when_accounts_are_linked_and_parted(store: SearchableMemoryStore) -> None:
     for owner in (ANA, BIA):
         drafts = [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"key {n}",)) for n in range(200)]
-        await store.add(owner, drafts, at=START, context=ChangeContext("act", KITCHEN))
+        await add(store, owner, drafts, at=START, context=ChangeContext("act", KITCHEN))
     await store.link(ANA, BIA)
     assert await counts(store, ANA) == {ANA: 200, BIA: 200}
     assert await store.count(ANA, room=KITCHEN) == 400
@@ -783,7 +786,7 @@ async def test_hundreds_of_memories_move_when_accounts_are_linked_and_parted(sto
 async def test_thousands_of_vectors_come_back_in_one_piece(store: SearchableMemoryStore) -> None:
     drafts = [MemoryDraft(MemoryKind.TEXT, f"fato {n}", (f"chave {n}",)) for n in range(2300)]
     vectors = {draft.content: vector(n) for n, draft in enumerate(drafts)}
-    await store.add(ANA, drafts, at=START, vectors=vectors, space=SPACE)
+    await add(store, ANA, drafts, at=START, vectors=vectors, space=SPACE)
     ids, stored = await store.vectors(ANA, SPACE)
     assert (len(ids), stored.shape) == (2300, (2300, 4))
     assert list(ids) == sorted(set(ids))
@@ -792,7 +795,7 @@ async def test_thousands_of_vectors_come_back_in_one_piece(store: SearchableMemo
 
 async def test_memories_survive_a_restart(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    [item] = await SqlMemories(database).add(ANA, [PASSWORD], at=START)
+    [item] = await add(SqlMemories(database), ANA, [PASSWORD], at=START)
     await database.close()
     database = await open_database(tmp_path / "elefante.db")
     store = SqlMemories(database)

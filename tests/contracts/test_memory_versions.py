@@ -27,6 +27,7 @@ from tests.contracts.test_memory_store import (
     vector,
 )
 from tests.fakes.clock import START
+from tests.fakes.memories import add
 from tests.reference.searches import ids_found
 
 NEW = replace(PASSWORD, content="A senha do AliExpress é 654321", bindings=("aliexpress", "conta"))
@@ -141,8 +142,8 @@ async def test_what_a_draft_says_of_time_is_kept(store: SearchableMemoryStore) -
 async def kept(store: SearchableMemoryStore, *, act: str = "", room: str = "") -> tuple[MemoryItem, MemoryItem]:
     """Store a memory and replace it; return what it was, and what it is."""
     vectors = {PASSWORD.content: vector(1), "aliexpress": vector(2)}
-    [item] = await store.add(
-        ANA, [PASSWORD], at=START, source_ids=[1], vectors=vectors, space=SPACE, context=ChangeContext(room=room)
+    [item] = await add(
+        store, ANA, [PASSWORD], at=START, source_ids=[1], vectors=vectors, space=SPACE, context=ChangeContext(room=room)
     )
     now = await store.update(
         ANA, item.id, NEW, at=LATER, source_ids=[4], context=ChangeContext(act, room), keeps_past=True
@@ -179,7 +180,7 @@ async def test_versions_come_newest_first_and_an_earlier_one_has_none_of_its_own
     assert await store.update(ANA, first.id, BIRTHDAY, at=LATEST, keeps_past=True)
     assert await store.earlier(ANA, [first.id]) == []
     assert len(await store.earlier(ANA, [item.id])) == 2
-    [other] = await store.add(ANA, [BIRTHDAY], at=START)
+    [other] = await add(store, ANA, [BIRTHDAY], at=START)
     await store.update(ANA, other.id, WIFI, at=LATEST + timedelta(days=1), keeps_past=True)
     assert [each.current for each in await store.earlier(ANA, [item.id, other.id])] == [other.id, item.id, item.id]
 
@@ -236,7 +237,7 @@ async def test_deleted_versions_are_purged_with_their_memory(store: SearchableMe
 
 
 async def test_what_is_shared_no_more_has_no_version_that_is(store: SearchableMemoryStore) -> None:
-    [item] = await store.add(ANA, [PASSWORD], at=START)
+    [item] = await add(store, ANA, [PASSWORD], at=START)
     await store.flag(ANA, [item.id], shared=True)
     await store.update(ANA, item.id, WIFI, at=LATER, shared=True, keeps_past=True)
     assert len(await ids_found(store, ANA, "aliexpress", past=True, room=KITCHEN)) == 1
@@ -265,7 +266,7 @@ async def test_versions_move_with_their_account(store: SearchableMemoryStore) ->
 Verb: TypeAlias = Callable[[SearchableMemoryStore, MemoryItem], Awaitable[object]]
 
 VERBS: dict[str, Verb] = {
-    "add": lambda store, _: store.add(ANA, [BIRTHDAY], at=LATER),
+    "add": lambda store, _: add(store, ANA, [BIRTHDAY], at=LATER),
     "save": lambda store, _: store.save(ANA, [BIRTHDAY], at=LATER, merge=both),
     "save again": lambda store, _: store.save(ANA, [replace(NEW, bindings=("login",))], at=LATER, merge=both),
     "update": lambda store, item: store.update(ANA, item.id, BIRTHDAY, at=LATER),
@@ -291,11 +292,11 @@ async def test_every_change_shows_in_the_version_and_reading_does_not(store: Sea
     if verb == "unlink":
         await store.link(CAIO, ANA)
     item, _ = await kept(store, act="act")
-    await store.add(BIA, [WIFI], at=START)
+    await add(store, BIA, [WIFI], at=START)
     vectors = {BIRTHDAY.content: vector(1)}
     known = await store.fresh(ANA, SPACE, 0)
     await store.page(ANA, limit=9)
-    await store.add(UserKey("x", "y"), [WIFI], at=START, vectors=vectors | {"wifi": vector(1)}, space=SPACE)
+    await add(store, UserKey("x", "y"), [WIFI], at=START, vectors=vectors | {"wifi": vector(1)}, space=SPACE)
     assert await store.version(ANA) == known.version == (await store.fresh(ANA, SPACE, 0)).version
     await VERBS[verb](store, item)
     fresh = await store.fresh(ANA, SPACE, max(known.ids))
@@ -308,14 +309,14 @@ async def test_every_change_shows_in_the_version_and_reading_does_not(store: Sea
 
 async def test_an_index_is_given_what_it_lacks_and_told_of_what_it_holds_too_much(store: SearchableMemoryStore) -> None:
     texts = (*PASSWORD.bindings, PASSWORD.content)
-    [item] = await store.add(ANA, [PASSWORD], at=START, vectors=dict.fromkeys(texts, vector(1)), space=SPACE)
+    [item] = await add(store, ANA, [PASSWORD], at=START, vectors=dict.fromkeys(texts, vector(1)), space=SPACE)
     first = await store.fresh(ANA, SPACE, 0)
     assert (len(first.ids), first.vectors.shape, first.partial) == (3, (3, 4), False)
     assert list(first.ids) == sorted(await texts_of(store, ANA, [item.id]))
     newest = max(first.ids)
     none = await store.fresh(ANA, SPACE, newest)
     assert (list(none.ids), len(none.vectors), none.partial) == ([], 0, False)
-    [new] = await store.add(ANA, [WIFI], at=START, vectors={"wifi": vector(2)}, space=SPACE)
+    [new] = await add(store, ANA, [WIFI], at=START, vectors={"wifi": vector(2)}, space=SPACE)
     second = await store.fresh(ANA, SPACE, newest)
     assert (len(second.ids), second.partial, second.removed) == (1, True, first.removed)
     np.testing.assert_array_equal(second.vectors, vector(2)[None])
@@ -342,7 +343,7 @@ async def test_a_version_of_somebody_forgotten_or_parted_never_comes_again(store
 
     for _ in range(3):
         for _ in range(3):
-            await store.add(ANA, [PASSWORD], at=START)
+            await add(store, ANA, [PASSWORD], at=START)
             await look()
         await store.link(BIA, ANA)
         await look()

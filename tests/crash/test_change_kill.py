@@ -16,6 +16,7 @@ from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START
+from tests.fakes.memories import add
 from tests.profile import tries
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "ana")
@@ -83,7 +84,7 @@ async def test_links_and_undos_are_whole_whenever_the_process_is_killed(tmp_path
     database = await open_database(path)
     for owner in (ANA, BIA):
         drafts = [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"key {n}", f"other {n}")) for n in range(SIZE)]
-        await SqlMemories(database).add(owner, drafts, at=START, context=ChangeContext(room="telegram:room"))
+        await add(SqlMemories(database), owner, drafts, at=START, context=ChangeContext(room="telegram:room"))
     await database.close()
     dice = random.Random(5)  # noqa: S311 - data
     for run in range(KILLS):

@@ -37,6 +37,7 @@ from core.types import (
     UserKey,
 )
 from tests.fakes.clock import START
+from tests.fakes.memories import add
 
 ANA, BIA, CAIO, EVA = (UserKey("telegram", name) for name in ("ana", "bia", "caio", "eva"))
 ROOM = ConversationKey(ChatKey("telegram", "room"), ANA)
@@ -44,7 +45,10 @@ INCOMING = Incoming(ROOM.chat, ANA, "Ana", "2", "oi", START)
 SPACE = "x@2"
 OLD = MemoryDraft(MemoryKind.TEXT, "A senha é 1", ("senha", "login"))
 NEW = MemoryDraft(MemoryKind.TEXT, "A senha é 2", ("senha", "nova"))
-VECTORS = {text: np.array([0.6, 0.8], np.float32) for text in (*OLD.bindings, OLD.content, *NEW.bindings, NEW.content)}
+OTHER = MemoryDraft(MemoryKind.TEXT, "A senha é 3", OLD.bindings)
+VECTORS = {
+    text: np.array([0.6, 0.8], np.float32) for draft in (OLD, NEW, OTHER) for text in (*draft.bindings, draft.content)
+}
 
 TABLES = (
     "threads", "messages", "inbox", "owners", "memories", "phrases", "vectors", "spaces", "sources", "terms",
@@ -58,7 +62,7 @@ async def snapshot(database: Database) -> dict[str, list[tuple[Any, ...]]]:
 
 async def filled(path: Path) -> Database:
     database = await open_database(path)
-    await SqlMemories(database).add(ANA, [OLD], at=START, source_ids=[1], vectors=VECTORS, space=SPACE)
+    await add(SqlMemories(database), ANA, [OLD], at=START, source_ids=[1], vectors=VECTORS, space=SPACE)
     await add_for_others(database)
     thread = await SqlHistory(database).open_thread(ROOM, START)
     await SqlHistory(database).append(thread.id, Message(MessageRole.USER, "oi", source_id="1"))
@@ -70,11 +74,11 @@ async def filled(path: Path) -> Database:
 async def add_for_others(database: Database) -> None:
     """An act changed a memory of Bia's and deleted another; Caio's account is linked to hers, Eva's to nobody's."""
     store, context = SqlMemories(database), ChangeContext("act", "telegram:room")
-    one, two = await store.add(BIA, [OLD, OLD], at=START, source_ids=[1], vectors=VECTORS, space=SPACE)
+    one, two = await add(store, BIA, [OLD, OTHER], at=START, source_ids=[1], vectors=VECTORS, space=SPACE)
     await store.update(BIA, one.id, NEW, at=START, vectors=VECTORS, space=SPACE, context=context)
     await store.delete(BIA, [two.id], at=START, context=context)
     for person in (CAIO, EVA):
-        await store.add(person, [NEW], at=START, source_ids=[1], vectors=VECTORS, space=SPACE, context=context)
+        await add(store, person, [NEW], at=START, source_ids=[1], vectors=VECTORS, space=SPACE, context=context)
     [item] = await store.page(EVA, limit=1)
     await store.update(
         EVA, item.id, OLD, at=START, vectors=VECTORS, space=SPACE, context=ChangeContext("later"), keeps_past=True
@@ -104,8 +108,8 @@ async def the_thread(database: Database) -> str:
     return (await SqlHistory(database).open_thread(ROOM, START)).id
 
 
-async def add(database: Database) -> None:
-    await SqlMemories(database).add(ANA, [NEW, OLD], at=START, source_ids=[1, 2], vectors=VECTORS, space=SPACE)
+async def save_new(database: Database) -> None:
+    await add(SqlMemories(database), ANA, [NEW, OTHER], at=START, source_ids=[1, 2], vectors=VECTORS, space=SPACE)
 
 
 async def update(database: Database) -> None:
@@ -246,7 +250,7 @@ async def delete_version(database: Database) -> None:
 
 
 CHANGES: Sequence[Callable[[Database], Coroutine[Any, Any, None]]] = (
-    add, update, delete, put, forget, update_marked, delete_marked, flag, undo, purge, link, unlink, forget_linked,
+    save_new, update, delete, put, forget, update_marked, delete_marked, flag, undo, purge, link, unlink, forget_linked,
     save, update_keeping, delete_version,
     append, open_another, mark, describe, switch, fold, enter, restore, forget_history, accept, close, forget_inbox,
 )  # fmt: skip

@@ -23,6 +23,7 @@ from core.stores import ChangeContext
 from core.threads import Told
 from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
 from tests.fakes.clock import START
+from tests.fakes.memories import add
 from tests.profile import tries
 
 ANA, BIA = UserKey("telegram", "ana-of-the-house"), UserKey("telegram", "bia-next-door")
@@ -56,7 +57,7 @@ class Talk:
         self.vectors[user].append(vector.tobytes()[:64])
         draft = MemoryDraft(MemoryKind.TEXT, " ".join(said), (said[0],))
         vectors, context = {draft.content: vector}, ChangeContext("save", "telegram:room")
-        [item] = await self.memories.add(user, [draft], at=START, vectors=vectors, space="x@384", context=context)
+        [item] = await add(self.memories, user, [draft], at=START, vectors=vectors, space="x@384", context=context)
         return item.id, said
 
     async def remind(self, user: UserKey, number: int) -> None:
@@ -79,7 +80,7 @@ class Talk:
         self.vectors[user].append(vector.tobytes()[:64])
         vectors = {draft.content: vector}
         context = ChangeContext(f"act {number}", "telegram:room" if number % 2 else "", user)
-        [item] = await self.memories.add(user, [draft], at=START, vectors=vectors, space="x@384", context=context)
+        [item] = await add(self.memories, user, [draft], at=START, vectors=vectors, space="x@384", context=context)
         if number % 3 == 0:
             await self.memories.update(
                 user, item.id, self.draft(user), at=START, context=ChangeContext(f"update {number}")
@@ -143,10 +144,10 @@ async def test_after_forgetting_a_person_no_byte_of_theirs_is_left_while_the_bot
 async def test_a_deleted_memory_is_gone_from_the_disk_when_delete_returns(tmp_path: Path, known: int) -> None:
     database = await open_database(tmp_path / "elefante.db")
     store = SqlMemories(database)
-    await store.add(ANA, [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"key {n}",)) for n in range(known)], at=START)
+    await add(store, ANA, [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"key {n}",)) for n in range(known)], at=START)
     secret = MemoryDraft(MemoryKind.TEXT, "The code is xylophone 918273", ("vault combination",))
     vector = np.random.default_rng(3).standard_normal(384).astype(np.float32)
-    [item] = await store.add(ANA, [secret], at=START, vectors={secret.content: vector}, space="x@384")
+    [item] = await add(store, ANA, [secret], at=START, vectors={secret.content: vector}, space="x@384")
     needles = [b"xylophone", b"918273", b"vault", vector.tobytes()[:64]]
     assert left(tmp_path, needles) == needles
     await store.delete(ANA, [item.id])

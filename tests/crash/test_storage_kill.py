@@ -15,6 +15,7 @@ from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START
+from tests.fakes.memories import add
 from tests.profile import tries
 from tests.reference.searches import ids_found
 
@@ -29,6 +30,7 @@ CHILD = textwrap.dedent(
     from core.clock import SystemClock
     from core.storage.memories import SqlMemories
     from core.storage.sqlite import open_database
+    from tests.fakes.memories import add
     from core.types import MemoryDraft, MemoryKind, UserKey
 
     ANA = UserKey("telegram", "ana")
@@ -41,9 +43,8 @@ CHILD = textwrap.dedent(
             name = f"{run}x{number}"
             draft = MemoryDraft(MemoryKind.TEXT, f"fact {name}", (f"key {name}", f"other {name}"))
             texts = (*draft.bindings, draft.content)
-            [item] = await store.add(
-                ANA, [draft], at=SystemClock().now(), vectors=dict.fromkeys(texts, VECTOR), space="x@8", source_ids=[1]
-            )
+            vectors, now = dict.fromkeys(texts, VECTOR), SystemClock().now()
+            [item] = await add(store, ANA, [draft], at=now, vectors=vectors, space="x@8", source_ids=[1])
             os.write(1, f"added {item.id} {name}\\n".encode())
             if number % 3 == 2:
                 os.write(1, f"deleting {item.id}\\n".encode())
@@ -94,7 +95,7 @@ async def test_nothing_acknowledged_is_lost_and_nothing_is_half_written(tmp_path
         assert len((await store.vectors(ANA, "x@8"))[0]) == 3 * len(held)
         assert await store.unembedded(ANA, "x@8", 1) == {}
         assert await database.rows("PRAGMA integrity_check") == [("ok",)]
-        [item] = await store.add(ANA, [MemoryDraft(MemoryKind.TEXT, f"after {run}", ("after",))], at=START)
+        [item] = await add(store, ANA, [MemoryDraft(MemoryKind.TEXT, f"after {run}", ("after",))], at=START)
         await store.delete(ANA, [item.id])
         await database.close()
     assert len(present) > KILLS * 3

@@ -108,21 +108,6 @@ class MemoryMachine(RuleBasedStateMachine):
         return timedelta(minutes=self.minutes)
 
     @rule(owner=owners, drafts=st.lists(drafts, max_size=3), sources=st.lists(st.integers(1, 5)), data=st.data())
-    def add(self, owner: UserKey, drafts: list[MemoryDraft], sources: list[int], data: st.DataObject) -> None:
-        context = data.draw(marks)
-        at = START + self.now()
-        names = [text for draft in drafts for text in (*draft.bindings, draft.content)]
-        embedded = data.draw(st.lists(st.sampled_from(names)) if names else st.just([]))
-        vectors = {text: vector_of(text) for text in embedded}
-        space = data.draw(spaces)
-        real, reference = (
-            self.run(store.add(owner, drafts, at=at, source_ids=sources, vectors=vectors, space=space, context=context))
-            for store in (self.real, self.reference)
-        )
-        self.ids += [(mine.id, other.id) for mine, other in zip(real, reference, strict=True)]
-        self.agree(real, reference)
-
-    @rule(owner=owners, drafts=st.lists(drafts, max_size=3), sources=st.lists(st.integers(1, 5)), data=st.data())
     def save(self, owner: UserKey, drafts: list[MemoryDraft], sources: list[int], data: st.DataObject) -> None:
         context, space = data.draw(marks), data.draw(spaces)
         vectors = {draft.content: vector_of(draft.content) for draft in drafts if data.draw(st.booleans())}

@@ -35,27 +35,6 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         self._numbers = itertools.count(1)
         self._changes = InMemoryChanges()
 
-    async def add(
-        self,
-        owner: UserKey,
-        drafts: Sequence[MemoryDraft],
-        *,
-        at: datetime,
-        source_ids: Sequence[int] = (),
-        vectors: Mapping[str, Vector] | None = None,
-        space: str = "",
-        context: ChangeContext = NO_CHANGE_CONTEXT,
-    ) -> Sequence[MemoryItem]:
-        """Keep all drafts, in order.
-
-        Raises:
-            ValueError: a draft without a binding, or with an empty one; nothing is kept.
-        """
-        ready = [checked(draft) for draft in drafts]
-        check_space(vectors, space)
-        given = _Given(owner, at, source_ids, vectors or {}, space, context)
-        return [self._add(draft, given).item for draft in ready]
-
     async def save(
         self,
         owner: UserKey,

@@ -20,13 +20,14 @@ from core.storage.sqlite import open_database
 from core.storage.sqlite_backup import copy_database, restore_database, verify
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START, FakeClock
+from tests.fakes.memories import add
 
 ANA = UserKey("telegram", "1")
 
 
 async def keep(database: Database, *contents: str) -> None:
     drafts = [MemoryDraft(MemoryKind.TEXT, content, (content,)) for content in contents]
-    await SqlMemories(database).add(ANA, drafts, at=START)
+    await add(SqlMemories(database), ANA, drafts, at=START)
 
 
 async def contents(path: Path) -> set[str]:

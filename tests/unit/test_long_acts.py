@@ -21,6 +21,7 @@ from core.stores import ChangeContext
 from core.threads import Told
 from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, Message, MessageRole, ThreadStatus, UserKey
 from tests.fakes.clock import START
+from tests.fakes.memories import add
 from tests.reference.searches import ids_found
 
 T = TypeVar("T")
@@ -56,7 +57,7 @@ async def saves_beside(database: Database, work: asyncio.Task[object]) -> int:
     """Save for somebody else as long as the work goes on; return how many were saved before it was over."""
     store, count = SqlMemories(database), 0
     while not work.done():
-        await store.add(BIA, [MemoryDraft(MemoryKind.TEXT, f"beside {count}", ("key",))], at=START)
+        await add(store, BIA, [MemoryDraft(MemoryKind.TEXT, f"beside {count}", ("key",))], at=START)
         count += not work.done()
     work.result()
     return count
@@ -67,14 +68,14 @@ async def test_others_save_in_the_middle_of_a_long_act(database: Database, act: 
     store, later = SqlMemories(database), START + timedelta(days=1)
     other = UserKey("discord", "ana")
     ids = [
-        item.id for item in await store.add(ANA, drafts("zq"), at=START, context=ChangeContext("a", "telegram:room"))
+        item.id for item in await add(store, ANA, drafts("zq"), at=START, context=ChangeContext("a", "telegram:room"))
     ]
     if act == "purge":
         await store.delete(ANA, ids, at=START, context=ChangeContext("gone"))
     if act == "unlink":
         await store.link(other, ANA)
     works: dict[str, Callable[[], Coroutine[Any, Any, object]]] = {
-        "add": lambda: store.add(ANA, drafts("more"), at=START),
+        "add": lambda: add(store, ANA, drafts("more"), at=START),
         "delete": lambda: store.delete(ANA, ids, at=START, context=ChangeContext("gone")),
         "purge": lambda: store.purge(later),
         "link": lambda: store.link(other, ANA),
@@ -99,7 +100,7 @@ async def test_who_was_forgotten_is_found_by_nobody_from_the_first_moment_and_go
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = SqlMemories(database)
-    await store.add(ANA, drafts("zqsecret"), at=START, context=ChangeContext("a", "telegram:room"))
+    await add(store, ANA, drafts("zqsecret"), at=START, context=ChangeContext("a", "telegram:room"))
     await store.link(ANA, UserKey("discord", "ana"))
     with monkeypatch.context() as patch:
         pull_the_plug_at(patch, database, turn=4)
@@ -110,7 +111,7 @@ async def test_who_was_forgotten_is_found_by_nobody_from_the_first_moment_and_go
     assert (await store.count(ANA), list(await store.owners()), list(await store.accounts(ANA))) == (0, [], [ANA])
     assert not await ids_found(store, ANA, "zqsecret")
     assert not await store.changes(ANA)
-    await store.add(ANA, [MemoryDraft(MemoryKind.TEXT, "anew", ("anew",))], at=START)
+    await add(store, ANA, [MemoryDraft(MemoryKind.TEXT, "anew", ("anew",))], at=START)
     await SqlMemories(database).purge(START)
     assert await database.rows(ROWS) == [(1, 1, 1, 0, 0, 1)]
     assert not left_in(tmp_path, b"zqsecret")
@@ -154,7 +155,7 @@ async def test_an_act_of_a_few_is_written_whole_or_not_at_all(
 ) -> None:
     pull_the_plug_at(monkeypatch, database, turn=2)
     with pytest.raises(PulledPlug):
-        await SqlMemories(database).add(ANA, drafts("few")[: FIRST_ROWS + 1], at=START)
+        await add(SqlMemories(database), ANA, drafts("few")[: FIRST_ROWS + 1], at=START)
     assert (await database.rows("SELECT count(*) FROM memories")) == [(FIRST_ROWS,)]
 
 

@@ -12,6 +12,7 @@ from core.memory.embedding import EmbeddingNormalizer
 from core.memory.indexes import Indexes
 from core.types import MemoryDraft, MemoryKind, UserKey, Vectors
 from tests.fakes.clock import START
+from tests.fakes.memories import add
 from tests.reference.exact_index import ExactIndex
 from tests.reference.memories import InMemoryMemories
 
@@ -41,7 +42,7 @@ class SlowStore(InMemoryMemories):
 async def _fill(store: InMemoryMemories, owner: UserKey, n: int) -> None:
     vectors = {f"b{i}": np.eye(DIMS, dtype=np.float32)[i % DIMS] for i in range(n)}
     drafts = [MemoryDraft(MemoryKind.TEXT, f"b{i}", (f"b{i}",)) for i in range(n)]
-    await store.add(owner, drafts, at=START, vectors=vectors, space=NORMALIZER.space)
+    await add(store, owner, drafts, at=START, vectors=vectors, space=NORMALIZER.space)
 
 
 @pytest.fixture
