@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
 from core.memory.statement import Statement, Token, in_both, says_same, without
+from core.text.words import FUNCTION_WORDS
 
 MAX_CHARS: Final = 300
 """Longer statements hold several facts: they are the same only to the letter, and replace nothing."""
@@ -92,6 +94,12 @@ _VALUE: Final = 0.55
 _FEW: Final = 8
 """In statements of more words than these, the name of a kind tells which of several things is meant."""
 
+_RESTATED: Final = 0.75
+"""The cosine from which the same is told in another form, more or less: the new words then stand for both."""
+
+_ANCHORED: Final = 0.6
+"""The same where both have a phone number, or a day and an hour."""
+
 _CUED: Final = 0.28
 """The cosine from which words of change mean what both statements name."""
 
@@ -130,9 +138,8 @@ class _Pair:
         left = [*self.lost, *self.more]
         if len(left) > 1 or self.is_contrary or self.new.cues & {"end", "add"} or self.old.kin != self.new.kin:
             return None
-        denied = without(self.old.denied, self.new.denied) and without(self.new.denied, self.old.denied)
         other_sense = any(not any(says_same(word, other) for other in self.old.words) for word in self.shared)
-        if denied or other_sense or self._is_somebody_elses() or not self._is_in_order():
+        if self._denies_other_things() or other_sense or self._is_somebody_elses() or not self._is_in_order():
             return None
         if not left:
             return -1.0
@@ -142,7 +149,8 @@ class _Pair:
         if left[0].kind in {"one", "class"}:
             return -1.0 if is_known and len(self.new.words) <= _FEW else None
         is_plain = left[0].kind in {"word", "same"} and left[0].text not in self.old.names
-        is_short = bool(self.more) or self.old.is_list or bool(self.old.denied) or len(self.shared) <= 2  # noqa: PLR2004
+        has_others = set(self.new.plain.split()) - FUNCTION_WORDS - set(self.old.plain.split())
+        is_short = bool(self.more or has_others) or self.old.is_list or bool(self.old.denied) or len(self.shared) <= 2  # noqa: PLR2004
         return _KNOWN if is_plain and not is_short else None
 
     def needed_to_replace(self) -> float | None:
@@ -156,7 +164,33 @@ class _Pair:
         needed = self._needed_of_values() if self.lost and self.more else None
         cues = ("now" in self.new.cues) + 2 * bool(self.new.cues & {"change", "end"})
         evidence = self._evidence() if cues else 0
-        return min(_CUED, needed or _CUED) if evidence and evidence + cues >= _PROOF else needed
+        if evidence and evidence + cues >= _PROOF:
+            return min(_CUED, needed or _CUED)
+        if needed is None and self._is_restated():
+            kinds = {token.kind for token in self.shared}
+            return _ANCHORED if "phone" in kinds or {"date", "time"} <= kinds else _RESTATED
+        return needed
+
+    def _denies_other_things(self) -> bool:
+        """Return whether both say of something that it is not so, and not of the same."""
+        old, new = self.old.denied, self.new.denied
+        return bool(without(old, new) and without(new, old))
+
+    def _is_restated(self) -> bool:
+        """Return whether nothing that differs is a value, a person or a name, and it differs in more than one place.
+
+        Two things of a kind are told in one form ("buy ink", "buy paper"), one thing told again mostly in another.
+        """
+        left = [*self.lost, *self.more]
+        names = self.old.names | self.new.names
+        if not 0 < len(left) <= _FEW or len(self.shared) <= 1 or not self._is_in_order():
+            return False
+        if self.is_contrary or self._denies_other_things():
+            return False
+        if any(token.is_value or token.kind == "kin" or token.text in names for token in left):
+            return False
+        blocks = SequenceMatcher(None, self.old.plain.split(), self.new.plain.split(), autojunk=False).get_opcodes()
+        return sum(tag != "equal" for tag, *_ in blocks) > 1
 
     def _is_in_order(self) -> bool:
         """Return whether the words come in one order: "from Rome to Paris" is another journey than back.
@@ -187,7 +221,7 @@ class _Pair:
         moved = {token for token in new.ones if token.text != "address" or "change" not in new.cues}
         if old.ones and moved and not old.ones & new.ones:
             return True
-        other = [token for token in without(new.subject, old.words) if token.kind != "class"]
+        other = [token for token in without(new.subject, old.words) if token.kind not in {"class", "deed"}]
         mine = old.subject if old.subject and not new.cues & {"change", "end"} else old.words
         return bool(other) and any(not token.is_value for token in without(mine, new.words))
 

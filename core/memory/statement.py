@@ -19,7 +19,9 @@ from core.text.words import FUNCTION_WORDS
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word that matters: its meaning, and the kind of that: "kin", "one", "same", "class", "word", a kind of value.
+    """A word that matters: its meaning, and the kind of that.
+
+    Kinds are "kin", "one", "class", "deed", "same" (the tables of statement.toml), "word", and those of values.
 
     `sense` tells apart words of one meaning that do not say the same: "vegetarian" and "meat" are both about diet.
     """
@@ -83,7 +85,7 @@ _FILE: Final = tomllib.loads(resources.files(__package__).joinpath("statement.to
 def _meanings() -> Mapping[str, Token]:
     """Map each word of the file to its meaning, the first that has it."""
     found: dict[str, Token] = {}
-    for kind in ("kin", "one", "class", "place", "same"):
+    for kind in ("kin", "one", "class", "deed", "place", "same"):
         for name, words in _FILE[kind].items():
             for sense, group in enumerate(words.split(" | ")):
                 for word in group.split():
