@@ -32,6 +32,8 @@ _THIRD: Final = 3
 _LEAST_THIRD: Final = 0.2
 """What the third best scores at least: the median where somebody has ten memories."""
 
+_MOST_THIRD: Final = 1.2
+"""What the third best counts for at most: where three memories fit so well, they answer alike (three appointments)."""
 
 _STEPS: Final = 30
 _RIDGE: Final = 0.01
@@ -72,9 +74,9 @@ class Acceptance:
 
 
 def leads(scores: Vector) -> Vector:
-    """Return how far each score lies above the third best."""
+    """Return how far each score lies above the third best, within bounds."""
     third = float(np.partition(scores, -_THIRD)[-_THIRD]) if len(scores) >= _THIRD else _LEAST_THIRD
-    return scores - np.float32(max(third, _LEAST_THIRD))
+    return scores - np.float32(min(max(third, _LEAST_THIRD), _MOST_THIRD))
 
 
 def _logistic(weights: Vector, *columns: Vector) -> Vector:
