@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from core.memory.embedding import LANGUAGES
+from core.memory.search import parts
 from core.ports import Embedder
 from core.providers.usem3 import DIMS, Usem3Embedder
 from core.types import Vector, Vectors
@@ -16,26 +17,28 @@ from core.types import Vector, Vectors
 class RecordedEmbedder(Embedder):
     """Answers with vectors that it was given."""
 
-    def __init__(self, vectors: Mapping[str, Vector]) -> None:
+    def __init__(self, space: str, vectors: Mapping[str, Vector]) -> None:
+        self._space = space
         self._vectors = vectors
 
     @classmethod
-    def of(cls, texts: Iterable[str]) -> RecordedEmbedder:
-        """Return one that knows these texts, and the sentences that a normalizer is made of."""
+    def of(cls, phrases: Iterable[str], queries: Iterable[str]) -> RecordedEmbedder:
+        """Return one that knows these phrases, queries and their parts, and what a normalizer is made of."""
 
-        async def embed() -> Mapping[str, Vector]:
-            wanted = list(dict.fromkeys([*(text for language in LANGUAGES for text in language), *texts]))
+        async def embed() -> RecordedEmbedder:
+            known = (text for language in LANGUAGES for text in language)
+            wanted = list(dict.fromkeys([*known, *phrases, *(t for query in queries for t in (query, *parts(query)))]))
             real = Usem3Embedder()
             try:
-                return dict(zip(wanted, await real.embed(wanted), strict=True))
+                return cls(real.space, dict(zip(wanted, await real.embed(wanted), strict=True)))
             finally:
                 await real.close()
 
-        return cls(asyncio.run(embed()))
+        return asyncio.run(embed())
 
     @property
     def space(self) -> str:
-        return f"recorded@{DIMS}"
+        return self._space
 
     @property
     def dims(self) -> int:

@@ -338,7 +338,8 @@ async def test_a_memory_in_place_of_the_reminder_is_not_passed_off_as_one() -> N
     draft = {"type": "text", "content": "pay the rent tomorrow", "bindings": ["rent"]}
     house = await single(do("MemorySave", "continue", items=[draft], asked=True), "Done!")
     shown = await say(house, "remind me to pay the rent tomorrow at 9")
-    assert shown.text.startswith("Saved: “pay the rent tomorrow”\n\nNo new reminder was set just now.")
+    saved = "Saved: “pay the rent tomorrow” (Sun 15 Mar 2026)"
+    assert shown.text.startswith(f"{saved}\n\nNo new reminder was set just now.")
 
 
 PROMISES = (
