@@ -12,7 +12,7 @@ import logging
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import datetime, timedelta, tzinfo
 from typing import Final, Self
 
 from core.errors import BotError
@@ -167,13 +167,18 @@ class Labelled:
         return "\n".join(_block(label, item, zone) for label, item in self.labels.items() if item.id in wanted)
 
 
+def _last_day(until: datetime, zone: tzinfo) -> str:
+    """Return the last day on which something is true: what ends with a day ends as the next one begins."""
+    return f"{(until - timedelta(microseconds=1)).astimezone(zone):%Y-%m-%d}"
+
+
 def _block(label: str, item: MemoryItem, zone: tzinfo) -> str:
     saved, changed = (f"{at.astimezone(zone):%Y-%m-%d}" for at in (item.created_at, item.updated_at))
     is_cut = len(item.content) > _MAX_CONTENT_CHARS
     facts = [
         f"saved {saved}",
         *([f"changed {changed}"] if changed != saved else []),
-        *([f"{_ENDED if item.current else 'until'} {item.until.astimezone(zone):%Y-%m-%d}"] if item.until else []),
+        *([f"{_ENDED if item.current else 'until'} {_last_day(item.until, zone)}"] if item.until else []),
         *([f"means {item.meant}"] if item.meant else []),
         *(["json"] if item.kind is MemoryKind.JSON else []),
         *(["cut"] if is_cut else []),

@@ -55,6 +55,10 @@ class MemoryEntry(Exact):
     """Where else than in private it was said, as PLATFORM:ID."""
     sources: list[int]
     """The ids of the messages that it rests on."""
+    until: datetime | None = None
+    """When it stops being true; left out where no end is known."""
+    meant: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2})?$")] = ""
+    """The day or the minute that its words mean, in the person's zone; left out where there is none."""
 
 
 class ChangeEntry(Exact):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Self
@@ -311,3 +312,12 @@ async def test_what_a_file_says_twice_is_heard_only_where_both_are() -> None:
         await ana.press("Save")
         [item] = await ana.memories()
         assert (item.bindings, item.shared, item.rooms) == (("secret phrase", "spoken phrase"), False, ())
+
+
+async def test_the_times_of_a_memory_come_back_from_an_export_and_no_others() -> None:
+    times = {"until": "2026-11-28T03:00:00+00:00", "meant": "2026-11-23"}
+    [own] = read(BytesIO(file_of({"content": "a", "bindings": ["a"], **times})), [ANA]).taken
+    assert (own.draft.until, own.draft.meant) == (datetime(2026, 11, 28, 3, tzinfo=UTC), "2026-11-23")
+    for meant in ("tomorrow", "2026-W48-1", "2026-02-30", 5, None):
+        [other] = read(BytesIO(file_of({"content": "a", "bindings": ["a"], "meant": meant})), [ANA]).taken
+        assert other.draft.meant == ""

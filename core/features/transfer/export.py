@@ -198,6 +198,7 @@ def _memory(item: MemoryItem) -> dict[str, JSONValue]:
         **item.to_json(),
         "created_at": _time(item.created_at),
         "updated_at": _time(item.updated_at),
+        **({"until": _time(item.until)} if item.until else {}),
         "pinned": item.pinned,
         "shared": item.shared,
         "rooms": list(item.rooms),

@@ -10,6 +10,7 @@ import re
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import islice
 from typing import Any, BinaryIO, Final
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
@@ -308,9 +309,19 @@ def _entry(entry: Any, *, own: bool) -> Taken | None:
     bindings = to_bindings(_texts(entry.get("bindings"))) or to_bindings([one_line(content, MAX_BINDING_CHARS)])
     if not content or not bindings or len(content) > MAX_CONTENT_CHARS:
         return None
-    draft = MemoryDraft(kind, content, bindings, said_at=moment(entry.get("created_at")))
+    until, meant = (moment(entry.get("until")), _meant(entry.get("meant"))) if own else (None, "")
+    draft = MemoryDraft(kind, content, bindings, until, meant, moment(entry.get("created_at")))
     rooms = _texts(entry.get("rooms"))[:MAX_ROOMS] if own else ()
     return Taken(draft, entry.get("pinned") is True, own and entry.get("shared") is True, rooms)
+
+
+def _meant(given: Any) -> str:
+    """Return the day or the minute that an export names; "" for anything else."""
+    try:
+        at = datetime.fromisoformat(given) if isinstance(given, str) else None
+    except ValueError:
+        at = None
+    return given if at is not None and given in {f"{at:%Y-%m-%d}", f"{at:%Y-%m-%dT%H:%M}"} else ""
 
 
 def _texts(given: Any) -> tuple[str, ...]:
