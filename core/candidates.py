@@ -16,6 +16,7 @@ from datetime import tzinfo
 from typing import Final, Self
 
 from core.errors import BotError
+from core.memory.past import asks_past
 from core.memory.user_memory import MemoryReading
 from core.ports import Clock
 from core.text.citations import not_cited
@@ -96,18 +97,20 @@ class Prefetch:
             if not self._text or not await self._memory.page(limit=1):
                 return ()
             vectors = await self._embedded(due_s - self._clock.monotonic())
-            hits = await self._memory.search([self._text], vectors, limit=MAX_CANDIDATES, floor=CANDIDATE_FLOOR)
+            hits = await self._memory.search(
+                [self._text], vectors, limit=MAX_CANDIDATES, floor=CANDIDATE_FLOOR, past=asks_past(self._text)
+            )
         except BotError as error:
             _log.warning("memories were not searched", extra={"error": type(error).__name__})
             return ()
         except Exception:  # noqa: BLE001  (an answer without candidates is better than none)
             _log.exception("memories were not searched")
             return ()
-        return tuple(hit for place, hit in enumerate(hits) if place < FEW or hit.score >= FURTHER_FLOOR)
+        return tuple(hit for place, hit in enumerate(hits) if place < FEW or hit.chance >= FURTHER_FLOOR)
 
     async def _embedded(self, within_s: float) -> Mapping[str, Vector]:
         """Return the text's vector by the text; nothing if the embedder fails or takes longer."""
-        embedding = asyncio.create_task(self._memory.embed([self._text]))
+        embedding = asyncio.create_task(self._memory.embed_queries([self._text]))
         timer = asyncio.create_task(self._clock.sleep(within_s))
         try:
             await asyncio.wait({embedding, timer}, return_when=asyncio.FIRST_COMPLETED)
@@ -149,8 +152,8 @@ class Labelled:
         """Return a `<memory m1 saved 2026-05-03>` block for each memory, or for those of the items among them.
 
         A block holds the bindings and the content; nothing in them ends it or is a citation. `changed` is the day of
-        the last change, if that is another one; `json` marks JSON, `cut` a content of which the end is missing. Days
-        are in that zone.
+        the last change, if that is another one; `until`, since when it is no longer true; `means`, the day or the time that
+        its words mean; `json` marks JSON, `cut` a content of which the end is missing. Days are in that zone.
         """
         wanted = {item.id for item in (self.items if items is None else items)}
         return "\n".join(_block(label, item, zone) for label, item in self.labels.items() if item.id in wanted)
@@ -162,6 +165,8 @@ def _block(label: str, item: MemoryItem, zone: tzinfo) -> str:
     facts = [
         f"saved {saved}",
         *([f"changed {changed}"] if changed != saved else []),
+        *([f"until {item.until.astimezone(zone):%Y-%m-%d}"] if item.until is not None else []),
+        *([f"means {item.meant}"] if item.meant else []),
         *(["json"] if item.kind is MemoryKind.JSON else []),
         *(["cut"] if is_cut else []),
     ]

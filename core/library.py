@@ -71,7 +71,7 @@ class PersonMemories:
     async def search(self, query: str, *, limit: int = 8) -> list[SavedMemory]:
         """Return up to `limit` memories that answer the query, best first; none for an unrelated one."""
         memory = await self._open()
-        hits = await memory.search([query], await memory.embed([query]), limit=limit)
+        hits = await memory.search([query], await memory.embed_queries([query]), limit=limit)
         return [_saved(hit.item, hit.score) for hit in hits]
 
     async def get(self, memory_id: str) -> SavedMemory | None:

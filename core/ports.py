@@ -89,10 +89,11 @@ class VectorIndex(Protocol):
     def remove(self, ids: Sequence[int]) -> None:
         """Remove those of the ids that are present."""
 
-    def search(
-        self, queries: Vectors, k: int, among: Sequence[int] | None = None
-    ) -> Sequence[Sequence[tuple[int, float]]]:
-        """Return, per query row, up to `k` (id, cosine), nearest first; never an id not held, or not `among`."""
+    def search(self, queries: Vectors, k: int) -> Sequence[Sequence[tuple[int, float]]]:
+        """Return, per query row, up to `k` (id, cosine), nearest first; never an id that is not held."""
+
+    def cosines(self, ids: Sequence[int], queries: Vectors) -> Vectors:
+        """Return the cosines of vectors with queries, shape (len(ids), len(queries)); NaN for what is not held."""
 
 
 class Channel(Protocol):

@@ -37,7 +37,6 @@ from core.history.conversation import Context, Conversation
 from core.history.quotes import NOTHING, Past, asks, find_quotes
 from core.history.withholding import tells_of, told_of
 from core.hooks import Additions
-from core.memory.search import same
 from core.memory.user_memory import UserMemory
 from core.models import Models, mode_of
 from core.outgoing import Button, File, OutgoingMessage
@@ -49,7 +48,7 @@ from core.text.checked import CheckedText, says_nothing
 from core.text.citations import Citations
 from core.text.markdown import plain_times, quoted
 from core.text.unicode import fold, one_line
-from core.text.words import FUNCTION_WORDS, folded_words
+from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.texts import AGAIN, CONTINUE, LENGTH_STOP
 from core.threads import TurnState
 from core.types import (

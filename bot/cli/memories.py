@@ -120,7 +120,7 @@ async def found(settings: Settings, user: UserKey, query: str, limit: int) -> Do
     """Search a person's memories; return them with their scores, best first."""
     async with build(settings) as app:
         memory = app.features.memories.of(user)
-        hits = await memory.search([query], await memory.embed([query]), limit=limit)
+        hits = await memory.search([query], await memory.embed_queries([query]), limit=limit)
     document = _document(user, [hit.item for hit in hits])
     scores: list[JSONValue] = [
         {"matched": hit.matched, "score": hit.score, "dense": hit.dense, "lexical": hit.lexical} for hit in hits

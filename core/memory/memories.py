@@ -11,9 +11,8 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from core.errors import BotError, StorageError
-from core.memory.embedding import LANGUAGES, Embedding
+from core.memory.embedding import Embedding
 from core.memory.indexes import Indexes
-from core.memory.search import common_words
 from core.memory.user_memory import UserMemory
 from core.ports import Clock, Embedder
 from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore
@@ -112,7 +111,6 @@ class Memories:
         self._clock = clock
         self.undo_within = undo_within
         self._purge = Purge(store, clock, undo_within, redact)
-        self._common_words = common_words(sentence for language in LANGUAGES for sentence in language)
         self._catching_up: dict[UserKey, asyncio.Task[None]] = {}
 
     async def owner(self, user: UserKey) -> UserKey:
@@ -135,7 +133,6 @@ class Memories:
             indexes=self._indexes,
             embedding=self._embedding,
             clock=self._clock,
-            common_words=self._common_words,
             undo_within=self.undo_within,
             on_partial=self._catch_up,
             on_changed=self._purge.plan,
@@ -148,13 +145,12 @@ class Memories:
         Raises:
             ValueError: one of them is linked already, or both are the same.
         """
-        async with self._indexes.joining(owner, other):
-            await self._store.link(owner, other)
+        await self._store.link(owner, other)
+        self._indexes.drop(other)
 
     async def unlink(self, owner: UserKey, other: UserKey) -> None:
         """Part two accounts again: each has what came from it. Do nothing if they are not linked."""
-        async with self._indexes.joining(owner, other):
-            await self._store.unlink(owner, other)
+        await self._store.unlink(owner, other)
         self._purge.plan()
 
     async def counts(self, owner: UserKey) -> Mapping[UserKey, int]:
@@ -216,18 +212,10 @@ class Memories:
         space = self._embedding.space
         missing = await self._indexes.phrases.unembedded(owner, space, _BATCH)
         vectors = await self._embedding.vectors(list(missing.values()))
-        normalizer = await self._embedding.normalizer() if vectors else None
-        async with self._indexes.changing(owner) as owner_index:
-            if not missing and owner_index.space == space:
-                owner_index.partial = False
-            if normalizer is None or normalizer.space != space:
-                return 0
-            # Meanwhile phrases may have been deleted, or embedded by an update.
-            there = await self._indexes.phrases.phrases(owner, list(missing))
-            fresh = {i: vectors[text] for i, (_, text) in there.items() if text in vectors}
-            await self._indexes.phrases.put_vectors(owner, space, fresh)
-            await owner_index.remove(list(fresh))
-            owner_index.add(normalizer, fresh)
+        if not vectors or self._embedding.space != space:
+            return 0
+        known = {i: vectors[text] for i, text in missing.items()}
+        await self._indexes.phrases.put_vectors(owner, space, known)
         return len(missing)
 
     def _catch_up(self, owner: UserKey) -> None:

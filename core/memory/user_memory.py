@@ -1,25 +1,25 @@
-"""One person's long-term memory: search, save, update, delete, undo.
-
-The store changes first, then the index; if that second step fails, the index is dropped and built again (`Indexes`).
-"""
+"""One person's long-term memory: search, save, update, delete, undo."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from typing import Final
 
 import numpy as np
 
 from core.memory.embedding import Embedding
+from core.memory.acceptance import NEAR
 from core.memory.indexes import Indexes, OwnerIndex
-from core.memory.search import FLOOR, Asked, Evidence, Match, Reach, nearest, rank, words
+from core.memory.search import Query, Ranking, parts
 from core.ports import Clock
-from core.stores import ChangeContext, MemoryStore
+from core.stores import ChangeContext, MemoryStore, Search
 from core.text.unicode import clean, fold, one_line
-from core.types import Change, MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey, Vector
+from core.text.words import folded_words
+from core.types import Change, MemoryDraft, MemoryHit, MemoryItem, MemoryKind, Span, UserKey, Vector, Vectors
 
 MAX_PHRASE_CHARS = 200
 
@@ -58,7 +58,7 @@ def said_again(item: MemoryItem, draft: MemoryDraft, room: str) -> tuple[MemoryD
     known = [phrase for phrase in item.bindings if rooms == item.rooms or phrase in draft.bindings]
     new = draft.bindings if not item.shared and set(rooms) <= {room} else ()
     bindings = _once((*known, *new)) or (one_line(item.content, MAX_PHRASE_CHARS),)
-    return MemoryDraft(item.kind, item.content, bindings), rooms
+    return replace(item.draft, bindings=bindings), rooms
 
 
 def _once(bindings: Iterable[str]) -> tuple[str, ...]:
@@ -90,8 +90,12 @@ class Undone:
     changes: Sequence[Change] = ()
 
 
-_WORDED_A_HIT: Final = 2
-"""How many memories the words may name for each one asked for: their words are few, and common ones name many."""
+_DEPTH: Final = 64
+"""How many of the nearest phrases are looked at first."""
+
+_DEEPER: Final = 8
+_ENOUGH: Final = 8
+"""How many memories of the nearest phrases must count; the others are past, or not audible."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,7 @@ class MemoryReading:
     store: MemoryStore
     indexes: Indexes
     embedding: Embedding
-    common_words: frozenset[str]
+    clock: Clock
     on_partial: Callable[[UserKey], None]
     context: ChangeContext
 
@@ -115,27 +119,40 @@ class MemoryReading:
         """Map the texts to vectors by one call of the embedder; empty while it is down, and then words must do."""
         return await self.embedding.vectors(texts)
 
+    async def embed_queries(self, queries: Sequence[str]) -> Mapping[str, Vector]:
+        """Map what `search` wants the vectors of to them: the queries and their parts, by one call of the embedder."""
+        return await self.embed([text for query in queries for text in (query, *parts(query))])
+
     async def search(
-        self, queries: Sequence[str], vectors: Mapping[str, Vector], *, limit: int = 5, floor: float = FLOOR
+        self,
+        queries: Sequence[str],
+        vectors: Mapping[str, Vector],
+        *,
+        limit: int = 5,
+        floor: float = NEAR,
+        past: bool = False,
+        said: Span | None = None,
     ) -> Sequence[MemoryHit]:
         """Return up to `limit` memories, the best first, each with its best score over its phrases and the queries.
 
-        `vectors` holds what `embed` made of the queries; one that is not in it is searched by its words alone.
-        Nothing with a score under `floor` is returned: over the default, an unrelated question gets an empty answer.
+        `vectors` holds what `embed_queries` made of the queries; one that is not in it is searched by its words alone.
+        Nothing with a chance under `floor` is returned: over the default, most unrelated questions get an empty answer.
+        With `past`, earlier versions and what is no longer true are found, too; with `said`, only what was said then.
         In a room, only what may be spoken of there is looked at, however near the rest may lie.
         """
-        asked = list(dict.fromkeys(query for query in queries if query.strip()))
-        room = self.context.room
-        audible = await self.indexes.phrases.audible_phrases(self.owner, room) if room else None
-        if not asked or limit <= 0 or audible == []:
+        asked = tuple(dict.fromkeys(query for query in queries if query.strip()))
+        if not asked or limit <= 0:
             return []
-        reach = Reach(limit, floor, audible)
-        evidence, partial = await self._gather(asked, vectors, reach)
-        if partial:
+        search = _Search(self, asked, limit, floor, past=past, said=said)
+        normalizer = await self.embedding.normalizer() if any(query in vectors for query in asked) else None
+        if normalizer is None:
+            return await search.by_words()
+        async with self.indexes.reading(self.owner, normalizer) as index:
+            hits = await search.by_all(index, vectors)
+            is_partial = index.partial
+        if is_partial:
             self.on_partial(self.owner)
-        candidates = dict.fromkeys(key for each in evidence for key in each.candidates(floor))
-        items = await self.store.get(self.owner, list(candidates)) if candidates else []
-        return rank(items, evidence, reach, partial=partial)
+        return hits
 
     async def get(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that this person has, in the order asked; in a room, what is audible there."""
@@ -160,41 +177,85 @@ class MemoryReading:
         """Return what was done to a memory, the newest first, as far as it was recorded."""
         return await self.store.changes(self.owner, memory_id=memory_id)
 
+    async def earlier(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
+        """Return the earlier versions of those memories, the newest first; in a room, what is audible there."""
+        items = await self.store.earlier(self.owner, memory_ids)
+        return [item for item in items if self._is_audible(item)]
+
     def _is_audible(self, item: MemoryItem) -> bool:
         """Whether it may be spoken of where this is read."""
         return not self.context.room or item.shared or self.context.room in item.rooms
 
-    async def _gather(
-        self, queries: Sequence[str], vectors: Mapping[str, Vector], reach: Reach
-    ) -> tuple[Sequence[Evidence], bool]:
-        """Ask vectors and words about each query; tell whether some memories have no vectors yet."""
-        worded = {query: await self._worded(query, reach.limit) for query in queries}
-        near: Mapping[str, Mapping[str, Match]] = {}
-        partial = False
-        normalizer = await self.embedding.normalizer() if any(query in vectors for query in queries) else None
-        if normalizer is not None:
-            seeing = [query for query in queries if query in vectors]
-            rows = normalizer.project(np.stack([vectors[query] for query in seeing]))
-            async with self.indexes.reading(self.owner, normalizer) as owner_index:
-                named = [worded[query] for query in seeing]
-                found = await nearest(self.indexes.phrases, self.owner, owner_index, rows, reach, worded=named)
-                near, partial = dict(zip(seeing, found, strict=True)), owner_index.partial
-        return [
-            Evidence(Asked(query, self.common_words), near.get(query), keys) for query, keys in worded.items()
-        ], partial
 
-    async def _worded(self, query: str, limit: int) -> frozenset[str]:
-        if not words(query):
-            return frozenset()
-        found = await self.indexes.phrases.lexical(self.owner, query, limit * _WORDED_A_HIT, room=self.context.room)
-        return frozenset(key for key, _ in found)
+class _Search:
+    """One search of a person's memories."""
+
+    def __init__(
+        self, memory: MemoryReading, queries: tuple[str, ...], limit: int, floor: float, *, past: bool, said: Span | None
+    ) -> None:
+        self._memory = memory
+        self._queries = queries
+        self._limit = limit
+        self._floor = floor
+        self._asked = partial(
+            Search, queries=queries, at=memory.clock.now(), room=memory.context.room, past=past, said=said
+        )
+
+    async def by_words(self) -> Sequence[MemoryHit]:
+        """Return what words alone find."""
+        blank = [Query(np.empty((0, 0), np.float32))] * len(self._queries)
+        phrases = self._memory.indexes.phrases
+        while True:
+            ranking = Ranking(blank, limit=self._limit, floor=self._floor)
+            search = self._asked(nearest=frozenset(), version=await phrases.version(self._memory.owner), order=ranking)
+            found = await phrases.search(self._memory.owner, search)
+            if found is not None:
+                return self._hits(ranking, found)
+
+    async def by_all(self, index: OwnerIndex, vectors: Mapping[str, Vector]) -> Sequence[MemoryHit]:
+        """Return what words and the vectors in the index find."""
+        rows = [self._rows(query, index, vectors) for query in self._queries]
+        asked = np.stack([each[0] for each in rows if len(each)])
+        queries = [Query(each, index.normalizer.space) for each in rows]
+        depth = _DEPTH
+        while True:
+            nearest = await index.nearest(asked, depth)
+            ranking = Ranking(
+                queries, index.index.cosines, nearest=nearest, limit=self._limit, floor=self._floor
+            )
+            search = self._asked(nearest=nearest, version=index.version, order=ranking)
+            found = await self._memory.indexes.phrases.search(self._memory.owner, search)
+            if found is None:
+                await index.follow(self._memory.indexes.phrases, self._memory.owner)
+            elif ranking.near < _ENOUGH and depth < len(index.index):
+                depth *= _DEEPER
+            else:
+                return self._hits(ranking, found)
+
+    def _rows(self, query: str, index: OwnerIndex, vectors: Mapping[str, Vector]) -> Vectors:
+        """Return the normalized vectors of a query and of its parts; no rows if it has no vector."""
+        if query not in vectors:
+            return np.empty((0, index.normalizer.dims), np.float32)
+        known = [vectors[text] for text in (query, *parts(query)) if text in vectors]
+        return index.normalizer.project(np.stack(known))
+
+    def _hits(self, ranking: Ranking, items: Sequence[MemoryItem]) -> Sequence[MemoryHit]:
+        words = set(folded_words(" ".join(self._queries)))
+        return [
+            MemoryHit(item, _matched(item, words), fit.score, fit.dense, fit.lexical, fit.chance)
+            for item, fit in zip(items, ranking.chosen, strict=True)
+        ]
+
+
+def _matched(item: MemoryItem, words: Collection[str]) -> str:
+    """Return the phrase of a memory that has most of the words, the first binding if none has any."""
+    return max((*item.bindings, item.content), key=lambda phrase: len(set(folded_words(phrase)).intersection(words)))
 
 
 @dataclass(frozen=True, slots=True)
 class UserMemory(MemoryReading):
     """What `Memories.of` gives: everything here is `owner`'s, and changes are recorded with `context`."""
 
-    clock: Clock
     undo_within: timedelta
     on_changed: Callable[[], None]
 
@@ -209,26 +270,19 @@ class UserMemory(MemoryReading):
         Raises:
             ValueError: a draft without a readable binding; nothing is stored.
         """
-        wanted = distinct([cleaned(draft) for draft in drafts])
-        async with self.indexes.changing(self.owner) as owner_index:
-            room = self.context.room
-            known = [await self.store.find(self.owner, draft.kind, draft.content, room=room) for draft in wanted]
-            fresh = [draft for draft, item in zip(wanted, known, strict=True) if item is None]
-            added = await self.store.add(
-                self.owner,
-                fresh,
-                at=self.clock.now(),
-                source_ids=source_ids,
-                vectors=vectors,
-                space=self.embedding.space,
-                context=self.context,
-            )
-            await self._follow(owner_index, [item.id for item in added], vectors)
-            new = iter(added)
-            return [
-                next(new) if item is None else await self._merge(owner_index, item, draft, vectors)
-                for draft, item in zip(wanted, known, strict=True)
-            ]
+        saved = await self.store.save(
+            self.owner,
+            distinct([cleaned(draft) for draft in drafts]),
+            at=self.clock.now(),
+            merge=partial(said_again, room=self.context.room),
+            source_ids=source_ids,
+            vectors=vectors,
+            space=self.embedding.space,
+            context=self.context,
+        )
+        if len(saved.new) < len(saved.items):
+            self.on_changed()
+        return saved.items
 
     async def update(
         self,
@@ -237,30 +291,50 @@ class UserMemory(MemoryReading):
         kind: MemoryKind | None = None,
         content: str | None = None,
         bindings: Sequence[str] | None = None,
+        until: datetime | None = None,
+        meant: str = "",
         vectors: Mapping[str, Vector],
+        source_ids: Sequence[int] = (),
+        keeps_past: bool = False,
     ) -> MemoryItem | None:
         """Change what is given of a memory; None, and nothing changed, if this person has none of that id.
 
-        The new words are heard where they were said: in this room, or in private only. In a room, nothing is kept of
-        the words of a memory that is not audible there.
+        `until` and `meant` are those of a new content. With `keeps_past`, what it said until now stays as an earlier
+        version. The new words are heard where they were said: in this room, or in private only. In a room, nothing is
+        kept of the words of a memory that is not audible there.
 
         Raises:
             ValueError: no readable binding; nothing is changed.
         """
-        async with self.indexes.changing(self.owner) as owner_index:
-            for item in await self.store.get(self.owner, [memory_id]):
-                known = item.draft
-                if not self._is_audible(item):
-                    if content is None:
-                        return None
-                    known = MemoryDraft(MemoryKind.TEXT, content, (one_line(content, MAX_PHRASE_CHARS),))
-                draft = MemoryDraft(
-                    known.kind if kind is None else kind,
-                    known.content if content is None else content,
-                    known.bindings if bindings is None else tuple(bindings),
-                )
-                rooms, shared = (item.rooms, item.shared) if draft == item.draft else ((), False)
-                return await self._replace(owner_index, item, cleaned(draft), vectors, rooms=rooms, shared=shared)
+        for item in await self.store.get(self.owner, [memory_id]):
+            known = item.draft
+            if not self._is_audible(item):
+                if content is None:
+                    return None
+                known = MemoryDraft(MemoryKind.TEXT, content, (one_line(content, MAX_PHRASE_CHARS),))
+            if content is not None:
+                known = replace(known, content=content, until=until, meant=meant)
+            draft = replace(
+                known,
+                kind=known.kind if kind is None else kind,
+                bindings=known.bindings if bindings is None else tuple(bindings),
+            )
+            rooms, shared = (item.rooms, item.shared) if draft == item.draft else ((), False)
+            updated = await self.store.update(
+                self.owner,
+                item.id,
+                cleaned(draft),
+                at=self.clock.now(),
+                vectors=vectors,
+                space=self.embedding.space,
+                context=self.context,
+                rooms=rooms,
+                shared=shared,
+                source_ids=source_ids,
+                keeps_past=keeps_past,
+            )
+            self.on_changed()
+            return updated
         return None
 
     async def delete(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
@@ -269,11 +343,8 @@ class UserMemory(MemoryReading):
         Where nothing can be undone, nothing of it is kept. In a room, what is not audible there stays.
         """
         context = self.context if self.undo_within else replace(self.context, act="")
-        async with self.indexes.changing(self.owner) as owner_index:
-            memory_ids = [item.id for item in await self.get(memory_ids)]
-            before = await self._indexed(owner_index, memory_ids)
-            deleted = await self.store.delete(self.owner, memory_ids, at=self.clock.now(), context=context)
-            await self._follow(owner_index, [], {}, before)
+        audible = [item.id for item in await self.get(memory_ids)]
+        deleted = await self.store.delete(self.owner, audible, at=self.clock.now(), context=context)
         if deleted:
             self.on_changed()
         return deleted
@@ -285,9 +356,8 @@ class UserMemory(MemoryReading):
 
         Return the memory, or None if this person has none of that id.
         """
-        async with self.indexes.changing(self.owner):
-            audible = [item.id for item in await self.get([memory_id])]
-            flagged = await self.store.flag(self.owner, audible, pinned=pinned, shared=shared)
+        audible = [item.id for item in await self.get([memory_id])]
+        flagged = await self.store.flag(self.owner, audible, pinned=pinned, shared=shared)
         return flagged[0] if flagged else None
 
     async def last_change(self) -> Change | None:
@@ -309,58 +379,18 @@ class UserMemory(MemoryReading):
             return Undone(UndoResult.TOO_LATE)
         before = [change.before for change in changes if change.before]
         vectors = await self.embed([text for item in before for text in (*item.bindings, item.content)])
-        keys = list(dict.fromkeys(change.memory_id for change in changes))
-        async with self.indexes.changing(self.owner) as owner_index:
-            phrases = await self._indexed(owner_index, keys)
-            undone = await self.store.undo(self.owner, act)
-            if undone is None:
-                return Undone(UndoResult.CHANGED)
-            await self._embed_again(keys, vectors)
-            await self._follow(owner_index, keys, vectors, phrases)
+        undone = await self.store.undo(self.owner, act)
+        if undone is None:
+            return Undone(UndoResult.CHANGED)
+        await self._embed_again(list(dict.fromkeys(change.memory_id for change in changes)), vectors)
         self.on_changed()
         return Undone(UndoResult.DONE, undone)
 
     async def forget(self) -> int:
         """Delete everything of this person's and return how many memories that were."""
-        async with self.indexes.changing(self.owner) as owner_index:
-            owner_index.clear()
-            return await self.store.forget(self.owner)
-
-    async def _merge(
-        self, owner_index: OwnerIndex, item: MemoryItem, draft: MemoryDraft, vectors: Mapping[str, Vector]
-    ) -> MemoryItem:
-        both, rooms = said_again(item, draft, self.context.room)
-        if both.bindings != item.bindings:
-            return await self._replace(owner_index, item, both, vectors, rooms=rooms, shared=item.shared) or item
-        if rooms != item.rooms:
-            [item] = await self.store.flag(self.owner, [item.id], room=self.context.room)
-        return item
-
-    async def _replace(
-        self,
-        owner_index: OwnerIndex,
-        old: MemoryItem,
-        draft: MemoryDraft,
-        vectors: Mapping[str, Vector],
-        *,
-        rooms: Sequence[str],
-        shared: bool,
-    ) -> MemoryItem | None:
-        before = await self._indexed(owner_index, [old.id])
-        item = await self.store.update(
-            self.owner,
-            old.id,
-            draft,
-            at=self.clock.now(),
-            vectors=vectors,
-            space=self.embedding.space,
-            context=self.context,
-            rooms=rooms,
-            shared=shared,
-        )
-        await self._follow(owner_index, [old.id], vectors, before)
-        self.on_changed()
-        return item
+        deleted = await self.store.forget(self.owner)
+        self.indexes.drop(self.owner)
+        return deleted
 
     async def _embed_again(self, memory_ids: Sequence[str], vectors: Mapping[str, Vector]) -> None:
         """Store vectors of the memories' phrases that came back without any."""
@@ -368,28 +398,3 @@ class UserMemory(MemoryReading):
         known = {i: vectors[text] for i, (_, text) in phrases.items() if text in vectors}
         if known:
             await self.indexes.phrases.put_vectors(self.owner, self.embedding.space, known)
-
-    async def _indexed(self, owner_index: OwnerIndex, memory_ids: Sequence[str]) -> Mapping[int, str]:
-        """Return the phrases that an index, if there is one, may hold of those memories."""
-        if owner_index.index is None:
-            return {}
-        phrases = await self.indexes.phrases.phrases(self.owner, memory_ids=memory_ids)
-        return {i: text for i, (_, text) in phrases.items()}
-
-    async def _follow(
-        self,
-        owner_index: OwnerIndex,
-        memory_ids: Sequence[str],
-        vectors: Mapping[str, Vector],
-        before: Mapping[int, str] | None = None,
-    ) -> None:
-        """Bring a built index to what the store now holds of those memories; `before` are their phrases until now."""
-        now = await self._indexed(owner_index, memory_ids) if memory_ids else {}
-        seen = {i: vectors[text] for i, text in now.items() if text in vectors}
-        old = before or {}
-        await owner_index.remove([i for i in old if i not in now or i in seen])
-        normalizer = await self.embedding.normalizer() if seen else None
-        if normalizer is not None:
-            owner_index.add(normalizer, seen)
-        owner_index.newest = max((owner_index.newest, *now))
-        owner_index.partial = owner_index.partial or any(i not in seen and i not in old for i in now)

@@ -8,6 +8,7 @@ from typing import Final
 from core.text.unicode import fold
 
 _WORD: Final = re.compile(r"[^\W_]+")
+_MIN_PREFIX_CHARS: Final = 4
 
 # Without them, a question is reduced to its subject.
 FUNCTION_WORDS: Final = frozenset(
@@ -30,3 +31,12 @@ FUNCTION_WORDS: Final = frozenset(
 def folded_words(text: str) -> list[str]:
     """Return the words of a text in order, without case and accents."""
     return _WORD.findall(text.lower() if text.isascii() else fold(text))  # the same for ASCII, but faster
+
+
+def same(one: str, other: str) -> bool:
+    """Tell whether two folded words are one with different endings: `senha` and `senhas`, not `casa` and `caso`."""
+    if one == other:
+        return True
+    short, long = sorted((one, other), key=len)
+    needed = max(_MIN_PREFIX_CHARS, -(-len(long) * 7 // 10))
+    return len(short) >= needed and short[:needed] == long[:needed]

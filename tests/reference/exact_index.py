@@ -41,14 +41,19 @@ class ExactIndex(VectorIndex):
         kept = ~np.isin(self._ids, np.asarray(ids, np.int64))
         self._ids, self._vectors = self._ids[kept], self._vectors[kept]
 
-    def search(
-        self, queries: Vectors, k: int, among: Sequence[int] | None = None
-    ) -> Sequence[Sequence[tuple[int, float]]]:
+    def search(self, queries: Vectors, k: int) -> Sequence[Sequence[tuple[int, float]]]:
         """Return, per query row, up to `k` (id, cosine), nearest first; of equal cosines the lower id first."""
-        chosen = slice(None) if among is None else np.isin(self._ids, np.asarray(among, np.int64))
-        ids, scores = self._ids[chosen], queries @ self._vectors[chosen].T
         found = []
-        for row in scores:
-            order = np.lexsort((ids, -row))[: max(k, 0)]
-            found.append(list(zip(ids[order].tolist(), row[order].tolist(), strict=True)))
+        for row in queries @ self._vectors.T:
+            order = np.lexsort((self._ids, -row))[: max(k, 0)]
+            found.append(list(zip(self._ids[order].tolist(), row[order].tolist(), strict=True)))
+        return found
+
+    def cosines(self, ids: Sequence[int], queries: Vectors) -> Vectors:
+        """Return the cosines of vectors with queries, shape (len(ids), len(queries)); NaN for what is not held."""
+        found: Vectors = np.full((len(ids), len(queries)), np.nan, np.float32)
+        places = {i: place for place, i in enumerate(self._ids.tolist())}
+        for row, i in enumerate(ids):
+            if i in places:
+                found[row] = queries @ self._vectors[places[i]]
         return found

@@ -69,4 +69,4 @@ def is_number(name: str) -> bool:
 async def found(request: Request, query: str) -> list[MemoryItem]:
     """Return the memories that a search finds, the best first, at most a page."""
     memory = request.turn.memory
-    return [hit.item for hit in await memory.search([query], await memory.embed([query]), limit=PAGE_SIZE)]
+    return [hit.item for hit in await memory.search([query], await memory.embed_queries([query]), limit=PAGE_SIZE)]

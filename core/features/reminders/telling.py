@@ -255,7 +255,7 @@ async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside) 
 async def _hour_in_memories(turn: Turn, event: str, now: datetime) -> tuple[MemoryItem, datetime] | tuple[None, None]:
     """Return the memory that is nearest to an event's name and names an hour ahead, with that hour."""
     memory = turn.memory
-    hits = await memory.search([event], await memory.embed([event]), limit=_MAX_MEMORIES)
+    hits = await memory.search([event], await memory.embed_queries([event]), limit=_MAX_MEMORIES)
     times = ((hit.item, time_in(hit.item, now, turn.locale)) for hit in hits)
     found = ((item, time.at) for item, time in times if isinstance(time, Once) and time.has_hour)
     return next(found, (None, None))

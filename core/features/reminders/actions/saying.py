@@ -11,10 +11,9 @@ from core.features.reminders.asked import QUESTIONS
 from core.features.reminders.reminders import Reminder
 from core.features.reminders.service import Reminders
 from core.features.reminders.telling import Told, local_now, place_of
-from core.memory.search import same
 from core.text.markdown import plain_times
 from core.text.replies import numbered
-from core.text.words import FUNCTION_WORDS, folded_words
+from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.times.grammar import find_time
 from core.times.reading import Once, Past, Repeated, Unclear
 from core.turn import Turn
