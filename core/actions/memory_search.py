@@ -55,7 +55,7 @@ async def run(turn: Turn, answer: Queries) -> None:
         items = tuple(await turn.memory.page(limit=MAX_LISTED))
     else:
         await turn.status(EMBEDDING[turn.locale])
-        vectors = await turn.memory.embed(queries)
+        vectors = await turn.memory.embed_queries(queries)
         await turn.status(LOOKING_UP[turn.locale])
         hits = tuple(await turn.memory.search(queries, vectors, limit=MAX_HITS))
         items = tuple(hit.item for hit in hits)
