@@ -378,7 +378,8 @@ class MemoryItem:
 
     def in_zone(self, zone: tzinfo) -> MemoryItem:
         """Return the memory with its times in that zone."""
-        return replace(self, created_at=self.created_at.astimezone(zone), updated_at=self.updated_at.astimezone(zone))
+        created, updated = self.created_at.astimezone(zone), self.updated_at.astimezone(zone)
+        return replace(self, created_at=created, updated_at=updated, until=self.until and self.until.astimezone(zone))
 
     def to_json(self) -> dict[str, JSONValue]:
         """Return the JSON form for models and exports; times in ISO 8601."""

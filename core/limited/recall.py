@@ -39,7 +39,13 @@ _OF: Final = frozenset(
 _DOES: Final = frozenset({"does", "did"})
 _WHOSE: Final = re.compile("['’]s$")
 _ARTICLES: Final = frozenset("o a os as meu minha meus minhas the my our el la los las mi mis nuestro nuestra".split())
-_VAGUE: Final = frozenset("numero number size tamanho talla talle tipo type kind day date".split())
+_VAGUE: Final = frozenset(
+    """
+    numero number size tamanho talla talle tipo type kind day date
+    antes before old former previous antigo antiga antiguo antigua anterior
+    """.split()
+)
+"""Words of a question that name nothing, beside those of grammar and of asking."""
 _INFINITIVE: Final = ("ar", "er", "ir")
 
 
