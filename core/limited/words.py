@@ -84,7 +84,7 @@ número/number/número: numeros numbers
 
 def _read(table: str) -> dict[str, Concept]:
     concepts: dict[str, Concept] = {}
-    for line in table.strip().splitlines():
+    for line in table.strip().replace("\n ", " ").splitlines():
         head, _, rest = line.partition(":")
         told = dict(zip((Locale.PT, Locale.EN, Locale.ES), head.split("/"), strict=True))
         names = {locale: told.get(locale, told[Locale.EN]) for locale in Locale}
