@@ -33,7 +33,8 @@ nome/name/nombre: chamo chama called llamo llama llaman nomes names
 endereço/address/dirección: moro mora morar morava morei live lives lived living vivia reside resido vivo vive
 telefone/phone/teléfono: celular cellphone mobile movil whatsapp zap tel telephone fone
 email/email/correo: e-mail mail
-trabalho/work/trabajo: trabalha trabalhava trabajaba emprego profissao works job working trabaja empleo occupation employer
+trabalho/work/trabajo: trabalha trabalhava trabajaba emprego profissao works job working trabaja empleo
+    occupation employer
 médico/doctor/médico: medica doctora medicos doctors
 dentista/dentist/dentista:
 consulta/appointment/cita: appointments
