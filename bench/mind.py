@@ -23,7 +23,7 @@ from core.limited import LimitedMind
 from core.limited.extract import bindings
 from core.providers.usem3 import Usem3Embedder
 from core.text.unicode import fold
-from core.types import Locale, MemoryItem, MemoryKind, Message, MessageRole, Modal
+from core.types import Locale, MemoryHit, MemoryItem, MemoryKind, Message, MessageRole, Modal
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 NOW = datetime(2026, 3, 14, tzinfo=UTC)
@@ -90,10 +90,11 @@ async def _judge_search(mind: LimitedMind, context: PromptContext, label: Label)
     sought = wanted is None or any(_words(wanted) <= _words(query) for query in queries)
     content = label.get("memory") or (f"{label['text'].strip('¿?')}: 4417" if wanted else "")
     found = (_memory(content),) if content else ()
+    hits = tuple(MemoryHit(item, "", 1.0, chance=1.0) for item in found)
     after = replace(
         context,
         history=(*context.history, *(Message(MessageRole.SYSTEM, item.to_json(), Modal.MEMORY) for item in found)),
-        steps=(Step("MemorySearch", Outcome.DONE if found else Outcome.NOTHING, tuple(queries), found),),
+        steps=(Step("MemorySearch", Outcome.DONE if found else Outcome.NOTHING, tuple(queries), found, hits=hits),),
     )
     then = await _action(mind, after)
     then = "Question" if then == "MemoryDelete" else then  # a deletion is a question to the person

@@ -16,6 +16,7 @@ from core.limited import sentences as say
 from core.limited.change import Change, change, correction, fits, renewed
 from core.limited.cues import Cues, Intent
 from core.limited.extract import drafts
+from core.limited.recall import Sureness
 from core.limited.scene import DELETE, FINISH, QUESTION, SAVE, SEARCH, UPDATE, Scene, line, moment, numbered
 from core.limited.understanding import NEW, SAVE_OR_SEARCH, Kind, Wish
 from core.limited.words import concepts, named, subject, words
@@ -130,22 +131,23 @@ def _ask(scene: Scene, cues: Cues, wish: Wish) -> Move:
         return act(scene, SEARCH)
     if search_failed(scene):
         return Move(FINISH, say.FAILED[scene.locale])
-    items, share = recall.best(wish.text, scene.found)
-    if share >= recall.GOOD or scene.notes:
-        answer = recall.answered(items, scene.locale) if share >= recall.GOOD else say.HERE_IT_IS[scene.locale]
-        return Move(FINISH, "\n".join((answer, *scene.notes)))
-    said, about = recall.said_before(scene), named(subject(wish.text, asking=True), scene.locale).replace("”", "")
+    verdicts = recall.judged(wish.said, scene.hits)
+    reached = {each.sureness for each in verdicts}
+    text = "\n".join(filter(None, (recall.told(each, scene.locale) for each in verdicts)))
+    if Sureness.SURE in reached or scene.notes:
+        lead = text if Sureness.SURE in reached else say.HERE_IT_IS[scene.locale]
+        return Move(FINISH, "\n".join((lead, *scene.notes)))
+    said = "" if Sureness.NEAR in reached else recall.said_before(scene)
+    about = named(subject(wish.text, asking=True), scene.locale).replace("”", "")
     if said or not about or not _personal(cues, wish):
-        return Move(FINISH, said or recall.unknown(scene.locale))
-    shared = recall.shared(wish.text, items)
-    if shared:
-        return Move(FINISH, recall.related(shared, items, scene.locale))
-    lines = [say.NOT_FOUND[scene.locale].format(subject=about)]
-    if items:
-        lines.append(recall.nearest(items, scene.locale))
-    elif not cues.has("personal", wish.text) and not concepts(about):
-        lines.append(say.NO_GENERAL[scene.locale])
-    return _ask_for("\n".join(lines), Kind.NOT_FOUND, subject=about)
+        return Move(FINISH, said or text or recall.unknown(scene.locale))
+    return _ask_for(text or _nothing(scene, cues, wish, about), Kind.NOT_FOUND, subject=about)
+
+
+def _nothing(scene: Scene, cues: Cues, wish: Wish, about: str) -> str:
+    text = say.NOT_FOUND[scene.locale].format(subject=about)
+    general = not cues.has("personal", wish.text) and not concepts(about)
+    return f"{text} {say.NO_GENERAL[scene.locale]}" if general else text
 
 
 def _list(scene: Scene, _: Cues, __: Wish) -> Move:

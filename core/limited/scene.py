@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from core.clock import zone_name
@@ -16,7 +16,7 @@ from core.dialogue import Outcome, PromptContext, Step, Task
 from core.limited import sentences as say
 from core.text.days import dated
 from core.text.markdown import QUOTED_CHARS, quoted
-from core.types import JSONValue, Locale, MemoryItem, MemoryKind, Message, MessageRole, Modal
+from core.types import JSONValue, Locale, MemoryHit, MemoryItem, MemoryKind, Message, MessageRole, Modal
 
 SEARCH, SAVE, UPDATE, DELETE = Task.SEARCH_QUERIES, Task.SAVE_DRAFTS, Task.UPDATE_DRAFTS, Task.DELETE_IDS
 QUESTION, FINISH = Task.QUESTION, Task.FINISH
@@ -52,6 +52,12 @@ class Scene:
         """What this turn's searches found, each memory once, best first."""
         items = (item for step in self.context.steps if self._is(step, SEARCH) for item in step.items)
         return tuple({item.id: _local(item, self.context) for item in items}.values())
+
+    @property
+    def hits(self) -> tuple[MemoryHit, ...]:
+        """What this turn's search by words and vectors found, best first."""
+        hits = (hit for step in self.context.steps if self._is(step, SEARCH) for hit in step.hits)
+        return tuple(replace(hit, item=_local(hit.item, self.context)) for hit in hits)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ from core.text.unicode import flat, fold, one_line
 from core.types import JSONValue, MemoryItem, Message, MessageRole, Modal, OpenQuestion
 
 MAX_QUERIES = 8
+MAX_QUERY_CHARS = 300
 
 EVERYTHING = "*"
 """The query that asks for all memories, newest first."""
@@ -48,7 +49,7 @@ def search_queries(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[str
                 told = moves.change_of(cues, wish)
                 found += queries(told.subject or wish.text)
             case Intent.ASK:
-                found += [query for piece in wish.said for query in queries(cues.opened(piece))]
+                found += [one_line(cues.opened(piece), MAX_QUERY_CHARS) for piece in wish.said]
             case _:
                 pass
     return list(dict.fromkeys(found))[:MAX_QUERIES] or [scene.message]

@@ -30,10 +30,11 @@ senha/password/contraseña: senhas passwords contrasena contrasenas clave pw pas
 wifi/wifi/wifi: wi-fi internet wireless
 aniversário/birthday/cumpleaños: niver nascimento nasci nasceu born bday birthdays naci aniversarios
 nome/name/nombre: chamo chama called llamo llama llaman nomes names
-endereço/address/dirección: moro mora morar live lives living reside resido vivo vive
+endereço/address/dirección: moro mora morar morava morei live lives lived living vivia reside resido vivo vive
 telefone/phone/teléfono: celular cellphone mobile movil whatsapp zap tel telephone fone
 email/email/correo: e-mail mail
-trabalho/work/trabajo: trabalha emprego profissao works job working trabaja empleo occupation employer
+trabalho/work/trabajo: trabalha trabalhava trabajaba emprego profissao works job working trabaja empleo
+    occupation employer
 médico/doctor/médico: medica doctora medicos doctors
 dentista/dentist/dentista:
 consulta/appointment/cita: appointments
@@ -84,7 +85,7 @@ número/number/número: numeros numbers
 
 def _read(table: str) -> dict[str, Concept]:
     concepts: dict[str, Concept] = {}
-    for line in table.strip().splitlines():
+    for line in table.strip().replace("\n ", " ").splitlines():
         head, _, rest = line.partition(":")
         told = dict(zip((Locale.PT, Locale.EN, Locale.ES), head.split("/"), strict=True))
         names = {locale: told.get(locale, told[Locale.EN]) for locale in Locale}
@@ -97,8 +98,24 @@ def _read(table: str) -> dict[str, Concept]:
 _BY_WORD = _read(_CONCEPTS)
 
 _KINDS = frozenset(
-    "senha aniversario nome endereco telefone email consulta reuniao favorito codigo conta numero".split()
+    "senha aniversario nome endereco telefone email consulta reuniao favorito codigo conta numero placa idade".split()
 )
+_SIBLINGS = """
+mãe, pai, esposa, marido, filho, filha, irmão, irmã, avó, avô abuelo grandfather grandpa grandad, namorado, namorada,
+chefe, sogra suegra mother-in-law, sogro suegro father-in-law, cunhado cuñado brother-in-law,
+cunhada cuñada sister-in-law, tio tío uncle, tia tía aunt auntie, primo prima cousin, neto nieto grandson,
+neta nieta granddaughter, amigo amiga friend, vizinho vizinha vecino vecina neighbour neighbor
+
+cachorro, gato, cavalo caballo horse, pássaro pájaro bird, coelho conejo rabbit
+
+carro, moto motorbike motorcycle, bicicleta bici bike bicycle, caminhonete camioneta van truck
+
+casa home house flat apartment apartamento apto apê piso, trabalho escritório office oficina laburo, escola,
+praia beach playa, sítio chácara cottage cabin cabaña, hotel
+
+médico gp, dentista, veterinário veterinaria vet, psicólogo psicóloga psychologist therapist
+"""
+"""Groups of things of which one is not the other; words of one meaning stand together."""
 
 _SILENT = frozenset(
     """
@@ -150,6 +167,39 @@ def stem(word: str) -> str:
     return bare[:-1] if len(bare) > 4 and bare[-1] in "aoe" else bare  # noqa: PLR2004 - nor is "casa" a "cas"
 
 
+_GROUPS = [
+    [[stem(word) for word in member.split()] for member in group.replace("\n", " ").split(",")]
+    for group in _SIBLINGS.strip().split("\n\n")
+]
+_SENSES = {name: member[0] for group in _GROUPS for member in group for name in member}
+_SIBLINGS_OF = {member[0]: frozenset(each[0] for each in group) for group in _GROUPS for member in group}
+
+
+def senses(text: str) -> frozenset[str]:
+    """Return the stems of all but silent words, where some words of one meaning, like "office" and "work", have one."""
+    return frozenset(sense(word) for word in words(text) if not silent(word))
+
+
+def sense(word: str) -> str:
+    """Return the stem of a word, or that of a word of the same meaning."""
+    return _SENSES.get(stem(word), stem(word))
+
+
+def siblings(found: Iterable[str]) -> frozenset[str]:
+    """Return the senses of all that is of a group with one of these: of a mother, a father and all of the family."""
+    return frozenset[str]().union(*(_SIBLINGS_OF.get(each, ()) for each in found))
+
+
+def relatives(found: Iterable[str]) -> frozenset[str]:
+    """Return those of the senses that are people of a family."""
+    return _SIBLINGS_OF[sense("mãe")].intersection(found)
+
+
+def asks(word: str) -> bool:
+    """Return whether a word only asks."""
+    return flat(word) in _ASKING
+
+
 def is_kind(name: str) -> bool:
     """Return whether a stem only says what kind of thing is meant (a password, a birthday), not which one."""
     return name in _KINDS
@@ -158,7 +208,7 @@ def is_kind(name: str) -> bool:
 def stems(text: str, *, asking: bool = False) -> frozenset[str]:
     """Return the stems of all but silent words; with `asking`, also without question words."""
     said = (word for word in words(text) if not silent(word))
-    return frozenset(stem(word) for word in said if not (asking and flat(word) in _ASKING))
+    return frozenset(stem(word) for word in said if not (asking and asks(word)))
 
 
 def concepts(text: str) -> tuple[Concept, ...]:
@@ -185,7 +235,7 @@ def translated(text: str, locale: Locale) -> str:
 def subject(text: str, *, asking: bool = False, max_words: int = 8) -> str:
     """Return the phrase that a text is about: without silent words at its ends and, of a question, words of asking."""
     spans = [(match.start(), match.end(), match.group()) for match in WORD.finditer(text)]
-    noise = [silent(word) or (asking and flat(word) in _ASKING) for _, _, word in spans]
+    noise = [silent(word) or (asking and asks(word)) for _, _, word in spans]
     kept = [index for index, quiet in enumerate(noise) if not quiet]
     if not kept:
         return ""

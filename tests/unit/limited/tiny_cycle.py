@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
+
+import numpy as np
 
 from core import outcomes
 from core.actions import ACTIONS
@@ -14,16 +16,29 @@ from core.actions.proposal import DELETE
 from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Outcome, Prompt, PromptContext, Step, Task
 from core.limited import LimitedMind
 from core.limited.words import stems
+from core.memory.acceptance import Acceptance
+from core.memory.search import COSINE_WEIGHT, PARTS_WEIGHT
 from core.text.catalogue import counted
 from core.text.markdown import quoted
 from core.text.replies import means_no, means_yes, numbered
-from core.types import ChangeKind, Locale, MemoryItem, MemoryKind, Message, MessageRole, Modal, OpenQuestion
+from core.types import ChangeKind, Locale, MemoryHit, MemoryItem, MemoryKind, Message, MessageRole, Modal, OpenQuestion
 
 NOW = datetime(2026, 3, 14, 15, 9, tzinfo=UTC)
 ALL = tuple(action.name for action in ACTIONS)
 INFOS = tuple(action.info for action in ACTIONS)
 MAX_STEPS = 8
 WRITES = {action.name: action.writes for action in ACTIONS}
+
+
+_SCORE = 1 + COSINE_WEIGHT + PARTS_WEIGHT
+"""The score of a memory that has all words of a question, where nothing is embedded."""
+
+
+def _share(queries: list[str], item: MemoryItem) -> float:
+    """Return how much of the best of the queries a memory has, 0..1."""
+    held = stems(" ".join((item.content, *item.bindings)))
+    asked = [stems(query, asking=True) for query in queries]
+    return max((len(words & held) / len(words) for words in asked if words), default=0.0)
 
 
 @dataclass
@@ -130,11 +145,15 @@ class TinyCycle:
         assert all(query.strip() for query in queries)
         if "*" in queries:
             return self._recalled(queries, list(self.memories.values())[::-1])
-        wanted = stems(" ".join(queries))
-        scored = [
-            (len(wanted & stems(" ".join((item.content, *item.bindings)))), item) for item in self.memories.values()
-        ]
-        return self._recalled(queries, [item for score, item in sorted(scored, key=lambda pair: -pair[0]) if score][:8])
+        found = sorted(self.memories.values(), key=lambda item: -_share(queries, item))
+        shares = np.array([_share(queries, item) for item in found], np.float32)
+        chances = Acceptance.shipped().chances(shares * _SCORE)
+        hits = [
+            MemoryHit(item, "", float(share) * _SCORE, lexical=float(share), chance=float(chance))
+            for item, share, chance in zip(found, shares, chances, strict=True)
+            if share
+        ][:8]
+        return replace(self._recalled(queries, [hit.item for hit in hits]), hits=tuple(hits))
 
     def _recalled(self, queries: list[str], items: list[MemoryItem]) -> Step:
         found = tuple(items[:25])

@@ -1,0 +1,169 @@
+"""What a search found is told as the answer, as the nearest, as something else, or not at all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from core.limited.extract import bindings
+from core.limited.recall import Sureness, Verdict, judged, told
+from core.memory.acceptance import NEAR, SURE
+from core.types import Locale, MemoryHit, MemoryItem, MemoryKind
+
+AT = datetime(2026, 5, 3, tzinfo=UTC)
+LIKELY = (NEAR + SURE) / 2
+
+
+def hit(content: str, chance: float = 1.0) -> MemoryHit:
+    item = MemoryItem(content, MemoryKind.TEXT, content, bindings(content), AT, AT)
+    return MemoryHit(item, "", chance, chance=chance)
+
+
+def verdict(question: str, *hits: MemoryHit) -> Verdict:
+    [found] = judged([question], hits)
+    return found
+
+
+def quoted(found: Verdict) -> list[str]:
+    return [item.content for item in found.items]
+
+
+@pytest.mark.parametrize(
+    ("chance", "sureness"),
+    [(SURE, Sureness.SURE), (LIKELY, Sureness.NEAR), (NEAR, Sureness.NEAR), (NEAR - 0.01, Sureness.NOTHING)],
+)
+def test_the_chance_decides_between_sure_near_and_nothing(chance: float, sureness: Sureness) -> None:
+    assert verdict("qual é a senha do wifi?", hit("a senha do wifi é banana", chance)).sureness is sureness
+
+
+def test_beside_a_sure_memory_and_beside_the_nearest_no_other_is_told() -> None:
+    wifi, bank = hit("a senha do wifi é banana"), hit("a senha do banco é 4417", 0.9)
+    assert quoted(verdict("qual é a senha do wifi?", wifi, bank)) == ["a senha do wifi é banana"]
+    near = verdict("what keys are there", hit("the spare key is with Bo", LIKELY), hit("a key ring is red", LIKELY))
+    assert quoted(near) == ["the spare key is with Bo"]
+
+
+def test_all_that_answer_to_every_word_of_a_question_are_told() -> None:
+    wifi = [hit("o wifi de casa é gato1"), hit("o wifi da praia é peixe2", 0.95), hit("o wifi da escola é rã3", LIKELY)]
+    assert quoted(verdict("qual é o wifi?", *wifi)) == ["o wifi de casa é gato1", "o wifi da praia é peixe2"]
+    assert quoted(verdict("qual é o wifi da praia?", *wifi)) == ["o wifi da praia é peixe2"]
+
+
+@pytest.mark.parametrize(
+    ("question", "content", "about"),
+    [
+        ("qual a senha do banco?", "a senha do wifi é banana", "banco"),
+        ("what's the bank password", "the wifi password is banana", "bank"),
+        ("¿cuál es la clave de la tarjeta?", "la clave del wifi es banana", "tarjeta"),
+        ("what's my daughter's shoe size?", "my son's shoe size is 33", "daughter"),
+        ("que número minha filha calça?", "meu filho calça 33", "filha"),
+        ("¿cómo se llama mi perro?", "mi gato se llama Tom", "perro"),
+        ("what's my dog called?", "meu gato se chama Tom", "dog"),
+        ("quando é o aniversário do Rui?", "o aniversário da Ana é 3 de maio", "Rui"),
+        ("when is bex's birthday", "Kit's birthday is 3 May", "bex"),
+        ("where does dani live?", "my sister lives in Leeds", "dani"),
+        ("what time does the flight to Madrid leave?", "the flight to Porto leaves at 7", "Madrid"),
+        ("what's the code at the cottage?", "the office alarm code is 4471", "cottage"),
+    ],
+)
+@pytest.mark.parametrize("chance", [1.0, LIKELY])
+def test_another_subject_is_told_as_another(question: str, content: str, about: str, chance: float) -> None:
+    found = verdict(question, hit(content, chance))
+    assert (found.sureness, found.about, quoted(found)) == (Sureness.OTHER, about, [content])
+
+
+@pytest.mark.parametrize(
+    ("question", "content"),
+    [
+        ("what's my dog called?", "meu cachorro se chama Rex"),
+        ("when is mum's birthday?", "o aniversário da minha mãe é 3 de maio"),
+        ("what's the alarm code at work?", "the office alarm code is 4471"),
+        ("quando é o aniversário do Rui?", "Rui faz aniversário em 3 de maio"),
+        ("que remédio a gata toma?", "a Nina, minha gata, toma Apoquel"),
+        ("qual senha eu uso no wifi?", "a senha do wifi é banana"),
+    ],
+)
+def test_the_same_subject_in_other_words_is_no_other(question: str, content: str) -> None:
+    assert verdict(question, hit(content)).sureness is Sureness.SURE
+
+
+def test_a_name_is_no_word_that_only_begins_alike() -> None:
+    assert verdict(
+        "qual vinho o Marcos prefere?", hit("a Bia prefere vinho"), hit("o vinho vence em março", LIKELY)
+    ) == (Verdict(Sureness.OTHER, (hit("a Bia prefere vinho").item,), "Marcos"))
+
+
+def test_the_memory_about_the_one_who_was_asked_for_comes_before_a_nearer_one() -> None:
+    found = verdict(
+        "quando é o aniversário da Lia?", hit("o aniversário da Ana é 3 de maio"), hit("a Lia nasceu em 9 de junho")
+    )
+    assert (found.sureness, quoted(found)) == (Sureness.SURE, ["a Lia nasceu em 9 de junho"])
+
+
+@pytest.mark.parametrize(
+    ("question", "content"),
+    [
+        ("qual o telefone da Ana?", "a Ana prefere vinho branco"),
+        ("what's my address?", "my sister's address is 4 Elm Road"),
+        ("where did the Leeds train leave from?", "my sister lives in Leeds"),
+    ],
+)
+def test_what_tells_another_thing_of_the_subject_is_the_nearest_at_most(question: str, content: str) -> None:
+    assert verdict(question, hit(content)).sureness is Sureness.NEAR
+
+
+def test_my_address_comes_before_my_sisters() -> None:
+    found = verdict(
+        "what's my address?", hit("my sister's address is 4 Elm Road"), hit("my address is 9 Oak Lane", 0.9)
+    )
+    assert (found.sureness, quoted(found)) == (Sureness.SURE, ["my address is 9 Oak Lane"])
+
+
+def test_what_was_before_is_told_with_its_last_day_where_it_was_searched_for() -> None:
+    now, before = hit("moro em Porto"), hit("moro em Lisboa", 0.9)
+    old = replace(before, item=replace(before.item, current="moro em Porto", until=AT + timedelta(days=9)))
+    found = verdict("onde eu morava antes?", now, old)
+    assert told(found, Locale.PT) == "Você me contou: “moro em Lisboa” (03/05/2026 – 12/05/2026)"
+
+
+def test_each_of_two_questions_gets_its_own_answer() -> None:
+    wifi, cat = hit("a senha do wifi é banana"), hit("meu gato se chama Tom", LIKELY)
+    first, second, third = judged(
+        ["qual a senha do wifi?", "como se chama meu gato?", "onde deixei o guarda-chuva?"], [wifi, cat]
+    )
+    assert (first.sureness, quoted(first)) == (Sureness.SURE, ["a senha do wifi é banana"])
+    assert (second.sureness, quoted(second)) == (Sureness.NEAR, ["meu gato se chama Tom"])
+    assert third == Verdict(Sureness.NOTHING)
+
+
+@pytest.mark.parametrize(
+    ("locale", "sure", "near", "other"),
+    [
+        (
+            Locale.PT,
+            "Você me contou: “o gato é preto” (03/05/2026)",
+            "Não tenho certeza; o mais próximo que tenho é “o gato é preto” (03/05/2026).",
+            "Tenho guardado “o gato é preto”, mas nada sobre “cão”.",
+        ),
+        (
+            Locale.EN,
+            "You told me: “o gato é preto” (3 May 2026)",
+            "I am not sure; the nearest that I have is “o gato é preto” (3 May 2026).",
+            "I know “o gato é preto”, but nothing about “cão”.",
+        ),
+        (
+            Locale.ES,
+            "Me contaste: “o gato é preto” (03/05/2026)",
+            "No estoy seguro; lo más parecido que tengo es “o gato é preto” (03/05/2026).",
+            "Tengo guardado “o gato é preto”, pero nada sobre “cão”.",
+        ),
+    ],
+)
+def test_a_verdict_is_one_line(locale: Locale, sure: str, near: str, other: str) -> None:
+    items = (hit("o gato é preto").item,)
+    assert told(Verdict(Sureness.SURE, items), locale) == sure
+    assert told(Verdict(Sureness.NEAR, items), locale) == near
+    assert told(Verdict(Sureness.OTHER, items, "cão"), locale) == other
+    assert told(Verdict(Sureness.NOTHING), locale) == ""
