@@ -70,7 +70,6 @@ from core.types import (
 
 _MAX_SHORTENINGS = 3
 _MAX_TOLD_LATELY = 4
-_MAX_BESIDE = 3
 _MAX_NOTES = 5
 _MAX_NOTE_CHARS = 300
 _SMALL_NUMBER = re.compile(r"\d{1,2}|(?:19|20)\d\d|\w")
@@ -294,15 +293,15 @@ class Turn:
     async def finish(self) -> None:
         """Complete the answer message, with its buttons and the memories it rests on below it.
 
-        A memory that the answer says word for word, or that the turn changed, is not shown. Limited mode says what it
-        answers from; of what else it found, the best few are shown.
+        A memory that the answer says word for word, or that the turn changed, is not shown; and none in limited mode,
+        which quotes what it answers from.
         """
         said, buttons, recalled = "".join(self._said), tuple(self._buttons), tuple(self._recalled)
         self._said, self._buttons, self._recalled = [], [], []
         changed = {item.id for step in self.steps if step.writes is not None for item in step.items}
         memories = [item for item in recalled if item.id not in changed and not _says(said, item.content)]
         if self.models.is_limited and said:
-            memories = memories[:_MAX_BESIDE]
+            memories = []
         if said or memories:
             await self.view.finish(buttons, tuple(noted(item, self.zone, self.locale) for item in memories))
 

@@ -139,7 +139,7 @@ def _ask(scene: Scene, cues: Cues, wish: Wish) -> Move:
         return Move(FINISH, "\n".join((lead, *scene.notes)))
     said = "" if Sureness.NEAR in reached else recall.said_before(scene)
     about = named(subject(wish.text, asking=True), scene.locale).replace("”", "")
-    if said or not about or not _personal(cues, wish):
+    if said or Sureness.NEAR in reached or not about or not _personal(cues, wish):
         return Move(FINISH, said or text or recall.unknown(scene.locale))
     return _ask_for(text or _nothing(scene, cues, wish, about), Kind.NOT_FOUND, subject=about)
 

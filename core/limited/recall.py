@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final
 
@@ -94,7 +94,7 @@ def judged(questions: Sequence[str], hits: Sequence[MemoryHit]) -> Sequence[Verd
 
 def _verdict(asked: Sequence[_Word], hits: Sequence[MemoryHit]) -> Verdict:
     likely = [hit for hit in hits if hit.chance >= NEAR]
-    likely = [hit for hit in likely if hit.item.current] or likely  # earlier versions: what was before was asked for
+    likely = _earlier(hits, likely) or likely
     if not likely:
         return Verdict(Sureness.NOTHING)
     best = likely[0]
@@ -112,6 +112,16 @@ def _verdict(asked: Sequence[_Word], hits: Sequence[MemoryHit]) -> Verdict:
         return Verdict(Sureness.NEAR, (alike[0].item,))
     sure = [hit.item for hit in alike if hit.chance >= SURE]
     return Verdict(Sureness.SURE, tuple(sure[: 1 if missing else MAX_QUOTES]))
+
+
+def _earlier(hits: Sequence[MemoryHit], likely: Sequence[MemoryHit]) -> list[MemoryHit]:
+    """Return the earlier versions among the hits, which are found only where what was before is asked for.
+
+    Where a memory is likely, its earlier versions are as likely.
+    """
+    chances = {hit.item.id: hit.chance for hit in likely}
+    past = [replace(hit, chance=max(hit.chance, chances.get(hit.item.current, 0.0))) for hit in hits if hit.item.current]
+    return [hit for hit in past if hit.chance >= NEAR]
 
 
 def _read(question: str) -> tuple[_Word, ...]:

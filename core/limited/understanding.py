@@ -185,6 +185,7 @@ def _missing(asked: OpenQuestion, scene: Scene, cues: Cues) -> Wish | None:
     if _SAVE_IT.match(reply) and len(words(reply)) <= _MAX_CHOICE_WORDS:
         return None if "?" in scene.before or cues.has("ask", scene.before) else Wish(Intent.SAVE, (scene.before,))
     own = told not in {None, Intent.UNSURE} and not _IT_IS.match(reply)
+    own = own or (len(words(reply)) > _MAX_CHOICE_WORDS and not _IT_IS.match(reply))  # a sentence of its own
     if own or not asked.subject or _NO_VALUE.match(reply) or not is_value(scene.message):
         return None
     return Wish(Intent.SAVE, (f"{asked.subject}: {_value(scene.message)}",))
