@@ -20,7 +20,7 @@ from core.times.grammar import MAX_CHARS, languages, read
 from core.times.parts import Clock, Day, NotUnderstood, Parts
 from core.times.reading import Once, Past, Time, Unclear
 from core.times.scan import Scan
-from core.times.stretches import FIRST, LAST, Stretch, Stretches
+from core.times.stretches import FIRST, LAST, Stretch, Stretches, names_any
 from core.times.tokens import Tokens, number_of, table, tokens
 from core.types import AskedTime, Locale, Span
 
@@ -43,6 +43,8 @@ def asked(text: str, now: datetime, locale: Locale) -> AskedTime | None:
     "What did I tell you last week?" asks for what was said then; "what do I have on friday?" is about that day.
     """
     words = _words(text, locale)
+    if not names_any(words):
+        return None
     cues, said = table(words.tag).cues, flat(words.text)
     is_past = bool(cues["told"].search(said) or cues["past"].search(said))
     stretch = Stretches(words, now.replace(tzinfo=None), back=is_past).first()

@@ -73,6 +73,11 @@ class Stretch:
         return self.begin.day == 1 and self.end == self.begin + relativedelta(months=1)
 
 
+def names_any(words: Tokens) -> bool:
+    """Return whether words may name a stretch."""
+    return not _TIMELY.isdisjoint(words.kinds)
+
+
 class Stretches:
     """The stretches that the words of a text name, seen from a moment on the wall."""
 
@@ -91,8 +96,6 @@ class Stretches:
 
     def first(self) -> Stretch | None:
         """Return the first stretch that is named; None if there is none."""
-        if not _TIMELY & set(self._kinds):
-            return None
         for at, kind in enumerate(self._kinds):
             if found := self._bounded(at) or (self.at(at) if kind not in _OTHER else None):
                 return found
