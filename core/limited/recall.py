@@ -120,7 +120,9 @@ def _earlier(hits: Sequence[MemoryHit], likely: Sequence[MemoryHit]) -> list[Mem
     Where a memory is likely, its earlier versions are as likely.
     """
     chances = {hit.item.id: hit.chance for hit in likely}
-    past = [replace(hit, chance=max(hit.chance, chances.get(hit.item.current, 0.0))) for hit in hits if hit.item.current]
+    past = [
+        replace(hit, chance=max(hit.chance, chances.get(hit.item.current, 0.0))) for hit in hits if hit.item.current
+    ]
     return [hit for hit in past if hit.chance >= NEAR]
 
 

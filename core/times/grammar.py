@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 from core.locales import TAGS
@@ -20,7 +21,8 @@ from core.times.tokens import TIMELY, Tokens, table, tokens
 from core.types import Locale
 
 MAX_CHARS: Final = 1_000
-_CODES: Final = tuple(tag.partition("-")[0] for tag in TAGS)
+_FOLDER: Final = Path(__file__).parent
+_CODES: Final = tuple(code for tag in TAGS if (_FOLDER / f"{(code := tag.partition('-')[0])}.toml").is_file())
 
 
 def find_time(text: str, now: datetime, locale: Locale, *, bare: bool = False) -> Found | None:
@@ -38,7 +40,7 @@ def find_time(text: str, now: datetime, locale: Locale, *, bare: bool = False) -
 
 def names_time(text: str, locale: Locale) -> bool:
     """Return whether words for times stand in a text of that language, understood or not."""
-    return any(token.kind in TIMELY for token in tokens(text[:MAX_CHARS], locale.code).items)
+    return any(token.kind in TIMELY for token in tokens(text[:MAX_CHARS], languages(locale)[0]).items)
 
 
 def read(words: Tokens, now: datetime, *, bare: bool = False) -> tuple[Time | None, Scan]:
