@@ -49,6 +49,8 @@ def test_all_that_answer_to_every_word_of_a_question_are_told() -> None:
     wifi = [hit("o wifi de casa é gato1"), hit("o wifi da praia é peixe2", 0.95), hit("o wifi da escola é rã3", LIKELY)]
     assert quoted(verdict("qual é o wifi?", *wifi)) == ["o wifi de casa é gato1", "o wifi da praia é peixe2"]
     assert quoted(verdict("qual é o wifi da praia?", *wifi)) == ["o wifi da praia é peixe2"]
+    due = hit("my licence expires in May"), hit("the milk expires on Friday", 0.9)
+    assert quoted(verdict("when does the permit expire?", *due)) == ["my licence expires in May"]
 
 
 @pytest.mark.parametrize(
@@ -66,6 +68,8 @@ def test_all_that_answer_to_every_word_of_a_question_are_told() -> None:
         ("where does dani live?", "my sister lives in Leeds", "dani"),
         ("what time does the flight to Madrid leave?", "the flight to Porto leaves at 7", "Madrid"),
         ("what's the code at the cottage?", "the office alarm code is 4471", "cottage"),
+        ("how much is bex's rent?", "my rent is 565", "bex"),
+        ("what size shoes does dani wear?", "I am a 6 in shoes", "dani"),
     ],
 )
 @pytest.mark.parametrize("chance", [1.0, LIKELY])
@@ -83,6 +87,7 @@ def test_another_subject_is_told_as_another(question: str, content: str, about: 
         ("quando é o aniversário do Rui?", "Rui faz aniversário em 3 de maio"),
         ("que remédio a gata toma?", "a Nina, minha gata, toma Apoquel"),
         ("qual senha eu uso no wifi?", "a senha do wifi é banana"),
+        ("qual a senha para entrar?", "a senha do cofre é banana"),
     ],
 )
 def test_the_same_subject_in_other_words_is_no_other(question: str, content: str) -> None:
@@ -107,6 +112,9 @@ def test_the_memory_about_the_one_who_was_asked_for_comes_before_a_nearer_one() 
     [
         ("qual o telefone da Ana?", "a Ana prefere vinho branco"),
         ("what's my address?", "my sister's address is 4 Elm Road"),
+        ("what's the phone number of the plumber Sal?", "the plumber Sal comes on Monday"),
+        ("que dia é o aniversário da minha filha?", "a Lia nasceu em 9 de junho"),
+        ("is my cat or my dog allergic to chicken?", "my cat is allergic to chicken"),
         ("where did the Leeds train leave from?", "my sister lives in Leeds"),
     ],
 )
