@@ -24,7 +24,7 @@ ROOM = ChangeContext("act", "test:room")
 
 def house(cycle: Cycle = Cycle.SINGLE) -> House:
     answers = {Task.SINGLE: ["ok"] * 9, Task.DECIDE: ["Finish"] * 9, Task.FINISH: ["ok"] * 9}
-    return House(answers, limits=TurnLimits(cycle=cycle))  # type: ignore[arg-type]
+    return House(answers, limits=TurnLimits(cycle=cycle))
 
 
 async def tell(bot: House, *contents: str, context: ChangeContext = NO_CHANGE_CONTEXT) -> list[str]:
@@ -49,7 +49,7 @@ async def prompt(bot: House, text: str = "zzz", *, private: bool = True) -> str:
 async def test_what_a_person_told_of_themselves_is_found_in_three_languages() -> None:
     embedder = CachedEmbedder(Usem3Embedder())
     try:
-        bot = House(embedder=embedder)
+        bot = House(embedder=embedder)  # type: ignore[arg-type]
         await tell(
             bot, "Sou alérgica a camarão", "My daughter is called Nina", "Trabajo en la panadería Aurora",
             "the garage code is 4417", "o pneu do carro é 205/55",
