@@ -11,8 +11,8 @@ import asyncio
 import hashlib
 import json
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
@@ -28,6 +28,7 @@ from core.memory.acceptance import FILE, NEAR, SURE, Acceptance, fitted, leads
 from core.memory.embedding import Embedding
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
+from core.memory.search import COSINE_WEIGHT, PARTS_WEIGHT
 from core.memory.user_memory import UserMemory
 from core.ports import Embedder
 from core.providers.cached_embedder import CachedEmbedder
@@ -35,7 +36,7 @@ from core.providers.usem3 import Usem3Embedder
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
-from core.types import MemoryDraft, MemoryKind, UserKey, Vector, Vectors
+from core.types import MemoryDraft, MemoryHit, MemoryKind, UserKey, Vector, Vectors
 
 DATA: Final = Path(__file__).parents[1] / "tests" / "data"
 QUESTIONS: Final = DATA / "own_questions.txt"
@@ -87,53 +88,54 @@ def lives() -> Iterator[Life]:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Best:
     """The best memory that a question found: whether it answers, and by what it is judged."""
+
+    right: bool
+    lead: float
+    likeness: float
+    covered: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a question found; `row` is its normalized vector, `size` -1 if what answers it was taken away."""
 
     life: str
     size: int
     asks: bool
-    is_right: bool
-    is_right_by_words: bool
-    by_all: tuple[float, float, float]
-    by_words: tuple[float, float]
+    row: Vector
+    by_all: Best
+    by_words: Best
 
 
-class Own:
-    """Tells whether a question is about the asker's own life."""
-
-    def __init__(self, embedding: Embedding, weights: Vector) -> None:
-        self._embedding = embedding
-        self._weights = weights
-
-    async def __call__(self, text: str) -> float:
-        """Return about 1 or -1."""
-        normalizer = await self._embedding.normalizer()
-        assert normalizer is not None
-        vector = normalizer.project((await self._embedding.vectors([text]))[text][np.newaxis])[0]
-        return float(vector @ self._weights[:-1] + self._weights[-1])
-
-
-async def _ask(memory: UserMemory, life: Life, size: int, ids: Mapping[str, frozenset[str]], own: Own) -> list[Found]:
-    found = []
+async def _ask(memory: UserMemory, life: Life, size: int, ids: Mapping[str, frozenset[str]]) -> AsyncIterator[Found]:
+    normalizer = await memory.embedding.normalizer()
+    assert normalizer is not None
     for question in (*life.questions, *life.unrelated):
         vectors = await memory.embed_queries([question.text])
-        hits = await memory.search([question.text], vectors, limit=_SEEN, floor=0.0)
-        worded = await memory.search([question.text], {}, limit=_SEEN, floor=0.0)
-        first, second = ([*(ids[hit.item.id] for hit in each), frozenset[str]()][0] for each in (hits, worded))
-        seen, words = (np.array([hit.score for hit in each] or [0.0], np.float32) for each in (hits, worded))
-        found.append(
-            Found(
-                life.name,
-                size,
-                asks=bool(question.answers),
-                is_right=not first.isdisjoint(question.answers),
-                is_right_by_words=not second.isdisjoint(question.answers),
-                by_all=(float(seen[0]), float(leads(seen)[0]), await own(question.text)),
-                by_words=(float(words[0]), float(leads(words)[0])),
-            )
-        )
-    return found
+        [row] = normalizer.project(vectors[question.text][np.newaxis])
+        limit = _SEEN + len(question.answers)
+        by_all, by_words = [
+            [
+                (hit, not ids[hit.item.id].isdisjoint(question.answers))
+                for hit in await memory.search([question.text], known, limit=limit, floor=0.0)
+            ]
+            for known in (vectors, {})
+        ]
+        yield Found(life.name, size, bool(question.answers), row, _best(by_all), _best(by_words))
+        if question.answers:  # the same, had what answers it never been told
+            others = [[(hit, right) for hit, right in each if not right] for each in (by_all, by_words)]
+            yield Found(life.name, -1, asks=False, row=row, by_all=_best(others[0]), by_words=_best(others[1]))
+
+
+def _best(hits: Sequence[tuple[MemoryHit, bool]]) -> Best:
+    if not hits:
+        return Best(right=False, lead=0.0, likeness=0.0, covered=0.0)
+    hit, right = hits[0]
+    lead = leads(np.array([each.score for each, _ in hits], np.float32))[0]
+    partly = (hit.score - hit.lexical - COSINE_WEIGHT * hit.dense) / PARTS_WEIGHT
+    return Best(right, float(lead), (hit.dense + partly) / 2, hit.lexical)
 
 
 async def own_of(embedder: Embedder) -> Vector:
@@ -145,7 +147,7 @@ async def own_of(embedder: Embedder) -> Vector:
     return direction(normalizer.project(np.stack([vectors[text] for text in texts])), labels)
 
 
-async def found(folder: Path, embedder: Embedder, own: Own) -> list[Found]:
+async def found(folder: Path, embedder: Embedder) -> list[Found]:
     """Ask everybody, at every size."""
     database = await open_database(folder / "acceptance.db")
     store = SqlMemories(database)
@@ -160,7 +162,7 @@ async def found(folder: Path, embedder: Embedder, own: Own) -> list[Found]:
             for draft in drafts:
                 [item] = await memory.add([draft], vectors)
                 ids.setdefault(item.id, next(held.ids for held in told if held.text == draft.content))
-            answers += await _ask(memory, life, size, ids, own)
+            answers += [each async for each in _ask(memory, life, size, ids)]
             told = list(islice(padded, max(0, SIZES[min(SIZES.index(size) + 1, len(SIZES) - 1)] - len(ids))))
     await memories.close()
     await database.close()
@@ -195,12 +197,22 @@ async def _build() -> None:
     embedder = CachedEmbedder(Usem3Embedder())
     own = await own_of(embedder)
     with tempfile.TemporaryDirectory() as folder:
-        answers = await found(Path(folder), embedder, Own(Embedding(embedder), own))
-    right = np.array([each.is_right for each in answers], np.float32)
-    worded = np.array([each.is_right_by_words for each in answers], np.float32)
-    by_all, by_words = np.array([each.by_all for each in answers]), np.array([each.by_words for each in answers])
-    by_vectors = by_all[:, :2]
-    made = Acceptance(embedder.space, own, fitted(by_all, right), fitted(by_vectors, right), fitted(by_words, worded))
+        answers = await found(Path(folder), embedder)
+    right, worded = (
+        np.array([best.right for best in each], np.float32)
+        for each in ([each.by_all for each in answers], [each.by_words for each in answers])
+    )
+    by_vectors = np.array([(each.by_all.lead, each.by_all.likeness, each.by_all.covered) for each in answers])
+    by_words = np.array([(each.by_words.lead, each.by_words.covered) for each in answers])
+    blank = np.zeros(1, np.float32)
+    judge = Acceptance(embedder.space, own, blank, blank, blank)
+    by_all = np.column_stack([by_vectors, [judge.owned(each.row) for each in answers]])
+    made = replace(
+        judge,
+        by_all=fitted(by_all, right),
+        by_vectors=fitted(by_vectors, right),
+        by_words=fitted(by_words, worded),
+    )
     path = Path(acceptance.__file__).with_name(FILE)
     np.savez_compressed(
         path,

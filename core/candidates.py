@@ -26,7 +26,7 @@ from core.text.unicode import clean, one_line
 from core.types import AskedTime, MemoryHit, MemoryItem, MemoryKind, Vector
 
 MAX_CANDIDATES: Final = 8
-CANDIDATE_FLOOR: Final = 0.08
+CANDIDATE_FLOOR: Final = 0.02
 """The chance of being an answer over which a memory is shown to a model."""
 
 EMBED_WITHIN_S: Final = 0.25

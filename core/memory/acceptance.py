@@ -1,9 +1,10 @@
-"""Tell how likely a memory answers a question: a logistic model of very few numbers.
+"""Tell how likely a memory answers a question: a logistic model of four numbers.
 
-They are the memory's score, its lead over the third best (one that merely is the nearest of many leads by little, and
-two may answer alike), and whether the question is of a kind that only its asker's own life answers: a linear classifier
-over the vector, learned from labelled questions (tests/data/own_questions.txt). How many memories there are does not
-count: it moves all scores together, and no lead.
+They are the lead of the memory's score over the third best (one that merely is the nearest of many leads by little, and
+two may answer alike), how like the question is to it, how much of the question its words cover (a lead by words alone
+is worth less), and whether the question is of a kind that only its asker's own life answers: a linear classifier over
+the vector, learned from labelled questions (tests/data/own_questions.txt). How many memories there are does not count:
+it moves all scores together, and no lead.
 
 `python -m bench.acceptance` makes the weights again.
 """
@@ -22,11 +23,11 @@ from core.types import Vector, Vectors
 
 FILE: Final = "acceptance.npz"
 
-SURE: Final = 0.85
-"""The chance over which a memory may be told as the answer: of lives not seen, 2 % of what is told so is wrong."""
+SURE: Final = 0.65
+"""The chance over which a memory may be told as the answer: of people not seen, 2 % of what is asked is told wrong."""
 
-NEAR: Final = 0.3
-"""The chance over which the best memory may be told as the nearest known: for 12 % of unrelated questions it is."""
+NEAR: Final = 0.15
+"""The chance over which the best memory may be told as the nearest known: it is for 12 % of unrelated questions."""
 
 _THIRD: Final = 3
 _LEAST_THIRD: Final = 0.2
@@ -35,13 +36,14 @@ _LEAST_THIRD: Final = 0.2
 _MOST_THIRD: Final = 1.2
 """What the third best counts for at most: where three memories fit so well, they answer alike (three appointments)."""
 
+
 _STEPS: Final = 30
 _RIDGE: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
 class Acceptance:
-    """Weights of (score, lead, own, 1), of (score, lead, 1) for vectors of other spaces, and of the same for words.
+    """Weights of (lead, likeness, coverage, own, 1), without `own` for other spaces, of (lead, coverage, 1) for words.
 
     `own`, shape (dims + 1,), tells in `space` whether a question is about the asker's own life, 1, or not, -1.
     """
@@ -60,17 +62,29 @@ class Acceptance:
             own, by_all, by_vectors, by_words = (stored[name] for name in ("own", "by_all", "by_vectors", "by_words"))
             return cls(str(stored["space"]), own, by_all, by_vectors, by_words)
 
-    def chances(self, scores: Vector, vector: Vector | None = None, space: str = "") -> Vector:
-        """Return the chance, 0..1, of each of the memories that one question found, from the scores of all of them.
+    def chances(
+        self,
+        scores: Vector,
+        covered: Vector,
+        likeness: Vector | None = None,
+        *,
+        vector: Vector | None = None,
+        space: str = "",
+    ) -> Vector:
+        """Return the chance, 0..1, of each of the memories that one question found.
 
-        `vector` is the question's, normalized, in that space; None where words alone found them.
+        `covered` is how much of the question their words cover. `likeness`, the mean of the cosines of the question and
+        of its parts, and the question's normalized `vector` in that space are None where words alone found them.
         """
-        if vector is None:
-            return _logistic(self.by_words, scores, leads(scores))
+        if likeness is None or vector is None:
+            return _logistic(self.by_words, leads(scores), covered)
         if space != self.space:
-            return _logistic(self.by_vectors, scores, leads(scores))
-        own = np.full_like(scores, vector @ self.own[:-1] + self.own[-1])
-        return _logistic(self.by_all, scores, leads(scores), own)
+            return _logistic(self.by_vectors, leads(scores), likeness, covered)
+        return _logistic(self.by_all, leads(scores), likeness, covered, np.full_like(scores, self.owned(vector)))
+
+    def owned(self, vector: Vector) -> float:
+        """Return how much a question is about the asker's own life, -1..1, by its normalized vector in `space`."""
+        return float(np.clip(vector @ self.own[:-1] + self.own[-1], -1, 1))
 
 
 def leads(scores: Vector) -> Vector:

@@ -116,10 +116,13 @@ class Ranking:
         """
         if not len(query.rows):
             scores = covered * (1 + COSINE_WEIGHT + PARTS_WEIGHT)
-            return scores, self._acceptance.chances(scores), np.zeros_like(scores)
+            return scores, self._acceptance.chances(scores, covered), np.zeros_like(scores)
         nearest = np.fmax.reduceat(self._cosines(ids, query.rows), starts, axis=0)
         dense = nearest[:, 0]
         partly = nearest[:, 1:].mean(axis=1) if len(query.rows) > 1 else dense
-        seen = COSINE_WEIGHT * dense + PARTS_WEIGHT * partly
-        scores = covered + np.where(np.isnan(seen), (COSINE_WEIGHT + PARTS_WEIGHT) * covered, seen)
-        return scores, self._acceptance.chances(scores, query.rows[0], query.space), np.nan_to_num(dense)
+        near, partly = (np.where(np.isnan(each), covered, each).astype(np.float32) for each in (dense, partly))
+        scores = covered + np.float32(COSINE_WEIGHT) * near + np.float32(PARTS_WEIGHT) * partly
+        chances = self._acceptance.chances(
+            scores, covered, np.float32(0.5) * (near + partly), vector=query.rows[0], space=query.space
+        )
+        return scores, chances, np.nan_to_num(dense)

@@ -147,7 +147,7 @@ class TinyCycle:
             return self._recalled(queries, list(self.memories.values())[::-1])
         found = sorted(self.memories.values(), key=lambda item: -_share(queries, item))
         shares = np.array([_share(queries, item) for item in found], np.float32)
-        chances = Acceptance.shipped().chances(shares * _SCORE)
+        chances = Acceptance.shipped().chances(shares * _SCORE, shares)
         hits = [
             MemoryHit(item, "", float(share) * _SCORE, lexical=float(share), chance=float(chance))
             for item, share, chance in zip(found, shares, chances, strict=True)
