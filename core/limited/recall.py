@@ -107,7 +107,7 @@ def _verdict(asked: Sequence[_Word], hits: Sequence[MemoryHit]) -> Verdict:
     held = _held(asked, best.item)
     missing = [word for word in asked if word.names and word not in held]
     alike = [hit for hit in likely if _held(asked, hit.item) == held and not _is_of_another(asked, hit.item)] or [best]
-    is_partly = any(is_kind(word.sense) or word.whose for word in missing) or all(word.whose for word in held)
+    is_partly = any(is_kind(word.sense) or word.whose for word in missing)
     if alike[0].chance < SURE or (missing and is_partly) or _is_of_another(asked, alike[0].item):
         return Verdict(Sureness.NEAR, (alike[0].item,))
     sure = [hit.item for hit in alike if hit.chance >= SURE]

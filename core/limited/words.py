@@ -40,8 +40,8 @@ dentista/dentist/dentista:
 consulta/appointment/cita: appointments
 reunião/meeting/reunión: meetings reunioes
 alergia/allergy/alergia: alergico alergica allergic allergies alergias
-mãe/mother/madre: mamae mom mum mama mom's mum's
-pai/father/padre: papai dad papa
+mãe/mother/madre: mamae mom mum mama moms mums
+pai/father/padre: papai dad dads papa
 esposa/wife/esposa: mulher wife's mujer
 marido/husband/marido: esposo
 filho/son/hijo: son's

@@ -83,6 +83,7 @@ def test_another_subject_is_told_as_another(question: str, content: str, about: 
     [
         ("what's my dog called?", "meu cachorro se chama Rex"),
         ("when is mum's birthday?", "o aniversário da minha mãe é 3 de maio"),
+        ("when's mum's birthday?", "mums bday is 14 march"),
         ("what's the alarm code at work?", "the office alarm code is 4471"),
         ("quando é o aniversário do Rui?", "Rui faz aniversário em 3 de maio"),
         ("que remédio a gata toma?", "a Nina, minha gata, toma Apoquel"),
@@ -115,7 +116,6 @@ def test_the_memory_about_the_one_who_was_asked_for_comes_before_a_nearer_one() 
         ("what's the phone number of the plumber Sal?", "the plumber Sal comes on Monday"),
         ("que dia é o aniversário da minha filha?", "a Lia nasceu em 9 de junho"),
         ("is my cat or my dog allergic to chicken?", "my cat is allergic to chicken"),
-        ("where did the Leeds train leave from?", "my sister lives in Leeds"),
     ],
 )
 def test_what_tells_another_thing_of_the_subject_is_the_nearest_at_most(question: str, content: str) -> None:
