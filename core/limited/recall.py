@@ -41,11 +41,15 @@ _WHOSE: Final = re.compile("['’]s$")
 _ARTICLES: Final = frozenset("o a os as meu minha meus minhas the my our el la los las mi mis nuestro nuestra".split())
 _VAGUE: Final = frozenset(
     """
-    numero number size tamanho talla talle tipo type kind day date
+    size tamanho talla talle tipo type kind day date
     antes before old former previous antigo antiga antiguo antigua anterior
     """.split()
 )
 """Words of a question that name nothing, beside those of grammar and of asking."""
+
+_LEFT_OUT: Final = sense("number")
+"""A kind of thing that memories seldom call so: "the locker is 57"."""
+
 _INFINITIVE: Final = ("ar", "er", "ir")
 
 
@@ -105,7 +109,7 @@ def _verdict(asked: Sequence[_Word], hits: Sequence[MemoryHit]) -> Verdict:
             return Verdict(Sureness.OTHER, (best.item,), other.text)
         best = about
     held = _held(asked, best.item)
-    missing = [word for word in asked if word.names and word not in held]
+    missing = [word for word in asked if word.names and word not in held and word.sense != _LEFT_OUT]
     alike = [hit for hit in likely if _held(asked, hit.item) == held and not _is_of_another(asked, hit.item)] or [best]
     is_partly = any(is_kind(word.sense) or word.whose for word in missing)
     if alike[0].chance < SURE or (missing and is_partly) or _is_of_another(asked, alike[0].item):

@@ -68,6 +68,7 @@ def test_all_that_answer_to_every_word_of_a_question_are_told() -> None:
         ("where does dani live?", "my sister lives in Leeds", "dani"),
         ("what time does the flight to Madrid leave?", "the flight to Porto leaves at 7", "Madrid"),
         ("what's the code at the cottage?", "the office alarm code is 4471", "cottage"),
+        ("what's my passport number?", "the spare key is at number 14", "passport"),
         ("how much is bex's rent?", "my rent is 565", "bex"),
         ("what size shoes does dani wear?", "I am a 6 in shoes", "dani"),
     ],
@@ -88,6 +89,7 @@ def test_another_subject_is_told_as_another(question: str, content: str, about: 
         ("quando é o aniversário do Rui?", "Rui faz aniversário em 3 de maio"),
         ("que remédio a gata toma?", "a Nina, minha gata, toma Apoquel"),
         ("qual senha eu uso no wifi?", "a senha do wifi é banana"),
+        ("qual o número do meu armário?", "o armário é o 57"),
         ("qual a senha para entrar?", "a senha do cofre é banana"),
     ],
 )
