@@ -21,7 +21,7 @@ def test_in_the_terminal_it_is_quoted_and_kept(tmp_path: Path) -> None:
     assert asked.count("Você disse em ") == 1
     assert "→ /a 🧠 Guardar isto?\n" in asked
     assert f"Guardei: “{SAID}”\n" in asked
-    assert f"Você me contou: “{SAID}” (" in kept
+    assert f"“{SAID}” (" in kept
     assert "Guardar isto?" not in kept
     assert done.stderr == b""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.actions.memory_search import MAX_HITS
 from core.cycle import THINKING
 from core.dialogue import Outcome, Prompt, Task
 from core.errors import ContextTooLong, EmptyReply, ProviderDown
@@ -210,12 +211,15 @@ async def test_ids_count_only_if_they_are_this_persons_and_were_shown(
     action: str, task: Task, answer: str, whose: str
 ) -> None:
     house = House({Task.DECIDE: ["MemorySearch", action, "Finish"], Task.SEARCH_QUERIES: [QUERY]})
-    await keep(house, "123456", "aliexpress password")
-    mine, others = await keep(house, "mine", "a b"), await keep(house, "theirs", "a b", owner=BIA)
+    house.memories.profiles = None  # type: ignore[assignment]  # it would show all that there is
+    for number in range(MAX_HITS):  # as many as a search shows
+        await keep(house, f"{number}23456", "aliexpress password")
+    mine, others = await keep(house, "mine", "zx qv"), await keep(house, "theirs", "a b", owner=BIA)
     memory_id = {"another's": others, "not shown": mine, "invented": "zzzzzzzzzz"}[whose]
     house.model._script[task] = [answer.format(id=memory_id)]
+    before = await house.memories.of(ANA).page(limit=99)
     channel = await run(house, "do it")
-    assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == ["mine", "123456"]
+    assert await house.memories.of(ANA).page(limit=99) == before
     assert [item.content for item in await house.memories.of(BIA).page(limit=9)] == ["theirs"]
     (finish,) = house.model.asked(Task.FINISH)
     assert finish.context.steps[1].outcome is Outcome.NOTHING

@@ -135,7 +135,7 @@ def test_what_was_before_is_told_with_its_last_day_where_it_was_searched_for() -
     now, before = hit("moro em Porto"), hit("moro em Lisboa", 0.9)
     old = replace(before, item=replace(before.item, current="moro em Porto", until=AT + timedelta(days=9)))
     found = verdict("onde eu morava antes?", now, old)
-    assert told(found, Locale.PT) == "Você me contou: “moro em Lisboa” (03/05/2026 – 12/05/2026)"
+    assert told(found, Locale.PT) == "Você me contou: “moro em Lisboa” (até seg., 11 mai. 2026)"
 
 
 def test_each_of_two_questions_gets_its_own_answer() -> None:
