@@ -24,7 +24,7 @@ from bench.recall_data import Held, Life, Question, read
 from bench.table import show
 from core.clock import SystemClock
 from core.memory import acceptance
-from core.memory.acceptance import FILE, NEAR, SURE, Acceptance, fitted, leads
+from core.memory.acceptance import FILE, Acceptance, fitted, leads
 from core.memory.embedding import Embedding
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
@@ -36,7 +36,7 @@ from core.providers.usem3 import Usem3Embedder
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
-from core.types import MemoryDraft, MemoryHit, MemoryKind, UserKey, Vector, Vectors
+from core.types import NEAR, SURE, MemoryDraft, MemoryHit, MemoryKind, UserKey, Vector, Vectors
 
 DATA: Final = Path(__file__).parents[1] / "tests" / "data"
 QUESTIONS: Final = DATA / "own_questions.txt"

@@ -24,7 +24,6 @@ from bench.table import show
 from core.candidates import CANDIDATE_FLOOR, MAX_CANDIDATES, Labelled, Prefetch
 from core.clock import SystemClock
 from core.errors import ProviderDown
-from core.memory.acceptance import NEAR
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
@@ -34,7 +33,7 @@ from core.providers.usem3 import Usem3Embedder
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
-from core.types import MemoryDraft, MemoryHit, MemoryKind, UserKey, Vectors
+from core.types import NEAR, MemoryDraft, MemoryHit, MemoryKind, UserKey, Vectors
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "memory_candidates.json"
 FLOORS = (0.0, 0.005, 0.01, 0.02, CANDIDATE_FLOOR, 0.1, 0.2, NEAR)

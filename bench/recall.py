@@ -40,7 +40,6 @@ from bench.recall_mem0 import texts as mem0_texts
 from bench.table import show
 from core.clock import SystemClock
 from core.limited.extract import bindings as own_bindings
-from core.memory.acceptance import NEAR, SURE
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.past import asks_past
@@ -53,7 +52,7 @@ from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.text.unicode import one_line
 from core.text.words import folded_words
-from core.types import MemoryDraft, MemoryHit, MemoryKind, UserKey
+from core.types import NEAR, SURE, MemoryDraft, MemoryHit, MemoryKind, UserKey
 
 DATA: Final = Path(__file__).parents[1] / "tests" / "data"
 SETS: Final = ("recall_tune.json", "recall_report.json")

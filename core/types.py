@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, tzinfo
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -441,6 +441,13 @@ class Change:
         """The memory's id."""
         item = self.after or self.before
         return "" if item is None else item.id
+
+
+SURE: Final = 0.65
+"""The `MemoryHit.chance` over which a memory may be told as the answer. Both are chosen on tests/data/recall_tune.json."""
+
+NEAR: Final = 0.15
+"""The chance over which the best memory may be told as the nearest that is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,10 @@ from core.limited.change import bound
 from core.limited.cues import Cues
 from core.limited.scene import Scene, day, line
 from core.limited.words import asks, is_kind, relatives, sense, senses, siblings, silent, stems, words
-from core.memory.acceptance import NEAR, SURE
 from core.text.markdown import quoted
 from core.text.unicode import flat
 from core.text.words import FUNCTION_WORDS, folded_words, same
-from core.types import Locale, MemoryHit, MemoryItem
+from core.types import NEAR, SURE, Locale, MemoryHit, MemoryItem
 
 MAX_QUOTES: Final = 5
 MAX_LISTED: Final = 25

@@ -23,12 +23,6 @@ from core.types import Vector, Vectors
 
 FILE: Final = "acceptance.npz"
 
-SURE: Final = 0.65
-"""The chance over which a memory may be told as the answer: of people not seen, 2 % of what is asked is told wrong."""
-
-NEAR: Final = 0.15
-"""The chance over which the best memory may be told as the nearest known: it is for 12 % of unrelated questions."""
-
 _THIRD: Final = 3
 _LEAST_THIRD: Final = 0.2
 """What the third best scores at least: the median where somebody has ten memories."""

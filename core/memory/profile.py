@@ -15,9 +15,8 @@ from functools import cache
 from importlib import resources
 from typing import Final, TypeAlias
 
-from core.memory.acceptance import SURE
 from core.memory.user_memory import MemoryReading
-from core.types import MemoryItem, UserKey
+from core.types import SURE, MemoryItem, UserKey
 
 MAX_LINES: Final = 8
 MAX_CHARS: Final = 1200

@@ -11,7 +11,6 @@ from typing import Final
 
 import numpy as np
 
-from core.memory.acceptance import NEAR
 from core.memory.embedding import Embedding
 from core.memory.indexes import Indexes, OwnerIndex
 from core.memory.relation import Relation
@@ -23,7 +22,7 @@ from core.stores import ChangeContext, MemoryStore, Search
 from core.text.days import without_day
 from core.text.unicode import clean, fold, one_line
 from core.text.words import folded_words
-from core.types import Change, MemoryDraft, MemoryHit, MemoryItem, MemoryKind, Span, UserKey, Vector, Vectors
+from core.types import NEAR, Change, MemoryDraft, MemoryHit, MemoryItem, MemoryKind, Span, UserKey, Vector, Vectors
 
 MAX_PHRASE_CHARS = 200
 

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.acceptance import digest, direction, examples
-from core.memory.acceptance import FILE, NEAR, SURE, Acceptance, leads
+from core.memory.acceptance import FILE, Acceptance, leads
 from core.memory.embedding import Embedding
 from core.memory.past import asks_past
 from core.memory.search import MAX_PARTS, parts
 from core.providers.usem3 import Usem3Embedder
+from core.types import NEAR, SURE
 
 SHIPPED = Acceptance.shipped()
 shares = st.floats(0, 1, width=32)

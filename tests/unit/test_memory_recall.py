@@ -12,11 +12,10 @@ from typing import Any
 
 import pytest
 
-from core.memory.acceptance import NEAR, SURE
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.storage.faiss_index import FaissIndex
-from core.types import MemoryDraft, MemoryKind, UserKey
+from core.types import NEAR, SURE, MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.recorded import RecordedEmbedder
 from tests.reference.memories import InMemoryMemories

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from core.errors import StorageError
-from core.memory.acceptance import SURE
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
@@ -18,7 +17,7 @@ from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import SearchableMemoryStore
-from core.types import MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey
+from core.types import SURE, MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder
 from tests.reference.memories import InMemoryMemories

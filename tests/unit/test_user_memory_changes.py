@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from core.errors import StorageError
-from core.memory.acceptance import SURE
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UndoResult, UserMemory
@@ -19,7 +18,7 @@ from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext, SearchableMemoryStore
-from core.types import ChangeKind, MemoryDraft, MemoryItem, MemoryKind, UserKey
+from core.types import SURE, ChangeKind, MemoryDraft, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder
 from tests.reference.memories import InMemoryMemories

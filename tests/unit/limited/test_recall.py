@@ -9,8 +9,7 @@ import pytest
 
 from core.limited.extract import bindings
 from core.limited.recall import Sureness, Verdict, judged, told
-from core.memory.acceptance import NEAR, SURE
-from core.types import Locale, MemoryHit, MemoryItem, MemoryKind
+from core.types import NEAR, SURE, Locale, MemoryHit, MemoryItem, MemoryKind
 
 AT = datetime(2026, 5, 3, tzinfo=UTC)
 LIKELY = (NEAR + SURE) / 2
