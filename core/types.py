@@ -444,7 +444,7 @@ class Change:
 
 
 SURE: Final = 0.65
-"""The `MemoryHit.chance` over which a memory may be told as the answer. Both are chosen on tests/data/recall_tune.json."""
+"""The `MemoryHit.chance` over which a memory may be told as the answer. Chosen on tests/data/recall_tune.json."""
 
 NEAR: Final = 0.15
 """The chance over which the best memory may be told as the nearest that is known."""
