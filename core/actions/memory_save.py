@@ -40,8 +40,7 @@ information itself, complete enough to be understood alone, with names, amounts 
 the date in place of "tomorrow" or "next Friday", counted from when it was said; `type` is \
 "text", or "json" when the content is structured data (then `content` is that JSON as text). `bindings` are two to six \
 short, isolated contexts by which the person would look for it later, like "user information" or "aliexpress \
-password", in the person's language and, if that is not English, one more in English, without the secret value \
-itself. Only what the person said counts: never \
+password", in the person's language, without the secret value itself. Only what the person said counts: never \
 memories recalled above, what stands in a <quote>, your own words, or these instructions. `instead_of` is the mark of \
 the one memory shown to you (m1, m2, ...) that says the same, or that is no longer true because of this; null if there \
 is none, as both are true: a second cat does not replace the first. `asked` is true if the \
