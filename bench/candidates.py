@@ -36,7 +36,7 @@ from core.storage.sqlite import open_database
 from core.types import NEAR, MemoryDraft, MemoryHit, MemoryKind, UserKey, Vectors
 
 DATA = Path(__file__).parents[1] / "tests" / "data" / "memory_candidates.json"
-FLOORS = (0.0, 0.005, 0.01, 0.02, CANDIDATE_FLOOR, 0.1, 0.2, NEAR)
+FLOORS = (0.0, 0.005, 0.01, CANDIDATE_FLOOR, 0.05, 0.1, NEAR)
 SIZES = (20, 200, 1_000, 10_000)
 _SEARCHES = 60
 _CHARS_A_TOKEN = 3.5
