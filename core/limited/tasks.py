@@ -20,7 +20,7 @@ from core.limited.likeness import Examples, Likeness
 from core.limited.moves import next_move
 from core.limited.scene import Scene, read
 from core.limited.understanding import Wish, understand
-from core.limited.words import stems, words
+from core.limited.words import concepts, stems, subject, words
 from core.ports import ChatModel, Embedder
 from core.text.unicode import flat, fold, one_line
 from core.types import JSONValue, MemoryItem, Message, MessageRole, Modal, OpenQuestion
@@ -49,10 +49,17 @@ def search_queries(scene: Scene, cues: Cues, wishes: Sequence[Wish]) -> list[str
                 told = moves.change_of(cues, wish)
                 found += queries(told.subject or wish.text)
             case Intent.ASK:
-                found += [one_line(cues.opened(piece), MAX_QUERY_CHARS) for piece in wish.said]
+                found += [query for piece in wish.said for query in _asked(cues.opened(piece))]
             case _:
                 pass
     return list(dict.fromkeys(found))[:MAX_QUERIES] or [scene.message]
+
+
+def _asked(question: str) -> list[str]:
+    """Return the question; one of a single known word, like "where do I live?", also as that word in every language."""
+    about = subject(question, asking=True)
+    names = [" ".join(concept.names.values()) for concept in concepts(about) if len(words(about)) == 1]
+    return [one_line(question, MAX_QUERY_CHARS), *names]
 
 
 def save_drafts(cues: Cues, wishes: Sequence[Wish]) -> list[JSONValue]:

@@ -469,6 +469,13 @@ async def test_a_memory_told_in_portuguese_answers_in_english_and_spanish(chat: 
     assert "3 de maio" in await chat.say("¿cuándo es mi cumpleaños?")
 
 
+async def test_a_question_of_one_known_word_is_searched_for_in_every_language(chat: TinyCycle) -> None:
+    chat.know("moro na rua das Acácias", "endereço")
+    chat.locale = Locale.ES
+    assert "Acácias" in await chat.say("¿dónde vivo?")
+    assert chat.steps[0].queries == ("¿dónde vivo?", "endereço address dirección")
+
+
 async def test_limited_mode_keeps_nothing_between_conversations(chat: TinyCycle, mind: LimitedMind) -> None:
     chat.know("o gato é preto", "gato")
     await chat.say("apaga o gato")

@@ -1,6 +1,7 @@
 """What limited mode answers in real chats over small lives, beside what a careful secretary would.
 
-The rules were made by the questions `seen` in tests/data/secretary.toml; `unseen` were asked once they stood.
+The rules were made by the questions `seen` in tests/data/secretary.toml. Of the 40 `unseen`, 30 were answered so when they
+were first asked, and none misled; in what is told otherwise, "near" mostly stands for "sure" or "other".
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ async def answers(folder: Path, half: str) -> list[Answer]:
     return found
 
 
-@pytest.mark.parametrize(("half", "least"), [("seen", 32), ("unseen", 0)])
+@pytest.mark.parametrize(("half", "least"), [("seen", 34), ("unseen", 29)])
 async def test_it_answers_as_a_careful_secretary_would(tmp_path: Path, half: str, least: int) -> None:
     found = await answers(tmp_path, half)
     assert [answer for answer in found if answer.misleads] == []
