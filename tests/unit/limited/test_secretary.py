@@ -1,7 +1,7 @@
 """What limited mode answers in real chats over small lives, beside what a careful secretary would.
 
-The rules were made by the questions `seen` in tests/data/secretary.toml. Of the 40 `unseen`, 30 were answered so when they
-were first asked, and none misled; in what is told otherwise, "near" mostly stands for "sure" or "other".
+The rules were made by the questions `seen` in tests/data/secretary.toml. Of the 40 `unseen`, 30 were answered so when
+they were first asked, and none misled; where another outcome came, it mostly was "near" for "sure" or "other".
 """
 
 from __future__ import annotations
