@@ -1,5 +1,5 @@
 """Answer without a language model, when none is configured: one more implementation of the model port."""
 
-from core.limited.tasks import LimitedMind
+from core.limited.mind import LimitedMind
 
 __all__ = ["LimitedMind"]

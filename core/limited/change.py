@@ -1,328 +1,202 @@
-"""From "my phone is now 555" to the text of the memory with its new value."""
+"""Change a memory as the person says: choose which one is meant, and what it says then.
+
+"The dentist moved me to 11:40" changes the hour of "dentist next tuesday 9:15 w/ Dr. Okafor", and nothing else. Only
+values of one kind take each other's place: days, hours, amounts of money, phones, numbers, codes, names. Where the kind
+stands more than once, the words beside the value tell which is meant ("room 118"). Where no value has a clear place,
+the new words take the place of the whole memory. The person is shown both, and asked.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
+from typing import Final
 
-from core.limited.cues import Cues
-from core.limited.extract import clause
-from core.limited.words import silent, stem, stems, words
+from core.limited.frames import has, listed
+from core.limited.words import is_kind, senses, silent
 from core.text.unicode import flat
+from core.text.words import folded_words
+from core.times.tokens import TIMELY, Tokens, tokens
 from core.types import MemoryItem
 
-_MAX_CHARS = 1000
-_IS = r"(?:é|eh|e|sao|is|are|it's|es|son)"
-_LEAD = r"(?:eu |i |we |ja |he |i've |have |just |to |que )*"
-_CHANGE = (
-    r"(?:mud|troc|troqu|alter|atualiz|corrig|corrij|substitu|edit|renome|retifi|ajust|modifi|chang|updat|switch|replac|"
-    r"amend|swap|renam|reset|set|correct|cambi|actualic|actualiz|sustitu)"
+_MAX_CHARS: Final = 4_000
+_LANGUAGES: Final = ("pt", "en", "es")
+_DAY: Final = re.compile(r"W(?:[o,]{0,2}[nr](?![AP:])(?:o?M(?:o?n)?)?|,?T)?|T|[nr]o?M(?:o?n(?!\w))?|M[nr]|d|J")
+_CLOCK: Final = re.compile(r"(?:C|:)(?:o?[cp]|[AP])?|n(?:&[hqn])?(?:c?[AP]|c|o+p)|(?<=a)n(?:&[hqn])?(?:o+p)?(?![uM])|[NG](?:&[hq])?")
+_PLACE: Final = re.compile(r"\d{1,5}(?:,? [A-ZÀ-Þ][\w'’.-]*)+|(?:[A-ZÀ-Þ][\w'’.-]* )+\d{1,5}(?![\w:.,/])")
+_PHONE: Final = re.compile(r"(?<![\w.])\+?\(?\d(?:[ ().-]{0,2}\d){7,14}(?!\w)")
+_MONEY: Final = re.compile(
+    r"(?:r\$|us\$|[$€£]) ?\d[\d.,]*\d?(?:/\w+)?|\d[\d.,]* ?(?:reais|real|euros?|eur|dollars?|bucks|pesos|lucas|libras|pounds|quid|"
+    r"mangos|soles|dolares|€|£)(?!\w)|\d[\d.,]*/(?:h|hr|hour|mes|month|dia|day)\b"
 )
-_SHIFTED = (
-    r"(?:mudou|mudaram|passou|subiu|aumentou|baixou|"
-    r"(?:foi|ficou) (?:remarcad|adiad|alterad|transferid|mudad|estendid|antecipad)\w+|"
-    r"(?:was |has |been |got |is )*(?:changed|moved|rescheduled|postponed|shifted|extended|raised)|went (?:up|down)|"
-    r"cambio|paso|subio|bajo)"
-)
-_TO = r"(?:para|pra|pro|por|to|until|ate|a|al|de .{1,40}? (?:para|pra))"
-_CHANGED = (
-    # I changed S to V
-    rf"^{_LEAD}{_CHANGE}\w* (?P<s>.+?)(?: {_TO} | with |: ?)(?:{_IS} )?(?P<v>.+)$",
-    # put S to V
-    (
-        r"^(?:poe|ponha|pon|bota|coloca|push|move|bump|shift|postpone|adia|remarca|aplaza|mueve|passa|pasa)r? "
-        rf"(?P<s>.+?) (?:{_TO}|en|em|como) (?P<v>.+)$"
-    ),
-    # S is now V; S, now V; S now is V
-    rf"^(?P<s>.+?),? (?:{_IS} )?(?:agora|now|ahora)(?:,| {_IS})? (?P<v>.+)$",
-    rf"^(?P<s>.+?) {_IS} (?P<v>.+?) (?:agora|now|ahora|these days)$",
-    # S changed to V; S changed, it is V; S is another: V
-    rf"^(?P<s>.+?) {_SHIFTED}(?:,? agora)?(?:,? {_TO}|,? {_IS}|,| (?={_IS}))+ (?P<v>.+)$",
-    rf"^(?P<s>.+?) {_IS} (?:outr[oa]|different|another|otr[oa])\b[^:,]*[:,] ?(?P<v>.+)$",
-)
-_NEW = re.compile(
-    rf"^(?P<d>(?:o |a |el |la |the )?(?:meu|minha|my|our|nosso|nossa|mi|nuestr[oa])? ?)"
-    rf"(?:nov[oa]|new|nuev[oa]) (?P<n>.+?) {_IS} (?P<v>.+)$"
-)
-_WORD_OF_CHANGE = re.compile(
-    r"^(?:na verdade|na realidade|actually|correction|corrigindo|correcao|en realidad|"
-    r"me enganei|errei|i was wrong|me equivoque|"
-    r"agora(?: eu)?|now|ahora|ops|oops)[,:. ]+|,? (?:agora|now|ahora|these days)$"
-)
-_MOVED = (
-    (re.compile(r"^(?:eu )?(?:me )?mudei (?:para|pra|pro) (?:o |a )?(?=\w)"), "moro em "),
-    (re.compile(r"^(?:i|we)(?:'ve| have)?(?: just)? moved to "), "I live in "),
-    (re.compile(r"^(?:yo )?me mude a "), "vivo en "),
-)
-_WHEN = re.compile(
-    r",? (?:(?:last|this|el|no|na|en|in|since|desde|este|esta|ha|hace|faz|a) (?:\S+ )?(?:week|month|year|summer|winter|"
-    r"semana|mes|meses|anos?|verao|\d{4}|passad[ao]|pasad[ao])\b.*|(?:semana|mes|ano) passad[ao]|yesterday|ontem|ayer|"
-    r"recently|recentemente|(?:a )?(?:\S+ )?(?:weeks?|months?|years?) ago)$"
-)
-_OVER = re.compile(
-    r"^(?P<s>.+?) (?:isn't|is not|aren't|are not|is no longer|(?:ja )?nao (?:é|eh)|ya no es|no es) .{1,80}?,? "
-    rf"(?=(?:it's|its|now|agora|ahora|mas|but|{_IS}) )(?:mas |but |sino )?(?:agora |now |ahora )?"
-    rf"(?P<v>(?:it's|{_IS}) .+)$"
-)
-_OWNED = re.compile(
-    r"^(?P<s>.+?) (?:(?:just )?(?:got|has|have)|tem|esta com|ganhou|comprou|tiene) (?:a |an |um |uma |un |una )?"
-    r"(?:new|nov[oa]|nuev[oa]) (?P<n>.+)$"
-)
-_ONLY_VALUE = re.compile(
-    r"^(?:(?:nao|no),? )?(?:it's|it is|it was|its|é|eh|es|sao|son|era[mn]?|foi|fue|"
-    r"(?:eu )?quis dizer|(?:i )?meant?(?: to say)?|quise decir|digo)[\s,:]+"
-)
-_NO_MORE = re.compile(
-    r"^(?:eu |i |yo )?(?:(?:ja )?nao .{1,60}?mais|.{0,12}no longer|.{0,60}any ?more|ya no|we moved|we've moved)\b"
-)
-_ASKED_ONLY = re.compile(rf"^(?:eu |i )?(?:quero |want to )?{_CHANGE}\w* (?P<s>.+)$")
+_CODE: Final = re.compile(r"(?<![\w@#])(?=[^\s,;]*\d)(?=[^\s,;]*[^\W\d])[^\s,;()]*[\w#*](?!\w)|\S+@\S+\.\w+")
+_DAY_OF_MONTH: Final = re.compile(r"(?<=\bdia )\d{1,2}(?!\w)")
+_NUMBER: Final = re.compile(r"(?<![\w.,/:-])\d+(?:[.,]\d+)*(?:kg|g|mg|ml|l|km|m|cm|%)?(?![\w/:-])")
+_NAME: Final = re.compile(r"(?<=[\w,;:] )[A-ZÀ-Þ][\w'’-]*[a-zß-ÿ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]+)*")
+_KINDS: Final = (("phone", _PHONE), ("money", _MONEY), ("day", _DAY_OF_MONTH), ("place", _PLACE), ("code", _CODE), ("number", _NUMBER), ("name", _NAME))
+_ALIKE: Final = (
+    {"money", "number", "dotted"}, {"clock", "dotted"}, {"place"}, {"phone"}, {"day"}, {"code"}, {"name"},
+)  # fmt: skip
+_PASSED: Final = frozenset({"0", "-1", "-2"})
+"""Days by which people say when they heard it: today, yesterday."""
+
+_HOURS: Final = 24
+_NEAR: Final = 3
+"""How many words on each side of a value tell which one it is."""
 
 
-class Edit(Enum):
-    """What happens to the old value."""
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value at a place in a text, and the words beside it."""
 
-    REPLACE = auto()
-    ADD = auto()
-    REMOVE = auto()
+    kind: str
+    start: int
+    end: int
+    text: str
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    is_passed: bool = False
+
+    def likeness(self, other: Value) -> int:
+        """Return how much the words beside two values are the same, those next to them most."""
+        next_to = (self.before[-1:] == other.before[-1:] != ()) + (self.after[:1] == other.after[:1] != ())
+        return 3 * next_to + len({*self.before, *self.after} & {*other.before, *other.after})
+
+
+def values(text: str) -> list[Value]:
+    """Return the values of a text, in their order; each character belongs to one at most."""
+    text = text[:_MAX_CHARS]
+    taken: list[Value] = []
+    for start, end, kind in (*_shaped(text, _KINDS[:2]), *_timed(text), *_shaped(text, _KINDS[2:])):
+        if all(end <= each.start or start >= each.end for each in taken):
+            before, after = _words(text[:start])[-_NEAR:], _words(text[end:])[:_NEAR]
+            taken.append(Value(kind.strip("-"), start, end, text[start:end], before, after, is_passed=kind[0] == "-"))
+    return sorted(taken, key=lambda value: value.start)
+
+
+def _shaped(text: str, kinds: Sequence[tuple[str, re.Pattern[str]]]) -> Iterator[tuple[int, int, str]]:
+    for kind, pattern in kinds:
+        said = text if kind in {"place", "name"} else flat(text)
+        yield from ((match.start(), match.end(), kind) for match in pattern.finditer(said))
+
+
+def _timed(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield days and hours, by the words of the language that knows most of them."""
+    read = max((tokens(text, tag) for tag in _LANGUAGES), key=_weight)
+    for kind, pattern in (("day", _DAY), ("clock", _CLOCK)):
+        for match in pattern.finditer(read.kinds):
+            first, last = read.items[match.start()], read.items[match.end() - 1]
+            is_bare = match[0] == "n"
+            if is_bare and (int(first.value) > _HOURS or re.match(r" [A-ZÀ-Þ]", text[last.end :])):
+                continue
+            if match[0] == ":" and read.kinds[match.start() - 1 : match.start()] != "a":
+                yield first.start, last.end, "dotted"
+            else:
+                yield first.start, last.end, f"-{kind}" if match[0] == "d" and first.value in _PASSED else kind
+
+
+def _weight(read: Tokens) -> int:
+    return sum(token.kind in TIMELY or token.kind in "aop" for token in read.items)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Return the words of a text that tell something."""
+    return tuple(word for word in folded_words(text) if not silent(word) and not word.isdigit())
+
+
+def swapped(old: str, new: str) -> str:
+    """Return the old text with the values of the new one in place of its own; "" unless each has one clear place."""
+    known, said = values(old), values(new)
+    olds = {flat(value.text) for value in known}
+    news = [value for value in said if flat(value.text) not in olds and flat(value.text) not in flat(old)]
+    named = [value for value in known if flat(value.text) in {flat(each.text) for each in said}]  # "not 9:30"
+    places: dict[Value, str] = {}
+    for value in news:
+        free = [each for each in known if each not in places and _is_alike(each, value)]
+        place = _place(value, free, [each for each in named if each in free])
+        if place is not None:
+            places[place] = value.text
+        elif value.kind != "name" and not value.is_passed:
+            return ""
+    text = old
+    for place, value_text in sorted(places.items(), key=lambda pair: -pair[0].start):
+        text = text[: place.start] + value_text + text[place.end :]
+    return text if places else ""
+
+
+def _is_alike(old: Value, new: Value) -> bool:
+    return any({old.kind, new.kind} <= kinds for kinds in _ALIKE)
+
+
+def _place(value: Value, free: Sequence[Value], named: Sequence[Value]) -> Value | None:
+    """Return which of the old values a new one takes the place of; None if that is not clear."""
+    if len(named) == 1:
+        return named[0]
+    amounts = [each for each in free if each.kind == "money"]
+    if len(amounts) == 1 and value.kind in {"money", "number"}:
+        return amounts[0]
+    same = [each for each in free if each.kind == value.kind]
+    if len(same) == 1 and value.likeness(same[0]):
+        return same[0]
+    if len(free) == 1 and (value.kind not in {"name", "number"} or value.likeness(free[0])):
+        return free[0]
+    alike = sorted(((value.likeness(each), -at) for at, each in enumerate(free)), reverse=True)
+    is_ahead = bool(alike) and alike[0][0] > 0 and (len(alike) == 1 or alike[0][0] > alike[1][0])
+    return free[-alike[0][1]] if is_ahead else None
+
+
+# --- which memory ----------------------------------------------------------------------------------------------------
+
+MAX_CANDIDATES: Final = 3
+_SWAPS: Final = 1.5
+_QUOTED: Final = 1.0
+_KIND: Final = 0.5
+_CLOSE: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change as the person says it: the subject, its new value ("" if not told), and both as a statement.
+    """A memory that a message may change, and the text that it has then; `is_whole`: the new words replace all."""
 
-    `told` are the person's own words, where the statement puts them otherwise.
-    """
-
-    subject: str
-    value: str
-    statement: str
-    edit: Edit = Edit.REPLACE
-    told: str = ""
-
-    @property
-    def aim(self) -> frozenset[str]:
-        """Return the stems that name what changes; a phone's number is the phone."""
-        named = stems(self.subject)
-        return named - {"numero"} or named
+    item: MemoryItem
+    text: str
+    is_whole: bool
+    score: float
 
 
-def change(cues: Cues, sentence: str) -> Change:
-    """Return what the sentence changes."""
-    text = _last_clause(_restated(cues.opened(sentence[:_MAX_CHARS]).strip(" .!?")))
-    bare = _bare(text)
-    listed = _listed(cues, text)
-    if listed:
-        return listed
-    return _moved(text) or _renamed(bare) or _changed(cues, text) or _stated(bare)
+def changes(message: str, items: Sequence[MemoryItem], quoted: Sequence[MemoryItem]) -> list[Change]:
+    """Return the memories that a message may change, the likeliest first; none if it says nothing of any."""
+    is_list = listed(message) is not None
+    found = []
+    for item in dict.fromkeys((*quoted, *items)):
+        text = relisted(item.content, message) if is_list else swapped(item.content, message)
+        shared = senses(message) & senses(" ".join((item.content, *item.bindings)))
+        weight = sum(_KIND if is_kind(sense) else 1.0 for sense in shared)
+        is_pointed = item in quoted and (has("correct", message) or has("change", message))
+        if text and (weight >= 1 or is_pointed) or (not is_list and weight >= 1 + (not is_pointed)):
+            score = weight + _SWAPS * bool(text) + _QUOTED * is_pointed
+            found.append(Change(item, text or message, not text, score))
+    found.sort(key=lambda each: -each.score)
+    return [each for each in found if each.score >= found[0].score - _CLOSE][:MAX_CANDIDATES]
 
 
-def correction(cues: Cues, sentence: str) -> str:
-    """Return the value of "actually it's X", which names nothing; "" if the sentence is no such correction."""
-    text = _bare(cues.opened(sentence[:_MAX_CHARS]).strip(" .!?"))
-    match = _ONLY_VALUE.match(flat(text))
-    return text[match.end() :] if match else ""
+# --- lists -----------------------------------------------------------------------------------------------------------
 
 
-def _listed(cues: Cues, text: str) -> Change | None:
-    """Return what is put on a list or taken off it."""
-    match = cues.patterns["list-item"].match(flat(text))
-    if match is None:
-        return None
-    adding = match.group("add") is not None
-    item, name = ("add", "to") if adding else ("drop", "of")
-    value, about = text[match.start(item) : match.end(item)], text[match.start(name) : match.end(name)]
-    return Change(about, value, f"{about}: {value}" if adding else "", Edit.ADD if adding else Edit.REMOVE)
-
-
-def _moved(text: str) -> Change | None:
-    """Return what "I moved to York" changes: where the person lives."""
-    for pattern, verb in _MOVED:
-        match = pattern.match(flat(text))
-        if match:
-            place = _WHEN.sub("", flat(text[match.end() :]))
-            place = text[match.end() : match.end() + len(place)]
-            return Change(verb.split()[-2], place, verb + place, told=text)
-    return None
-
-
-def _renamed(text: str) -> Change | None:
-    """Return what "my new boss is Omar" changes: my boss."""
-    new = _NEW.match(flat(text))
-    if new is None:
-        return None
-    about = (text[: new.end("d")] + text[new.start("n") : new.end("n")]).strip()
-    value = text[new.start("v") :]
-    return Change(about, value, f"{about} {text[new.end('n') : new.start('v')].strip()} {value}")
-
-
-def _changed(cues: Cues, text: str) -> Change | None:
-    """Return what "I changed S to V" and "S is now V" change."""
-    for form in _CHANGED:
-        match = re.match(form, flat(text))
-        if match:
-            about, value = text[match.start("s") : match.end("s")].strip(" ,"), text[match.start("v") : match.end("v")]
-            if cues.has("fact", value):  # "it was my birthday, now I am 43": the new fact stands alone
-                return change(cues, value)
-            moved = "moved" in flat(text[match.end("s") : match.start("v")])
-            return Change(about, value, text if moved else f"{about} {_verb_for(text)} {value}")
-    return None
-
-
-def _stated(text: str) -> Change:
-    """Return what a plain statement changes; of a bare wish to change something, the thing alone."""
-    parts = clause(text)
-    if parts.subject:
-        return Change(parts.subject, parts.value, text)
-    only = _ASKED_ONLY.match(flat(text))
-    if only:
-        return Change(text[only.start("s") :], "", "")
-    plain = (word for word in words(text) if not silent(word) and not any(letter.isdigit() for letter in word))
-    first = next(plain, text)
-    value = text[text.find(first) + len(first) :].strip() or (text if len(words(text)) > 1 else "")
-    return Change(first, value, text if value else "")
-
-
-def _last_clause(text: str) -> str:
-    """Drop a first clause that only says what is over: "I no longer work there, I work at the bank"."""
-    head, comma, rest = text.partition(", ")
-    return rest if comma and _NO_MORE.match(flat(head)) and len(words(rest)) > 1 else text
-
-
-def _restated(text: str) -> str:
-    """Return "S is not X any more, it's V" as "S is V", and "S got a new N: V" as "N of S: V"."""
-    told = flat(text)
-    over = _OVER.match(told)
-    if over:
-        return f"{text[: over.end('s')]} {_verb_for(text)} {without_verb(text[over.start('v') :])}"
-    owned = _OWNED.match(told)
-    return f"{text[: owned.end('s')]} {text[owned.start('n') :]}" if owned else text
-
-
-def _bare(text: str) -> str:
-    while match := _WORD_OF_CHANGE.search(flat(text)):
-        text = (text[: match.start()] + text[match.end() :]).strip()
-    return text
-
-
-def _verb_for(text: str) -> str:
-    """Return "is", "es" or "é", by the language of the text."""
-    told = flat(text)
-    if re.search(r"\b(?:to|is|are|now|with|changed)\b", told):
-        return "is"
-    return "es" if re.search(r"\b(?:ahora|mi|la clave|cambie|el)\b", told) else "é"
-
-
-def without_verb(value: str) -> str:
-    """Return the value without the verb of being at its start."""
-    match = re.match(rf"{_IS} ", flat(value))
-    return value[match.end() :] if match else value
-
-
-# --- the memory that is meant, and its new text ----------------------------------------------------------------------
-
-_SEVERAL = re.compile(r"[,;]\s|\s(?:e|and|y)\s")
-"""A memory with one of these may hold several facts; those that do not change must not get lost."""
-
-_DEED = re.compile(
-    r"^(?:\w+(?:ar|er|ir|or)|buy|get|call|pay|take|bring|send|book|pick up) (?:(?:o|a|the|el|la|um|uma) )?"
-)
-"""The verb of a to-do, before its object."""
-
-_MONTH = r"(?:jan|fev|feb|mar|abr|apr|mai|may|jun|jul|ago|aug|set|sep|out|oct|nov|dez|dec|ene|dic)[a-z]*"
-_DATA = (
-    re.compile(
-        r"\b\d{1,2}(?:[:h]\d{2}|h)\b(?:\s?[ap]m)?|\b\d{1,2}\s?[ap]m\b|\bnoon\b|\bmeio[- ]dia\b|\bmidnight\b|"
-        r"(?:(?<=\bas )|(?<=\bat )|(?<=\blas ))\d{1,2}\b(?![-/.:])"
-    ),
-    re.compile(
-        rf"\b(?:\d{{1,2}}/\d{{1,2}}(?:/\d{{2,4}})?|\d{{4}}-\d\d-\d\d|"
-        rf"(?:dia |day |the )?\d{{1,2}}(?:st|nd|rd|th)?(?: (?:de|of))? {_MONTH}\b(?:,? (?:de )?\d{{4}})?|"
-        rf"{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?\b(?:,? \d{{4}})?|"
-        rf"(?:o )?dia \d{{1,2}}|(?:the )?\d{{1,2}}(?:st|nd|rd|th))\b"
-    ),
-    re.compile(
-        r"\b(?:segunda|terca|quarta|quinta|sexta|sabado|domingo|(?:mon|tues|wednes|thurs|fri|satur|sun)day|lunes|martes|"
-        r"miercoles|jueves|viernes)(?:-feira)?\b"
-    ),
-    re.compile(
-        r"(?:r\$|us\$|\$|€|£) ?\d[\d.,]*|\b\d[\d.,]* ?(?:reais|dollars?|euros?|dolares|pesos|libras|pounds|bucks)\b"
-    ),
-)
-
-
-def bound(items: list[MemoryItem], named: frozenset[str]) -> list[MemoryItem]:
-    """Return the memories with a binding of exactly these words (my address, not my sister's); all if none has one."""
-    exact = [item for item in items if any(stems(phrase) == named for phrase in item.bindings)]
-    return exact or items
-
-
-def fits(aim: frozenset[str], items: Sequence[MemoryItem]) -> tuple[list[MemoryItem], bool]:
-    """Return the memories that share most stems with `aim`, and whether that is one memory with all of them."""
-    scored = [(len(aim & stems(" ".join((item.content, *item.bindings)))), item) for item in items]
-    best = max((score for score, _ in scored), default=0)
-    if not best:
-        return [], False
-    kept = bound([item for score, item in scored if score == best], aim)
-    return kept, len(kept) == 1 and best == len(aim)
-
-
-def renewed(old: str, wish: Change) -> tuple[str, bool]:
-    """Return the memory's new text, and whether only the old value was lost."""
-    if wish.edit is Edit.ADD:
-        return f"{old.rstrip(' .,;')}, {wish.value}", True
-    if wish.edit is Edit.REMOVE:
-        return _without_item(old, wish.value)
-    parts = clause(old)
-    placed = _placed(parts.value if parts.subject else old, wish.value)
-    if placed:
-        return parts.head + placed if parts.subject else placed, True
-    if _SEVERAL.search(flat(old)):
-        return wish.statement or without_verb(wish.value), False
-    if parts.subject:
-        return parts.head + without_verb(wish.value), len(stems(parts.subject) - wish.aim) <= 1 or not wish.aim
-    same_start = _start(old) == _start(wish.statement)
-    swapped = _swapped_tail(old, wish) or _swapped_object(old, wish)
-    return swapped or wish.statement, bool(swapped) or (same_start and len(stems(old)) <= 4)  # noqa: PLR2004 - one fact
-
-
-def _without_item(old: str, item: str) -> tuple[str, bool]:
-    """Return the list without the one entry that the item names, and whether there is such an entry."""
-    parts = clause(old)
-    entries = re.split(r",\s*|\s+(?:e|and|y)\s+", parts.value)
-    left = [entry for entry in entries if stems(entry) != stems(item)]
-    return parts.head + ", ".join(left), bool(parts.subject) and len(left) == len(entries) - 1 > 0
-
-
-def _start(text: str) -> str:
-    """Return the stem of the first word that is not "I" or "we"."""
-    return next((stem(word) for word in words(text) if flat(word) not in {"eu", "i", "yo", "we"}), "")
-
-
-def _swapped_tail(old: str, wish: Change) -> str:
-    """Return `placa do carro QRT4` with the new code: a memory without a verb whose last words hold digits."""
-    match = re.search(r"(?<=\s)\S*\d\S*(?:\s\S*\d\S*)*$", old)
-    alike = any(letter.isdigit() for letter in wish.value) and stems(wish.subject) <= stems(old)
-    return old[: match.start()] + without_verb(wish.value) if match and alike else ""
-
-
-def _swapped_object(old: str, wish: Change) -> str:
-    """Return `comprar leite` with the new thing to buy: a deed of few words, corrected without naming anything."""
-    deed = _DEED.match(flat(old))
-    return old[: deed.end()] + wish.value if deed and not wish.subject and len(words(old)) <= 4 else ""  # noqa: PLR2004
-
-
-def _placed(old_value: str, new_value: str) -> str:
-    """Return the old value with its one date, time, weekday or amount replaced by the new one, or ""."""
-    for kind in _DATA:
-        new, old = kind.findall(flat(new_value)), list(kind.finditer(flat(old_value)))
-        if len(new) == 1 and len(old) == 1:
-            found = kind.search(flat(new_value))
-            if found is None:
-                continue
-            left = stems(new_value[: found.start()] + new_value[found.end() :])
-            around = stems(old_value[: old[0].start()] + old_value[old[0].end() :])
-            if left <= around:
-                return old_value[: old[0].start()] + new_value[found.start() : found.end()] + old_value[old[0].end() :]
-    return ""
+def relisted(old: str, message: str) -> str:
+    """Return a list with a line or entry more or less, as the message asks; "" if it is no such wish or list."""
+    wish = listed(message)
+    if wish is None:
+        return ""
+    item, name, adds = wish
+    lines = old.split("\n")
+    separator, entries = ("\n", lines) if len(lines) > 1 else (", ", re.split(r",\s*", old))
+    if adds:
+        mark = "- " if separator == "\n" and lines[-1].lstrip().startswith("- ") else ""
+        return f"{old.rstrip(' ,;')}{separator}{mark}{item.strip(' ,;:')}"
+    wanted = senses(item or message) - senses(name)
+    held = [len(wanted & senses(entry)) for entry in entries]
+    if not any(held) or held.count(max(held)) > 1 or len(entries) == 1:
+        return ""
+    return separator.join(entry for entry, count in zip(entries, held, strict=True) if count < max(held))

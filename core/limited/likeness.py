@@ -19,12 +19,20 @@ from typing import Final
 import numpy as np
 
 from core.aside import aside
-from core.limited.cues import Intent
+from core.limited.cues import Intent as Old
 from core.limited.words import words
 from core.ports import Embedder
 from core.text.unicode import flat
 from core.types import Vector, Vectors
 
+from enum import StrEnum
+class Intent(StrEnum):
+    KEEP="keep"; FIND="find"; LIST="list"; CHANGE="change"; REMOVE="remove"; WORLD="world"; ABOUT="about"; CHAT="chat"; ACTION="action"
+@dataclass(frozen=True)
+class Guess:
+    intent: Intent
+    chance: float
+MAP={Old.SAVE:Intent.KEEP,Old.ASK:Intent.FIND,Old.LIST:Intent.LIST,Old.UPDATE:Intent.CHANGE,Old.DELETE:Intent.REMOVE,Old.TASK:Intent.WORLD,Old.ABOUT:Intent.ABOUT}
 FILE: Final = "weights.npz"
 RIDGE: Final = 1.0
 """In twelve-fold cross-validation with translations kept together, embedding and wording are right for 82 % of the
@@ -50,18 +58,18 @@ class Examples:
     """Labelled sentences, in a fixed order."""
 
     texts: tuple[str, ...]
-    labels: tuple[Intent, ...]
+    labels: tuple[Old, ...]
 
     @classmethod
     def load(cls) -> Examples:
         """Read the examples that ship with this package: one a line, under the heading of what they are for."""
-        pairs: list[tuple[str, Intent]] = []
+        pairs: list[tuple[str, Old]] = []
         folder = resources.files(__package__).joinpath("examples")
         for name in ("en.txt", "es.txt", "pt.txt"):
-            label = Intent.UNSURE
+            label = Old.UNSURE
             for line in folder.joinpath(name).read_text("utf-8").splitlines():
                 if line.startswith("["):
-                    label = Intent(line.strip("[]"))
+                    label = Old(line.strip("[]"))
                 elif line:
                     pairs.append((line, label))
         texts, labels = zip(*pairs, strict=True)
@@ -81,13 +89,13 @@ class Weights:
     of `matrix`, shape (dims + DIMS, n), scores each intent.
     """
 
-    intents: tuple[Intent, ...]
+    intents: tuple[Old, ...]
     mean: Vector
     rarity: Vector
     matrix: Vectors
 
     @classmethod
-    def fit(cls, vectors: Vectors, texts: Sequence[str], labels: Sequence[Intent]) -> Weights:
+    def fit(cls, vectors: Vectors, texts: Sequence[str], labels: Sequence[Old]) -> Weights:
         """Solve for the weights of examples with these vectors, shape (n, dims), rows of norm 1."""
         intents, wording = tuple(sorted(set(labels))), worded(texts)
         mean = vectors.mean(axis=0)
@@ -97,11 +105,13 @@ class Weights:
         duals = np.linalg.solve(rows @ rows.T + RIDGE * np.eye(len(texts)), wanted)
         return cls(intents, mean, rarity, (rows.T @ duals).astype(np.float32))
 
-    def judge(self, vector: Vector, text: str) -> tuple[Intent, float]:
+    def judge(self, vector: Vector, text: str) :
         """Return the likeliest intent and by how much it leads the next: about 1 for an example, 0 for a tie."""
         scores = (_features(vector[np.newaxis], worded([text]), self.mean, self.rarity) @ self.matrix)[0]
-        first, second = np.argsort(-scores)[:2]
-        return self.intents[first], float(scores[first] - scores[second])
+        z=np.exp(4*(scores-scores.max())); z/=z.sum()
+        d={}
+        for i,c in zip(self.intents,z): d[MAP.get(i,Intent.CHAT)]=d.get(MAP.get(i,Intent.CHAT),0)+float(c)
+        return tuple(sorted((Guess(k,v) for k,v in d.items()),key=lambda g:-g.chance))
 
 
 def _features(vectors: Vectors, wording: Vectors, mean: Vector, rarity: Vector) -> Vectors:
@@ -116,7 +126,7 @@ def shipped(examples: Examples, space: str) -> Weights | None:
     with np.load(io.BytesIO(file.read_bytes())) as stored:
         if str(stored["digest"]) != examples.digest(space):
             return None
-        intents = tuple(Intent(str(name)) for name in stored["intents"])
+        intents = tuple(Old(str(name)) for name in stored["intents"])
         mean, rarity, matrix = (np.asarray(stored[name], np.float32) for name in ("mean", "rarity", "matrix"))
         return Weights(intents, mean, rarity, matrix)
 
@@ -130,7 +140,7 @@ class Likeness:
         self._weights: tuple[str, Weights] | None = None
         self._lock = asyncio.Lock()
 
-    async def judge(self, text: str) -> tuple[Intent, float]:
+    async def judge(self, text: str) :
         """Return the likeliest intent of the text, and its lead.
 
         Raises:

@@ -1,0 +1,181 @@
+"""Recognise how people frame what they want: "remember that …", "delete …", "what is …", in every language at once.
+
+The words are data (frames.toml). Only the start of a text is read, which shows what it is for.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any, Final
+
+from core.text.unicode import flat
+
+HEAD_CHARS: Final = 400
+_TAIL_CHARS: Final = 120
+_MAX_SMALL_CHARS: Final = 80
+_GAP: Final = r"[\s,;:!.…–—-]*"
+_DOUBLED: Final = re.compile(r"(\w)\1+")
+
+
+@cache
+def _data() -> Mapping[str, Mapping[str, Any]]:
+    return tomllib.loads(resources.files("core").joinpath("limited/frames.toml").read_text("utf-8"))
+
+
+@cache
+def _words(name: str) -> str:
+    """Return the pattern of a frame in all languages."""
+    return "|".join(table[name] for tag, table in _data().items() if tag != "talk")
+
+
+@cache
+def pattern(name: str) -> re.Pattern[str]:
+    """Return the compiled pattern of a frame; it matches text that `flat` folded."""
+    words = _words(name)
+    before = rf"^[\s¿¡]*(?:(?:{_words('before')})(?!\w){_GAP})*"
+    wrapped = {
+        "before": before,
+        "keep": rf"(?:{words})(?!\w)",
+        "inside": rf"(?:\s*[,]?\s*(?:{words})(?!\w))*(?:\s+{_THAT})?\s*",
+        "what": rf"(?:{words})(?!\w)[^\S\n]*(?:[:;,–—-]|(?=\n))",
+        "kept": rf"(?:^|[\s,.;:!–—-]+)(?:(?:e|and|y|por favor|please) )?(?:{words}){_GAP}$",
+        "remove": rf"(?:{before}|(?:[,.;!]|\b(?:e|and|y|so|then|entao|asi que|pode|podes|puedes|podrias|can|could|{_YOU}))\s+(?:ja )?)(?:{words})(?!\w)",
+        "asks": rf"{before}(?:{words})",
+        "correct": rf"{before}(?:{words})(?!\w)[\s,:.!]",
+        "list": rf"{before}(?:{words}){_GAP}[?]*{_GAP}$",
+        "leave": rf"{before}(?:{words})",
+        "private": rf"{before}(?:{words})",
+        "if": rf"{before}(?:{words})",
+        "all": rf"(?:{words}){_GAP}$",
+        "pointed": rf"(?:{words})",
+        "last": rf"\b(?:{words})(?!\w)",
+    }
+    return re.compile(wrapped.get(name, rf"\b(?:{words})(?!\w)"))
+
+
+_THAT: Final = r"(?:that|que|q)\b"
+_YOU: Final = r"(?:you|u) (?:can|could|may)(?: now)?|(?:voce|vc) pode"
+
+
+def has(name: str, text: str) -> bool:
+    """Return whether a frame is in the start of a text."""
+    return pattern(name).search(flat(text[:HEAD_CHARS])) is not None
+
+
+def opened(text: str) -> int:
+    """Return where a text begins behind greetings and polite words; 0 if it is nothing but these."""
+    match = pattern("before").match(flat(text[:HEAD_CHARS]))
+    end = match.end() if match else 0
+    return end if text[end:].strip() else 0
+
+
+def kept_from(text: str) -> int | None:
+    """Return where the words to keep begin, behind "remember that"; None if the text does not ask to keep them."""
+    head = flat(text[:HEAD_CHARS])
+    asked = pattern("keep").match(head, opened(text))
+    if asked is None:
+        return None
+    end = asked.end()
+    while (more := _AFTER_KEEP.match(head, end)) and more.end() > end:
+        end = more.end()
+    end = (inside.end() if (inside := pattern("inside").match(head, end)) else end)
+    what = pattern("what").match(head, end)
+    end = what.end() if what else end
+    return end + len(text[end:]) - len(text[end:].lstrip(" \t\n,:;–—-"))
+
+
+_AFTER_KEEP: Final = re.compile(r"\s*(?:[:;–—-]|,)\s*")
+
+
+def kept_until(text: str) -> int | None:
+    """Return where a closing "don't forget that" begins; None if the text does not end so."""
+    start = max(len(text) - _TAIL_CHARS, 0)
+    match = pattern("kept").search(flat(text[start:]))
+    return start + match.start() if match else None
+
+
+def removed(text: str) -> tuple[int, int] | None:
+    """Return where the words of deleting stand, if a clause of the text begins with them."""
+    head = flat(text[:HEAD_CHARS])
+    found = list(pattern("remove").finditer(head))
+    return found[-1].span() if found else None
+
+
+def talk(text: str) -> str:
+    """Return which small talk a text is, if it is nothing else; of several ("hi, how are you?"), the last."""
+    if len(text) > _MAX_SMALL_CHARS:
+        return ""
+    bare = flat(text)
+    for form in (bare, _DOUBLED.sub(r"\1", bare)):  # "bom diaaa"
+        if not (found := _parts_of_talk(form)):
+            continue
+        return found
+    return ""
+
+
+@cache
+def _talk(name: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{each})" for each in _data()["talk"][name]))
+
+
+_SMALL: Final = ("greeting", "how", "thanks", "bye", "ack", "cancel", "clock")
+_LINK: Final = re.compile(r"[\s,.!?;:…)(]+|[^\w\s]+")
+
+
+def _parts_of_talk(text: str) -> str:
+    """Return the last of the small talk that a text is wholly made of; "" if it has anything else."""
+    last, at = "", 0
+    while at < len(text):
+        if gap := _LINK.match(text, at):
+            at = gap.end()
+            continue
+        longest = max(((match.end(), name) for name in _SMALL if (match := _whole(name).match(text, at))), default=(at, ""))
+        filler = _FILLER.match(text, at)
+        if longest[0] > at:
+            at, last = longest
+        elif filler and last:
+            at = filler.end()
+        else:
+            return ""
+    return last
+
+
+_FILLER: Final = re.compile(
+    r"(?:elefante|bot|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|pra (?:voce|vc)|there|again|"
+    r"de novo|e|and|y|meu|por tudo|por (?:enquanto|ahora)|for (?:now|that|everything)|pela ajuda|por la ayuda|so|then|entao|"
+    r"hoje|today|hoy|ai|por ai|tambem|too|com (?:voce|vc)|contigo)(?!\w)"
+)
+
+
+@cache
+def _whole(name: str) -> re.Pattern[str]:
+    return re.compile(f"(?:{_talk(name).pattern})(?!\\w)")
+
+
+def about(text: str) -> str:
+    """Return what a question about the bot is about: "data", "media", "who", or "" for what it can do."""
+    said = flat(text[:HEAD_CHARS])
+    return next((name for name in ("data", "media", "who") if _talk(name).search(said)), "")
+
+
+def listed(text: str) -> tuple[str, str, bool] | None:
+    """Return the thing to put on a list (True) or to take off it (False), and the list's name; None for no such wish.
+
+    Of "take it off the list", the thing is "".
+    """
+    start = opened(text)
+    head = flat(text[:HEAD_CHARS])
+    for tag, table in _data().items():
+        if tag == "talk":
+            continue
+        for name, item, target in (("adds", "add", "to"), ("drops", "drop", "of")):
+            if match := re.compile(table[name]).search(head, start):
+                begin, end = match.span(item)
+                return text[max(begin, 0) : max(end, 0)], text[match.start(target) : match.end(target)], name == "adds"
+    return None
+
+

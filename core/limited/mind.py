@@ -1,0 +1,169 @@
+"""The model without a language model: the same port, answered by frames, examples and people's own words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Final
+
+from core.aside import aside
+from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Prompt, PromptContext, Stop, StreamEvent, Task
+from core.errors import StepwiseOnly
+from core.limited import moves, reading, removal
+from core.limited import sentences as say
+from core.limited.bindings import bindings, queries
+from core.limited.likeness import Examples, Intent, Likeness
+from core.limited.moves import next_move, to_change, to_keep
+from core.limited.reading import Part
+from core.limited.scene import Scene
+from core.limited.scene import read as read_scene
+from core.limited.summary import summary
+from core.ports import ChatModel, Embedder
+from core.text.unicode import one_line
+from core.types import JSONValue, MemoryKind, OpenQuestion
+
+MAX_QUERIES: Final = 8
+MAX_QUERY_CHARS: Final = 300
+EVERYTHING: Final = "*"
+"""The query that asks for all memories, newest first."""
+
+_SPOKEN: Final = re.compile(r"(?:\s*\S{1,60}){1,4}\s*")
+"""One to four words: a piece of a streamed answer."""
+
+Parts = Sequence[Part]
+
+
+class LimitedMind(ChatModel):
+    """Answers by frames, examples and rules. Without its embedder it still answers, by frames alone.
+
+    `last_reading` are the parts of the message that was read last, for `elefante think`.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._likeness = Likeness(embedder, Examples.load())
+        self.last_reading: Parts = ()
+
+    @property
+    def name(self) -> str:
+        """`provider:model`, for logs and the ledger."""
+        return "limited:mind"
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        """Answer the prompt, a few words at a time."""
+        if prompt.context.task is Task.SINGLE:
+            raise StepwiseOnly(f"{self.name} answers step by step")
+        yield self._events(prompt.context)
+
+    async def _events(self, context: PromptContext) -> AsyncIterator[StreamEvent]:
+        text, question = await self._reply(context)
+        for piece in _SPOKEN.finditer(text):
+            yield Delta(piece[0])
+        yield Finish(Stop.END, question=question)
+
+    async def answer(self, context: PromptContext) -> str:
+        """Return the text of the answer to a prompt."""
+        return (await self._reply(context))[0]
+
+    async def _reply(self, context: PromptContext) -> tuple[str, OpenQuestion | None]:
+        """Return the answer, and what it asks the person."""
+        chars = len(context.message) + sum(len(message.text) for message in context.history)
+        if context.task is Task.SUMMARY:
+            return await aside(chars, partial(summary, context)), None
+        scene = await aside(chars, partial(read_scene, context))
+        self.last_reading = parts = await reading.read(scene, self._likeness)
+        if context.task in {Task.QUESTION, Task.FINISH}:
+            return await aside(chars, partial(_spoken, scene, parts))
+        return json.dumps(await aside(chars, partial(_data, scene, parts)), ensure_ascii=False), None
+
+
+def _spoken(scene: Scene, parts: Parts) -> tuple[str, OpenQuestion | None]:
+    """Return the text that ends the turn, and what it asks.
+
+    The first answer of a conversation says that this is the limited mode: after what was done, if anything was.
+    """
+    move = next_move(scene, parts)
+    text = move.text or say.SWITCHED_OFF[scene.locale]  # ended although something was left to do
+    said = [] if text == NOTHING_TO_ADD else [text]
+    if scene.context.attachments and say.UNSEEN[scene.locale] not in text:
+        said.append(say.UNSEEN[scene.locale])
+    if scene.first:
+        said.append(say.INTRO[scene.locale])
+    return "\n\n".join(said) or NOTHING_TO_ADD, move.question
+
+
+def _data(scene: Scene, parts: Parts) -> Mapping[str, object]:
+    """Return the answer to a task that asks for JSON."""
+    match scene.context.task:
+        case Task.DECIDE:
+            return {"action": scene.choice(next_move(scene, parts).action)}
+        case Task.SEARCH_QUERIES:
+            return {"items": search_queries(scene, parts)}
+        case Task.SAVE_DRAFTS:
+            return save_drafts(scene, parts)
+        case Task.UPDATE_DRAFTS:
+            return update_drafts(scene, parts)
+        case Task.ARGUMENTS:
+            return arguments(scene, parts)
+        case _:
+            found = (item.id for part in parts if part.intent is Intent.REMOVE for item in removal.proposed(scene, part))
+            return {"ids": list(dict.fromkeys(found))}
+
+
+def search_queries(scene: Scene, parts: Parts) -> list[JSONValue]:
+    """Return the short phrases to search for."""
+    found: list[str] = []
+    for part in parts:
+        if part.intent is Intent.LIST or (part.intent is Intent.REMOVE and removal.is_everything(part)):
+            found.append(EVERYTHING)
+        elif part.intent is Intent.REMOVE:
+            found += queries(removal.named(part) or part.text)
+        elif part.intent in {Intent.FIND, Intent.CHANGE}:
+            found += [one_line(part.text, MAX_QUERY_CHARS), *queries(part.text)]
+    return list(dict.fromkeys(found))[:MAX_QUERIES] or [one_line(scene.message, MAX_QUERY_CHARS)]
+
+
+def save_drafts(scene: Scene, parts: Parts) -> Mapping[str, object]:
+    """Return what to save, in the shape of the action's Drafts: the person's words, unchanged.
+
+    What is surely to be kept is, unless it takes the place of something known; of the rest, the person is asked.
+    """
+    wanted = to_keep(scene, parts)
+    sure = [part for part in wanted if part.is_sure]
+    items = [_draft(part.text) for part in sure or wanted]
+    return {"items": items, "asked": True, "ask": "replacing" if sure else "always"}
+
+
+def _draft(content: str) -> dict[str, JSONValue]:
+    kind = MemoryKind.JSON if _is_json(content) else MemoryKind.TEXT
+    return {"type": kind.value, "content": content, "bindings": list(bindings(content))}
+
+
+def _is_json(content: str) -> bool:
+    """Return whether a text is a JSON object or list."""
+    try:
+        return content[:1] in {"{", "["} and bool(json.loads(content))
+    except (ValueError, RecursionError):
+        return False
+
+
+def update_drafts(scene: Scene, parts: Parts) -> Mapping[str, object]:
+    """Return the memories that the message may change, each with its new text, and the message's own words."""
+    part = next(part for part in parts if part.intent is Intent.CHANGE)
+    items = [
+        {"id": each.item.id, "type": None, "content": each.text, "bindings": list(bindings(each.text))}
+        for each in to_change(scene, part)
+    ]
+    return {"items": items, "statement": _draft(part.text)}
+
+
+def arguments(scene: Scene, parts: Parts) -> dict[str, JSONValue]:
+    """Return the arguments of the action that is asked for, as it reads them off what calls for it next."""
+    context = scene.context
+    reads = next((info.reads for info in context.actions if info.name == context.action), None)
+    done = sum(step.action == context.action for step in context.steps)
+    said = next((part.text for part in parts if part.action == context.action and part.earlier == done), scene.message)
+    return dict(reads(said, context.now, context.locale) or {}) if reads else {}

@@ -1,0 +1,83 @@
+"""Choose the memories that a person asks to delete: those that are named, and no others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Final
+
+from core.limited import frames
+from core.limited.reading import Part
+from core.limited.scene import SEARCH, Scene
+from core.limited.words import is_kind, senses, subject
+from core.text.unicode import flat
+from core.types import MemoryItem
+
+MAX_PROPOSED: Final = 25
+_MATCHING: Final = 0.5
+"""The share of the weight of what is named that a memory must hold."""
+
+_NAME_WEIGHT: Final = 2
+_CLAUSE_END: Final = re.compile(r"[,;.!?\n]|\b(?:porque|pq|ja que|que ja|because|bc|since|cause|cuz|theyve|they've|porque|ya que|pues)\b")
+
+
+def is_everything(part: Part) -> bool:
+    """Return whether all memories are to be deleted."""
+    return _whole("all").match(flat(part.about)) is not None
+
+
+def is_last(part: Part) -> bool:
+    """Return whether what was said last is to be deleted: "what I just told you"."""
+    return frames.has("last", part.about)
+
+
+def named(part: Part) -> str:
+    """Return what the person calls the thing to be deleted; "" for "delete that", which points at it."""
+    return subject(_named_after(part), asking=True) or subject(_before(part))
+
+
+def _named_after(part: Part) -> str:
+    """Return what stands behind the verb, up to a reason: "the pin, they gave us a new card"."""
+    about = part.about.strip(" ,:;")
+    end = _CLAUSE_END.search(flat(about), 1)
+    about = about[: end.start()] if end else about
+    pointed = _whole("pointed").match(flat(about))
+    return about[pointed.end() :] if pointed else about
+
+
+def _before(part: Part) -> str:
+    """Return what stands before the verb: "Harlow paid, you can delete that"."""
+    verb = frames.removed(part.text)
+    return part.text[: verb[0]] if verb else ""
+
+
+def proposed(scene: Scene, part: Part) -> Sequence[MemoryItem]:
+    """Return the memories whose deletion is to be proposed, as far as this turn knows them."""
+    if scene.can_search and not is_last(part):
+        return ()
+    if is_everything(part):
+        return scene.found[:MAX_PROPOSED]
+    if is_last(part):
+        return scene.shown[-1:]
+    if not named(part):
+        return scene.quoted[-1:]
+    return matching(_named_after(part), scene.found) or matching(_before(part), scene.found)
+
+
+def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
+    """Return the memories that hold most of a phrase, if that is enough of it.
+
+    A word for a kind of thing (password, birthday) weighs less than a name: "the netflix password" is not another one.
+    """
+    weights = {sense: 1 if is_kind(sense) else _NAME_WEIGHT for sense in senses(phrase)}
+    held = [sum(weights[sense] for sense in weights.keys() & senses(" ".join((item.content, *item.bindings)))) for item in found]
+    top = max(held, default=0)
+    if not top or top < _MATCHING * sum(weights.values()):
+        return []
+    return [item for item, weight in zip(found, held, strict=True) if weight == top][:MAX_PROPOSED]
+
+
+@cache
+def _whole(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\W*(?:{frames.pattern(name).pattern})(?!\w)")
