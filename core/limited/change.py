@@ -9,11 +9,11 @@ the new words take the place of the whole memory. The person is shown both, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from core.limited.frames import has, listed
+from core.limited.frames import listed
 from core.limited.words import is_kind, senses, silent
 from core.text.unicode import flat
 from core.text.words import folded_words
@@ -23,18 +23,28 @@ from core.types import MemoryItem
 _MAX_CHARS: Final = 4_000
 _LANGUAGES: Final = ("pt", "en", "es")
 _DAY: Final = re.compile(r"W(?:[o,]{0,2}[nr](?![AP:])(?:o?M(?:o?n)?)?|,?T)?|T|[nr]o?M(?:o?n(?!\w))?|M[nr]|d|J")
-_CLOCK: Final = re.compile(r"(?:C|:)(?:o?[cp]|[AP])?|n(?:&[hqn])?(?:c?[AP]|c|o+p)|(?<=a)n(?:&[hqn])?(?:o+p)?(?![uM])|[NG](?:&[hq])?")
+_CLOCK: Final = re.compile(
+    r"(?:C|:)(?:o?[cp]|[AP])?|n(?:&[hqn])?(?:c?[AP]|c|o+p)|(?<=a)n(?:&[hqn])?(?:o+p)?(?![uM])|[NG](?:&[hq])?"
+)
 _PLACE: Final = re.compile(r"\d{1,5}(?:,? [A-ZÀ-Þ][\w'’.-]*)+|(?:[A-ZÀ-Þ][\w'’.-]* )+\d{1,5}(?![\w:.,/])")
 _PHONE: Final = re.compile(r"(?<![\w.])\+?\(?\d(?:[ ().-]{0,2}\d){7,14}(?!\w)")
 _MONEY: Final = re.compile(
-    r"(?:r\$|us\$|[$€£]) ?\d[\d.,]*\d?(?:/\w+)?|\d[\d.,]* ?(?:reais|real|euros?|eur|dollars?|bucks|pesos|lucas|libras|pounds|quid|"
-    r"mangos|soles|dolares|€|£)(?!\w)|\d[\d.,]*/(?:h|hr|hour|mes|month|dia|day)\b"
+    r"(?:r\$|us\$|[$€£]) ?\d[\d.,]*\d?(?:/\w+)?|\d[\d.,]* ?(?:reais|real|euros?|eur|dollars?|bucks|pesos|lucas|libras|"
+    r"pounds|quid|mangos|soles|dolares|€|£)(?!\w)|\d[\d.,]*/(?:h|hr|hour|mes|month|dia|day)\b"
 )
 _CODE: Final = re.compile(r"(?<![\w@#])(?=[^\s,;]*\d)(?=[^\s,;]*[^\W\d])[^\s,;()]*[\w#*](?!\w)|\S+@\S+\.\w+")
 _DAY_OF_MONTH: Final = re.compile(r"(?<=\bdia )\d{1,2}(?!\w)")
 _NUMBER: Final = re.compile(r"(?<![\w.,/:-])\d+(?:[.,]\d+)*(?:kg|g|mg|ml|l|km|m|cm|%)?(?![\w/:-])")
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-ZÀ-Þ][\w'’-]*[a-zß-ÿ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]+)*")
-_KINDS: Final = (("phone", _PHONE), ("money", _MONEY), ("day", _DAY_OF_MONTH), ("place", _PLACE), ("code", _CODE), ("number", _NUMBER), ("name", _NAME))
+_KINDS: Final = (
+    ("phone", _PHONE),
+    ("money", _MONEY),
+    ("day", _DAY_OF_MONTH),
+    ("place", _PLACE),
+    ("code", _CODE),
+    ("number", _NUMBER),
+    ("name", _NAME),
+)
 _ALIKE: Final = (
     {"money", "number", "dotted"}, {"clock", "dotted"}, {"place"}, {"phone"}, {"day"}, {"code"}, {"name"},
 )  # fmt: skip
@@ -149,36 +159,50 @@ def _place(value: Value, free: Sequence[Value], named: Sequence[Value]) -> Value
 # --- which memory ----------------------------------------------------------------------------------------------------
 
 MAX_CANDIDATES: Final = 3
-_SWAPS: Final = 1.5
-_QUOTED: Final = 1.0
-_KIND: Final = 0.5
-_CLOSE: Final = 0.5
+_KIND_WEIGHT: Final = 0.5
+_MOST: Final = 0.5
+"""The share of its words that a statement must have in common with a memory that it may replace as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A memory that a message may change, and the text that it has then; `is_whole`: the new words replace all."""
+    """A memory that a message may change, and the text that it has then."""
 
     item: MemoryItem
     text: str
-    is_whole: bool
-    score: float
 
 
 def changes(message: str, items: Sequence[MemoryItem], quoted: Sequence[MemoryItem]) -> list[Change]:
-    """Return the memories that a message may change, the likeliest first; none if it says nothing of any."""
-    is_list = listed(message) is not None
-    found = []
-    for item in dict.fromkeys((*quoted, *items)):
-        text = relisted(item.content, message) if is_list else swapped(item.content, message)
-        shared = senses(message) & senses(" ".join((item.content, *item.bindings)))
-        weight = sum(_KIND if is_kind(sense) else 1.0 for sense in shared)
-        is_pointed = item in quoted and (has("correct", message) or has("change", message))
-        if text and (weight >= 1 or is_pointed) or (not is_list and weight >= 1 + (not is_pointed)):
-            score = weight + _SWAPS * bool(text) + _QUOTED * is_pointed
-            found.append(Change(item, text or message, not text, score))
-    found.sort(key=lambda each: -each.score)
-    return [each for each in found if each.score >= found[0].score - _CLOSE][:MAX_CANDIDATES]
+    """Return the memories that a message may change, the likeliest first; none if it says nothing of any.
+
+    A memory of which it names the subject goes before one that was quoted last, and that before one of which it only
+    says much the same.
+    """
+    about = senses(_without_values(message))
+    weights = {item.id: _weight_of(about & senses(" ".join((item.content, *item.bindings)))) for item in items}
+    edited = {item.id: _edited(item.content, message) for item in (*items, *quoted)}
+    named = [item for item in items if edited[item.id] and weights[item.id] >= 1]
+    pointed = [item for item in quoted[-1:] if edited[item.id]]
+    if not (found := named or pointed) and listed(message) is None:
+        found = [item for item in items if weights[item.id] >= max(2.0, _MOST * _weight_of(about))]
+    best = max((weights.get(item.id, 0) for item in found), default=0)
+    likeliest = [item for item in found if weights.get(item.id, 0) == best]
+    return [Change(item, edited[item.id] or message) for item in likeliest][:MAX_CANDIDATES]
+
+
+def _edited(old: str, message: str) -> str:
+    return relisted(old, message) if listed(message) else swapped(old, message)
+
+
+def _weight_of(shared: Collection[str]) -> float:
+    return sum(_KIND_WEIGHT if is_kind(sense) else 1.0 for sense in shared)
+
+
+def _without_values(text: str) -> str:
+    for value in reversed(values(text)):
+        if value.kind != "name":
+            text = f"{text[: value.start]} {text[value.end :]}"
+    return text
 
 
 # --- lists -----------------------------------------------------------------------------------------------------------

@@ -32,33 +32,33 @@ def _words(name: str) -> str:
     return "|".join(table[name] for tag, table in _data().items() if tag != "talk")
 
 
+_THAT: Final = r"(?:that|que|q)\b"
+_CLAUSE: Final = (
+    r"[,.;!]|\b(?:e|and|y|so|then|entao|asi que|pode|podes|puedes|podrias|can|could|"
+    r"(?:you|u) (?:can|could|may)(?: now)?|(?:voce|vc) pode)"
+)
+"""What stands before a verb of deleting that begins no sentence."""
+
+
 @cache
 def pattern(name: str) -> re.Pattern[str]:
     """Return the compiled pattern of a frame; it matches text that `flat` folded."""
-    words = _words(name)
+    words = rf"(?:{_words(name)})"
     before = rf"^[\s¿¡]*(?:(?:{_words('before')})(?!\w){_GAP})*"
-    wrapped = {
+    shapes = {
         "before": before,
-        "keep": rf"(?:{words})(?!\w)",
-        "inside": rf"(?:\s*[,]?\s*(?:{words})(?!\w))*(?:\s+{_THAT})?\s*",
-        "what": rf"(?:{words})(?!\w)[^\S\n]*(?:[:;,–—-]|(?=\n))",
-        "kept": rf"(?:^|[\s,.;:!–—-]+)(?:(?:e|and|y|por favor|please) )?(?:{words}){_GAP}$",
-        "remove": rf"(?:{before}|(?:[,.;!]|\b(?:e|and|y|so|then|entao|asi que|pode|podes|puedes|podrias|can|could|{_YOU}))\s+(?:ja )?)(?:{words})(?!\w)",
-        "asks": rf"{before}(?:{words})",
-        "correct": rf"{before}(?:{words})(?!\w)[\s,:.!]",
-        "list": rf"{before}(?:{words}){_GAP}[?]*{_GAP}$",
-        "leave": rf"{before}(?:{words})",
-        "private": rf"{before}(?:{words})",
-        "if": rf"{before}(?:{words})",
-        "all": rf"(?:{words}){_GAP}$",
-        "pointed": rf"(?:{words})",
-        "last": rf"\b(?:{words})(?!\w)",
+        "keep": rf"{words}(?!\w)",
+        "inside": rf"(?:\s*[,]?\s*{words}(?!\w))*(?:\s+{_THAT})?\s*",
+        "what": rf"{words}(?!\w)[^\S\n]*(?:[:;,–—-]|(?=\n)|$)",
+        "kept": rf"(?:^|[\s,.;:!–—-]+)(?:(?:e|and|y|por favor|please) )?{words}{_GAP}$",
+        "remove": rf"(?:{before}|(?:{_CLAUSE})\s+(?:ja )?){words}(?!\w)",
+        "correct": rf"{before}{words}(?!\w)[\s,:.!]",
+        "list": rf"{before}{words}{_GAP}[?]*{_GAP}$",
+        "all": rf"{words}{_GAP}$",
+        "pointed": words,
     }
-    return re.compile(wrapped.get(name, rf"\b(?:{words})(?!\w)"))
-
-
-_THAT: Final = r"(?:that|que|q)\b"
-_YOU: Final = r"(?:you|u) (?:can|could|may)(?: now)?|(?:voce|vc) pode"
+    begins = rf"{before}{words}" if name in {"asks", "leave", "private", "if"} else rf"\b{words}(?!\w)"
+    return re.compile(shapes.get(name, begins))
 
 
 def has(name: str, text: str) -> bool:
@@ -82,7 +82,7 @@ def kept_from(text: str) -> int | None:
     end = asked.end()
     while (more := _AFTER_KEEP.match(head, end)) and more.end() > end:
         end = more.end()
-    end = (inside.end() if (inside := pattern("inside").match(head, end)) else end)
+    end = inside.end() if (inside := pattern("inside").match(head, end)) else end
     what = pattern("what").match(head, end)
     end = what.end() if what else end
     return end + len(text[end:]) - len(text[end:].lstrip(" \t\n,:;–—-"))
@@ -110,50 +110,40 @@ def talk(text: str) -> str:
     if len(text) > _MAX_SMALL_CHARS:
         return ""
     bare = flat(text)
-    for form in (bare, _DOUBLED.sub(r"\1", bare)):  # "bom diaaa"
-        if not (found := _parts_of_talk(form)):
-            continue
-        return found
-    return ""
+    return _talk_in(bare) or _talk_in(_DOUBLED.sub(r"\1", bare))  # "bom diaaa"
 
 
-@cache
-def _talk(name: str) -> re.Pattern[str]:
-    return re.compile("|".join(f"(?:{each})" for each in _data()["talk"][name]))
-
-
-_SMALL: Final = ("greeting", "how", "thanks", "bye", "ack", "cancel", "clock")
-_LINK: Final = re.compile(r"[\s,.!?;:…)(]+|[^\w\s]+")
-
-
-def _parts_of_talk(text: str) -> str:
+def _talk_in(text: str) -> str:
     """Return the last of the small talk that a text is wholly made of; "" if it has anything else."""
     last, at = "", 0
     while at < len(text):
         if gap := _LINK.match(text, at):
             at = gap.end()
             continue
-        longest = max(((match.end(), name) for name in _SMALL if (match := _whole(name).match(text, at))), default=(at, ""))
-        filler = _FILLER.match(text, at)
-        if longest[0] > at:
-            at, last = longest
-        elif filler and last:
-            at = filler.end()
-        else:
+        found = ((match.end(), name) for name in _SMALL if (match := _talk(name).match(text, at)))
+        end, name = max(found, default=(at, ""))
+        filler = _FILLER.match(text, at) if last else None
+        if end == at and filler is None:
             return ""
+        at, last = (end, name) if end > at or filler is None else (filler.end(), last)
     return last
 
 
-_FILLER: Final = re.compile(
-    r"(?:elefante|bot|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|pra (?:voce|vc)|there|again|"
-    r"de novo|e|and|y|meu|por tudo|por (?:enquanto|ahora)|for (?:now|that|everything)|pela ajuda|por la ayuda|so|then|entao|"
-    r"hoje|today|hoy|ai|por ai|tambem|too|com (?:voce|vc)|contigo)(?!\w)"
-)
-
-
 @cache
-def _whole(name: str) -> re.Pattern[str]:
-    return re.compile(f"(?:{_talk(name).pattern})(?!\\w)")
+def _talk(name: str) -> re.Pattern[str]:
+    """Return the pattern of a table of talk: small talk to its last letter, a question about the bot anywhere."""
+    words = "|".join(f"(?:{each})" for each in _data()["talk"][name])
+    return re.compile(rf"(?:{words})(?!\w)" if name in _SMALL else words)
+
+
+_SMALL: Final = ("greeting", "how", "thanks", "bye", "ack", "cancel", "clock")
+_LINK: Final = re.compile(r"[^\w]+")
+_FILLER: Final = re.compile(
+    r"(?:elefante|bot|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|there|again|de novo|e|and|"
+    r"y|meu|(?:pra|com) (?:voce|vc)|contigo|por (?:tudo|enquanto|ahora)|for (?:now|that|everything)|pela ajuda|"
+    r"por la ayuda|so|then|entao|hoje|today|hoy|ai|por ai|tambem|too)(?!\w)"
+)
+"""Words that go with small talk."""
 
 
 def about(text: str) -> str:
@@ -177,5 +167,3 @@ def listed(text: str) -> tuple[str, str, bool] | None:
                 begin, end = match.span(item)
                 return text[max(begin, 0) : max(end, 0)], text[match.start(target) : match.end(target)], name == "adds"
     return None
-
-

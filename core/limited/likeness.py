@@ -26,13 +26,35 @@ from core.text.unicode import flat
 from core.types import Vector, Vectors
 
 from enum import StrEnum
+
+
 class Intent(StrEnum):
-    KEEP="keep"; FIND="find"; LIST="list"; CHANGE="change"; REMOVE="remove"; WORLD="world"; ABOUT="about"; CHAT="chat"; ACTION="action"
+    KEEP = "keep"
+    FIND = "find"
+    LIST = "list"
+    CHANGE = "change"
+    REMOVE = "remove"
+    WORLD = "world"
+    ABOUT = "about"
+    CHAT = "chat"
+    ACTION = "action"
+
+
 @dataclass(frozen=True)
 class Guess:
     intent: Intent
     chance: float
-MAP={Old.SAVE:Intent.KEEP,Old.ASK:Intent.FIND,Old.LIST:Intent.LIST,Old.UPDATE:Intent.CHANGE,Old.DELETE:Intent.REMOVE,Old.TASK:Intent.WORLD,Old.ABOUT:Intent.ABOUT}
+
+
+MAP = {
+    Old.SAVE: Intent.KEEP,
+    Old.ASK: Intent.FIND,
+    Old.LIST: Intent.LIST,
+    Old.UPDATE: Intent.CHANGE,
+    Old.DELETE: Intent.REMOVE,
+    Old.TASK: Intent.WORLD,
+    Old.ABOUT: Intent.ABOUT,
+}
 FILE: Final = "weights.npz"
 RIDGE: Final = 1.0
 """In twelve-fold cross-validation with translations kept together, embedding and wording are right for 82 % of the
@@ -105,13 +127,15 @@ class Weights:
         duals = np.linalg.solve(rows @ rows.T + RIDGE * np.eye(len(texts)), wanted)
         return cls(intents, mean, rarity, (rows.T @ duals).astype(np.float32))
 
-    def judge(self, vector: Vector, text: str) :
+    def judge(self, vector: Vector, text: str):
         """Return the likeliest intent and by how much it leads the next: about 1 for an example, 0 for a tie."""
         scores = (_features(vector[np.newaxis], worded([text]), self.mean, self.rarity) @ self.matrix)[0]
-        z=np.exp(4*(scores-scores.max())); z/=z.sum()
-        d={}
-        for i,c in zip(self.intents,z): d[MAP.get(i,Intent.CHAT)]=d.get(MAP.get(i,Intent.CHAT),0)+float(c)
-        return tuple(sorted((Guess(k,v) for k,v in d.items()),key=lambda g:-g.chance))
+        z = np.exp(4 * (scores - scores.max()))
+        z /= z.sum()
+        d = {}
+        for i, c in zip(self.intents, z):
+            d[MAP.get(i, Intent.CHAT)] = d.get(MAP.get(i, Intent.CHAT), 0) + float(c)
+        return tuple(sorted((Guess(k, v) for k, v in d.items()), key=lambda g: -g.chance))
 
 
 def _features(vectors: Vectors, wording: Vectors, mean: Vector, rarity: Vector) -> Vectors:
@@ -140,7 +164,7 @@ class Likeness:
         self._weights: tuple[str, Weights] | None = None
         self._lock = asyncio.Lock()
 
-    async def judge(self, text: str) :
+    async def judge(self, text: str):
         """Return the likeliest intent of the text, and its lead.
 
         Raises:

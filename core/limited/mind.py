@@ -12,7 +12,7 @@ from typing import Final
 from core.aside import aside
 from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Prompt, PromptContext, Stop, StreamEvent, Task
 from core.errors import StepwiseOnly
-from core.limited import moves, reading, removal
+from core.limited import reading, removal
 from core.limited import sentences as say
 from core.limited.bindings import bindings, queries
 from core.limited.likeness import Examples, Intent, Likeness
@@ -109,11 +109,13 @@ def _data(scene: Scene, parts: Parts) -> Mapping[str, object]:
         case Task.ARGUMENTS:
             return arguments(scene, parts)
         case _:
-            found = (item.id for part in parts if part.intent is Intent.REMOVE for item in removal.proposed(scene, part))
+            found = (
+                item.id for part in parts if part.intent is Intent.REMOVE for item in removal.proposed(scene, part)
+            )
             return {"ids": list(dict.fromkeys(found))}
 
 
-def search_queries(scene: Scene, parts: Parts) -> list[JSONValue]:
+def search_queries(scene: Scene, parts: Parts) -> list[str]:
     """Return the short phrases to search for."""
     found: list[str] = []
     for part in parts:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from core.dialogue import NOTHING_TO_ADD, Outcome
@@ -13,21 +12,14 @@ from core.limited import sentences as say
 from core.limited.change import Change, changes
 from core.limited.frames import has
 from core.limited.likeness import Intent
-from core.limited.reading import Part
+from core.limited.reading import KEEP_WHAT, REMOVE_WHAT, Part
 from core.limited.recall import Sureness
 from core.limited.scene import DELETE, FINISH, QUESTION, SAVE, SEARCH, UPDATE, Scene, moment
-from core.limited.words import senses, subject
+from core.limited.words import senses
 from core.types import Localized, MessageRole, OpenQuestion
 
 _BARE_SENSES: Final = 2
 """A correction with at most so many words that tell something names nothing that could be kept: "no, it's 3pm"."""
-
-
-class Kind(StrEnum):
-    """Which question is open, beside the proposals to keep, replace and delete."""
-
-    KEEP_WHAT = "keep-what"
-    REMOVE_WHAT = "remove-what"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +87,7 @@ def _keep(scene: Scene, part: Part) -> Move:
     if part.text:
         return _act(scene, SAVE)
     own_words = [say.NOT_YOUR_WORDS[scene.locale]] if scene.context.quotes else []
-    return Move(QUESTION, "\n".join((say.SAVE_WHAT[scene.locale], *own_words)), OpenQuestion(Kind.KEEP_WHAT))
+    return Move(QUESTION, "\n".join((say.SAVE_WHAT[scene.locale], *own_words)), OpenQuestion(KEEP_WHAT))
 
 
 def to_keep(scene: Scene, parts: Sequence[Part]) -> list[Part]:
@@ -121,7 +113,9 @@ def _find(scene: Scene, part: Part) -> Move:
     verdict = recall.judged([part.text], scene.hits)[0]
     is_sure = verdict.sureness is Sureness.SURE
     if scene.notes:
-        return Move(FINISH, "\n".join(filter(None, (recall.told(verdict, scene.locale) if is_sure else "", *scene.notes))))
+        return Move(
+            FINISH, "\n".join(filter(None, (recall.told(verdict, scene.locale) if is_sure else "", *scene.notes)))
+        )
     if part.about == "statement" and not is_sure:
         return _keep(scene, part)
     if part.about == "world" and not is_sure:
@@ -163,23 +157,25 @@ def _change(scene: Scene, part: Part) -> Move:
 
 
 def _remove(scene: Scene, part: Part) -> Move:
-    """Name what is to be deleted, look for it, and propose it; another memory is never offered in its place."""
+    """Look for what is named, and propose to delete it; another memory is never offered in its place."""
     if scene.ran(DELETE):
         return _ended(scene, DELETE, say.DELETED_NOTHING)
     if removal.proposed(scene, part):
         return _act(scene, DELETE)
     if scene.can_search:
         return Move(SEARCH)
-    if not scene.ran(SEARCH):
-        return Move(FINISH, say.SWITCHED_OFF[scene.locale])
-    if _has_failed(scene):
-        return Move(FINISH, say.FAILED[scene.locale])
-    if removal.is_everything(part):
-        return Move(FINISH, say.NOTHING_AT_ALL[scene.locale])
     about = removal.named(part)
-    if not about:
-        return Move(QUESTION, say.DELETE_WHAT[scene.locale], OpenQuestion(Kind.REMOVE_WHAT))
-    return Move(FINISH, say.NOTHING_TO_DELETE[scene.locale].format(subject=about.replace("”", "")))
+    if removal.is_everything(part):
+        text = say.NOTHING_AT_ALL
+    elif not about:
+        return Move(QUESTION, say.DELETE_WHAT[scene.locale], OpenQuestion(REMOVE_WHAT))
+    else:
+        text = say.NOTHING_TO_DELETE
+    if not scene.ran(SEARCH):
+        text = say.SWITCHED_OFF
+    elif _has_failed(scene):
+        text = say.FAILED
+    return Move(FINISH, text[scene.locale].format(subject=about.replace("”", "")))
 
 
 # --- the rest --------------------------------------------------------------------------------------------------------
@@ -195,7 +191,7 @@ def _called(scene: Scene, part: Part) -> Move:
     told = scene.context.history[-1:]
     if told and told[0].role is MessageRole.ASSISTANT:
         return Move(FINISH, NOTHING_TO_ADD)
-    return _ended(scene, part.action, say.ACK)
+    return _ended(scene, part.action, say.TALK["ack"])
 
 
 def _about(scene: Scene, part: Part) -> Move:

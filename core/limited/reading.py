@@ -7,9 +7,9 @@ How a part begins decides where it does ("remember that …", `core.limited.fram
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Final
 
 from core.aside import aside
@@ -18,6 +18,7 @@ from core.limited import frames
 from core.limited.likeness import Guess, Intent, Likeness
 from core.limited.scene import Scene
 from core.text.unicode import flat
+from core.text.words import folded_words
 from core.times.grammar import find_time
 from core.times.reading import Once, Repeated, Unclear
 
@@ -27,6 +28,13 @@ KEEP_FROM: Final = 0.6
 ASK_FROM: Final = 0.25
 TOLD_FROM: Final = 0.5
 """The chance from which a question is taken for one about the bot, or for all that is kept."""
+
+_CHANGE_IF_SAID: Final = 0.2
+"""How likely, of the chance that it tells something new, a change must be where words say that something changed."""
+
+KEEP_WHAT: Final = "keep-what"
+REMOVE_WHAT: Final = "remove-what"
+"""The kinds of question that a whole message answers."""
 
 _MAX_PARTS: Final = 40
 _MAX_JUDGED_CHARS: Final = 1000
@@ -81,7 +89,24 @@ async def read(scene: Scene, likeness: Likeness) -> tuple[Part, ...]:
             earlier = sum(each.action == piece.action for each in found) if piece.action else 0
             found.append(Part(piece.intent, text, piece.because, piece.about, action=piece.action, earlier=earlier))
     serious = [part for part in found if part.intent is not Intent.CHAT]
-    return tuple(serious or found[-1:]) or (Part(Intent.CHAT, scene.message, "it has no words"),)
+    parts = serious or found[-1:] or [Part(Intent.CHAT, scene.message, "it has no words")]
+    return tuple(_completed(scene, part) for part in parts)
+
+
+def _completed(scene: Scene, part: Part) -> Part:
+    """Complete "remember that" with what was said just before, and read the answer to "what should I keep?"."""
+    asked = scene.context.question.kind if scene.context.question else ""
+    if part.intent is Intent.KEEP and not part.text and not scene.context.quotes and not scene.before.endswith("?"):
+        return replace(part, text=scene.before, because=f"{part.because}; means what was said before")
+    if asked == KEEP_WHAT and part.intent in {Intent.CHAT, Intent.CHANGE, Intent.WORLD} and not part.about:
+        return Part(Intent.KEEP, part.text, "answers what is to be kept")
+    if (
+        asked == REMOVE_WHAT
+        and part.intent in {Intent.KEEP, Intent.FIND, Intent.CHAT, Intent.CHANGE}
+        and not part.about
+    ):
+        return Part(Intent.REMOVE, part.text, "answers what is to be deleted", about=part.text)
+    return part
 
 
 # --- by their frames -------------------------------------------------------------------------------------------------
@@ -112,34 +137,57 @@ def _pieces(scene: Scene) -> list[_Piece]:
 def _framed(scene: Scene, piece: _Piece) -> _Piece:
     """Return the piece with what its frame says that it is for."""
     text = scene.message[piece.start : piece.end]
-
-    def is_for(intent: Intent, because: str = "", about: str = "") -> _Piece:
-        return replace(piece, intent=intent, because=because or f"begins with “{_head(text)}”", about=about)
-
     if action := _called(scene, text):
         return replace(piece, intent=Intent.ACTION, action=action, because=f"asks for {action}")
-    if small := frames.talk(text):
-        return is_for(Intent.CHAT, f"is nothing but small talk ({small})", small)
-    for name, about in (("private", "keep_out"), ("leave", "leave"), ("if", "what_if")):
-        if frames.has(name, text) and (name != "private" or frames.kept_from(text) is None):
-            return is_for(Intent.CHAT, about=about)
+    return next((found for read in _FRAMES if (found := read(piece, text))), piece)
+
+
+def _as(piece: _Piece, text: str, intent: Intent, about: str = "") -> _Piece:
+    return replace(piece, intent=intent, because=f"begins with “{' '.join(text.split()[:3])}”", about=about)
+
+
+def _small_talk(piece: _Piece, text: str) -> _Piece | None:
+    talk = frames.talk(text) or next((name for name in ("leave", "if") if frames.has(name, text)), "")
+    if not talk and frames.has("private", text) and frames.kept_from(text) is None:
+        talk = "private"
+    return _as(piece, text, Intent.CHAT, talk) if talk else None
+
+
+def _list(piece: _Piece, text: str) -> _Piece | None:
     if frames.listed(text):
-        return is_for(Intent.CHANGE, "puts something on a list or takes it off")
-    if frames.has("list", text):
-        return is_for(Intent.LIST)
-    start = frames.kept_from(text)
-    if start is not None and not text.rstrip().endswith("?"):
-        kept = replace(piece, start=piece.start + start) if text[start:].strip() else replace(piece, start=piece.end)
-        return replace(kept, intent=Intent.KEEP, because=f"begins with “{_head(text)}”")
-    if (verb := frames.removed(text)) and not _asks(text, verb):
-        said = text[verb[0] : verb[1]].strip(" ,.;!")
-        return is_for(Intent.REMOVE, f"has “{said}”", text[verb[1] :].strip())
-    if text.endswith("?") or frames.has("asks", text):
-        return is_for(Intent.FIND, "is a question")
+        return _as(piece, text, Intent.CHANGE)
+    return _as(piece, text, Intent.LIST) if frames.has("list", text) else None
+
+
+def _keeping(piece: _Piece, text: str) -> _Piece | None:
+    start = None if text.endswith("?") else frames.kept_from(text)
+    if start is None:
+        return None
+    return replace(_as(piece, text, Intent.KEEP), start=piece.start + start if text[start:].strip() else piece.end)
+
+
+def _removal(piece: _Piece, text: str) -> _Piece | None:
+    verb = frames.removed(text)
+    if verb is None or _asks(text, verb):
+        return None
+    said = text[slice(*verb)].strip(" ,.;!")
+    return replace(piece, intent=Intent.REMOVE, because=f"has “{said}”", about=text[verb[1] :].strip())
+
+
+def _question(piece: _Piece, text: str) -> _Piece | None:
+    is_question = text.endswith("?") or frames.has("asks", text)
+    return replace(piece, intent=Intent.FIND, because="is a question") if is_question else None
+
+
+def _kept(piece: _Piece, text: str) -> _Piece | None:
     end = frames.kept_until(text)
-    if end is not None:
-        return replace(piece, end=piece.start + end, intent=Intent.KEEP, because="ends with the wish to keep it")
-    return piece
+    if end is None:
+        return None
+    return replace(piece, end=piece.start + end, intent=Intent.KEEP, because=f"ends with “{text[end:].strip(' ,.')}”")
+
+
+_FRAMES: Final = (_small_talk, _list, _keeping, _removal, _question, _kept)
+"""The first that finds its frame decides."""
 
 
 def _asks(text: str, verb: tuple[int, int]) -> bool:
@@ -147,15 +195,28 @@ def _asks(text: str, verb: tuple[int, int]) -> bool:
     return frames.has("asks", text) and verb[0] > 0 and not frames.opened(text) >= verb[0]
 
 
-def _head(text: str) -> str:
-    return " ".join(text.split()[:3])
-
-
 def _called(scene: Scene, text: str) -> str:
-    """Return the name of the action whose arguments can be read off the sentence; "" for none."""
-    context = scene.context
-    reads = (info for info in context.actions if info.reads)
-    return next((info.name for info in reads if info.reads and info.reads(text, context.now, context.locale)), "")
+    """Return the name of the action that a sentence asks for: its arguments can be read off it, or it has a cue.
+
+    A cue at the start of the sentence decides; further on it gives way to a wish to keep or delete something.
+    """
+    context, head = scene.context, flat(text[: frames.HEAD_CHARS])
+    for info in context.actions:
+        if info.reads and info.reads(text, context.now, context.locale) is not None:
+            return info.name
+    is_framed = frames.kept_from(text) is not None or frames.removed(text) is not None
+    for info in context.actions:
+        found = (_cue(phrase).search(head) for phrases in info.cues.values() for phrase in phrases)
+        if any(match and (not is_framed or not head[: match.start()].strip()) for match in found):
+            return info.name
+    return ""
+
+
+@lru_cache(maxsize=1024)
+def _cue(phrase: str) -> re.Pattern[str]:
+    """Return the pattern of a phrase: its words in that order, with at most two others between each."""
+    said = [re.escape(word) for word in folded_words(phrase)]
+    return re.compile(r"(?<!\w)" + r"\W+(?:\w+\W+){0,2}".join(said) + r"(?!\w)" if said else r"(?!)")
 
 
 def _joined(message: str, pieces: Sequence[_Piece]) -> list[_Piece]:
@@ -179,7 +240,11 @@ def _goes_on(message: str, last: _Piece, piece: _Piece, *, is_end: bool) -> bool
     if last.intent is not Intent.KEEP:
         return False
     is_line = "\n" in message[last.end : piece.start]
-    return _is_bare(last) or piece.intent in {None, Intent.CHAT} or (is_line and not (is_end and piece.intent is Intent.FIND))
+    return (
+        _is_bare(last)
+        or piece.intent in {None, Intent.CHAT}
+        or (is_line and not (is_end and piece.intent is Intent.FIND))
+    )
 
 
 def _is_bare(piece: _Piece) -> bool:
@@ -200,43 +265,41 @@ async def _judged(scene: Scene, text: str, likeness: Likeness, *, asks: bool) ->
 
 def _part(scene: Scene, text: str, guesses: Sequence[Guess], *, asks: bool) -> Part:
     """Return the part by how likely each intent is, and by what its words give away."""
-    chance = {guess.intent: guess.chance for guess in guesses}
+    chance = dict.fromkeys(Intent, 0.0) | {guess.intent: guess.chance for guess in guesses}
     told = ", ".join(f"{guess.intent} {guess.chance:.2f}" for guess in guesses[:3])
-    because = f"{'is a question; ' if asks else ''}examples say {told}"
-    best = guesses[0].intent
-    statement = chance.get(Intent.KEEP, 0) + chance.get(Intent.CHANGE, 0)
-    if best in {Intent.LIST, Intent.ABOUT} and guesses[0].chance >= TOLD_FROM:
-        about = frames.about(text) if best is Intent.ABOUT else ""
-        return Part(best, text, because, about)
-    if asks:
-        if best is Intent.CHAT and guesses[0].chance >= KEEP_FROM:
-            return Part(Intent.CHAT, text, because)
-        is_own = chance.get(Intent.FIND, 0) >= chance.get(Intent.WORLD, 0)
-        return Part(Intent.FIND, text, because, is_sure=is_own)
-    is_changed = _says_changed(text, chance)
-    if _is_appointment(text, scene):
-        statement = max(statement, KEEP_FROM)
-        because += "; names a time"
-    if is_changed and statement >= ASK_FROM:
-        return Part(Intent.CHANGE, text, because, is_sure=statement >= KEEP_FROM)
-    if best is Intent.FIND and statement < KEEP_FROM:
-        return Part(Intent.FIND, text, because, is_sure=statement < ASK_FROM)
-    if best is Intent.REMOVE and guesses[0].chance >= TOLD_FROM:
-        return Part(Intent.REMOVE, text, because, about=text)
-    if statement >= ASK_FROM:
-        return Part(Intent.KEEP, text, because, is_sure=statement >= KEEP_FROM)
-    if best is Intent.WORLD:
-        return Part(Intent.WORLD, text, because)
-    return Part(Intent.CHAT, text, because)
+    part = Part(guesses[0].intent, text, f"{'is a question; ' if asks else ''}examples say {told}")
+    if part.intent in {Intent.LIST, Intent.ABOUT} and guesses[0].chance >= TOLD_FROM:
+        return replace(part, about=frames.about(text) if part.intent is Intent.ABOUT else "")
+    return _questioning(part, chance) if asks else _stating(scene, part, chance)
 
 
-def _says_changed(text: str, chance: dict[Intent, float]) -> bool:
+def _questioning(part: Part, chance: Mapping[Intent, float]) -> Part:
+    if part.intent is Intent.CHAT and chance[Intent.CHAT] >= KEEP_FROM:
+        return part
+    is_own = chance[Intent.FIND] >= chance[Intent.WORLD]
+    return replace(part, intent=Intent.FIND, about="" if is_own else "world")
+
+
+def _stating(scene: Scene, part: Part, chance: Mapping[Intent, float]) -> Part:
+    stated = chance[Intent.KEEP] + chance[Intent.CHANGE]
+    if _is_appointment(part.text, scene):
+        stated, part = max(stated, KEEP_FROM), replace(part, because=f"{part.because}; names a time")
+    if part.intent is Intent.FIND and stated < KEEP_FROM:
+        return replace(part, about="statement" if stated >= ASK_FROM else "")
+    if part.intent is Intent.REMOVE and chance[Intent.REMOVE] >= TOLD_FROM:
+        return replace(part, about=part.text)
+    if stated < ASK_FROM:
+        return part if part.intent is Intent.WORLD else replace(part, intent=Intent.CHAT)
+    intent = Intent.CHANGE if _says_changed(part.text, chance) else Intent.KEEP
+    return replace(part, intent=intent, is_sure=stated >= KEEP_FROM)
+
+
+def _says_changed(text: str, chance: Mapping[Intent, float]) -> bool:
     """Return whether a statement says that something is otherwise now."""
     if frames.has("both", text):
         return False
     says = frames.has("change", text) or frames.has("correct", text)
-    change, keep = chance.get(Intent.CHANGE, 0), chance.get(Intent.KEEP, 0)
-    return change >= keep or (says and change >= keep / 5)
+    return chance[Intent.CHANGE] >= chance[Intent.KEEP] * (_CHANGE_IF_SAID if says else 1)
 
 
 def _is_appointment(text: str, scene: Scene) -> bool:

@@ -13,10 +13,8 @@ from enum import Enum, auto
 from typing import Final
 
 from core.limited import sentences as say
-from core.limited.change import bound
-from core.limited.cues import Cues
 from core.limited.scene import Scene, day, line
-from core.limited.words import asks, is_kind, relatives, sense, senses, siblings, silent, stems, words
+from core.limited.words import asks, is_kind, relatives, sense, senses, siblings, silent, subject, words
 from core.text.markdown import quoted
 from core.text.unicode import flat
 from core.text.words import FUNCTION_WORDS, folded_words, same
@@ -207,9 +205,10 @@ def told(verdict: Verdict, locale: Locale) -> str:
             return ""
 
 
-def unknown(locale: Locale) -> str:
-    """Return the text for a question that only a language model could answer."""
-    return f"{say.NOT_IN_MEMORY[locale]} {say.NO_MODEL[locale]}"
+def unknown(question: str, locale: Locale) -> str:
+    """Return the text for a question to which nothing that is kept comes near."""
+    about = subject(question, asking=True).replace("”", "")
+    return say.NOT_FOUND[locale].format(subject=about) if about else say.NOT_IN_MEMORY[locale]
 
 
 def said_before(scene: Scene) -> str:
@@ -226,27 +225,6 @@ def listed(found: Sequence[MemoryItem], locale: Locale) -> str:
     if not found:
         return say.KNOW_NOTHING[locale]
     return f"{_quoting(say.ALL_I_KNOW[locale], found[:MAX_LISTED], locale)}\n\n{say.MORE_IN_LIST[locale]}"
-
-
-def matching(about: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
-    """Return the memories that hold most of a phrase, the newest first, if that is enough to be offered for deletion.
-
-    A word for a kind of thing (password, birthday) weighs less than a name: "the netflix password" is not another one.
-    """
-    named = stems(about)
-    weights = {name: 1 if is_kind(name) else _NAME_WEIGHT for name in named}
-    held = [named & stems(" ".join((item.content, *item.bindings))) for item in found]
-    scores = [sum(weights[name] for name in names) for names in held]
-    top = max(scores, default=0)
-    if not top or top < _MATCHING * sum(weights.values()):
-        return []
-    kept = [item for item, score in zip(found, scores, strict=True) if score == top]
-    return bound(sorted(kept, key=lambda item: item.updated_at, reverse=True), named)
-
-
-def target(cues: Cues, text: str) -> str:
-    """Return the text without the words of deleting."""
-    return cues.without("delete-word", cues.opened(text))
 
 
 def _quoting(lead: str, items: Sequence[MemoryItem], locale: Locale) -> str:

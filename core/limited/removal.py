@@ -9,7 +9,7 @@ from typing import Final
 
 from core.limited import frames
 from core.limited.reading import Part
-from core.limited.scene import SEARCH, Scene
+from core.limited.scene import Scene
 from core.limited.words import is_kind, senses, subject
 from core.text.unicode import flat
 from core.types import MemoryItem
@@ -19,7 +19,9 @@ _MATCHING: Final = 0.5
 """The share of the weight of what is named that a memory must hold."""
 
 _NAME_WEIGHT: Final = 2
-_CLAUSE_END: Final = re.compile(r"[,;.!?\n]|\b(?:porque|pq|ja que|que ja|because|bc|since|cause|cuz|theyve|they've|porque|ya que|pues)\b")
+_CLAUSE_END: Final = re.compile(
+    r"[,;.!?\n]|\b(?:porque|pq|ja que|que ja|because|bc|since|cause|cuz|theyve|they've|porque|ya que|pues)\b"
+)
 
 
 def is_everything(part: Part) -> bool:
@@ -71,7 +73,10 @@ def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
     A word for a kind of thing (password, birthday) weighs less than a name: "the netflix password" is not another one.
     """
     weights = {sense: 1 if is_kind(sense) else _NAME_WEIGHT for sense in senses(phrase)}
-    held = [sum(weights[sense] for sense in weights.keys() & senses(" ".join((item.content, *item.bindings)))) for item in found]
+    held = [
+        sum(weights[sense] for sense in weights.keys() & senses(" ".join((item.content, *item.bindings))))
+        for item in found
+    ]
     top = max(held, default=0)
     if not top or top < _MATCHING * sum(weights.values()):
         return []

@@ -35,7 +35,9 @@ SWITCHED_OFF: Final = text("limited.switched_off")
 CLOCK: Final = text("limited.clock")
 WEEKDAYS: Final = text("limited.weekdays")
 
-_TALK: Final = ("greeting", "how", "thanks", "bye", "ack", "cancel", "keep_out", "leave", "what_if", "chat")
+_TALK: Final = ("greeting", "how", "thanks", "bye", "ack", "cancel", "private", "leave", "if", "chat")
 TALK: Final[Mapping[str, Localized]] = {name: text(f"limited.talk.{name}") for name in _TALK}
-ABOUT: Final[Mapping[str, Localized]] = {name: text(f"limited.about.{name}") for name in ("help", "who", "data", "media")}
+ABOUT: Final[Mapping[str, Localized]] = {
+    name: text(f"limited.about.{name}") for name in ("help", "who", "data", "media")
+}
 """What is answered to small talk, and to questions about the bot."""

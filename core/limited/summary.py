@@ -43,5 +43,3 @@ def _weight(line: str) -> int:
     if len(stems(line)) < 2:  # noqa: PLR2004 - a word alone says nothing later
         return 0
     return 2 * len(re.findall(r"\d+", line)) + 2 * len(_NAME.findall(line)) + len(_WEIGHTY.findall(flat(line)))
-
-

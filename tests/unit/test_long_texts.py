@@ -20,13 +20,10 @@ from adapters.discord import markup as discord
 from adapters.telegram import markup as telegram
 from core.aside import FEW_CHARS, aside
 from core.delivery.split import split
-from core.dialogue import ActionInfo
 from core.errors import ProviderDown
 from core.history.tokens import ByCharacters, ByWords
-from core.limited import change, extract, likeness, understanding
+from core.limited import LimitedMind, bindings, change, frames, likeness, reading
 from core.limited import words as mind_words
-from core.limited.cues import Cues
-from core.limited.tasks import LimitedMind
 from core.text import claims, language, marks, replies, unicode, words
 from core.text.markdown import plain_times, verbatim
 from core.times import said
@@ -41,7 +38,6 @@ SHORT, LONG = tries(2_000, 4_000), tries(8_000, 16_000)
 LEAST_S = 0.004  # less is as good as nothing
 FACTOR = 12.0  # of 4 if it is linear, of 16 if it is quadratic; coverage makes some readers dearer
 RUNS = 5
-CUES = Cues.load()
 STYLE = telegram.style()
 
 READERS: dict[str, Callable[[str], Any]] = {
@@ -60,18 +56,18 @@ READERS: dict[str, Callable[[str], Any]] = {
     "times": lambda text: plain_times(f"[x](time:1) {text}"),
     "Discord's text": discord._sendable,
     "the terminal": lambda text: Page(79, colour=True).rows(text),
-    "intent": CUES.intent,
-    "opening": CUES.opened,
-    "cut out": partial(CUES.without, "delete-word"),
-    "sentences": extract.sentences,
-    "intents of sentences": lambda text: [CUES.intent(piece) for piece in extract.sentences(text)[:40]],
-    "contents": lambda text: [extract.content(CUES, piece) for piece in extract.sentences(text)],
-    "facts of one sentence": lambda text: extract.facts(CUES, f"lembre que {text}"),
-    "drafts": lambda text: extract.drafts(CUES, extract.sentences(text)),
-    "bindings": extract.bindings,
-    "queries": extract.queries,
-    "change": partial(change.change, CUES),
-    "correction": partial(change.correction, CUES),
+    "a wish to keep": frames.kept_from,
+    "a closing wish to keep": frames.kept_until,
+    "a wish to delete": frames.removed,
+    "a question": partial(frames.has, "asks"),
+    "small talk": frames.talk,
+    "a thing for a list": frames.listed,
+    "sentences": lambda text: list(reading.sentences(text)),
+    "values": change.values,
+    "a swap of values": lambda text: change.swapped(text, text[1:]),
+    "a change": lambda text: change.changes(text, [], []),
+    "bindings": bindings.bindings,
+    "queries": bindings.queries,
     "flat": unicode.flat,
     "subject": mind_words.subject,
     "stems": mind_words.stems,
@@ -79,8 +75,6 @@ READERS: dict[str, Callable[[str], Any]] = {
     "wording": lambda text: likeness.worded([text]),
     "a yes": replies.means_yes,
     "a no": replies.means_no,
-    "a choice": partial(understanding.picked, options=("a", "b"), by_words=True),
-    "a value": understanding.is_value,
     "what is asked for": claims.asked,
     "what is claimed": claims.claimed,
     "what is volunteered": lambda text: claims.volunteered(text, text),
@@ -92,7 +86,6 @@ READERS: dict[str, Callable[[str], Any]] = {
     "the end that is named": lambda text: said.until(text, START, Locale.EN),
     "what is denied": claims.denied,
     "what is settled": claims.settled,
-    "cues of actions": partial(CUES.called, [ActionInfo("Roll", None, {Locale.EN: ("roll a die", "a a a a")})]),
 }
 
 
