@@ -21,6 +21,7 @@ BENCHES = {
     "export": "an export of a little and of ten years: seconds and memory",
     "history": "contexts of short and endless threads, tokens sent over a long talk, errors of the token estimates",
     "ledger": "sums of a million calls: limits, /admin usage, one person",
+    "limited": "how well limited mode keeps, finds, changes and removes, by language; --help for what it can show",
     "longest": "the longest message, made of whatever is hard to read: CPU, and how long it holds others up",
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
     "mind": "how well limited mode understands people, by language",
@@ -50,6 +51,11 @@ def main(names: list[str]) -> int:
         from bench.times import main as read_times
 
         read_times(names[2:])
+        return 0
+    if names[:1] == ["limited"]:
+        from bench.limited import main as limited
+
+        limited(names[1:])
         return 0
     if names[:1] == ["recall"] and names[1:2] and names[1].startswith("--"):
         from bench.recall import main as recall
