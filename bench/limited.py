@@ -1,7 +1,7 @@
 """How well limited mode serves people as a secretary: conversations with outcomes. `python -m bench limited --help`.
 
-Tune by tests/data/secretary_tune.json; tests/data/secretary_report.json (`--report`) is only measured. What the outcomes
-mean is in `tests/fakes/verdicts.py`.
+Tune by tests/data/secretary_tune.json; tests/data/secretary_report.json (`--report`) is only measured. What the
+outcomes mean is in `tests/fakes/verdicts.py`.
 """
 
 from __future__ import annotations
@@ -105,9 +105,11 @@ def _show_step(judged: Judged) -> None:
     for memory in dict.fromkeys((*before, *after)):
         old, new = before.get(memory, ""), after.get(memory, "")
         if old != new:
-            print(f"  {'~' if old and new else '-' if old else '+'} {' → '.join(map(_short, filter(None, (old, new))))}")
+            print(
+                f"  {'~' if old and new else '-' if old else '+'} {' → '.join(map(_short, filter(None, (old, new))))}"
+            )
     words = {name: list(getattr(wants, name)) for name in ("words", "unwanted", "after", "gone", "stays", "back")}
-    told = ", ".join(f"{name} {each}" for name, each in words.items() if each)
+    told = ", ".join(f"{'not' if name == 'unwanted' else name} {each}" for name, each in words.items() if each)
     print(f"  wanted: {told or 'nothing kept, changed or shown'}{' (left unanswered)' if wants.leave else ''}\n")
 
 

@@ -11,7 +11,7 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -34,10 +34,11 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, House
 
 DATA: Final = Path(__file__).parents[1] / "data"
-_BEGIN: Final = datetime(2026, 11, 23, 10)
+_BEGIN: Final = datetime(2026, 11, 23, 10, tzinfo=UTC)  # of the wall clock in the person's zone
 _ZONES: Final = {"pt-BR": "America/Sao_Paulo", "en": "America/New_York", "es": "America/Mexico_City"}
 _UNITS_S: Final = {"h": 3_600, "d": 86_400}
 _STEP_S: Final = 60
+_WORDS: Final = {"words", "not", "after", "gone", "stays", "back"}
 _MAX_QUESTIONS: Final = 3
 """How often the person answers a question within one step."""
 
@@ -46,8 +47,8 @@ _MAX_QUESTIONS: Final = 3
 class Wants:
     """What a careful secretary makes of a message: a kind of outcome, and the words that tell whether it came.
 
-    `words` are kept or shown, `missed` (`not` in the file) must not be shown; `after` takes the place of `gone`, `stays`
-    is kept all the same, `back` is kept again. With `leave` the person does not answer the bot's question.
+    `words` are kept or shown, `unwanted` (`not` in the file) must not be shown; `after` takes the place of `gone`,
+    `stays` is kept all the same, `back` is kept again. With `leave` the person does not answer the bot's question.
     """
 
     kind: str
@@ -62,9 +63,8 @@ class Wants:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Wants:
         """Read the `wants` of a step."""
-        told = {"unwanted" if name == "not" else name: value for name, value in given.items()}
-        known = {each.name for each in fields(cls)}
-        return cls(**{name: tuple(told[name]) if isinstance(told[name], list) else told[name] for name in known & {*told}})
+        words = {"unwanted" if name == "not" else name: tuple(value) for name, value in given.items() if name in _WORDS}
+        return cls(given["kind"], leave=given.get("leave", False), **words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +160,9 @@ class Secretary:
             reply = answer(said.wants, now, self.commands) if now is not None else numbered(said.wants, shown[-1])
             if not reply or said.wants.leave:
                 break
-            answered.append(reply)
-            shown.append(await self._send(reply, pressed=reply in self.commands))
+            pressed = dict(zip(self.commands, self.buttons, strict=True)).get(reply)
+            answered.append(reply if pressed is None else f"[{pressed}]")
+            shown.append(await self._send(reply, pressed=pressed is not None))
         after = await self.memories()
         set_now = await self._reminders() - reminders
         return Happened(
@@ -216,10 +217,11 @@ def answer(wants: Wants, asked: Asked, commands: Sequence[str]) -> str:
     """Return the command of the button that the person presses, or the number they type; "" for none."""
     verb, at = _agrees(wants, asked, both=f"/confirm both {asked.code}" in " ".join(commands))
     command = f"/confirm {verb} {asked.code}"
-    if verb == "no" or command in commands:
-        return command
     named = f"{command} {at + 1}"
-    return named if named in commands else str(at + 1)
+    if named in commands:
+        return named
+    is_one_of_several = verb == "yes" and asked.kind == "Replacement" and len(asked.olds) > 1
+    return str(at + 1) if is_one_of_several else command
 
 
 def _agrees(wants: Wants, asked: Asked, *, both: bool) -> tuple[str, int]:
@@ -249,7 +251,7 @@ def _fits(wants: Wants, old: str, new: str) -> bool:
 
 def numbered(wants: Wants, text: str) -> str:
     """Return the number that the person types where a question lists options without buttons; "" if it does not."""
-    options = re.findall(r"^(\d+)\. (.*)$", text, re.MULTILINE)
+    options: list[tuple[str, str]] = re.findall(r"^(\d+)\. (.*)$", text, re.MULTILINE)
     if not options or wants.kind in {"list", "undo"} or (wants.kind == "find" and holds_any(text, wants.words)):
         return ""
     last = options[-1][0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -23,8 +23,12 @@ CATEGORIES: Final[Mapping[str, tuple[str, ...]]] = {
 }
 """The kinds of outcome that are scored together."""
 
+_SILENT: Final = {"nothing", "world", "talk", "missing", "drop"}
+"""The kinds that no memory answers."""
+
 _HEDGES: Final = ("limited.nearest", "limited.other_subject")
 _DENIALS: Final = (
+    "limited.other_subject",
     "limited.not_found",
     "limited.not_in_memory",
     "limited.know_nothing",
@@ -102,10 +106,8 @@ def _harms(happened: Happened) -> Iterator[str]:
                 yield "offers to delete another memory"
     if wants.kind == "find":
         yield from _harm_of_answer(happened)
-    elif wants.kind in {"nothing", "world", "talk", "missing", "drop"} and not happened.asked:
-        shown = _memories_shown(happened)
-        if shown and not _says(happened.shown, _HEDGES):
-            yield f"shows a memory: {_short(shown[0])}"
+    elif wants.kind in _SILENT and not happened.asked and not _says(happened.shown, _HEDGES):
+        yield from (f"shows a memory: {_short(content)}" for content in _memories_shown(happened))
 
 
 def _harm_to_memory(happened: Happened) -> Iterator[str]:
@@ -117,8 +119,8 @@ def _harm_to_memory(happened: Happened) -> Iterator[str]:
             yield f"removed: {_short(old)}"
         elif new is not None and new != old and not _may_change(happened, old, new):
             yield f"changed: {_short(old)} → {_short(new)}"
-    kept_before = "\n".join(before.values())
-    if not happened.asked and (lost := [each for each in held(kept_before, wants.stays) if not _is_kept(happened, each)]):
+    had = _in("\n".join(before.values()), wants.stays)
+    if lost := _lacking("\n".join(after.values()), had):
         yield f"lost: {', '.join(lost)}"
     for new in (new for name, new in after.items() if name not in before):
         if wants.kind == "undo" and holds_any(new, wants.back):
@@ -152,8 +154,9 @@ def _harm_of_answer(happened: Happened) -> Iterator[str]:
         return
     if stale and not _follows(happened):
         yield f"shows {', '.join(stale)}"
-    elif not is_there and not stale and (other := _memories_shown(happened)) and not happened.asked:
-        if not any(holds_any(each, wants.words) for each in other):  # the right one, cut short
+    elif not is_there and not stale and not happened.asked:
+        other = _memories_shown(happened)
+        if other and not any(holds_any(each, wants.words) for each in other):  # else it is the right one, cut short
             yield f"shows another memory: {_short(other[0])}"
 
 
@@ -162,52 +165,38 @@ def _harm_of_answer(happened: Happened) -> Iterator[str]:
 
 def _lacks(happened: Happened) -> Iterator[str]:
     """Yield what a careful secretary would have done besides."""
-    wants, after = happened.said.wants, happened.after
-    new = [content for name, content in after.items() if happened.before.get(name) != content]
-    kept = "\n".join(after.values())
-    match wants.kind:
-        case "keep" | "add":
-            told = "\n".join(new)
-            if lacking := [each for each in wants.words if fold(each) not in fold(told)]:
-                yield f"not kept: {', '.join(lacking)}"
-            is_one = any(_in(content, wants.words) == [*wants.words] for content in new)
-            if "\n" in happened.said.text and not is_one:
-                yield "cut into pieces"
-        case "find" | "list":
-            if lacking := [each for each in wants.words if fold(each) not in fold(happened.shown)]:
-                yield f"not shown: {', '.join(lacking)}"
-            elif stale := held(happened.shown, wants.unwanted):
-                yield f"shows {', '.join(stale)}, too"
-        case "change":
-            if lacking := [each for each in wants.after if fold(each) not in fold(kept)]:
-                yield f"not kept: {', '.join(lacking)}"
-            elif stale := held(kept, wants.gone):
-                yield f"still kept: {', '.join(stale)}"
-        case "remove" if wants.leave:
-            if not any(asked.kind == "Deletion" for asked in happened.asked) and held(kept, wants.gone):
-                yield "does not ask"
-        case "remove":
-            if stale := held(kept, wants.gone):
-                yield f"still kept: {', '.join(stale)}"
-        case "undo":
-            if lacking := [each for each in wants.back if fold(each) not in fold(kept)]:
-                yield f"not kept again: {', '.join(lacking)}"
-            elif stale := held(kept, wants.gone):
-                yield f"still kept: {', '.join(stale)}"
-        case _ if not happened.asked and (shown := _memories_shown(happened)):
-            yield f"shows a memory, though not as sure: {_short(shown[0])}"
-    if lacking := [each for each in wants.stays if not _is_kept(happened, each)]:
-        yield f"lost or never kept: {', '.join(lacking)}"
+    wants, before, after, shown = happened.said.wants, happened.before, happened.after, happened.shown
+    new = [content for name, content in after.items() if before.get(name) != content]
+    told, kept = "\n".join(new), "\n".join(after.values())
+    text, words, stale = {
+        "keep": (told, wants.words, ()),
+        "add": (told, wants.words, ()),
+        "find": (shown, wants.words, wants.unwanted),
+        "list": (shown, wants.words, wants.unwanted),
+        "change": (kept, wants.after, wants.gone),
+        "remove": (kept, (), () if wants.leave and happened.asked else wants.gone),
+        "undo": (kept, wants.back, wants.gone),
+    }.get(wants.kind, ("", (), ()))
+    where = "shown" if text is shown else "kept"
+    if lacking := _lacking(text, words):
+        yield f"not {where}: {', '.join(lacking)}"
+    if left := held(text, stale):
+        yield f"still {where}: {', '.join(left)}"
+    is_list = wants.kind in {"keep", "add"} and "\n" in happened.said.text
+    if is_list and all(_lacking(content, words) for content in new):
+        yield "cut into pieces"
+    if wants.kind in _SILENT and not happened.asked and (seen := _memories_shown(happened)):
+        yield f"shows a memory, though not as sure: {_short(seen[0])}"
 
 
 def _follows(happened: Happened) -> bool:
     """Return whether an earlier step already lost what this one is about."""
     wants, kept = happened.said.wants, "\n".join(happened.before.values())
     if wants.kind in {"find", "list"}:
-        return any(fold(each) not in fold(kept) for each in wants.words)
+        return bool(_lacking(kept, wants.words))
     if wants.kind == "undo":
-        return all(fold(each) in fold(kept) for each in wants.back) and not holds_any(kept, wants.gone)
-    return len(held(kept, (*wants.gone, *wants.stays))) < len((*wants.gone, *wants.stays))
+        return not _lacking(kept, wants.back) and not holds_any(kept, wants.gone)
+    return not holds_all(kept, wants.gone)
 
 
 # --- words -----------------------------------------------------------------------------------------------------------
@@ -217,8 +206,8 @@ def _in(text: str, words: Sequence[str]) -> list[str]:
     return [each for each in words if fold(each) in fold(text)]
 
 
-def _is_kept(happened: Happened, words: str) -> bool:
-    return any(fold(words) in fold(content) for content in happened.after.values())
+def _lacking(text: str, words: Sequence[str]) -> list[str]:
+    return [each for each in words if fold(each) not in fold(text)]
 
 
 def _is_slice(content: str, message: str) -> bool:
@@ -226,8 +215,8 @@ def _is_slice(content: str, message: str) -> bool:
     return " ".join(content.split()) in " ".join(message.split())
 
 
-def _is_edit(content: str, olds: Sequence[str] | Mapping[str, str], message: str) -> bool:
-    """Return whether the content is a former one in which stretches of the message stand, each to the letter, or less."""
+def _is_edit(content: str, olds: Iterable[str], message: str) -> bool:
+    """Return whether the content is one of the old ones, some words put in or out; what was put in is the message's."""
     said = f" {' '.join(_words(message))} "
     return any(all(f" {' '.join(new)} " in said for new in _inserted(_words(old), _words(content))) for old in olds)
 
