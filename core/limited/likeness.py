@@ -1,7 +1,7 @@
-"""Judge what a sentence is for by labelled examples: a linear classifier over meaning and wording.
+"""Judge what a message is for by labelled examples: a linear classifier over its meaning, its wording and its form.
 
-It is asked where the cues tell nothing. Meaning is the embedder's vector; wording is hashed counts of the words, their
-neighbours, how the sentence begins, and letters in a row.
+Meaning is the embedder's vector; wording is hashed counts of the words, their neighbours, how the message begins, and
+letters in a row; form is what can be told of any message, such as its length.
 """
 
 from __future__ import annotations
@@ -12,57 +12,23 @@ import io
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import partial
 from importlib import resources
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from core.aside import aside
-from core.limited.cues import Intent as Old
 from core.limited.words import words
 from core.ports import Embedder
 from core.text.unicode import flat
 from core.types import Vector, Vectors
 
-from enum import StrEnum
-
-
-class Intent(StrEnum):
-    KEEP = "keep"
-    FIND = "find"
-    LIST = "list"
-    CHANGE = "change"
-    REMOVE = "remove"
-    WORLD = "world"
-    ABOUT = "about"
-    CHAT = "chat"
-    ACTION = "action"
-
-
-@dataclass(frozen=True)
-class Guess:
-    intent: Intent
-    chance: float
-
-
-MAP = {
-    Old.SAVE: Intent.KEEP,
-    Old.ASK: Intent.FIND,
-    Old.LIST: Intent.LIST,
-    Old.UPDATE: Intent.CHANGE,
-    Old.DELETE: Intent.REMOVE,
-    Old.TASK: Intent.WORLD,
-    Old.ABOUT: Intent.ABOUT,
-}
 FILE: Final = "weights.npz"
 RIDGE: Final = 1.0
-"""In twelve-fold cross-validation with translations kept together, embedding and wording are right for 82 % of the
-examples, the embedding alone for 80 %, and for 96 % of those half of them that it is surest of.
-
-A vote of the nearest examples was right for 55 %: topics pull harder than purposes do, and a linear classifier learns
-to look past them.
-"""
+SHARPNESS: Final = 3.0
+"""What scores are multiplied by before they become chances."""
 
 _BATCH: Final = 64
 
@@ -75,25 +41,53 @@ _MAX_LINE_CHARS: Final = 1000
 _OPENINGS: Final = (1, 2, 3)
 
 
+class Intent(StrEnum):
+    """What a message is for."""
+
+    KEEP = "keep"
+    """It tells a fact, an appointment, a value, where a thing is."""
+    FIND = "find"
+    """It asks for something of the person's own life, or that they told."""
+    LIST = "list"
+    """It asks for everything that is known or kept."""
+    CHANGE = "change"
+    """It says that something known is otherwise now, or was wrong."""
+    REMOVE = "remove"
+    """It asks to delete or to forget."""
+    WORLD = "world"
+    """It asks about the world, or for a task that needs a language model."""
+    ABOUT = "about"
+    """It asks about the bot itself."""
+    CHAT = "chat"
+    """It greets, thanks, feels, remarks, or says nothing."""
+
+
+class Guess(NamedTuple):
+    """An intent and how likely it is, 0 to 1."""
+
+    intent: Intent
+    chance: float
+
+
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Labelled sentences, in a fixed order."""
+    """Labelled messages, in a fixed order."""
 
     texts: tuple[str, ...]
-    labels: tuple[Old, ...]
+    labels: tuple[Intent, ...]
 
     @classmethod
     def load(cls) -> Examples:
-        """Read the examples that ship with this package: one a line, under the heading of what they are for."""
-        pairs: list[tuple[str, Old]] = []
+        r"""Read the examples that ship with this package: one a line, `\n` for a line break, under their intent."""
+        pairs: list[tuple[str, Intent]] = []
         folder = resources.files(__package__).joinpath("examples")
         for name in ("en.txt", "es.txt", "pt.txt"):
-            label = Old.UNSURE
+            label = Intent.CHAT
             for line in folder.joinpath(name).read_text("utf-8").splitlines():
                 if line.startswith("["):
-                    label = Old(line.strip("[]"))
+                    label = Intent(line.strip("[]"))
                 elif line:
-                    pairs.append((line, label))
+                    pairs.append((line.replace("\\n", "\n"), label))
         texts, labels = zip(*pairs, strict=True)
         return cls(texts, labels)
 
@@ -111,13 +105,13 @@ class Weights:
     of `matrix`, shape (dims + DIMS, n), scores each intent.
     """
 
-    intents: tuple[Old, ...]
+    intents: tuple[Intent, ...]
     mean: Vector
     rarity: Vector
     matrix: Vectors
 
     @classmethod
-    def fit(cls, vectors: Vectors, texts: Sequence[str], labels: Sequence[Old]) -> Weights:
+    def fit(cls, vectors: Vectors, texts: Sequence[str], labels: Sequence[Intent]) -> Weights:
         """Solve for the weights of examples with these vectors, shape (n, dims), rows of norm 1."""
         intents, wording = tuple(sorted(set(labels))), worded(texts)
         mean = vectors.mean(axis=0)
@@ -127,15 +121,12 @@ class Weights:
         duals = np.linalg.solve(rows @ rows.T + RIDGE * np.eye(len(texts)), wanted)
         return cls(intents, mean, rarity, (rows.T @ duals).astype(np.float32))
 
-    def judge(self, vector: Vector, text: str):
-        """Return the likeliest intent and by how much it leads the next: about 1 for an example, 0 for a tie."""
-        scores = (_features(vector[np.newaxis], worded([text]), self.mean, self.rarity) @ self.matrix)[0]
-        z = np.exp(4 * (scores - scores.max()))
-        z /= z.sum()
-        d = {}
-        for i, c in zip(self.intents, z):
-            d[MAP.get(i, Intent.CHAT)] = d.get(MAP.get(i, Intent.CHAT), 0) + float(c)
-        return tuple(sorted((Guess(k, v) for k, v in d.items()), key=lambda g: -g.chance))
+    def judge(self, vector: Vector, text: str) -> list[Guess]:
+        """Return a guess for each intent, the likeliest first; the chances sum to 1."""
+        scores = (_features(vector[np.newaxis], worded([text]), self.mean, self.rarity) @ self.matrix)[0] * SHARPNESS
+        chances = np.exp(scores - scores.max())
+        chances /= chances.sum()
+        return [Guess(self.intents[at], float(chances[at])) for at in np.argsort(-chances)]
 
 
 def _features(vectors: Vectors, wording: Vectors, mean: Vector, rarity: Vector) -> Vectors:
@@ -150,13 +141,13 @@ def shipped(examples: Examples, space: str) -> Weights | None:
     with np.load(io.BytesIO(file.read_bytes())) as stored:
         if str(stored["digest"]) != examples.digest(space):
             return None
-        intents = tuple(Old(str(name)) for name in stored["intents"])
+        intents = tuple(Intent(str(name)) for name in stored["intents"])
         mean, rarity, matrix = (np.asarray(stored[name], np.float32) for name in ("mean", "rarity", "matrix"))
         return Weights(intents, mean, rarity, matrix)
 
 
 class Likeness:
-    """Judges sentences in whatever space the embedder has: by shipped weights, else by examples embedded once."""
+    """Judges messages in whatever space the embedder has: by shipped weights, else by examples embedded once."""
 
     def __init__(self, embedder: Embedder, examples: Examples) -> None:
         self._embedder = embedder
@@ -164,8 +155,8 @@ class Likeness:
         self._weights: tuple[str, Weights] | None = None
         self._lock = asyncio.Lock()
 
-    async def judge(self, text: str):
-        """Return the likeliest intent of the text, and its lead.
+    async def judge(self, text: str) -> Sequence[Guess]:
+        """Return a guess for each intent, the likeliest first; the chances sum to 1.
 
         Raises:
             ProviderError: the embedder cannot answer.

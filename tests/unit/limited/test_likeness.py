@@ -11,7 +11,7 @@ from tests.fakes.model import HashEmbedder
 
 
 async def test_the_shipped_weights_are_those_of_the_examples_and_of_the_embedded_embedder() -> None:
-    """After a change of examples or embedder: `python -m bench.mind_examples`."""
+    """After a change of examples or embedder: `python -m bench.limited_examples`."""
     examples = Examples.load()
     embedder = Usem3Embedder()
     try:

@@ -1,4 +1,4 @@
-"""Fit the limited mind's classifier to its examples and store it beside them: `python -m bench.mind_examples`.
+"""Fit the limited mind's classifier to its examples and store it beside them: `python -m bench.limited_examples`.
 
 To be run after the examples or the embedded embedder change; a test fails until it was.
 """
