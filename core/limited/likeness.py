@@ -60,6 +60,8 @@ class Intent(StrEnum):
     """It asks about the bot itself."""
     CHAT = "chat"
     """It greets, thanks, feels, remarks, or says nothing."""
+    ACTION = "action"
+    """It asks for an action of a feature, which tells so itself: no example has it."""
 
 
 class Guess(NamedTuple):
