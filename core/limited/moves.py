@@ -96,9 +96,7 @@ def to_keep(scene: Scene, parts: Sequence[Part]) -> list[Part]:
 
 
 def _is_new(scene: Scene, part: Part) -> bool:
-    if part.intent is Intent.CHANGE:
-        return scene.ran(SEARCH) and not to_change(scene, part)
-    return part.intent is Intent.FIND and part.about == "statement" and scene.ran(SEARCH)
+    return scene.ran(SEARCH) and (part.intent is Intent.CHANGE or part.about == "statement")
 
 
 # --- finding ---------------------------------------------------------------------------------------------------------
@@ -145,9 +143,8 @@ def _change(scene: Scene, part: Part) -> Move:
         return _ended(scene, SAVE, say.SAVED_NOTHING)
     if scene.can_search:
         return Move(SEARCH)
-    found = to_change(scene, part)
-    if found:
-        return _act(scene, UPDATE)
+    if to_change(scene, part) and scene.offers(UPDATE):
+        return Move(UPDATE)
     if has("correct", part.text) and len(senses(part.text)) <= _BARE_SENSES:
         return Move(FINISH, say.NOTHING_TO_CHANGE[scene.locale])
     return _act(scene, SAVE)
@@ -204,17 +201,13 @@ def _chat(scene: Scene, part: Part) -> Move:
     return Move(FINISH, say.TALK[part.about or "chat"][scene.locale])
 
 
-def _world(scene: Scene, _: Part) -> Move:
-    return Move(FINISH, say.WORLD[scene.locale])
-
-
 _MOVES: Final[Mapping[Intent, Callable[[Scene, Part], Move]]] = {
     Intent.KEEP: _keep,
     Intent.FIND: _find,
     Intent.LIST: _list,
     Intent.CHANGE: _change,
     Intent.REMOVE: _remove,
-    Intent.WORLD: _world,
+    Intent.WORLD: _find,
     Intent.ABOUT: _about,
     Intent.CHAT: _chat,
     Intent.ACTION: _called,

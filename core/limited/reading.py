@@ -15,6 +15,7 @@ from typing import Final
 from core.aside import aside
 from core.errors import ProviderError
 from core.limited import frames
+from core.limited.change import swapped
 from core.limited.likeness import Guess, Intent, Likeness
 from core.limited.scene import Scene
 from core.text.unicode import flat
@@ -26,6 +27,9 @@ KEEP_FROM: Final = 0.6
 """The chance from which a statement is kept; from ASK_FROM on, the person is asked."""
 
 ASK_FROM: Final = 0.25
+WORLD_FROM: Final = 0.7
+"""The chance from which a question is answered by what is surely meant alone, as it is one about the world."""
+
 TOLD_FROM: Final = 0.5
 """The chance from which a question is taken for one about the bot, or for all that is kept."""
 
@@ -90,6 +94,8 @@ async def read(scene: Scene, likeness: Likeness) -> tuple[Part, ...]:
             found.append(Part(piece.intent, text, piece.because, piece.about, action=piece.action, earlier=earlier))
     serious = [part for part in found if part.intent is not Intent.CHAT]
     parts = serious or found[-1:] or [Part(Intent.CHAT, scene.message, "it has no words")]
+    if any(part.intent is Intent.KEEP for part in parts):  # all that is told is kept, or replaces what it changes
+        parts = [replace(part, intent=Intent.KEEP) if part.intent is Intent.CHANGE else part for part in parts]
     return tuple(_completed(scene, part) for part in parts)
 
 
@@ -276,22 +282,29 @@ def _part(scene: Scene, text: str, guesses: Sequence[Guess], *, asks: bool) -> P
 def _questioning(part: Part, chance: Mapping[Intent, float]) -> Part:
     if part.intent is Intent.CHAT and chance[Intent.CHAT] >= KEEP_FROM:
         return part
-    is_own = chance[Intent.FIND] >= chance[Intent.WORLD]
-    return replace(part, intent=Intent.FIND, about="" if is_own else "world")
+    return replace(part, intent=Intent.FIND, about="world" if chance[Intent.WORLD] >= WORLD_FROM else "")
 
 
 def _stating(scene: Scene, part: Part, chance: Mapping[Intent, float]) -> Part:
     stated = chance[Intent.KEEP] + chance[Intent.CHANGE]
+    if _corrects(scene, part.text):
+        return replace(part, intent=Intent.CHANGE, because=f"{part.because}; corrects what was shown last")
     if _is_appointment(part.text, scene):
         stated, part = max(stated, KEEP_FROM), replace(part, because=f"{part.because}; names a time")
-    if part.intent is Intent.FIND and stated < KEEP_FROM:
-        return replace(part, about="statement" if stated >= ASK_FROM else "")
+    if part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM:
+        about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
+        return replace(part, intent=Intent.FIND, about=about)
     if part.intent is Intent.REMOVE and chance[Intent.REMOVE] >= TOLD_FROM:
         return replace(part, about=part.text)
     if stated < ASK_FROM:
-        return part if part.intent is Intent.WORLD else replace(part, intent=Intent.CHAT)
+        return replace(part, intent=Intent.CHAT)
     intent = Intent.CHANGE if _says_changed(part.text, chance) else Intent.KEEP
     return replace(part, intent=intent, is_sure=stated >= KEEP_FROM)
+
+
+def _corrects(scene: Scene, text: str) -> bool:
+    """Return whether a text gives a new value of what was shown last: "no, it's 3 pm", "make it 15"."""
+    return frames.has("correct", text) and any(swapped(item.content, text) for item in scene.quoted[-1:])
 
 
 def _says_changed(text: str, chance: Mapping[Intent, float]) -> bool:
