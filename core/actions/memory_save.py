@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from enum import StrEnum
 from typing import Annotated
+
+from pydantic.json_schema import SkipJsonSchema
 
 from core import outcomes
 from core.actions.action import Action
 from core.actions.change_report import keep_both_button, narrowed_text, undo_button
 from core.actions.memory_drafts import MAX_DRAFTS, UNSAID, DraftEntry, to_draft
 from core.actions.offer import offer_saving, own_words
+from core.actions.proposal import Rewrite, propose_keeping, propose_replacement, proposes
 from core.dialogue import Outcome, Step, Task
 from core.memory.relation import Relation
-from core.memory.resolve import Hint, Resolved
+from core.memory.resolve import Compared, Hint, Resolved
 from core.memory.timed import timed
 from core.models import NOT_BRIEF
 from core.outgoing import Button
@@ -22,7 +26,7 @@ from core.text import claims
 from core.text.catalogue import text
 from core.text.unicode import one_line
 from core.turn import Turn
-from core.types import ChangeKind, Learn, MemoryDraft, MemoryItem
+from core.types import ChangeKind, Learn, MemoryDraft, MemoryItem, Vector
 
 NAME = "MemorySave"
 WRITES = ChangeKind.SAVED
@@ -54,6 +58,16 @@ REPLACED = "what was known until now is kept as an earlier version"
 """The detail of a step whose memories took the place of others, for models."""
 
 
+class Ask(StrEnum):
+    """Which of the memories to save are proposed first; language models are not shown this choice."""
+
+    NEVER = "never"
+    REPLACING = "replacing"
+    """Those that would take the place of a known one."""
+
+    ALWAYS = "always"
+
+
 @dataclass(frozen=True)
 class Drafts:
     """The memories to save, and whether the person asked for that; if not, they told a fact in passing.
@@ -63,6 +77,7 @@ class Drafts:
 
     items: list[DraftEntry]
     asked: Annotated[bool | None, NOT_BRIEF] = None
+    ask: SkipJsonSchema[Ask] = Ask.NEVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +95,15 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """The memories that were saved, those that were known before, and those that took the place of others."""
+    """The memories that were saved, those that were known before, and those that took the place of others.
+
+    `proposed` are the drafts that were not saved, as the person is to be asked about them.
+    """
 
     saved: tuple[MemoryItem, ...] = ()
     known: tuple[MemoryItem, ...] = ()
     replaced: tuple[Resolved, ...] = ()
+    proposed: tuple[Compared, ...] = ()
 
     @property
     def written(self) -> tuple[MemoryItem, ...]:
@@ -107,7 +126,7 @@ async def run(turn: Turn, answer: Drafts) -> None:
         if turn.learn is not Learn.AUTO or not wanted.drafts:
             await _offer(turn, wanted.drafts)
             return
-    kept = await keep(turn, wanted.drafts, wanted.hints) if wanted.drafts else Kept()
+    kept = await keep(turn, wanted.drafts, wanted.hints, ask=answer.ask) if wanted.drafts else Kept()
     known = f"known before: {', '.join(item.id for item in kept.known)}" if kept.known else ""
     missing = wanted.missing or (("",) if not wanted.drafts else ())
     step = Step(NAME, Outcome.NOTHING, refused_ids=wanted.refused, detail=known, writes=WRITES, missing=missing)
@@ -122,8 +141,23 @@ async def run(turn: Turn, answer: Drafts) -> None:
             step = update
     if kept.written or kept.known:
         await turn.confirm(step, told(turn, kept, wanted.missing), await buttons(turn, kept))
-    else:
+    elif not kept.proposed:
         turn.steps.append(step)
+    if kept.proposed:
+        await propose(turn, kept.proposed, () if kept.written or kept.known else wanted.missing)
+
+
+async def propose(turn: Turn, proposed: Sequence[Compared], missing: tuple[str, ...] = ()) -> None:
+    """Ask the person whether to save those drafts; if it is one that replaces a memory, whether it shall.
+
+    What is `missing` of their message is told below.
+    """
+    first, step = proposed[0], Step(NAME, Outcome.NOTHING, detail=proposes(WRITES), writes=WRITES, missing=missing)
+    if len(proposed) == 1 and first.known is not None:
+        rewrite = Rewrite(first.known.id, first.draft)
+        await propose_replacement(turn, step, [first.known], [rewrite], first.draft)
+    else:
+        await propose_keeping(turn, step, [each.draft for each in proposed])
 
 
 async def hinted(turn: Turn, answer: Drafts) -> Wanted:
@@ -154,14 +188,44 @@ def wanted_drafts(answer: Drafts, zone: tzinfo) -> Wanted:
     return Wanted(tuple(filter(None, drafts)), tuple(one_line(content, MAX_NAMED_CHARS) for content in missing))
 
 
-async def keep(turn: Turn, drafts: Sequence[MemoryDraft], hints: Mapping[str, Hint] | None = None) -> Kept:
-    """Embed the drafts, compare them with what is known, and save them."""
+async def keep(
+    turn: Turn, drafts: Sequence[MemoryDraft], hints: Mapping[str, Hint] | None = None, *, ask: Ask = Ask.NEVER
+) -> Kept:
+    """Embed the drafts, compare them with what is known, and save them, but not those to `ask` the person about.
+
+    Of those that replace a known memory, only the first is asked about; further ones are saved beside it.
+    """
     drafts = [timed(draft, turn.times, turn.said_at, turn.locale) for draft in drafts]
     await turn.status(EMBEDDING[turn.locale])
-    memory = turn.memory
-    vectors = await memory.embed([phrase for draft in drafts for phrase in memory.phrases_of(draft)])
+    vectors = await _embedded(turn, drafts)
+    compared = await turn.memory.compare(drafts, vectors, hints=hints)
+    proposed: tuple[Compared, ...] = ()
+    if ask is Ask.ALWAYS:
+        proposed = tuple(each for each in compared if each.relation is not Relation.SAME)
+    elif ask is Ask.REPLACING:
+        proposed = tuple(each for each in compared if each.relation is Relation.REPLACES)[:1]
+    rest = [each for each in compared if each not in proposed]
+    if ask is not Ask.NEVER:
+        rest = [Compared(each.draft) if each.relation is Relation.REPLACES else each for each in rest]
+    return replace(await _put(turn, rest, vectors), proposed=proposed)
+
+
+async def keep_beside(turn: Turn, draft: MemoryDraft) -> Kept:
+    """Save a draft without comparing it with what is known."""
+    draft = timed(draft, turn.times, turn.said_at, turn.locale)
+    return await _put(turn, [Compared(draft)], await _embedded(turn, [draft]))
+
+
+async def _embedded(turn: Turn, drafts: Sequence[MemoryDraft]) -> Mapping[str, Vector]:
+    return await turn.memory.embed([phrase for draft in drafts for phrase in turn.memory.phrases_of(draft)])
+
+
+async def _put(turn: Turn, compared: Sequence[Compared], vectors: Mapping[str, Vector]) -> Kept:
+    """Save what was compared, and return what became of it."""
+    if not compared:
+        return Kept()
     await turn.status(WRITING[turn.locale])
-    resolved = await memory.save(drafts, vectors, source_ids=[turn.asked.id], hints=hints)
+    resolved = await turn.memory.put(compared, vectors, source_ids=[turn.asked.id])
     items = {
         kind: {each.item.id: each.item for each in resolved if each.relation is kind}
         for kind in (Relation.NEW, Relation.SAME)

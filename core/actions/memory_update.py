@@ -7,12 +7,22 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator
+from pydantic.json_schema import SkipJsonSchema
 
 from core import outcomes
 from core.actions.action import Action
 from core.actions.change_report import narrowed_text, undo_button
-from core.actions.memory_drafts import MAX_CONTENT_CHARS, MAX_DRAFTS, as_answered, to_bindings, to_kind
-from core.actions.proposal import Rewrite, propose_rewrites, proposes
+from core.actions.memory_drafts import (
+    MAX_CONTENT_CHARS,
+    MAX_DRAFTS,
+    DraftAnswer,
+    DraftEntry,
+    as_answered,
+    to_bindings,
+    to_draft,
+    to_kind,
+)
+from core.actions.proposal import Rewrite, propose_replacement, propose_rewrites, proposes
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
 from core.memory.timed import timed_anew
@@ -51,9 +61,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes to make."""
+    """The changes to make; with a `statement`, the person's new words, those of which they are to choose one.
+
+    Language models are not shown the statement. The items are then in order, the likeliest first.
+    """
 
     items: list[Annotated[Change, BeforeValidator(as_answered)]]
+    statement: SkipJsonSchema[DraftEntry | None] = None
 
 
 def changed(item: MemoryItem, change: Change) -> MemoryDraft | None:
@@ -87,6 +101,9 @@ async def run(turn: Turn, answer: Changes) -> None:
     missing = ("",) * (len(refused) + too_long + len(answer.items[MAX_DRAFTS:]))
     step = Step(NAME, Outcome.NOTHING, refused_ids=refused, writes=WRITES, missing=missing)
     asked = [item for item in items if item.id in {each.memory_id for each in rewrites}]
+    if answer.statement is not None and rewrites:
+        await _propose_one(turn, replace(step, detail=proposes(WRITES)), asked, rewrites, answer.statement)
+        return
     if _touched(turn, rewrites) > 1 or not _are_said(turn, asked, rewrites):
         await propose_rewrites(turn, replace(step, detail=proposes(WRITES)), asked, rewrites)
         return
@@ -96,8 +113,22 @@ async def run(turn: Turn, answer: Changes) -> None:
     await _tell(turn, step, updated, same, narrowed_text(turn, items, updated))
 
 
-async def rewrite(turn: Turn, rewrites: Sequence[Rewrite]) -> tuple[MemoryItem, ...]:
-    """Write the changes, each with its vectors, and return the memories that were changed."""
+async def _propose_one(
+    turn: Turn, step: Step, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite], statement: DraftAnswer
+) -> None:
+    """Ask the person to choose one of the changes; record that nothing was done if the statement cannot be kept."""
+    draft = to_draft(statement, turn.zone)
+    if draft is None:
+        turn.steps.append(replace(step, detail="", missing=("",)))
+    else:
+        await propose_replacement(turn, step, items, rewrites, draft)
+
+
+async def rewrite(turn: Turn, rewrites: Sequence[Rewrite], source_ids: Sequence[int] = ()) -> tuple[MemoryItem, ...]:
+    """Write the changes, each with its vectors, and return the memories that were changed.
+
+    They rest on those messages, too.
+    """
     memory = turn.memory
     vectors = await memory.embed([phrase for each in rewrites for phrase in memory.phrases_of(each.draft)])
     written: list[MemoryItem] = []
@@ -112,6 +143,7 @@ async def rewrite(turn: Turn, rewrites: Sequence[Rewrite]) -> tuple[MemoryItem, 
                 until=draft.until,
                 meant=draft.meant,
                 vectors=vectors,
+                source_ids=source_ids,
                 keeps_past=True,
             )
         except StorageError:

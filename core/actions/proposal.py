@@ -1,24 +1,28 @@
-"""Ask a person to agree before memories are deleted, or before more than one is changed.
+"""Ask a person to agree before memories are deleted, kept or replaced, or before more than one is changed.
 
-The proposal is stored (`core/confirmations.py`) and shown with the exact words and two buttons; then the turn ends.
+The proposal is stored (`core/confirmations.py`) and shown with the exact words and its buttons; then the turn ends.
 After a yes, the feature of memories carries it out, without asking a model again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from core import outcomes
+from core.actions.change_report import KEEP_BOTH
 from core.dialogue import Step
 from core.outgoing import Button
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import quoted
 from core.turn import Turn
-from core.types import ChangeKind, Localized, MemoryDraft, MemoryItem
+from core.types import ChangeKind, MemoryDraft, MemoryItem
 
 MAX_PROPOSED: Final = 50
+MAX_CANDIDATES: Final = 3
+"""Of memories that a statement may replace."""
+
 _MAX_SHOWN_CHARS: Final = 6_000
 """Shared by all memories of a proposal; each gets at least _MIN_SHOWN_CHARS."""
 
@@ -47,8 +51,28 @@ class Rewrites:
     rewrites: tuple[Rewrite, ...]
 
 
-Proposal: TypeAlias = Deletion | Rewrites
-PROPOSALS: Final = (Deletion, Rewrites)
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """The drafts to save, as the person was shown; `said_id` is the id of the message that told them."""
+
+    drafts: tuple[MemoryDraft, ...]
+    said_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """The rewrites of which one is to be made, and the person's new words as a draft, to be kept beside the old.
+
+    `said_id` is the id of the message that told it.
+    """
+
+    rewrites: tuple[Rewrite, ...]
+    statement: MemoryDraft
+    said_id: int
+
+
+Proposal: TypeAlias = Deletion | Rewrites | Keeping | Replacement
+PROPOSALS: Final = (Deletion, Rewrites, Keeping, Replacement)
 
 
 async def propose_deletion(turn: Turn, step: Step, items: Sequence[MemoryItem]) -> None:
@@ -56,36 +80,80 @@ async def propose_deletion(turn: Turn, step: Step, items: Sequence[MemoryItem]) 
     share = _share(len(items))
     lines = [quoted(item.content, share) for item in items]
     lead = counted(DELETE, turn.locale, len(items))
-    await _propose(turn, step, Deletion(tuple(item.id for item in items)), [lead, *_numbered(lines)], DELETE_IT)
+    wanted = Deletion(tuple(item.id for item in items))
+    choices = {"yes {code}": DELETE_IT[turn.locale], "no {code}": KEEP[turn.locale]}
+    await _propose(turn, step, wanted, [lead, *_numbered(lines)], choices)
 
 
 async def propose_rewrites(turn: Turn, step: Step, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite]) -> None:
     """Record the step, and ask the person whether to make those changes."""
-    share = _share(2 * len(items))
     pairs = zip(items, rewrites, strict=True)
-    lines = [f"{quoted(item.content, share)} → {quoted(each.draft.content, share)}" for item, each in pairs]
+    lines = [_changed(item, each, _share(2 * len(items))) for item, each in pairs]
     lead = counted(CHANGE, turn.locale, len(items))
-    await _propose(turn, step, Rewrites(tuple(rewrites)), [lead, *_numbered(lines)], CHANGE_IT)
+    choices = {"yes {code}": CHANGE_IT[turn.locale], "no {code}": KEEP[turn.locale]}
+    await _propose(turn, step, Rewrites(tuple(rewrites)), [lead, *_numbered(lines)], choices)
 
 
-async def _propose(turn: Turn, step: Step, proposal: Proposal, told: list[str], agree: Localized) -> None:
+async def propose_keeping(turn: Turn, step: Step, drafts: Sequence[MemoryDraft]) -> None:
+    """Record the step, and ask the person whether to save those drafts of their message."""
+    lines = [quoted(draft.content, _share(len(drafts))) for draft in drafts]
+    lead = counted(SAVE, turn.locale, len(drafts), new=lines[0])
+    told = [lead, *_numbered(lines)] if len(drafts) > 1 else [lead]
+    choices = {"yes {code}": SAVE_IT[turn.locale], "no {code}": NO[turn.locale]}
+    await _propose(turn, step, Keeping(tuple(drafts), turn.asked.id), told, choices)
+
+
+async def propose_replacement(
+    turn: Turn, step: Step, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite], statement: MemoryDraft
+) -> None:
+    """Record the step, and ask the person which of those memories their statement replaces, the likeliest first.
+
+    Of more than MAX_CANDIDATES, the first count.
+    """
+    pairs = list(zip(items, rewrites, strict=True))[:MAX_CANDIDATES]
+    share = _share(2 * len(pairs))
+    new = quoted(statement.content, share)
+    if len(pairs) > 1:
+        lines = [
+            quoted(item.content, share) if each.draft.content == statement.content else _changed(item, each, share)
+            for item, each in pairs
+        ]
+        told = [WHICH[turn.locale].format(new=new), *_numbered(lines)]
+        choices = {f"yes {{code}} {number}": str(number) for number in range(1, len(pairs) + 1)}
+        choices["both {code}"] = NONE_OF_THEM[turn.locale]
+    else:
+        [(item, rewrite)] = pairs
+        new = quoted(rewrite.draft.content, share)
+        told = [REPLACE[turn.locale].format(old=quoted(item.content, share), new=new)]
+        choices = {"yes {code}": REPLACE_IT[turn.locale], "both {code}": KEEP_BOTH[turn.locale]}
+    wanted = Replacement(tuple(each for _, each in pairs), statement, turn.asked.id)
+    await _propose(turn, step, wanted, told, choices | {"no {code}": CANCEL[turn.locale]})
+
+
+async def _propose(turn: Turn, step: Step, proposal: Proposal, told: list[str], choices: Mapping[str, str]) -> None:
+    """Record the step, store the proposal, and show it with a button for each of the choices.
+
+    A choice is what its button says after /confirm, and maps to its label.
+    """
     turn.steps.append(step)
     here = turn.conversation.thread.conversation
     code = await turn.confirmations.ask(here, proposal)
     if step.missing and step.writes is not None:
         told.append(outcomes.not_done(step.writes, step.missing, turn.locale, some=True))
-    choices = (
-        Button(agree[turn.locale], f"/confirm yes {code}", in_place=True),
-        Button(KEEP[turn.locale], f"/confirm no {code}", in_place=True),
-    )
+    commands = {f"/confirm {choice.format(code=code)}": label for choice, label in choices.items()}
+    buttons = [Button(label, command, in_place=True) for command, label in commands.items()]
     try:
-        await turn.say("\n".join(told), in_history=True, choices=choices)
+        await turn.say("\n".join(told), in_history=True, choices=buttons)
         await turn.finish()
         await turn.view.flush()
     except BaseException:  # nobody can agree to what was not shown
         await turn.confirmations.drop(here, *PROPOSALS)
         raise
     turn.awaits_answer = True
+
+
+def _changed(item: MemoryItem, rewrite: Rewrite, share: int) -> str:
+    return f"{quoted(item.content, share)} → {quoted(rewrite.draft.content, share)}"
 
 
 def _numbered(lines: Sequence[str]) -> list[str]:
@@ -106,3 +174,11 @@ CHANGE = forms("actions.proposal.change")
 DELETE_IT = text("actions.proposal.delete_it")
 CHANGE_IT = text("actions.proposal.change_it")
 KEEP = text("actions.proposal.keep")
+SAVE = forms("actions.proposal.save")
+SAVE_IT = text("actions.proposal.save_it")
+NO = text("actions.proposal.no")
+REPLACE = text("actions.proposal.replace")
+WHICH = text("actions.proposal.which")
+REPLACE_IT = text("actions.proposal.replace_it")
+NONE_OF_THEM = text("actions.proposal.none_of_them")
+CANCEL = text("actions.proposal.cancel")

@@ -31,6 +31,15 @@ class Hint:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """A draft, and what it is to what is known: unless it is NEW, `known` is the memory that it repeats or replaces."""
+
+    draft: MemoryDraft
+    relation: Relation = Relation.NEW
+    known: MemoryItem | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Resolved:
     """What became of a statement: the memory that holds it now, and if it took the place of another, that one's words.
 

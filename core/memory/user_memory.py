@@ -14,7 +14,7 @@ import numpy as np
 from core.memory.embedding import Embedding
 from core.memory.indexes import Indexes, OwnerIndex
 from core.memory.relation import Relation
-from core.memory.resolve import NEIGHBOURS, Hint, Resolved, compared, related
+from core.memory.resolve import NEIGHBOURS, Compared, Hint, Resolved, compared, related
 from core.memory.search import Query, Ranking, parts
 from core.memory.statement import read
 from core.ports import Clock
@@ -296,28 +296,53 @@ class UserMemory(MemoryReading):
         Raises:
             ValueError: a draft without a readable binding; nothing is stored.
         """
-        wanted = distinct([cleaned(draft) for draft in drafts])
-        found = [await self._related(draft, vectors, (hints or {}).get(draft.content)) for draft in wanted]
-        replaced: dict[str, MemoryDraft] = {}  # by the memory that it takes the place of
-        plain: list[MemoryDraft] = []
-        for draft, known in zip(wanted, found, strict=True):
+        return await self.put(await self.compare(drafts, vectors, hints=hints), vectors, source_ids=source_ids)
+
+    async def compare(
+        self,
+        drafts: Sequence[MemoryDraft],
+        vectors: Mapping[str, Vector],
+        *,
+        hints: Mapping[str, Hint] | None = None,
+    ) -> Sequence[Compared]:
+        """Return each different draft with what `save` would make of it; nothing is written.
+
+        One that repeats a memory has the words of that; only the first that would take the place of a memory does.
+        """
+        made: list[Compared] = []
+        replaced: set[str] = set()
+        for draft in distinct([cleaned(draft) for draft in drafts]):
+            found = await self._related(draft, vectors, (hints or {}).get(draft.content))
             # "The exam is tomorrow", said again next week, is another exam.
-            is_other = known is not None and draft.meant != "" and known.item.meant not in {"", draft.meant}
-            is_changed = known is not None and (known.before is not None or is_other)
-            if known is not None and is_changed and known.item.id not in replaced:
-                replaced[known.item.id] = draft
-            elif known is not None and not is_changed:
-                to_the_letter = folded_words(draft.content) == folded_words(known.item.content)
-                phrases = draft.bindings if to_the_letter else known.item.bindings
-                plain.append(replace(draft, content=known.item.content, bindings=phrases))
+            is_other = found is not None and draft.meant != "" and found.item.meant not in {"", draft.meant}
+            if found is None:
+                made.append(Compared(draft))
+            elif found.before is None and not is_other:
+                to_the_letter = folded_words(draft.content) == folded_words(found.item.content)
+                phrases = draft.bindings if to_the_letter else found.item.bindings
+                again = replace(draft, content=found.item.content, bindings=phrases)
+                made.append(Compared(again, Relation.SAME, found.item))
+            elif found.item.id in replaced:
+                made.append(Compared(draft))
             else:
-                plain.append(draft)
+                replaced.add(found.item.id)
+                made.append(Compared(draft, Relation.REPLACES, found.item))
+        return made
+
+    async def put(
+        self, compared: Sequence[Compared], vectors: Mapping[str, Vector], *, source_ids: Sequence[int] = ()
+    ) -> Sequence[Resolved]:
+        """Store what was compared, as `save` does: first the drafts that replace nothing.
+
+        Raises:
+            ValueError: a draft without a readable binding; nothing is stored.
+        """
+        plain = [each.draft for each in compared if each.relation is not Relation.REPLACES]
         resolved = await self._add(plain, vectors, source_ids)
-        olds = {known.item.id: known.item for known in found if known is not None}
-        for memory_id, draft in replaced.items():
-            item = await self._replace(olds[memory_id], draft, vectors, source_ids=source_ids, keeps_past=True)
-            if item is not None:
-                resolved.append(Resolved(item, Relation.REPLACES, olds[memory_id]))
+        for each in compared:
+            if each.known is not None and each.relation is Relation.REPLACES:
+                item = await self._replace(each.known, each.draft, vectors, source_ids=source_ids, keeps_past=True)
+                resolved += [] if item is None else [Resolved(item, Relation.REPLACES, each.known)]
         return resolved
 
     async def add(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from functools import cache
 from itertools import zip_longest
 
@@ -12,59 +13,76 @@ from core.text.unicode import flat
 from core.types import Locale
 
 _YES_ELSEWHERE = r"ja|jawohl|oui|da|да|hai|はい|是|好|👍\W?"
-_AFTER_YES = (
-    r"(?:[\s,.!]+(?:sim|pode|pode sim|claro|isso|isso mesmo|apag\w*|delet\w*|mud\w*|troca\w*|"
-    r"yes|please|pls|plz|delete (?:it|them|all)|go ahead|do it|"
-    r"sure|si|borr\w*|cambi\w*|por favor|confirmo|mesmo|com certeza))*[\s.!]*"
-)
 _NO_ELSEWHERE = r"nein|non|нет|いいえ|不|👎\W?"
-_AFTER_NO = (
-    r"(?:[,.!][\w' ]{0,40}|\s+(?:quero|precis\w+|obrigad[oa]|sei|apag\w+|delet\w+|thanks|thank you|gracias|"
-    r"agora|isso|quieto|disso|d?el[ae]s|d?essas|destas|pra la|para la|it|that|mind|importa|por enquanto|hay|"
-    r"ningun[ao]))*[\s.!]*"
-)
-_AFTER_DELETE = r"(?:[\s,]+(?:it|them|that|all|isso|el[ae]s?|eso|sim|yes|si|por favor|please|now|agora|ahora))*[\s.!]*"
-_BEFORE_UNDO = r"(?:please |por favor,? |pode )?"
-_AFTER_UNDO = r"(?:,? (?:it|that|this|isso|isto|eso|esto|a ultima|la ultima|por favor|please))*[\s.!?]*"
 _BEFORE_ALL = r"(?:(?:apag\w+|delet\w+|borr\w+|sim|yes|si|as|os|los|las|the)[\s,]+)*"
 _NUMBER_WORDS = r"(?:o|a|os|as|the|el|la|numero|number|num|n|opcao|option|opcion|e|and|y|one|só|so|only)"
+_REASON = r"[^\d?]{1,80}[,.;!…\n]\s*"
+_SPACE, _PAUSE, _END = r"\s+", r"[\s,.;!…]+", r"[\s,.!…👍🙏😊❤\ufe0f]*"
 MAX_CHOICE_WORDS = 6
 _MAX_CHARS = 60
 """A yes, a no or a choice is short."""
 
-
-def means_yes(message: str) -> bool:
-    """Return whether the reply agrees."""
-    return len(message) <= _MAX_CHARS and _patterns()["yes"].fullmatch(flat(message).strip()) is not None
+_MAX_UNDO_CHARS = 120
+"""So is what takes back a change, but its reason may stand before it."""
 
 
-def means_deletion(message: str) -> bool:
-    """Return whether the reply asks once more to delete what was just shown."""
-    return len(message) <= _MAX_CHARS and _patterns()["delete"].fullmatch(flat(message).strip()) is not None
+class Doing(StrEnum):
+    """What the person was asked to agree to, where that has words of its own: "keep it" is a yes, and a no."""
+
+    ANYTHING = "anything"
+    DELETE = "delete"
+    KEEP = "keep"
+    REPLACE = "replace"
 
 
-def means_undo(message: str) -> bool:
-    """Return whether the message asks to undo the last change, and nothing else."""
-    return len(message) <= _MAX_CHARS and _patterns()["take_back"].fullmatch(flat(message).strip()) is not None
+def means_yes(message: str, to: Doing = Doing.ANYTHING) -> bool:
+    """Return whether the reply agrees to do that, in words for yes or for doing it."""
+    return _is_said(f"yes to {to}", message)
 
 
 def means_no(message: str) -> bool:
     """Return whether the reply declines."""
-    return len(message) <= _MAX_CHARS and _patterns()["no"].fullmatch(flat(message).strip()) is not None
+    return _is_said("no", message)
 
 
-def numbered(message: str, count: int) -> tuple[int, ...] | None:
-    """Return the indices of the options (of `count`) that the reply names, by number or all; None if it names none."""
+def means_both(message: str) -> bool:
+    """Return whether the reply asks to keep the new beside the old."""
+    return _is_said("both", message)
+
+
+def means_none(message: str) -> bool:
+    """Return whether the reply says that it is none of the options."""
+    return _is_said("none", message)
+
+
+def means_undo(message: str) -> bool:
+    """Return whether the message asks to undo the last change, and nothing else.
+
+    Before that may stand why, in the words of somebody who noticed a slip: "oops, that was mine, undo".
+    """
+    return _is_said("undo", message, _MAX_UNDO_CHARS)
+
+
+def numbered(message: str, count: int, to: Doing = Doing.ANYTHING) -> tuple[int, ...] | None:
+    """Return the indices of the options (of `count`) that the reply names, by number or all; None if it names none.
+
+    Beside the numbers it may agree to do that: "ok, delete 2".
+    """
     told = flat(message).strip(" .!)(") if len(message) <= _MAX_CHARS else ""
     if _patterns()["all"].fullmatch(told):
         return tuple(range(count))
     said = re.findall(r"[\w']+", told)
     if len(said) > MAX_CHOICE_WORDS:
         return None
-    numbers = [_number(word) for word in said if not re.fullmatch(_NUMBER_WORDS, word) or word == told]
+    beside = rf"{_NUMBER_WORDS}|{_any('yes', to)}" if to is not Doing.ANYTHING else _NUMBER_WORDS
+    numbers = [_number(word) for word in said if not re.fullmatch(beside, word) or word == told]
     if not numbers or not all(numbers):
         return None
     return tuple(sorted({number - 1 for number in numbers if number <= count}))
+
+
+def _is_said(meaning: str, message: str, max_chars: int = _MAX_CHARS) -> bool:
+    return len(message) <= max_chars and _patterns()[meaning].fullmatch(flat(message).strip()) is not None
 
 
 def _number(word: str) -> int:
@@ -77,14 +95,41 @@ def _number(word: str) -> int:
 @cache
 def _patterns() -> Mapping[str, re.Pattern[str]]:
     """Map each meaning to the pattern of its words in all languages."""
-    said = {name: "|".join(_words(name)) for name in ("yes", "no", "delete", "take_back", "all")}
-    return {
-        "yes": re.compile(rf"(?:{said['yes']}|{_YES_ELSEWHERE}){_AFTER_YES}"),
-        "no": re.compile(rf"(?:{said['no']}|{_NO_ELSEWHERE}){_AFTER_NO}"),
-        "delete": re.compile(rf"(?:{said['delete']}){_AFTER_DELETE}"),
-        "take_back": re.compile(rf"{_BEFORE_UNDO}(?:{said['take_back']}){_AFTER_UNDO}"),
-        "all": re.compile(rf"{_BEFORE_ALL}(?:{said['all']})[\s.!]*"),
+    verbs = {to: [to] if to is not Doing.ANYTHING else list(Doing)[1:] for to in Doing}
+    yes = {
+        f"yes to {to}": rf"(?:{_any('yes', *doing)}|{_YES_ELSEWHERE})"
+        rf"{_after(_PAUSE, 'yes', 'after_yes', 'that', *doing)}"
+        for to, doing in verbs.items()
     }
+    no = f"(?:{_any('no')}|{_NO_ELSEWHERE})"
+    more = rf"(?:{_PAUSE}(?:{_any('no', 'after_yes', 'slips')})(?!\w)|{_SPACE}(?:{_any('after_no', 'that')})(?!\w))*+"
+    kept = rf"{_before('yes', 'no', 'keep')}(?:{_any('both')}){_after(_PAUSE, 'after_yes')}"
+    undo = rf"{_before('polite', 'slips')}(?:{_any('take_back')})(?!\w)"
+    undo += _after(_PAUSE, "taken_back", "that", "polite", "slips")
+    said = yes | {
+        "no": f"{no}{more}",
+        "both": kept,
+        "none": rf"(?:{_any('none')}){_after(_PAUSE, 'after_yes')}",
+        "undo": rf"(?:{undo}|(?:{_any('slips')}){_PAUSE}{_REASON}{undo})\??",
+        "all": rf"{_BEFORE_ALL}(?:{_any('all')})",
+    }
+    return {meaning: re.compile(f"{pattern}{_END}") for meaning, pattern in said.items()}
+
+
+def _before(*names: str) -> str:
+    """Return the pattern of any number of these words at the beginning; it never goes back, so it takes linear time."""
+    return rf"(?:(?:{_any(*names)}){_PAUSE})*+"
+
+
+def _after(pause: str, *names: str) -> str:
+    return rf"(?:{pause}(?:{_any(*names)})(?!\w))*+"
+
+
+@cache
+def _any(*names: str) -> str:
+    """Return the pattern of these words in all languages, the longer ones first."""
+    words = {word for name in names for word in _words(name)}
+    return "|".join(sorted(words, key=lambda word: (-len(word), word)))
 
 
 @cache

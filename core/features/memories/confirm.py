@@ -12,12 +12,21 @@ from core.actions.change_report import erase_button, narrowed_text, undo_button
 from core.actions.memory_delete import NAME as MEMORY_DELETE
 from core.actions.memory_delete import WRITING as DELETING
 from core.actions.memory_save import NAME as MEMORY_SAVE
-from core.actions.memory_save import buttons, keep, told
+from core.actions.memory_save import Ask, Kept, buttons, keep, keep_beside, propose, told
 from core.actions.memory_update import NAME as MEMORY_UPDATE
 from core.actions.memory_update import WRITING as UPDATING
 from core.actions.memory_update import rewrite
 from core.actions.offer import OFFERED_FOR
-from core.actions.proposal import PROPOSALS, Deletion, Proposal, Rewrites
+from core.actions.proposal import (
+    PROPOSALS,
+    Deletion,
+    Keeping,
+    Proposal,
+    Replacement,
+    Rewrite,
+    propose_replacement,
+    proposes,
+)
 from core.commands.command import Command, Request
 from core.confirmations import Confirmations
 from core.dialogue import Outcome, Step
@@ -28,6 +37,7 @@ from core.text.catalogue import counted, forms, text
 from core.types import ChangeKind, MemoryDraft, MemoryItem, Message, MessageRole, UserKey, is_said_by_person
 
 YES: Final = "yes"
+BOTH: Final = "both"
 SAVE: Final = "save"
 SAID: Final = "said"
 _MAX_ID_CHARS: Final = 18  # of a message's id, an integer of 64 bits
@@ -44,11 +54,14 @@ class ConfirmCommand:
     @property
     def command(self) -> Command:
         """The command; menus do not show it."""
-        usage = " yes|no CODE|save ID|said ID"
+        usage = " yes|both|no CODE|save ID|said ID"
         return Command("confirm", text("commands.confirm"), self._confirm, usage=usage, in_menus=False)
 
     async def _confirm(self, request: Request, argument: str) -> None:
-        """Do all of the proposal, or the parts that the numbers name; with "no", leave everything as it is."""
+        """Do all of the proposal, or the parts that the numbers name; with "no", leave everything as it is.
+
+        "both" keeps the new beside what it might replace.
+        """
         verb, code, *numbers = [*argument.casefold().split(), "", ""][: 2 + MAX_NUMBERS]
         if verb == SAVE:  # no question: an open one stays open
             await _save(request, code)
@@ -67,12 +80,66 @@ class ConfirmCommand:
         chosen = [int(number) - 1 for number in numbers if number.isdecimal()]
         if proposal is None or asked_at is None:
             await request.tell(NOT_OPEN)
+        elif isinstance(proposal, Keeping | Replacement):
+            await _on_message(request, proposal, verb, chosen, asked_at)
         elif verb != YES:
             await request.turn.say(LEFT[request.locale], in_history=True)
         elif isinstance(proposal, Deletion):
             await _delete(request, _of(proposal.memory_ids, chosen), asked_at)
         else:
-            await _rewrite(request, Rewrites(tuple(_of(proposal.rewrites, chosen))), asked_at)
+            await _rewrite(request, _of(proposal.rewrites, chosen), asked_at)
+
+
+async def _on_message(
+    request: Request, proposal: Keeping | Replacement, verb: str, chosen: Sequence[int], asked_at: datetime
+) -> None:
+    """Carry out a proposal about what a message of the person's told, on which the memories rest."""
+    turn, is_keeping = request.turn, isinstance(proposal, Keeping)
+    said = await _said(request, request.incoming.user, str(proposal.said_id))
+    if verb not in ({YES} if is_keeping else {YES, BOTH}):
+        await turn.say((NOT_KEPT if is_keeping else NOT_REPLACED)[request.locale], in_history=True)
+    elif not said:
+        await request.tell(OFFER_OVER)
+    elif not turn.remembers:
+        await request.tell(NOT_REMEMBERING)
+    elif isinstance(proposal, Keeping):
+        drafts = _of(proposal.drafts, chosen if len(proposal.drafts) > 1 else ())
+        await _keep(request, said[0].message, drafts, ask=Ask.REPLACING)
+    else:
+        turn.asked = replace(said[0].message, turn=turn.asked.turn)
+        if verb == BOTH:
+            await _keep_both(request, proposal, chosen)
+        else:
+            await _replace(request, proposal, chosen, asked_at)
+
+
+async def _keep_both(request: Request, proposal: Replacement, chosen: Sequence[int]) -> None:
+    """Save the statement beside what it might replace, and say what is kept; of several candidates only itself."""
+    turn, locale = request.turn, request.locale
+    kept = await keep_beside(turn, proposal.statement)
+    beside = await turn.memory.get([each.memory_id for each in _of(proposal.rewrites, chosen)])
+    if len(beside) == 1 and kept.saved:
+        await _tell_kept(request, kept, outcomes.listed(BOTH_KEPT[locale], [*beside, *kept.saved], locale, turn.zone))
+    else:
+        await _tell_kept(request, kept, told(turn, kept))
+
+
+async def _replace(request: Request, proposal: Replacement, chosen: Sequence[int], asked_at: datetime) -> None:
+    """Make the chosen rewrite, or ask again which; if what was shown has changed, keep the statement beside it."""
+    turn, rewrites = request.turn, proposal.rewrites
+    picked = rewrites if len(rewrites) == 1 else _of(rewrites, chosen)
+    wanted = picked if len(picked) == 1 else rewrites
+    items = await _as_shown(request, [each.memory_id for each in wanted], asked_at)
+    if len(picked) != 1 and items:
+        ids = {item.id for item in items}
+        step = Step(MEMORY_UPDATE, Outcome.NOTHING, detail=proposes(ChangeKind.UPDATED), writes=ChangeKind.UPDATED)
+        left = [each for each in rewrites if each.memory_id in ids]
+        await propose_replacement(turn, step, items, left, proposal.statement)
+    elif items and (updated := await rewrite(turn, picked, [turn.asked.id])):
+        await _tell_updated(request, items, updated, missing=0)
+    else:
+        kept = await keep_beside(turn, proposal.statement)
+        await _tell_kept(request, kept, f"{KEPT_ANYWAY[request.locale]}\n{told(turn, kept)}")
 
 
 async def _save(request: Request, message_id: str) -> None:
@@ -104,16 +171,24 @@ async def _said(request: Request, user: UserKey, message_id: str) -> Sequence[Sa
     return await request.turn.conversation.store.said(user, [int(message_id)]) if known_form else ()
 
 
-async def _keep(request: Request, said: Message, drafts: Sequence[MemoryDraft]) -> None:
+async def _keep(request: Request, said: Message, drafts: Sequence[MemoryDraft], *, ask: Ask = Ask.NEVER) -> None:
     """Save drafts of a message of the person's, on which the memories rest, and say what was saved."""
     turn = request.turn
     if not turn.remembers:
         await request.tell(NOT_REMEMBERING)
         return
     turn.asked = replace(said, turn=turn.asked.turn)  # what the memories rest on
-    kept = await keep(turn, drafts)
+    kept = await keep(turn, drafts, ask=ask)
+    if kept.written or kept.known:
+        await _tell_kept(request, kept, told(turn, kept))
+    if kept.proposed:
+        await propose(turn, kept.proposed)
+
+
+async def _tell_kept(request: Request, kept: Kept, told: str) -> None:
+    turn = request.turn
     turn.steps.append(Step(MEMORY_SAVE, Outcome.DONE, items=(*kept.written, *kept.known), writes=ChangeKind.SAVED))
-    await turn.say(told(turn, kept), in_history=True, choices=await buttons(turn, kept))
+    await turn.say(told, in_history=True, choices=await buttons(turn, kept))
 
 
 async def _delete(request: Request, memory_ids: Sequence[str], asked_at: datetime) -> None:
@@ -132,17 +207,24 @@ async def _delete(request: Request, memory_ids: Sequence[str], asked_at: datetim
     await request.turn.say("\n".join(lines), in_history=True, choices=choices)
 
 
-async def _rewrite(request: Request, wanted: Rewrites, asked_at: datetime) -> None:
+async def _rewrite(request: Request, wanted: Sequence[Rewrite], asked_at: datetime) -> None:
     """Rewrite the agreed memories that did not change since they were shown, and say what they are now."""
     turn = request.turn
     await turn.status(UPDATING[request.locale])
-    same = {each.id: each for each in await _as_shown(request, [each.memory_id for each in wanted.rewrites], asked_at)}
-    rewrites = [each for each in wanted.rewrites if each.memory_id in same] if turn.remembers else []
+    same = {each.id: each for each in await _as_shown(request, [each.memory_id for each in wanted], asked_at)}
+    rewrites = [each for each in wanted if each.memory_id in same] if turn.remembers else []
     updated = await rewrite(turn, rewrites)
+    await _tell_updated(request, list(same.values()), updated, missing=len(wanted) - len(updated))
+
+
+async def _tell_updated(
+    request: Request, before: Sequence[MemoryItem], updated: Sequence[MemoryItem], *, missing: int
+) -> None:
+    turn = request.turn
     turn.steps.append(Step(MEMORY_UPDATE, Outcome.DONE, items=tuple(updated), writes=ChangeKind.UPDATED))
     lines = [outcomes.written(ChangeKind.UPDATED, updated, request.locale, turn.zone)] if updated else []
-    lines += _not_done(request, ChangeKind.UPDATED, len(wanted.rewrites) - len(updated), some=bool(updated))
-    if fewer := narrowed_text(turn, list(same.values()), updated):
+    lines += _not_done(request, ChangeKind.UPDATED, missing, some=bool(updated))
+    if fewer := narrowed_text(turn, before, updated):
         lines.append(fewer)
     await turn.say("\n".join(lines), in_history=True, choices=await undo_button(turn))
 
@@ -166,9 +248,13 @@ def _of(each: Sequence[Each], chosen: Sequence[int]) -> Sequence[Each]:
     return [each[at] for at in chosen if 0 <= at < len(each)] if chosen else each
 
 
+BOTH_KEPT = text("resolve.both")
 OFFER_OVER = text("memories.confirm.offer_over")
 NOT_OPEN = text("memories.confirm.not_open")
 LEFT = text("memories.confirm.left")
+NOT_KEPT = text("memories.confirm.not_kept")
+NOT_REPLACED = text("memories.confirm.not_replaced")
+KEPT_ANYWAY = text("memories.confirm.kept_anyway")
 GONE = text("memories.confirm.gone")
 CHANGED_SINCE = forms("memories.confirm.changed_since")
 STAYS = forms("memories.confirm.stays")

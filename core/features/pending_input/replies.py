@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Final
 
-from core.actions.proposal import PROPOSALS, Deletion, Proposal
+from core.actions.proposal import PROPOSALS, Deletion, Keeping, Proposal, Replacement, Rewrites
 from core.commands.builtin import is_retry, is_stop
 from core.commands.command import Request
 from core.confirmations import Arrival, Confirmations
@@ -14,7 +14,7 @@ from core.features.reminders.service import Place, Reminders
 from core.hooks import ReplyReader
 from core.memory.memories import Memories
 from core.ports import Clock
-from core.text.replies import means_deletion, means_no, means_undo, means_yes, numbered
+from core.text.replies import Doing, means_both, means_no, means_none, means_undo, means_yes, numbered
 from core.threads import PendingInput, PendingInputs
 from core.types import Incoming, Locale
 
@@ -91,14 +91,9 @@ class PendingReplies(ReplyReader):
             code, proposal = waiting
             if text.startswith("/") and text.split()[-1].upper() == code:
                 return ""  # it is the answer, typed as a command
-            deletes = isinstance(proposal, Deletion)
-            chosen = numbered(text, len(proposal.memory_ids if isinstance(proposal, Deletion) else proposal.rewrites))
-            if means_yes(text) or (deletes and means_deletion(text)):
-                return f"/confirm yes {code}"
-            if means_no(text):
-                return f"/confirm no {code}"
-            if chosen:
-                return f"/confirm yes {code} {' '.join(str(at + 1) for at in chosen)}"
+            if answer := _answer_to(proposal, text):
+                verb, *numbers = answer.split()
+                return " ".join(("/confirm", verb, code, *numbers))
         await self._confirmations.drop(here, *PROPOSALS)
         return ""
 
@@ -122,3 +117,26 @@ class PendingReplies(ReplyReader):
         if await self._reminders.newest_change(here) is not None:
             return True
         return await self._memories.of(await self._memories.owner(incoming.user)).last_change() is not None
+
+
+def _answer_to(proposal: Proposal, text: str) -> str:
+    """Return how a text answers a proposal, in the words of /confirm ("yes 1 3"); "" if it is no plain answer.
+
+    A bare yes to several candidates is answered by asking again which.
+    """
+    match proposal:
+        case Deletion():
+            doing, options = Doing.DELETE, len(proposal.memory_ids)
+        case Keeping():
+            doing, options = Doing.KEEP, len(proposal.drafts)
+        case _:
+            doing, options = Doing.REPLACE, len(proposal.rewrites)
+    if isinstance(proposal, Replacement) and (means_both(text) or (options > 1 and means_none(text))):
+        return "both"
+    if means_yes(text, doing):
+        return "yes"
+    if means_no(text):
+        return "no"
+    has_numbers = options > 1 or isinstance(proposal, Deletion | Rewrites)
+    chosen = numbered(text, options, doing) if has_numbers else None
+    return " ".join(("yes", *(str(at + 1) for at in chosen))) if chosen else ""
