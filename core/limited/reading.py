@@ -33,7 +33,7 @@ WORLD_FROM: Final = 0.7
 TOLD_FROM: Final = 0.5
 """The chance from which a question is taken for one about the bot, or for all that is kept."""
 
-_CHANGE_IF_SAID: Final = 0.2
+_CHANGE_IF_SAID: Final = 0.05
 """How likely, of the chance that it tells something new, a change must be where words say that something changed."""
 
 KEEP_WHAT: Final = "keep-what"
@@ -316,9 +316,9 @@ def _says_changed(text: str, chance: Mapping[Intent, float]) -> bool:
 
 
 def _is_appointment(text: str, scene: Scene) -> bool:
-    """Return whether a statement names an hour ahead of something: "sexta 17h30 dentista"."""
+    """Return whether a statement names an hour: "sexta 17h30 dentista"."""
     found = find_time(text, scene.context.now, scene.locale)
-    if found is None or not found.without(text):
+    if found is None or not found.without(text) or not any(char.isdigit() for char in text):
         return False
     time = found.time
     return isinstance(time, Unclear) or (isinstance(time, Once | Repeated) and time.has_hour)
