@@ -75,21 +75,13 @@ class Scene:
 
     @property
     def can_search(self) -> bool:
-        """Return whether a search may still be asked for in this turn."""
-        return self.may_act(SEARCH) and not self.ran(SEARCH)
-
-    def may_act(self, action: str) -> bool:
-        """Return whether the action may still be asked for in this turn: it is offered, and the turn is not ending."""
-        return self.context.task not in {Task.QUESTION, Task.FINISH} and self.offers(action)
+        """Return whether a search may still be asked for in this turn: it is offered, and the turn is not ending."""
+        is_ending = self.context.task in {Task.QUESTION, Task.FINISH}
+        return not is_ending and self.offers(SEARCH) and not self.ran(SEARCH)
 
     def ran(self, action: str) -> bool:
         """Return whether the action was tried in this turn, however it ended."""
         return any(self._is(step, action) for step in self.context.steps)
-
-    @property
-    def acted(self) -> bool:
-        """Return whether anything was done in this turn before it ends."""
-        return any(not self._is(step, QUESTION, FINISH) for step in self.context.steps)
 
     def last(self, action: str) -> Step | None:
         """Return the action's last step of this turn that was not refused as a repeat."""
@@ -207,8 +199,3 @@ def line(item: MemoryItem, locale: Locale, *, whole: bool = False) -> str:
     date = day(item.updated_at, locale)
     days = dated(item, item.updated_at.tzinfo or UTC, locale) or (f" ({date})" if date else "")
     return quoted(item.content, None if whole else QUOTED_CHARS) + days
-
-
-def numbered(options: Iterable[str]) -> str:
-    """Return the options as a numbered list."""
-    return "\n".join(f"{number}. {option}" for number, option in enumerate(options, 1))
