@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.limited.extract import bindings
+from core.limited.bindings import bindings
 from core.limited.recall import Sureness, Verdict, judged, told
 from core.types import NEAR, SURE, Locale, MemoryHit, MemoryItem, MemoryKind
 
@@ -21,8 +21,7 @@ def hit(content: str, chance: float = 1.0) -> MemoryHit:
 
 
 def verdict(question: str, *hits: MemoryHit) -> Verdict:
-    [found] = judged([question], hits)
-    return found
+    return judged(question, hits)
 
 
 def quoted(found: Verdict) -> list[str]:
