@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,7 +27,7 @@ _STAND_INS: Final = {1: range(0xF0000, 0xFFFFE), 2: range(0x38000, 0x3FFFE)}
 
 
 class CommandCompleter(Completer):
-    """Completes commands, their verbs, and the words of an argument that takes no others."""
+    """Completes commands, their verbs, and the words that their first argument may be."""
 
     def __init__(self, menu: Sequence[MenuEntry], *others: str) -> None:
         self._phrases = [*others, *(phrase for entry in menu for phrase in _phrases(entry, "/"))]
@@ -42,12 +43,14 @@ class CommandCompleter(Completer):
 
 
 def _phrases(entry: MenuEntry, before: str) -> Iterator[str]:
+    """Yield the command, its verbs, and the words that it takes first: in " [N | text | all]" the small ones."""
     phrase = f"{before}{entry.name}"
     yield phrase
     for verb in entry.verbs:
         yield from _phrases(verb, f"{phrase} ")
-    for option in entry.options[:1]:
-        yield from (f"{phrase} {word}" for word in option.words)
+    alternatives = re.split("[][]", entry.usage.strip(" ["))[0].split(" | ")
+    words = [word for alternative in alternatives for word in alternative.partition(" ")[0].split("|")]
+    yield from (f"{phrase} {word}" for word in words if re.fullmatch("[a-z]+", word))
 
 
 class ClusterProcessor(Processor):

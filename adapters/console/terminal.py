@@ -171,6 +171,8 @@ class Prompt:
         )
         app = self._session.app
         app.renderer = ReflowRenderer(app.renderer.style, app.output)
+        if sys.platform != "win32":  # a signal tells of a new size
+            app.terminal_size_polling_interval = None
 
     async def ask(self) -> str:
         """Return what the person typed.

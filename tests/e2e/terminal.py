@@ -14,7 +14,7 @@ from wcwidth import iter_graphemes, wcstwidth
 
 TIMEOUT_S = 120.0
 ENTER, CTRL_C, CTRL_D, UP, ALT_ENTER = "\r", "\x03", "\x04", "\x1b[A", "\x1b\r"
-LEFT, TAB = "\x1b[D", "\t"
+LEFT, END, TAB = "\x1b[D", "\x05", "\t"
 PASTE = "\x1b[200~{}\x1b[201~"
 
 
