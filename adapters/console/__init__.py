@@ -22,7 +22,7 @@ from core.errors import ChannelGone
 from core.ports import Clock, MessageHandler
 from core.types import Locale, UserKey
 
-__all__ = ["conversation", "run"]
+__all__ = ["PLATFORM", "conversation", "run", "system_language"]
 
 
 async def run(

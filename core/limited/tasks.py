@@ -18,6 +18,7 @@ from core.limited.cues import Cues, Intent
 from core.limited.extract import bindings, drafts, queries, sentences
 from core.limited.likeness import Examples, Likeness
 from core.limited.moves import next_move
+from core.limited.reading import Part, Reading
 from core.limited.scene import Scene, read
 from core.limited.understanding import Wish, understand
 from core.limited.words import concepts, stems, subject, words
@@ -153,9 +154,13 @@ _SPOKEN = re.compile(r"(?:\s*\S{1,60}){1,4}\s*")
 
 
 class LimitedMind(ChatModel):
-    """Answers by cues, examples and rules. Without its embedder it still answers, by cues alone."""
+    """Answers by cues, examples and rules. Without its embedder it still answers, by cues alone.
+
+    `last_reading` is what it made of the message of its last prompt.
+    """
 
     def __init__(self, embedder: Embedder) -> None:
+        self.last_reading: Reading | None = None
         self._likeness = Likeness(embedder, Examples.load())
         self._cues = Cues.load()
 
@@ -188,9 +193,15 @@ class LimitedMind(ChatModel):
             return await aside(chars, partial(summary, context)), None
         scene = await aside(chars, partial(read, context))
         wishes = await understand(scene, self._cues, self._likeness)
+        self.last_reading = Reading(tuple(map(self._part, wishes)))
         if context.task in {Task.QUESTION, Task.FINISH}:
             return await aside(chars, partial(self._spoken, scene, wishes))
         return json.dumps(await aside(chars, partial(self._data, scene, wishes)), ensure_ascii=False), None
+
+    def _part(self, wish: Wish) -> Part:
+        called = any(self._cues.intent(piece) is wish.intent for piece in wish.said)
+        because = wish.action or ("its words" if called else "what came before" if wish.agreed else "similar sentences")
+        return Part(wish.text, wish.intent.value, because)
 
     def _data(self, scene: Scene, wishes: tuple[Wish, ...]) -> Mapping[str, object]:
         """Return the answer to a task that asks for JSON."""
