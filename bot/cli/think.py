@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -24,7 +25,7 @@ from core.features.reminders.asked import QUESTIONS
 from core.features.reminders.reminders import Reminder, Schedule
 from core.features.reminders.telling import Wish, label, when
 from core.outgoing import ChannelLimits, OutgoingMessage
-from core.ports import Channel, MessageHandler
+from core.ports import Channel, Clock
 from core.text.markdown import plain_times
 from core.times import rules
 from core.turn import Turn
@@ -45,13 +46,14 @@ def think_(
 ) -> None:
     """Show what the bot would do with messages, and why; nothing is written.
 
-    They are said one after the other in the open conversation, so that "yes" answers what was asked there. Shown are
-    what each was taken for, the steps, search hits with their scores, what would be saved, changed or asked, and
-    reminders with their instants. Of several messages, the JSON document has a list, `thoughts`.
+    Each is said in the open conversation as it is now: "yes" answers what was asked there. What it was taken for is
+    shown, with the evidence, and so are the steps, search hits with their scores, what would be saved, changed or
+    asked, and reminders with their instants. Of several messages, the JSON document has a list, `thoughts`.
 
     Example: elefante think 'What is the wifi password?'
     """
     loaded = load_settings(stored=False)
+    logging.getLogger().setLevel(logging.WARNING)  # the log is of turns that were taken
     thoughts = run(think(loaded, texts, person(user, loaded), now=now, zone=zone))
     if len(thoughts) == 1:
         show(thoughts[0], as_json=as_json, plain=render)
@@ -60,14 +62,14 @@ def think_(
 
 
 class StoppedClock(SystemClock):
-    """A clock on which it is always that time; what is waited for is waited for."""
+    """A clock on which it is always the time `at`; what is waited for is waited for."""
 
     def __init__(self, at: datetime) -> None:
-        self._at = at
+        self.at = at
 
     def now(self) -> datetime:
         """Return that time."""
-        return self._at
+        return self.at
 
 
 @dataclass(slots=True)
@@ -103,59 +105,44 @@ class LoggedChannel(Channel):
 async def think(
     settings: Settings, texts: Sequence[str], user: UserKey, *, now: str = "", zone: str = ""
 ) -> list[dict[str, JSONValue]]:
-    """Say the messages in the person's open conversation, on a copy of the data; return what came of each.
+    """Say each message in the person's open conversation, on a copy of the data; return what came of each.
 
     Raises:
         ConfigError: the time or the zone cannot be read.
     """
     own_zone = _zone(zone) if zone else None
     clock = StoppedClock(_time(now, own_zone or settings.zone())) if now else SystemClock()
+    return [await _thought(settings, clock, text, user, own_zone) for text in texts]
+
+
+async def _thought(
+    settings: Settings, clock: Clock, text: str, user: UserKey, own_zone: ZoneInfo | None
+) -> dict[str, JSONValue]:
+    """Return what came of a message: how it was read, the steps, the messages, what was set or asked."""
+    from core.limited import LimitedMind  # another verb has no use for it
+
+    channel, turns = LoggedChannel(), list[Turn]()
     async with build(settings, dry=True, clock=clock) as app:
+        reminders, models = app.features.reminders.store, app.parts.models
         if own_zone is not None:
             preferences = app.features.stores.preferences
             await preferences.put(user, replace(await preferences.of(user), zone=own_zone.key))
         await warm_embedder(app)
-        turns: list[Turn] = []
+        said = await _message(app, text, user)
+        before = {each.id for each in await reminders.of([user])}, await _open_question(app, said)
         async with ChatBot(replace(app.parts, watch=turns.append)) as chatbot:
-            thinker = _Thinker(app, AttributedHandler(chatbot), turns)
-            return [await thinker.thought(text, user) for text in texts]
-
-
-@dataclass(frozen=True, slots=True)
-class _Thinker:
-    """Says messages to the bot. `turns` are those that it began, the newest last."""
-
-    app: App
-    handler: MessageHandler
-    turns: list[Turn]
-
-    async def thought(self, text: str, user: UserKey) -> dict[str, JSONValue]:
-        """Return what came of a message: how it was read, the steps, the messages, what was set or asked."""
-        from core.limited import LimitedMind  # another verb has no use for it
-
-        app, channel, said = self.app, LoggedChannel(), await self._message(text, user)
-        before = {each.id for each in await app.features.reminders.store.of([user])}
-        open_before = await self._open_question(said)
-        mind = app.parts.models.now().heavy
-        if isinstance(mind, LimitedMind):
-            mind.last_reading = None
-        self.turns.clear()
-        started_s = app.clock.monotonic()
-        await (await self.handler.receive(said, channel))
-        total_s = app.clock.monotonic() - started_s
-        turn = self.turns[-1] if self.turns else None  # whoever is not answered has none
+            started_s = clock.monotonic()
+            await (await AttributedHandler(chatbot).receive(said, channel))
+            total_s = clock.monotonic() - started_s
+        turn = turns[0] if turns else None  # whoever is not answered has none
         locale = turn.locale if turn else await app.parts.locales.of(said)
-        open_now = await self._open_question(said)
+        mind, open_now = models.now().heavy, await _open_question(app, said)
         reading = mind.last_reading if isinstance(mind, LimitedMind) else None
         return {
             "user": str(user),
             "conversation": turn.conversation.thread.id if turn else "",
             "locale": locale.value,
-            "models": {
-                "heavy": app.parts.models.heavy.name,
-                "chat": app.parts.models.chat.name,
-                "embedding": app.parts.models.embedder.space,
-            },
+            "models": {"heavy": models.heavy.name, "chat": models.chat.name, "embedding": models.embedder.space},
             "text": text,
             "means": turn.asked.text if turn and turn.asked.text != said.text else "",
             "reading": [asdict(part) for part in reading.parts] if reading else [],
@@ -163,37 +150,36 @@ class _Thinker:
             "statuses": list(channel.statuses),
             "messages": [each.to_wire() for each in await _stored(turn)] if turn else [],
             "shown": [{"text": each.words, "buttons": _buttons(each)} for each in channel.stays],
-            **({} if open_now is None or open_now == open_before else _asked(open_now[1], channel, said, locale)),
+            **({} if open_now is None or open_now == before[1] else _asked(open_now[1], channel, said, locale)),
             "reminders": [
-                _reminder(each, locale, said.at)
-                for each in await app.features.reminders.store.of([user])
-                if each.id not in before
+                _reminder(each, locale, said.at) for each in await reminders.of([user]) if each.id not in before[0]
             ],
             "total_ms": _ms(total_s),
         }
 
-    async def _open_question(self, said: Incoming) -> tuple[str, object] | None:
-        """Return the code of the question that is open in the conversation, and what it asks about."""
-        confirmations = self.app.features.confirmations
-        arrived = confirmations.arrived(self.app.clock.now())
-        return await confirmations.waiting(said.conversation, arrived, *PROPOSALS, *QUESTIONS)
 
-    async def _message(self, text: str, user: UserKey) -> Incoming:
-        """Return the text as a message in the conversation that the person used last, or in a first one."""
-        from adapters import console  # this loads prompt_toolkit
+async def _message(app: App, text: str, user: UserKey) -> Incoming:
+    """Return the text as a message in the conversation that the person used last, or in a first one."""
+    from adapters import console  # this loads prompt_toolkit
 
-        settings, at = self.app.settings, self.app.clock.now()
-        said = Incoming(ChatKey(user.platform, user.user), user, "", uuid.uuid4().hex, text, at)
-        if user.platform == console.PLATFORM:
-            language = settings.locale.value if settings.locale else console.system_language()
-            chat = console.conversation(user).chat
-            return replace(said, chat=chat, language=language, user_name=user.user, thread_id=settings.default_thread)
-        store = self.app.conversations.store
-        threads = [each for each in await store.threads(user) if each.status is ThreadStatus.ACTIVE]
-        if not threads:
-            return said
-        newest = await store.tail(threads[0].id, 1)
-        return replace(said, chat=threads[0].conversation.chat, private=not any(each.room for each in newest))
+    settings, store = app.settings, app.conversations.store
+    said = Incoming(ChatKey(user.platform, user.user), user, "", uuid.uuid4().hex, text, app.clock.now())
+    if user.platform == console.PLATFORM:
+        language = settings.locale.value if settings.locale else console.system_language()
+        chat = console.conversation(user).chat
+        return replace(said, chat=chat, language=language, user_name=user.user, thread_id=settings.default_thread)
+    threads = [each for each in await store.threads(user) if each.status is ThreadStatus.ACTIVE]
+    if not threads:
+        return said
+    newest = await store.tail(threads[0].id, 1)
+    return replace(said, chat=threads[0].conversation.chat, private=not any(each.room for each in newest))
+
+
+async def _open_question(app: App, said: Incoming) -> tuple[str, object] | None:
+    """Return the code of the question that is open in the conversation, and what it asks about."""
+    confirmations = app.features.confirmations
+    arrived = confirmations.arrived(app.clock.now())
+    return await confirmations.waiting(said.conversation, arrived, *PROPOSALS, *QUESTIONS)
 
 
 async def _stored(turn: Turn) -> Sequence[Message]:
