@@ -25,7 +25,7 @@ MAX_CHARS: Final = 500
 
 _MAX_KNOWN_CHARS: Final = 4_000
 _LANGUAGES: Final = ("pt", "en", "es")
-_DAY: Final = re.compile(r"W(?:[ou,]{0,3}[nr](?![AP:])(?:o?M(?:o?n)?)?|,?T)?|T|[nr]o?M(?:o?n(?!\w))?|M[nr]|d|J")
+_DAY: Final = re.compile(r"W(?:[ou,]{0,3}[nr](?![AP:]|,n)(?:o?M(?:o?n)?)?|,?T)?|T|[nr]o?M(?:o?n(?!\w))?|M[nr]|d|J")
 _CLOCK: Final = re.compile(
     r"(?:C|:)(?:o?[cp]|[AP])?|n(?:&[hqn])?(?:c?[AP]|c|o+p)|(?<=a)n(?:&[hqn])?(?:o+p)?(?![uM])|[NG](?:&[hq])?"
 )
@@ -234,23 +234,24 @@ def relisted(old: str, message: str) -> str:
     wish = listed(message)
     if wish is None:
         return ""
-    item, _, adds = wish
+    item, name, adds = wish
     if adds:
         separator, entries = _entries(old)
         mark = "- " if separator == "\n" and entries[-1].lstrip().startswith("- ") else ""
         return f"{old.rstrip(' ,;')}{separator}{mark}{item.strip(' ,;:')}"
-    return without_lines(old, item or message)
+    return without_lines(old, senses(item or message) - senses(name))
 
 
-def without_lines(old: str, named: str) -> str:
-    """Return a list without the one line or entry that holds most of what is named; "" if that is not clear.
+def without_lines(old: str, named: Collection[str]) -> str:
+    """Return a list without the one line or entry that holds most of the senses that are named.
 
-    What names its heading means the whole list.
+    It is "" if that is not clear, and where the heading alone is named, which means the whole list.
     """
     separator, entries = _entries(old)
-    held = _lines_with(named, old)
-    best = max(held, default=0)
-    if len(entries) < _FEWEST or not best or held.count(best) > 1 or held[0] == best:
+    wanted = frozenset(named) - senses(entries[0])
+    held = [len(wanted & senses(entry)) for entry in entries]
+    best = max(held)
+    if len(entries) < _FEWEST or not best or held.count(best) > 1:
         return ""
     return separator.join(entry for entry, count in zip(entries, held, strict=True) if count < best)
 
@@ -259,9 +260,3 @@ def _entries(text: str) -> tuple[str, list[str]]:
     """Return what stands between the lines or entries of a list, and those."""
     lines = text.split("\n")
     return ("\n", lines) if len(lines) > 1 else (", ", re.split(r",\s*", text))
-
-
-def _lines_with(named: str, text: str) -> list[int]:
-    """Return how many of the words that are named each line or entry of a list holds."""
-    wanted = senses(named)
-    return [len(wanted & senses(entry)) for entry in _entries(text)[1]]

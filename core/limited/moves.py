@@ -140,7 +140,7 @@ def to_change(scene: Scene, part: Part) -> list[Change]:
     """Return the memories that a part may change, the likeliest first."""
     if part.intent is Intent.REMOVE:
         found = removal.proposed(scene, part)
-        text = without_lines(found[0].content, part.text) if len(found) == 1 else ""
+        text = without_lines(found[0].content, senses(removal.named(part))) if len(found) == 1 else ""
         return [Change(found[0], text)] if text else []
     is_likely = part.about != "maybe"
     found = scene.found if scene.ran(SEARCH) else scene.shown
