@@ -20,7 +20,7 @@ from typing import Any
 from core.actions import ACTIONS
 from core.dialogue import Outcome, PromptContext, Step, Task
 from core.limited import LimitedMind
-from core.limited.extract import bindings
+from core.limited.bindings import bindings
 from core.providers.usem3 import Usem3Embedder
 from core.text.unicode import fold
 from core.types import Locale, MemoryHit, MemoryItem, MemoryKind, Message, MessageRole, Modal

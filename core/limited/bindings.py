@@ -35,7 +35,7 @@ def bindings(text: str) -> tuple[str, ...]:
     others = [concept.phrase for concept in told if concept not in concepts(about)]
     found = [about, *main[:2], *(" ".join(others[at : at + 3]) for at in range(0, min(len(others), _MAX_CONCEPTS), 3))]
     found += [name for name in _NAME.findall(said) if name not in about][:_MAX_NAMES]
-    return distinct(found)[:MAX_BINDINGS] or (one_line(said, MAX_BINDING_CHARS) or "?",)
+    return _distinct(found)[:MAX_BINDINGS] or (one_line(said, MAX_BINDING_CHARS) or "?",)
 
 
 def queries(text: str) -> list[str]:
@@ -47,7 +47,7 @@ def queries(text: str) -> list[str]:
     return list(dict.fromkeys(filter(None, found))) or ["?"]
 
 
-def distinct(phrases: Iterable[str]) -> tuple[str, ...]:
+def _distinct(phrases: Iterable[str]) -> tuple[str, ...]:
     kept: dict[frozenset[str], str] = {}
     for phrase in phrases:
         short = one_line(phrase, MAX_BINDING_CHARS)

@@ -141,20 +141,20 @@ _SIBLINGS_OF = {member[0]: frozenset(each[0] for each in group) for group in _GR
 
 
 class Told:
-    """The words of a text by which another's are looked up in it, in another language or with another ending, too."""
+    """What a memory tells, by which words of a question are looked up in it: in another language or form, too."""
 
-    def __init__(self, text: str) -> None:
-        said = {word for word in words(text) if not silent(word)}
+    def __init__(self, content: str, bindings: Iterable[str]) -> None:
+        said = {word for word in words(" ".join((content, *bindings))) if not silent(word)}
         self.senses = frozenset(map(sense, said))
+        self.folded = frozenset(part for word in said for part in folded_words(word))
         self._names = frozenset(concept for word in said for concept in named_by(word))
         self._told = frozenset(concept for word in said for concept in told_by(word))
-        self.folded = frozenset(folded_words(text))
         self._by_start: defaultdict[str, list[str]] = defaultdict(list)
         for word in self.folded:
             self._by_start[word[:_PREFIX_CHARS]].append(word)
 
     def holds(self, word: str) -> bool:
-        """Return whether the text has the word, or one of its concept; not if both are only about that."""
+        """Return whether the word is told, or one of its concept, which a binding may name."""
         if not self._told.isdisjoint(named_by(word)) or not self._names.isdisjoint(told_by(word)):
             return True
         parts = folded_words(bare(word))

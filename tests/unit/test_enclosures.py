@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from core.limited.tasks import LimitedMind
 
 from core.chatbot import TurnLimits
 from core.dialogue import Task
@@ -23,7 +24,6 @@ from core.enclosures import (
     enclosures_to_json,
 )
 from core.history.policy import HistoryLimits
-from core.limited.tasks import LimitedMind
 from core.models import Cycle, HotModel
 from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 import pytest
-
 from core.limited.understanding import picked
+
 from core.text.replies import means_no, means_yes
 
 

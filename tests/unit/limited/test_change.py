@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from core.limited.bindings import bindings
 from core.limited.change import Edit, change, fits, renewed
 from core.limited.cues import Cues
-from core.limited.extract import bindings
 from core.types import MemoryItem, MemoryKind
 from tests.unit.limited.tiny_cycle import NOW
 

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import pytest
+from core.limited.tasks import MAX_LINES
 
 from core.dialogue import PromptContext, Task
 from core.limited import LimitedMind
-from core.limited.tasks import MAX_LINES
 from core.types import Locale, Message, MessageRole, Modal
 from tests.unit.limited.tiny_cycle import NOW
 
