@@ -30,7 +30,7 @@ MAX_LISTED: Final = 25
 SURE: Final = 0.65
 """The chance of being the answer from which on a memory is told as such."""
 
-NEAR: Final = 0.28
+NEAR: Final = 0.25
 """The chance from which on it is told as what comes near."""
 
 _ALIKE: Final = 0.5
