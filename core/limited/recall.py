@@ -30,7 +30,7 @@ MAX_LISTED: Final = 25
 SURE: Final = 0.65
 """The chance of being the answer from which on a memory is told as such."""
 
-NEAR: Final = 0.25
+NEAR: Final = 0.28
 """The chance from which on it is told as what comes near."""
 
 _ALIKE: Final = 0.5
@@ -318,8 +318,8 @@ def listed(found: Sequence[MemoryItem], locale: Locale) -> str:
 
 
 def _quoting(lead: str, items: Sequence[MemoryItem], locale: Locale) -> str:
-    """Return memories behind a lead that ends with a colon: one in its line, or as a block below; several as a list."""
+    """Return memories behind a lead: one in its line, or as a block below it; several as a list."""
     if len(items) > 1:
         return "\n".join((lead, *(_quoting("-", [item], locale) for item in items)))
     quote, days = quoted(items[0].content, None), when(items[0], locale)
-    return f"{lead.removesuffix(':')}{days}:{quote}" if quote.startswith("\n") else f"{lead} {quote}{days}"
+    return f"{lead}{days}{quote}" if quote.startswith("\n") else f"{lead} {quote}{days}"
