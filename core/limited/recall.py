@@ -16,6 +16,7 @@ from operator import mul
 from typing import Final
 
 from core.limited import sentences as say
+from core.limited.bindings import MAX_TOLD_CHARS
 from core.limited.scene import Scene, day, when
 from core.limited.words import Told, is_kind, named_by, relatives, sense, senses, siblings, subject, tells, words
 from core.text.markdown import quoted
@@ -226,7 +227,7 @@ def _odds(chance: float) -> float:
 
 
 def _read(question: str) -> tuple[_Word, ...]:
-    said = words(question)
+    said = words(question[:MAX_TOLD_CHARS])
     return tuple(_word(said, at) for at in range(len(said)))
 
 

@@ -15,7 +15,7 @@ from core.actions import ACTIONS
 from core.actions.proposal import DELETE
 from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Outcome, Prompt, PromptContext, Step, Task
 from core.limited import LimitedMind
-from core.limited.words import stems
+from core.limited.words import senses
 from core.memory.acceptance import Acceptance
 from core.memory.search import COSINE_WEIGHT, PARTS_WEIGHT
 from core.text.catalogue import counted
@@ -36,8 +36,8 @@ _SCORE = 1 + COSINE_WEIGHT + PARTS_WEIGHT
 
 def _share(queries: list[str], item: MemoryItem) -> float:
     """Return how much of the best of the queries a memory has, 0..1."""
-    held = stems(" ".join((item.content, *item.bindings)))
-    asked = [stems(query, asking=True) for query in queries]
+    held = senses(" ".join((item.content, *item.bindings)))
+    asked = [senses(query) for query in queries]
     return max((len(words & held) / len(words) for words in asked if words), default=0.0)
 
 
