@@ -39,7 +39,7 @@ from bench.recall_mem0 import Mem0
 from bench.recall_mem0 import texts as mem0_texts
 from bench.table import show
 from core.clock import SystemClock
-from core.limited.extract import bindings as own_bindings
+from core.limited.bindings import bindings as own_bindings
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.past import asks_past

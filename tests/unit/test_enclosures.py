@@ -23,7 +23,7 @@ from core.enclosures import (
     enclosures_to_json,
 )
 from core.history.policy import HistoryLimits
-from core.limited.tasks import LimitedMind
+from core.limited import LimitedMind
 from core.models import Cycle, HotModel
 from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database

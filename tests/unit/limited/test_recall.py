@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.limited.extract import bindings
+from core.limited.bindings import bindings
 from core.limited.recall import Sureness, Verdict, judged, told
 from core.types import NEAR, SURE, Locale, MemoryHit, MemoryItem, MemoryKind
 
