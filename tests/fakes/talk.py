@@ -12,6 +12,7 @@ from core.chatbot import ChatBot
 from core.features.preferences.storage import SqlPreferences
 from core.features.reminders.storage import SqlReminders
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
+from core.ports import ChatModel
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
 from core.storage.memories import SqlMemories
@@ -20,18 +21,21 @@ from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, House, Script
+from tests.fakes.model import HashEmbedder
 
 
 @dataclass(slots=True)
 class Talk:
     """Says and presses; `shown` is the last message on the screen, `seen` every text that came of the last message.
 
-    Every button that is ever shown is checked.
+    A `mind` answers in place of the script. Every button that is ever shown is checked.
     """
 
     path: Path
     script: Script
     clock: FakeClock = field(default_factory=FakeClock)
+    embedder: HashEmbedder = field(default_factory=HashEmbedder)
+    mind: ChatModel | None = None
     shown: OutgoingMessage = field(default_factory=lambda: OutgoingMessage(""))
     seen: list[str] = field(default_factory=list)
     house: House = field(init=False)
@@ -45,6 +49,7 @@ class Talk:
         self.house = House(
             self.script,
             clock=self.clock,
+            embedder=self.embedder,
             store=SqlMemories(database),
             history=SqlHistory(database),
             inbox=SqlInbox(database),
@@ -53,6 +58,8 @@ class Talk:
             confirmations=SqlConfirmations(database),
             reminders=SqlReminders(database),
         )
+        if self.mind is not None:
+            self.house.answered_by(self.mind)
         self._stack.push_async_callback(self.house.memories.close)
         self.bot = await self._stack.enter_async_context(self.house.chatbot())
 
