@@ -20,7 +20,10 @@ from core.text.words import folded_words
 from core.times.tokens import TIMELY, Tokens, tokens
 from core.types import MemoryItem
 
-_MAX_CHARS: Final = 4_000
+MAX_CHARS: Final = 500
+"""Of a message that changes something: longer ones tell something of their own."""
+
+_MAX_KNOWN_CHARS: Final = 4_000
 _LANGUAGES: Final = ("pt", "en", "es")
 _DAY: Final = re.compile(r"W(?:[o,]{0,2}[nr](?![AP:])(?:o?M(?:o?n)?)?|,?T)?|T|[nr]o?M(?:o?n(?!\w))?|M[nr]|d|J")
 _CLOCK: Final = re.compile(
@@ -32,7 +35,9 @@ _MONEY: Final = re.compile(
     r"(?:r\$|us\$|[$€£]) ?\d[\d.,]*\d?(?:/\w+)?|\d[\d.,]* ?(?:reais|real|euros?|eur|dollars?|bucks|pesos|lucas|libras|"
     r"pounds|quid|mangos|soles|dolares|€|£)(?!\w)|\d[\d.,]*/(?:h|hr|hour|mes|month|dia|day)\b"
 )
-_CODE: Final = re.compile(r"(?<![\w@#])(?=[^\s,;]*\d)(?=[^\s,;]*[^\W\d])[^\s,;()]*[\w#*](?!\w)|\S+@\S+\.\w+")
+_CODE: Final = re.compile(
+    r"(?<![\w@#])(?=[^\s,;]*\d)(?=[^\s,;]*[^\W\d])[^\s,;()]*[\w#*](?!\w)|(?<![\w.+-])[\w.+-]+@[\w-]+\.\w+"
+)
 _DAY_OF_MONTH: Final = re.compile(r"(?<=\bdia )\d{1,2}(?!\w)")
 _NUMBER: Final = re.compile(r"(?<![\w.,/:-])\d+(?:[.,]\d+)*(?:kg|g|mg|ml|l|km|m|cm|%)?(?![\w/:-])")
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-ZÀ-Þ][\w'’-]*[a-zß-ÿ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]+)*")
@@ -76,7 +81,7 @@ class Value:
 
 def values(text: str) -> list[Value]:
     """Return the values of a text, in their order; each character belongs to one at most."""
-    text = text[:_MAX_CHARS]
+    text = text[:_MAX_KNOWN_CHARS]
     taken: list[Value] = []
     for start, end, kind in (*_shaped(text, _KINDS[:2]), *_timed(text), *_shaped(text, _KINDS[2:])):
         if all(end <= each.start or start >= each.end for each in taken):
@@ -178,6 +183,8 @@ def changes(message: str, items: Sequence[MemoryItem], quoted: Sequence[MemoryIt
     A memory of which it names the subject goes before one that was quoted last, and that before one of which it only
     says much the same.
     """
+    if len(message) > MAX_CHARS:
+        return []
     about = senses(_without_values(message))
     weights = {item.id: _weight_of(about & senses(" ".join((item.content, *item.bindings)))) for item in items}
     edited = {item.id: _edited(item.content, message) for item in (*items, *quoted)}

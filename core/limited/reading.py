@@ -15,7 +15,7 @@ from typing import Final
 from core.aside import aside
 from core.errors import ProviderError
 from core.limited import frames
-from core.limited.change import swapped
+from core.limited.change import MAX_CHARS, swapped
 from core.limited.likeness import Guess, Intent, Likeness
 from core.limited.scene import Scene
 from core.text.unicode import flat
@@ -40,7 +40,7 @@ KEEP_WHAT: Final = "keep-what"
 REMOVE_WHAT: Final = "remove-what"
 """The kinds of question that a whole message answers."""
 
-_MAX_PARTS: Final = 40
+_MAX_PARTS: Final = 12
 _MAX_JUDGED_CHARS: Final = 1000
 _BREAK: Final = re.compile(r"(?<=[.!?…])[\"”')]*\s+|\s*\n\s*")
 _ABBREVIATION: Final = re.compile(
@@ -304,12 +304,16 @@ def _stating(scene: Scene, part: Part, chance: Mapping[Intent, float]) -> Part:
 
 def _corrects(scene: Scene, text: str) -> bool:
     """Return whether a text gives a new value of what was shown last: "no, it's 3 pm", "make it 15"."""
-    return frames.has("correct", text) and any(swapped(item.content, text) for item in scene.quoted[-1:])
+    return (
+        len(text) <= MAX_CHARS
+        and frames.has("correct", text)
+        and any(swapped(item.content, text) for item in scene.quoted[-1:])
+    )
 
 
 def _says_changed(text: str, chance: Mapping[Intent, float]) -> bool:
     """Return whether a statement says that something is otherwise now."""
-    if frames.has("both", text):
+    if len(text) > MAX_CHARS or frames.has("both", text):
         return False
     says = frames.has("change", text) or frames.has("correct", text)
     return chance[Intent.CHANGE] >= chance[Intent.KEEP] * (_CHANGE_IF_SAID if says else 1)

@@ -82,7 +82,9 @@ def numbered(message: str, count: int, to: Doing = Doing.ANYTHING) -> tuple[int,
 
 
 def _is_said(meaning: str, message: str, max_chars: int = _MAX_CHARS) -> bool:
-    return len(message) <= max_chars and _patterns()[meaning].fullmatch(flat(message).strip()) is not None
+    if len(message) > max_chars:
+        return False
+    return _patterns()[meaning].fullmatch(flat(message).strip().replace("’", "'")) is not None
 
 
 def _number(word: str) -> int:

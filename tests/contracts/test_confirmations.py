@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.proposal import Deletion, Rewrite, Rewrites
+from core.actions.proposal import Deletion, Keeping, Replacement, Rewrite, Rewrites
 from core.confirmations import Confirmations
 from core.features.transfer.intake import Intake, Taken
 from core.storage.waiting import SqlConfirmations
@@ -90,6 +90,8 @@ async def test_any_number_of_people_are_asked_at_once(store: ConfirmationStore) 
     [
         Deletion(("a", "b")),
         Rewrites((Rewrite("a", DRAFT), Rewrite("b", DRAFT))),
+        Keeping((DRAFT, DRAFT), 7),
+        Replacement((Rewrite("a", DRAFT),), DRAFT, 7),
         Intake((Taken(DRAFT, pinned=True, rooms=("telegram:1",)), Taken(DRAFT)), refused=3),
     ],
     ids=lambda wanted: type(wanted).__name__,

@@ -93,7 +93,9 @@ async def test_what_is_asked_about_is_shown_and_kept_after_a_press(
     assert await talk.contents() == [DENTIST]
     assert f"“{DENTIST}”" in talk.shown.text
     [item] = await talk.house.memories.of(ANA).page(limit=9)
-    assert DENTIST in await talk.say(f"/memories source {item.id}"), "it rests on the message that told it"
+    assert f"```\n{DENTIST}\n```" in await talk.say(f"/memories source {item.id}"), (
+        "it rests on the message that told it"
+    )
 
 
 async def test_what_was_kept_after_a_yes_can_be_undone(talk: Talk) -> None:
@@ -240,7 +242,7 @@ async def test_what_replaces_something_known_is_shown_beside_it(
     assert await talk.contents() == [NEW]
     [past] = await talk.house.memories.of(ANA).earlier([item.id])
     assert past.content == OLD, "it stays as the earlier version"
-    assert NEW in await talk.say(f"/memories source {item.id}"), "it rests on the message that told it"
+    assert f"```\n{NEW}\n```" in await talk.say(f"/memories source {item.id}"), "it rests on the message that told it"
 
 
 async def test_the_report_of_a_replacement_has_undo(talk: Talk) -> None:
@@ -361,6 +363,12 @@ async def test_one_of_several_is_chosen_in_words(talk: Talk, reply: str) -> None
     await chooses(talk, await codes(talk))
     await talk.restart()
     await talk.say(reply)
+    assert sorted(await talk.contents()) == sorted(["gate 1", NEW, "cellar 3", "attic 4"])
+
+
+async def test_the_command_of_a_button_can_be_typed(talk: Talk) -> None:
+    await chooses(talk, await codes(talk))
+    await talk.say(talk.button("2").command.casefold())
     assert sorted(await talk.contents()) == sorted(["gate 1", NEW, "cellar 3", "attic 4"])
 
 

@@ -82,6 +82,7 @@ def test_a_yes_is_one_to_what_was_asked(reply: str, doings: set[Doing]) -> None:
         ("não precisa", True),
         ("no lo guardes", True),
         ("don't keep it", True),
+        ("Don’t.", True),
         ("não, me enganei", True),
         ("no, leave it as it is", True),
         ("não, é dia 13", False),

@@ -89,7 +89,7 @@ class PendingReplies(ReplyReader):
         waiting: tuple[str, Proposal] | None = await self._confirmations.waiting(here, arrival, *PROPOSALS)
         if waiting is not None:
             code, proposal = waiting
-            if text.startswith("/") and text.split()[-1].upper() == code:
+            if text.startswith("/") and code in text.upper().split():
                 return ""  # it is the answer, typed as a command
             if answer := _answer_to(proposal, text):
                 verb, *numbers = answer.split()
