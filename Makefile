@@ -77,7 +77,7 @@ check: $(VENV)/.installed-dev ## The developers' gate: format, lint, types, impo
 	@$(BIN)/coverage erase
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal --cov --cov-report=term $(ARGS)
 
-fix: $(VENV)/.installed-dev ## Format, mend what the linter can mend, renew the pages that list settings and commands
+fix: $(VENV)/.installed-dev ## Format, mend what the linter can mend, renew the pages made of code, and the README's example
 	@$(BIN)/python -m tests.pages
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .

@@ -168,6 +168,8 @@ async def build(
     async with AsyncExitStack() as stack:
         database = await _open(settings, dry=dry)
         stack.push_async_callback(database.close)
+        if dry:  # nor does a command write a file
+            settings = settings.model_copy(update={"storage_url": "memory:"})
         clock = clock or SystemClock()
         yield await _build_over(_Stores(database, settings), settings, clock, stack, dry=dry, grants=grants or {})
 
@@ -257,13 +259,13 @@ class _Stores:
 
     def stores(self, settings: Settings, memories: Memories, quotas: Quotas, clock: Clock) -> Stores:
         """Return what commands read, and all that forgets."""
-        terminal = ConsoleHistory(settings)
+        terminal = () if settings.in_memory else (ConsoleHistory(settings),)
         return Stores(
             self.decisions,
             self.preferences,
             memories,
             self.history,
-            (self.preferences, self.decisions, self.broadcasts, quotas, terminal, self.history, self.inbox),
+            (self.preferences, self.decisions, self.broadcasts, quotas, *terminal, self.history, self.inbox),
             self.links,
             self.pending_inputs,
             self.confirmations,

@@ -66,8 +66,9 @@ class TurnLimits:
 class ChatBotParts:
     """Parts of a ChatBot: the engine's, then those of features.
 
-    `language` is the tag of the language of every answer if the owner fixed one, or ""; `learn` is the most that the
-    owner lets people choose; `catch_up` loads what other processes decided.
+    `watch` gets each turn before it is answered, for those who look at its steps afterwards. `language` is the tag of
+    the language of every answer if the owner fixed one, or ""; `learn` is the most that the owner lets people choose;
+    `catch_up` loads what other processes decided.
     """
 
     inbox: Inbox
@@ -89,6 +90,7 @@ class ChatBotParts:
     preferences: PreferencesOf
     catch_up: Callable[[], Awaitable[None]]
     additions: Additions | None = None
+    watch: Callable[[Turn], None] | None = None
     language: str = ""
     learn: Learn = Learn.OFFERED
     log_content: bool = False  # the owner wants to read what people ask
@@ -221,6 +223,8 @@ class ChatBot(MessageHandler):
                     return
                 turn = record.turn = await self._open(incoming, view, record.arrival)
                 record.is_command = turn.asked.text.startswith("/")
+                if self._parts.watch is not None:
+                    self._parts.watch(turn)
                 work = partial(self._run, turn, incoming)
                 if not await self._parts.limiter.answer(incoming, turn.asked.text, view, turn.locale, work):
                     record.turn = None  # nothing of it is stored

@@ -10,17 +10,19 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from adapters.console.files import EXPORTS
 from adapters.console.output import Output
-from adapters.console.person import PLATFORM, QUIT, OneScreen, Person, conversation
+from adapters.console.person import PLATFORM, OneScreen, Person, conversation, leaves
 from adapters.console.pipe import PipeChannel, read_line
+from core.commands.menu import MenuEntry
 from core.errors import ChannelGone
 from core.ports import Clock, MessageHandler
 from core.types import Locale, UserKey
 
-__all__ = ["conversation", "run"]
+__all__ = ["PLATFORM", "conversation", "run", "system_language"]
 
 
 async def run(
@@ -31,19 +33,20 @@ async def run(
     data_dir: Path,
     language: Locale | None = None,
     keeps_lines: bool = True,
+    menu: Sequence[MenuEntry] = (),
 ) -> None:
     """Talk until the person leaves or the input ends; everything asked by then is answered.
 
-    On a terminal there is a prompt, whose history is kept in `data_dir` if it `keeps_lines`; otherwise it reads line by
-    line. Files for the person are written into `exports` in `data_dir`. `language` is set by the owner; without it the
-    system's is used.
+    On a terminal there is a prompt, which completes the commands of the `menu` and whose history is kept in `data_dir`
+    if it `keeps_lines`; otherwise it reads line by line. Files for the person are written into `exports` in `data_dir`.
+    `language` is set by the owner; without it the system's is used.
     """
     person = Person(user, language.value if language else system_language(), clock)
     with contextlib.suppress(ChannelGone):  # nobody reads any more; what was accepted is answered at the next start
         if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
             from adapters.console.terminal import talk  # a pipe has no use for it, and it is half of the start
 
-            await talk(handler, person, data_dir, keeps_lines=keeps_lines)
+            await talk(handler, person, data_dir, keeps_lines=keeps_lines, menu=menu)
         else:
             await listen(handler, person, data_dir)
 
@@ -54,7 +57,7 @@ async def listen(handler: MessageHandler, person: Person, data_dir: Path) -> Non
     channel = PipeChannel(output, exports=data_dir / EXPORTS)
     await handler.resume(PLATFORM, OneScreen(channel))
     while not output.gone and (line := await read_line(sys.stdin.buffer)) is not None:
-        if line.strip() == QUIT:
+        if leaves(line):
             break
         if line.strip():
             answered = await handler.receive(person.says(channel.buttons.pressed(line)), channel)

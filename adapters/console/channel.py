@@ -12,11 +12,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TypeAlias
 
-from prompt_toolkit.utils import get_cwidth
-
 from adapters.console import files
 from adapters.console.buttons import Buttons
-from adapters.console.output import Output, memory_line, printable
+from adapters.console.output import Output, clusters, memory_line, printable
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
 from core.types import Modal
@@ -43,7 +41,7 @@ class Row:
 
 
 _Cell: TypeAlias = tuple[str, Style, int]
-"""A code point with its style and its columns (0 for a combining mark)."""
+"""What is drawn as one (`clusters`), with its style and its columns."""
 
 
 class Page:
@@ -78,7 +76,7 @@ class Page:
             spans = [(Style.DIM if fence else Style.CODE if in_code else self._style, line)]
         else:
             spans = _spans(line)
-        cells = [(char, look, get_cwidth(char)) for look, piece in spans for char in piece]
+        cells = [(cluster, look, wide) for look, piece in spans for cluster, wide in clusters(piece)]
         return [_row(wrapped) for wrapped in _wrap(cells, self.columns)]
 
 

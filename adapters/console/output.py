@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TextIO
+from collections.abc import Iterator
+from typing import Final, TextIO
 
-from prompt_toolkit.utils import get_cwidth
+from wcwidth import iter_graphemes, wcstwidth
 
 from core.errors import ChannelGone
 from core.text.unicode import one_line
@@ -23,6 +24,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 _MAX_BINDING_CHARS = 80
 _MAX_CONTENT_CHARS = 500
 _UNLIMITED = 10_000
+_MAX_CLUSTER_COLUMNS: Final = 2
 
 
 class Output:
@@ -73,16 +75,35 @@ def printable(text: str) -> str:
     return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))
 
 
+def columns_of(text: str) -> int:
+    """Return how many columns this terminal takes for a text without control characters."""
+    return max(wcstwidth(text), 0)
+
+
+def clusters(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the pieces of a text that are drawn as one, and their columns.
+
+    A piece is a grapheme cluster (a flag, a letter with its accents) or a code point of one that this terminal does not
+    draw as one.
+    """
+    for cluster in iter_graphemes(text):
+        columns = columns_of(cluster)
+        if columns <= _MAX_CLUSTER_COLUMNS:
+            yield cluster, columns
+        else:
+            yield from ((char, columns_of(char)) for char in cluster)
+
+
 def cut(text: str, columns: int) -> str:
     """Return the text on at most that many columns, an ellipsis at its end where it was cut."""
-    if get_cwidth(text) <= columns:
+    if columns_of(text) <= columns:
         return text
     kept, used = [], 1  # the ellipsis
-    for char in text:
-        used += get_cwidth(char)
+    for cluster, wide in clusters(text):
+        used += wide
         if used > columns:
             break
-        kept.append(char)
+        kept.append(cluster)
     return "".join(kept).rstrip() + "…"
 
 

@@ -6,11 +6,18 @@ import uuid
 from dataclasses import dataclass
 
 from adapters.console.files import sent
+from core.locales import TAGS, head
 from core.ports import Channel, Channels, Clock
 from core.types import ChatKey, ConversationKey, Incoming, UserKey
 
 PLATFORM = "console"
 QUIT, STOP = "/quit", "/stop"
+
+
+def leaves(text: str) -> bool:
+    """Return whether the text is /quit, or a word for it in any language, and nothing else."""
+    words = {word for tag in TAGS for word in head(tag).get("leave", ())}
+    return text.strip().casefold().removeprefix("/") in words
 
 
 def conversation(user: UserKey) -> ConversationKey:

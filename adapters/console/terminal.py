@@ -6,23 +6,25 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import run_in_terminal
-from prompt_toolkit.data_structures import Size
+from prompt_toolkit.completion import Completer
 from prompt_toolkit.formatted_text import StyleAndTextTuples
-from prompt_toolkit.history import FileHistory, InMemoryHistory
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
-from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.shortcuts import CompleteStyle
 
 from adapters.console.channel import Above, ConsoleChannel, Notices
 from adapters.console.files import EXPORTS
+from adapters.console.line_editor import ClusterOutput, ClusterProcessor, CommandCompleter, ReflowRenderer
 from adapters.console.output import Output
-from adapters.console.person import PLATFORM, QUIT, STOP, OneScreen, Person
+from adapters.console.person import PLATFORM, QUIT, STOP, OneScreen, Person, leaves
+from core.commands.menu import MenuEntry
 from core.ports import MessageHandler
 from core.text.catalogue import text
 from core.text.language import from_tag
@@ -33,12 +35,20 @@ if TYPE_CHECKING:
     from prompt_toolkit.application import Application
 
 
-async def talk(handler: MessageHandler, person: Person, data_dir: Path, *, keeps_lines: bool = True) -> None:
+async def talk(
+    handler: MessageHandler,
+    person: Person,
+    data_dir: Path,
+    *,
+    keeps_lines: bool = True,
+    menu: Sequence[MenuEntry] = (),
+) -> None:
     """Greet, then ask and answer until the person leaves."""
     colour = not os.environ.get("NO_COLOR")
     output = Output(sys.stdout)
     channel = ConsoleChannel(output, colour=colour, exports=data_dir / EXPORTS)
-    prompt = Prompt(data_dir / "console-history" if keeps_lines else None, output, colour=colour)
+    history = OwnHistory(data_dir / "console-history") if keeps_lines else InMemoryHistory()
+    prompt = Prompt(history, output, CommandCompleter(menu, QUIT), colour=colour)
     locale = from_tag(person.language) or Locale.PT
     channel.say(GREETING[locale])
     channel.end()
@@ -53,7 +63,7 @@ async def talk(handler: MessageHandler, person: Person, data_dir: Path, *, keeps
                 continue
             except EOFError:
                 break
-            if text.strip() == QUIT:
+            if leaves(text):
                 break
             if text.strip():
                 with quiet_keys():
@@ -143,22 +153,26 @@ class OwnHistory(FileHistory):
 
 
 class Prompt:
-    """Asks for messages. Enter sends, Alt-Enter and pasting make lines, arrows recall what was typed."""
+    """Asks for messages. Enter sends, Alt-Enter and pasting make lines, arrows recall what was typed, Tab completes."""
 
-    def __init__(self, history_path: Path | None, output: Output, *, colour: bool) -> None:
-        def size() -> Size:
-            return Size(rows=output.size.lines, columns=output.size.columns)
-
+    def __init__(self, history: History, output: Output, completer: Completer, *, colour: bool) -> None:
         mark: StyleAndTextTuples = [("bold ansicyan" if colour else "", "› ")]
         self._mark = mark
+        clusters = ClusterProcessor()
         self._session: PromptSession[str] = PromptSession(
-            history=OwnHistory(history_path) if history_path else InMemoryHistory(),
+            history=history,
             key_bindings=_bindings(),
-            # The library warns of terminals that do not answer where their cursor is; we need not ask.
-            output=Vt100_Output(sys.stdout, size, term=os.environ.get("TERM"), enable_cpr=False),
+            completer=completer,
+            complete_style=CompleteStyle.READLINE_LIKE,
+            input_processors=[clusters],
+            output=ClusterOutput(output, clusters),
             reserve_space_for_menu=0,
             enable_suspend=True,
         )
+        app = self._session.app
+        app.renderer = ReflowRenderer(app.renderer.style, app.output)
+        if sys.platform != "win32":  # a signal tells of a new size
+            app.terminal_size_polling_interval = None
 
     async def ask(self) -> str:
         """Return what the person typed.

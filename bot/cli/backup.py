@@ -25,7 +25,9 @@ def backup_(
 ) -> None:
     """Copy the whole database, verified, while the bot runs or not.
 
-    Without FILE into the data folder, where the newest BACKUPS_KEPT stay. Example: elefante backup before-update.db
+    Without FILE into the data folder, where the newest BACKUPS_KEPT stay.
+
+    Example: elefante backup before-update.db
     """
     if list_:
         show(listed(load_settings()), as_json=as_json, plain=render)

@@ -1,6 +1,7 @@
 """The command `elefante`: its table of verbs, and how errors become one line and an exit code.
 
-Exit codes: 0 done; 1 it could not be done; 2 the call or a setting is wrong.
+Exit codes: 0 done; 1 it could not be done; 2 the call or a setting is wrong. With --json an error is a JSON document
+with an `error` on standard output, too.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import logging
 import os
 import sys
 import zoneinfo
+from importlib import metadata
+from itertools import takewhile
 from types import TracebackType
 from typing import Annotated
 
@@ -52,17 +55,30 @@ def main() -> None:
     if not os.environ.get("PYTHONTZPATH"):
         zoneinfo.reset_tzpath(to=())
     try:
-        app()
-    except ConfigError as error:
-        sys.exit(_fail(error, 2))
+        code = app(standalone_mode=not _wants_json())  # alone it prints what is wrong with a call, and exits
+    except (ConfigError, typer.TyperException) as error:
+        sys.exit(_fail(str(error), 2))
     except BotError as error:
-        sys.exit(_fail(error, 1))
+        sys.exit(_fail(str(error), 1))
+    except typer.Abort:
+        sys.exit(_fail("nothing was changed", 1))
     except KeyboardInterrupt:
         sys.exit(130)
+    sys.exit(code)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"elefante {metadata.version('elefante')}")
+        raise typer.Exit
 
 
 @app.callback()
-def _begin() -> None:
+def _begin(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
     """A chat bot that never forgets what you ask it to remember."""
     sys.excepthook = _unexpected  # here, because Typer sets its own just before
 
@@ -82,7 +98,10 @@ def chat(
 
 @app.command()
 def run() -> None:
-    """Run the bot on every platform that has a token."""
+    """Run the bot on every platform that has a token.
+
+    Example: TELEGRAM_TOKEN=123:abc elefante run
+    """
     from bot.run import run as run_platforms
 
     run_now(run_platforms(load_settings(stored=False)))
@@ -93,7 +112,10 @@ app.command("think")(think_)
 
 @app.command()
 def check(as_json: JsonOption = False) -> None:
-    """Check settings, storage, index, embedder and models; exit 1 if one of them fails."""
+    """Check settings, storage, index, embedder and models; exit 1 if one of them fails.
+
+    Example: elefante check --json
+    """
     from bot import doctor as health
 
     report = run_now(health.check(load_settings(stored=False)))
@@ -107,7 +129,10 @@ app.command("setup")(setup_)
 
 @app.command()
 def doctor(as_json: JsonOption = False) -> None:
-    """Ask every platform who the bot is, and every model one tiny question; exit 1 if one does not answer."""
+    """Ask every platform who the bot is, and every model one tiny question; exit 1 if one does not answer.
+
+    Example: MODEL=ollama:qwen3:8b elefante doctor
+    """
     from bot import doctor as health
 
     report = run_now(health.examine(load_settings(stored=False)))
@@ -128,9 +153,16 @@ app.command("reindex")(reindex_)
 def _unexpected(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
     """Report a bug in one line; its place is in the log."""
     logging.getLogger(__name__).critical("bug", exc_info=(kind, error, traceback))
-    sys.stderr.write(f"elefante: something went wrong that should not ({kind.__name__}); the log says where\n")
+    _fail(f"something went wrong that should not ({kind.__name__}); the log says where", 1)
 
 
-def _fail(error: BotError, code: int) -> int:
-    sys.stderr.write(f"elefante: {error}\n")
+def _fail(said: str, code: int) -> int:
+    """Print an error, as a JSON document too where one is awaited, and return the exit code."""
+    if _wants_json():
+        show({"error": said}, as_json=True, plain=str)
+    sys.stderr.write(f"elefante: {said}\n")
     return code
+
+
+def _wants_json() -> bool:
+    return "--json" in takewhile(lambda argument: argument != "--", sys.argv[1:])

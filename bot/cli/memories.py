@@ -26,7 +26,10 @@ def list_(
     limit: Annotated[int, typer.Option(min=1, help="Most memories to show.")] = 50,
     as_json: JsonOption = False,
 ) -> None:
-    """List memories, the newest first."""
+    """List memories, the newest first.
+
+    Example: elefante memories list --limit 10
+    """
     loaded = load_settings()
     show(run(listed(loaded, person(user, loaded), limit)), as_json=as_json, plain=render)
 
@@ -53,7 +56,10 @@ def search_(
     limit: Annotated[int, typer.Option(min=1, help="Most memories to show.")] = 8,
     as_json: JsonOption = False,
 ) -> None:
-    """Search memories as the bot does, with the scores."""
+    """Search memories as the bot does, with the scores.
+
+    Example: elefante memories search 'how do I get online?'
+    """
     loaded = load_settings()
     show(run(found(loaded, person(user, loaded), query, limit)), as_json=as_json, plain=render)
 
@@ -64,7 +70,10 @@ def show_(
     user: UserOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Show one memory whole."""
+    """Show one memory whole.
+
+    Example: elefante memories show e57wdx63zj
+    """
     loaded = load_settings()
     show(run(shown(loaded, person(user, loaded), memory_id)), as_json=as_json, plain=render)
 
@@ -75,14 +84,20 @@ def delete_(
     user: UserOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Delete memories for good, and print what they were."""
+    """Delete memories for good, and print what they were.
+
+    Example: elefante memories delete e57wdx63zj
+    """
     loaded = load_settings()
     show(run(deleted(loaded, person(user, loaded), memory_ids)), as_json=as_json, plain=render)
 
 
 @app.command("export")
 def export_(user: UserOption = "", as_json: JsonOption = False) -> None:
-    """Print every memory of a person, one JSON object a line (with --json: one document)."""
+    """Print every memory of a person, one JSON object a line (with --json: one document).
+
+    Example: elefante memories export --user telegram:123456 > memories.jsonl
+    """
     loaded = load_settings()
     show(run(exported(loaded, person(user, loaded))), as_json=as_json, plain=json_lines)
 
@@ -211,7 +226,10 @@ def _document(user: UserKey, items: Sequence[MemoryItem], *, total: int | None =
 
 
 def reindex_(as_json: JsonOption = False) -> None:
-    """Embed what has no vector of the present embedder. May be interrupted; goes on where it stopped."""
+    """Embed what has no vector of the present embedder. May be interrupted; goes on where it stopped.
+
+    Example: elefante reindex
+    """
     from rich.console import Console
     from rich.progress import Progress
 

@@ -30,7 +30,10 @@ ActionArgument = Annotated[str, typer.Argument(help="The action; see `actions li
 
 @users_app.command("list")
 def list_(as_json: JsonOption = False) -> None:
-    """List who has which role, which rooms are let in, and who wrote without being known."""
+    """List who has which role, which rooms are let in, and who wrote without being known.
+
+    Example: elefante users list
+    """
     show(run(users(load_settings())), as_json=as_json, plain=render)
 
 
@@ -46,13 +49,19 @@ def allow_(user: PersonArgument, as_json: JsonOption = False) -> None:
 
 @users_app.command("deny")
 def deny_(user: PersonArgument, as_json: JsonOption = False) -> None:
-    """Take a person's role away."""
+    """Take a person's role away.
+
+    Example: elefante users deny telegram:123456
+    """
     _give(user, "", as_json=as_json)
 
 
 @users_app.command("block")
 def block_(user: PersonArgument, as_json: JsonOption = False) -> None:
-    """Answer a person no more, wherever they write."""
+    """Answer a person no more, wherever they write.
+
+    Example: elefante users block telegram:123456
+    """
     _give(user, Role.BLOCKED.value, as_json=as_json)
 
 
@@ -73,13 +82,19 @@ def role_(
 
 @actions_app.command("list")
 def list_actions_(as_json: JsonOption = False) -> None:
-    """List the actions, and whether each is on."""
+    """List the actions, and whether each is on.
+
+    Example: elefante actions list
+    """
     show(run(actions(load_settings())), as_json=as_json, plain=render)
 
 
 @actions_app.command("enable")
 def enable_(name: ActionArgument, as_json: JsonOption = False) -> None:
-    """Turn an action on, for good."""
+    """Turn an action on, for good.
+
+    Example: elefante actions enable MemoryDelete
+    """
     _switch("enable", name, as_json=as_json)
 
 

@@ -30,7 +30,10 @@ app = typer.Typer(no_args_is_help=True, help="See and set reminders; those set h
 
 @app.command("list")
 def list_(user: UserOption = "", as_json: JsonOption = False) -> None:
-    """List the reminders that are still to come, the next first, and those that could not be delivered."""
+    """List the reminders that are still to come, the next first, and those that could not be delivered.
+
+    Example: elefante reminders list
+    """
     loaded = load_settings()
     show(run(listed(loaded, person(user, loaded))), as_json=as_json, plain=render)
 
@@ -53,7 +56,10 @@ def delete_(
     user: UserOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Delete a reminder, and print what it was."""
+    """Delete a reminder, and print what it was.
+
+    Example: elefante reminders delete e57wdx63zj
+    """
     loaded = load_settings()
     show(run(deleted(loaded, person(user, loaded), reminder_id)), as_json=as_json, plain=render)
 
@@ -64,7 +70,10 @@ def export_(
     user: UserOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Write the reminders that are still to come into an iCalendar file, for a calendar to read."""
+    """Write the reminders that are still to come into an iCalendar file, for a calendar to read.
+
+    Example: elefante reminders export reminders.ics
+    """
     loaded = load_settings()
     show(run(exported(loaded, person(user, loaded), file)), as_json=as_json, plain=render_export)
 

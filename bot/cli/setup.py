@@ -16,7 +16,10 @@ from core.errors import ConfigError
 
 
 def setup_() -> None:
-    """Ask for tokens and a model, prove each, and write them into .env."""
+    """Ask for tokens and a model, prove each, and write them into .env.
+
+    Example: elefante setup
+    """
     run(setup(Path(".env"), lambda text: typer.prompt(text, default="", show_default=False), typer.echo))
 
 

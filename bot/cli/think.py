@@ -1,10 +1,11 @@
-"""`elefante think`: run turns on a copy of the data in RAM, and show each step, search hit, reminder and timing."""
+"""`elefante think`: say messages in the open conversation, on a copy of the data in RAM, and show what came of each."""
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 from zoneinfo import ZoneInfo
@@ -12,26 +13,26 @@ from zoneinfo import ZoneInfo
 import typer
 
 from bot.cli.shell import JsonOption, UserOption, load_settings, person, run, show
+from bot.models.metering import AttributedHandler
 from bot.settings.settings import Settings
 from bot.wiring import App, build, warm_embedder
+from core.actions.proposal import PROPOSALS
+from core.chatbot import ChatBot
 from core.clock import SystemClock
-from core.deadline import Deadline
-from core.delivery.view import View
 from core.dialogue import Step
 from core.errors import ConfigError
+from core.features.reminders.asked import QUESTIONS
 from core.features.reminders.reminders import Reminder, Schedule
-from core.features.reminders.telling import Wish, label, place_of, when
+from core.features.reminders.telling import Wish, label, when
 from core.outgoing import ChannelLimits, OutgoingMessage
-from core.ports import Channel
-from core.text.language import choose
+from core.ports import Channel, Clock
 from core.text.markdown import plain_times
-from core.text.unicode import clean
-from core.think import think as run_cycle
 from core.times import rules
 from core.turn import Turn
-from core.types import ChatKey, ConversationKey, JSONValue, MemoryHit, Message, MessageRole, Modal, UserKey
+from core.types import ChatKey, Incoming, JSONValue, Locale, MemoryHit, Message, Modal, ThreadStatus, UserKey
 
 _SHOWN_INSTANTS: Final = 5
+_MESSAGES_LOOKED_AT: Final = 200
 
 
 def think_(
@@ -43,14 +44,16 @@ def think_(
     zone: Annotated[str, typer.Option(help="Your time zone, as America/Sao_Paulo. Default: the one you told.")] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Think messages through, dry: every step, item, hit and timing is shown, and nothing is written.
+    """Show what the bot would do with messages, and why; nothing is written.
 
-    Each is the first of a conversation. What reminder would be set, or asked about, is shown with its instants. Of
-    several messages, the JSON document has a list, `thoughts`.
+    Each is said in the open conversation as it is now: "yes" answers what was asked there. What it was taken for is
+    shown, with the evidence, and so are the steps, search hits with their scores, what would be saved, changed or
+    asked, and reminders with their instants. Of several messages, the JSON document has a list, `thoughts`.
 
     Example: elefante think 'What is the wifi password?'
     """
     loaded = load_settings(stored=False)
+    logging.getLogger().setLevel(logging.WARNING)  # the log is of turns that were taken
     thoughts = run(think(loaded, texts, person(user, loaded), now=now, zone=zone))
     if len(thoughts) == 1:
         show(thoughts[0], as_json=as_json, plain=render)
@@ -59,118 +62,147 @@ def think_(
 
 
 class StoppedClock(SystemClock):
-    """A clock on which it is always that time; what is waited for is waited for."""
+    """A clock on which it is always the time `at`; what is waited for is waited for."""
 
     def __init__(self, at: datetime) -> None:
-        self._at = at
+        self.at = at
 
     def now(self) -> datetime:
         """Return that time."""
-        return self._at
+        return self.at
 
 
 @dataclass(slots=True)
 class LoggedChannel(Channel):
-    """A channel without a screen, which collects the status lines."""
+    """A channel without a screen, which collects what is shown, and the status lines."""
 
     limits: ChannelLimits = field(default_factory=lambda: ChannelLimits(max_chars=1_000_000, edit_interval_s=0.0))
     statuses: list[str] = field(default_factory=list)
+    shown: dict[str, OutgoingMessage] = field(default_factory=dict)
 
     def measure(self, text: str) -> int:
         """Return the number of code points."""
         return len(text)
 
     async def post(self, shown: OutgoingMessage) -> str:
-        """Collect a status line."""
-        self._keep(shown)
-        return "screen"
+        """Collect a message."""
+        handle = str(len(self.shown))
+        await self.edit(handle, shown)
+        return handle
 
-    async def edit(self, handle: str, shown: OutgoingMessage) -> None:  # noqa: ARG002  (there is one screen)
-        """Collect a status line that replaced another."""
-        self._keep(shown)
-
-    def _keep(self, shown: OutgoingMessage) -> None:
+    async def edit(self, handle: str, shown: OutgoingMessage) -> None:
+        """Collect a message that replaced another."""
+        self.shown[handle] = shown
         if shown.modal is Modal.TEXT_FOR_REPLACE and shown.text not in self.statuses[-1:]:
             self.statuses.append(shown.text)
+
+    @property
+    def stays(self) -> Sequence[OutgoingMessage]:
+        """What the person sees in the end."""
+        return [each for each in self.shown.values() if each.stays]
 
 
 async def think(
     settings: Settings, texts: Sequence[str], user: UserKey, *, now: str = "", zone: str = ""
 ) -> list[dict[str, JSONValue]]:
-    """Answer each message in a conversation of its own, on a copy of the data; return what came of each.
+    """Say each message in the person's open conversation, on a copy of the data; return what came of each.
 
     Raises:
         ConfigError: the time or the zone cannot be read.
     """
     own_zone = _zone(zone) if zone else None
     clock = StoppedClock(_time(now, own_zone or settings.zone())) if now else SystemClock()
+    return [await _thought(settings, clock, text, user, own_zone) for text in texts]
+
+
+async def _thought(
+    settings: Settings, clock: Clock, text: str, user: UserKey, own_zone: ZoneInfo | None
+) -> dict[str, JSONValue]:
+    """Return what came of a message: how it was read, the steps, the messages, what was set or asked."""
+    from core.limited import LimitedMind  # another verb has no use for it
+
+    channel, turns = LoggedChannel(), list[Turn]()
     async with build(settings, dry=True, clock=clock) as app:
+        reminders, models = app.features.reminders.store, app.parts.models
+        if own_zone is not None:
+            preferences = app.features.stores.preferences
+            await preferences.put(user, replace(await preferences.of(user), zone=own_zone.key))
         await warm_embedder(app)
-        return [await _thought(app, text, user, f"think {number}", own_zone) for number, text in enumerate(texts, 1)]
+        said = await _message(app, text, user)
+        before = {each.id for each in await reminders.of([user])}, await _open_question(app, said)
+        async with ChatBot(replace(app.parts, watch=turns.append)) as chatbot:
+            started_s = clock.monotonic()
+            await (await AttributedHandler(chatbot).receive(said, channel))
+            total_s = clock.monotonic() - started_s
+        turn = turns[0] if turns else None  # whoever is not answered has none
+        locale = turn.locale if turn else await app.parts.locales.of(said)
+        mind, open_now = models.now().heavy, await _open_question(app, said)
+        parts = mind.last_reading if isinstance(mind, LimitedMind) else ()
+        return {
+            "user": str(user),
+            "conversation": turn.conversation.thread.id if turn else "",
+            "locale": locale.value,
+            "models": {"heavy": models.heavy.name, "chat": models.chat.name, "embedding": models.embedder.space},
+            "text": text,
+            "means": turn.asked.text if turn and turn.asked.text != said.text else "",
+            "reading": [{"text": part.text, "intent": part.intent, "because": part.because} for part in parts],
+            "steps": [_step(step) for step in turn.steps] if turn else [],
+            "statuses": list(channel.statuses),
+            "messages": [each.to_wire() for each in await _stored(turn)] if turn else [],
+            "shown": [{"text": each.words, "buttons": _buttons(each)} for each in channel.stays],
+            **({} if open_now is None or open_now == before[1] else _asked(open_now[1], channel, said, locale)),
+            "reminders": [
+                _reminder(each, locale, said.at) for each in await reminders.of([user]) if each.id not in before[0]
+            ],
+            "total_ms": _ms(total_s),
+        }
 
 
-async def _thought(app: App, text: str, user: UserKey, chat: str, own_zone: ZoneInfo | None) -> dict[str, JSONValue]:
-    """Return the steps, messages and timings of one message, and the reminders that it would set or ask about."""
-    settings, channel = app.settings, LoggedChannel()
-    conversation = await app.conversations.open(ConversationKey(ChatKey(user.platform, chat), user))
-    before = {each.id for each in await app.features.reminders.store.of([user])}
-    told_zone = (await app.parts.preferences(user)).zone
-    started_s = app.clock.monotonic()
-    asked = Message(MessageRole.USER, clean(text, settings.max_message_chars), turn=uuid.uuid4().hex)
-    turn = Turn(
-        asked=await conversation.add(asked),
-        locale=settings.locale or choose(asked.text, ""),
-        language=settings.language,
-        learn=settings.learn,
-        conversation=conversation,
-        memory=app.features.memories.of(user),
-        models=app.parts.models,
-        view=View(channel, app.clock),
-        clock=app.clock,
-        confirmations=app.features.confirmations,
-        times=app.parts.times,
-        own_zone=own_zone or (ZoneInfo(told_zone) if told_zone else None),
-        additions=app.parts.additions,
-    )
-    async with Deadline(app.clock, settings.turn_timeout_s):
-        await run_cycle(turn, app.parts.registry, app.parts.limits.cycle, max_steps=settings.max_steps)
-        await turn.finish()
-    await turn.view.close()
-    messages = (await conversation.context("")).messages  # no turn's own view: all that was said
-    return {
-        "user": str(user),
-        "locale": turn.locale.value,
-        "models": {
-            "heavy": app.parts.models.heavy.name,
-            "chat": app.parts.models.chat.name,
-            "embedding": app.parts.models.embedder.space,
-        },
-        "steps": [_step(step) for step in turn.steps],
-        "statuses": list(channel.statuses),
-        "messages": [message.to_wire() for message in messages],
-        **await _reminders(app, turn, before),
-        "total_ms": _ms(app.clock.monotonic() - started_s),
-    }
+async def _message(app: App, text: str, user: UserKey) -> Incoming:
+    """Return the text as a message in the conversation that the person used last, or in a first one."""
+    from adapters import console  # this loads prompt_toolkit
+
+    settings, store = app.settings, app.conversations.store
+    said = Incoming(ChatKey(user.platform, user.user), user, "", uuid.uuid4().hex, text, app.clock.now())
+    if user.platform == console.PLATFORM:
+        language = settings.locale.value if settings.locale else console.system_language()
+        chat = console.conversation(user).chat
+        return replace(said, chat=chat, language=language, user_name=user.user, thread_id=settings.default_thread)
+    threads = [each for each in await store.threads(user) if each.status is ThreadStatus.ACTIVE]
+    if not threads:
+        return said
+    newest = await store.tail(threads[0].id, 1)
+    return replace(said, chat=threads[0].conversation.chat, private=not any(each.room for each in newest))
 
 
-async def _reminders(app: App, turn: Turn, before: set[str]) -> dict[str, JSONValue]:
-    """Return the reminders that the turn set, and what it asked about one that it did not; take them back."""
-    here, now = turn.conversation.thread.conversation, app.clock.now()
-    made = [each for each in await app.features.reminders.store.of([here.user]) if each.id not in before]
-    document: dict[str, JSONValue] = {"reminders": [_reminder(each, turn, now) for each in made]}
-    for each in made:  # they would count against the limit of the next message
-        await app.features.reminders.remove(place_of(turn), each.id)
-    waiting = await app.features.confirmations.waiting(here, app.features.confirmations.arrived(now), Wish)
-    if waiting is not None:
-        wish, options = waiting[1], waiting[1].options
-        question = next((each.text for each in reversed((await turn.conversation.context("")).messages)), "")
-        document["asks"] = {"question": question, "options": [_option(each, turn, now) for each in options]}
-        if wish.past is not None:
-            document["past"] = wish.past.isoformat()
-    return document
+async def _open_question(app: App, said: Incoming) -> tuple[str, object] | None:
+    """Return the code of the question that is open in the conversation, and what it asks about."""
+    confirmations = app.features.confirmations
+    arrived = confirmations.arrived(app.clock.now())
+    return await confirmations.waiting(said.conversation, arrived, *PROPOSALS, *QUESTIONS)
 
 
-def _reminder(reminder: Reminder, turn: Turn, now: datetime) -> dict[str, JSONValue]:
+async def _stored(turn: Turn) -> Sequence[Message]:
+    """Return the messages of the turn."""
+    stored = await turn.conversation.store.tail(turn.conversation.thread.id, _MESSAGES_LOOKED_AT)
+    return [each for each in stored if each.turn == turn.asked.turn]
+
+
+def _asked(wanted: object, channel: LoggedChannel, said: Incoming, locale: Locale) -> dict[str, JSONValue]:
+    """Return the question that was asked last: its words, its buttons, and the times that it offers."""
+    [shown] = channel.stays[-1:] or [OutgoingMessage("")]
+    asks: dict[str, JSONValue] = {"question": shown.words, "buttons": _buttons(shown)}
+    if not isinstance(wanted, Wish):
+        return {"asks": asks}
+    asks["options"] = [_option(each, locale, said.at) for each in wanted.options]
+    return {"asks": asks} | ({"past": wanted.past.isoformat()} if wanted.past else {})
+
+
+def _buttons(shown: OutgoingMessage) -> list[JSONValue]:
+    return [{"label": each.label, "command": each.command} for each in (*shown.menu, *shown.choices)]
+
+
+def _reminder(reminder: Reminder, locale: Locale, now: datetime) -> dict[str, JSONValue]:
     schedule = reminder.schedule
     following = [] if reminder.due is None else [reminder.due]
     while following and len(following) < _SHOWN_INSTANTS:
@@ -186,13 +218,13 @@ def _reminder(reminder: Reminder, turn: Turn, now: datetime) -> dict[str, JSONVa
         "rule": schedule.rule,
         "next": instants,
         "zone": schedule.zone,
-        "words": plain_times(when(reminder, now, turn.locale)),
+        "words": plain_times(when(reminder, now, locale)),
     }
 
 
-def _option(option: Schedule, turn: Turn, now: datetime) -> dict[str, JSONValue]:
+def _option(option: Schedule, locale: Locale, now: datetime) -> dict[str, JSONValue]:
     at = rules.instant(option.wall, option.zone).astimezone(ZoneInfo(option.zone))
-    return {"at": at.isoformat(), "rule": option.rule, "words": label(option, now, turn.locale)}
+    return {"at": at.isoformat(), "rule": option.rule, "words": label(option, now, locale)}
 
 
 def _time(words: str, zone: ZoneInfo) -> datetime:
@@ -213,25 +245,33 @@ def _zone(name: str) -> ZoneInfo:
 def render(document: dict[str, JSONValue]) -> str:
     """Return the document as text for a person."""
     thought: Any = document
-    lines = [f"{thought['user']} · {thought['locale']} · {thought['total_ms']} ms · nothing was written", ""]
+    where = f" · conversation {thought['conversation']}" if thought["conversation"] else ""
+    lines = [f"{thought['user']} · {thought['locale']}{where} · {thought['total_ms']} ms · nothing was written"]
+    lines += ["", "› " + thought["text"].replace("\n", "\n  ")]
+    lines += [f"  means: {thought['means']}"] if thought["means"] else []
+    lines += [f"  {part['intent']}: “{part['text']}” ({part['because']})" for part in thought["reading"]]
     for number, step in enumerate(thought["steps"], 1):
-        took = f"decided in {step['decide_ms']} ms, ran {step['run_ms']} ms"
-        lines.append(f"{number}. {step['action']}: {step['outcome']} ({took})")
-        lines += [f"     looked for: {query}" for query in step["queries"]]
-        lines += [
-            f"     {hit['score']:.2f} (dense {hit['dense']:.2f}, words {hit['lexical']:.2f}) "
-            f"by “{hit['matched']}”: {hit['content']}"
-            for hit in step["hits"]
-        ]
-        if not step["hits"]:
-            lines += [f"     {item['id']}: {item['content']}" for item in step["items"]]
-        lines += [f"     refused id: {refused}" for refused in step["refused_ids"]]
-        lines += [f"     {step['detail']}"] if step["detail"] else []
-    lines += _told_reminders(thought)
-    lines.append("")
-    said = [message for message in thought["messages"] if message["modal"] == "text"]
-    lines += [f"{message['role']}: {message['content']}" for message in said]
+        lines += [f"{number}. {line}" if not at else f"     {line}" for at, line in enumerate(_told_step(step))]
+    lines += [*_told_reminders(thought), ""]
+    for shown in thought["shown"]:
+        lines += [shown["text"], *(f"  [{each['label']}] {each['command']}" for each in shown["buttons"])]
     return "\n".join(lines)
+
+
+def _told_step(step: Any) -> list[str]:
+    took = f"decided in {step['decide_ms']} ms, ran {step['run_ms']} ms"
+    lines = [f"{step['action']}: {step['outcome']} ({took})"]
+    lines += [f"looked for: {query}" for query in step["queries"]]
+    lines += [
+        f"{hit['chance']:.0%} (cosine {hit['dense']:.2f}, words {hit['lexical']:.2f}) "
+        f"by “{hit['matched']}”: {hit['content']}"
+        for hit in step["hits"]
+    ]
+    if not step["hits"]:
+        done = step["writes"] or "seen"
+        lines += [f"{done}: {item['content']} ({item['id']})" for item in step["items"]]
+    lines += [f"refused id: {refused}" for refused in step["refused_ids"]]
+    return [*lines, step["detail"]] if step["detail"] else lines
 
 
 def _told_reminders(thought: Any) -> list[str]:
@@ -242,11 +282,8 @@ def _told_reminders(thought: Any) -> list[str]:
         lines += [f"     {at} {each['zone']}" for at in each["next"]]
     if "past" in thought:
         lines.append(f"⏰ {thought['past']} has passed")
-    if "asks" in thought:
-        lines.append(f"⏰ asks: {thought['asks']['question']}")
-        lines += [
-            f"     {each['at']} {each['rule']}".rstrip() + f": {each['words']}" for each in thought["asks"]["options"]
-        ]
+    for each in thought.get("asks", {}).get("options", ()):
+        lines.append(f"⏰ or {each['at']} {each['rule']}".rstrip() + f": {each['words']}")
     return lines
 
 
@@ -254,6 +291,7 @@ def _step(step: Step) -> dict[str, JSONValue]:
     return {
         "action": step.action,
         "outcome": step.outcome.value,
+        "writes": step.writes.value if step.writes else "",
         "queries": list(step.queries),
         "items": [item.to_json() for item in step.items],
         "notes": list(step.notes),

@@ -27,14 +27,20 @@ ThreadArgument = Annotated[str, typer.Argument(help="The thread's id; see `threa
 
 @app.command("list")
 def list_(user: UserOption = "", as_json: JsonOption = False) -> None:
-    """List conversations, the one used last first."""
+    """List conversations, the one used last first.
+
+    Example: elefante threads list
+    """
     loaded = load_settings()
     show(run(listed(loaded, person(user, loaded))), as_json=as_json, plain=render)
 
 
 @app.command("show")
 def show_(thread: ThreadArgument, user: UserOption = "", as_json: JsonOption = False) -> None:
-    """Show a conversation: its summary, its newest messages, and what a model is sent of it, in tokens."""
+    """Show a conversation: its summary, its newest messages, and what a model is sent of it, in tokens.
+
+    Example: elefante threads show e57wdx63zj
+    """
     loaded = load_settings()
     show(run(shown(loaded, person(user, loaded), thread)), as_json=as_json, plain=render)
 
@@ -46,19 +52,28 @@ def rename_(
     user: UserOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Name a conversation."""
+    """Name a conversation.
+
+    Example: elefante threads rename e57wdx63zj 'Trip to Lisbon'
+    """
     _change(thread, user, lambda all_, whose, which: all_.rename(whose, which, title), as_json=as_json)
 
 
 @app.command("switch")
 def switch_(thread: ThreadArgument, user: UserOption = "", as_json: JsonOption = False) -> None:
-    """Go on with an earlier conversation; the one that was active in its place is archived."""
+    """Go on with an earlier conversation; the one that was active in its place is archived.
+
+    Example: elefante threads switch e57wdx63zj
+    """
     _change(thread, user, lambda all_, whose, which: all_.switch(whose, which), as_json=as_json)
 
 
 @app.command("archive")
 def archive_(thread: ThreadArgument, user: UserOption = "", as_json: JsonOption = False) -> None:
-    """Put a conversation away; the next message in its place begins another."""
+    """Put a conversation away; the next message in its place begins another.
+
+    Example: elefante threads archive e57wdx63zj
+    """
     _change(thread, user, lambda all_, whose, which: all_.archive(whose, which), as_json=as_json)
 
 
@@ -69,7 +84,10 @@ def policy_(
     user: UserOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Choose what of a conversation a model is shown."""
+    """Choose what of a conversation a model is shown.
+
+    Example: elefante threads policy e57wdx63zj last-messages
+    """
     if name not in {*policies.NAMES, "usual"}:
         raise ConfigError("threads policy", f"there is no {name!r}; write usual or one of {', '.join(policies.NAMES)}")
     chosen = "" if name == "usual" else name
@@ -78,7 +96,10 @@ def policy_(
 
 @app.command("export")
 def export_(thread: ThreadArgument, user: UserOption = "", as_json: JsonOption = False) -> None:
-    """Print a conversation whole, as JSON lines that `threads import` takes in again."""
+    """Print a conversation whole, as JSON lines that `threads import` takes in again.
+
+    Example: elefante threads export e57wdx63zj > trip.jsonl
+    """
     loaded = load_settings()
     lines = run(exported(loaded, person(user, loaded), thread))
     whole = json.dumps([json.loads(line) for line in lines], ensure_ascii=False, indent=2)
@@ -91,7 +112,10 @@ def import_(
     user: UserOption = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Take in a conversation that was exported, as that person's."""
+    """Take in a conversation that was exported, as that person's.
+
+    Example: elefante threads import trip.jsonl
+    """
     loaded = load_settings()
     show(run(imported(loaded, person(user, loaded), read(file))), as_json=as_json, plain=render)
 

@@ -124,7 +124,7 @@ def search_queries(scene: Scene, parts: Parts) -> list[str]:
         elif part.intent is Intent.REMOVE:
             found += queries(removal.named(part) or part.text)
         elif part.intent in {Intent.FIND, Intent.CHANGE}:
-            found += [one_line(part.text, MAX_QUERY_CHARS), *queries(part.text)]
+            found += queries(part.text)
     return list(dict.fromkeys(found))[:MAX_QUERIES] or [one_line(scene.message, MAX_QUERY_CHARS)]
 
 

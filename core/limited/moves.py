@@ -16,6 +16,7 @@ from core.limited.reading import KEEP_WHAT, REMOVE_WHAT, Part
 from core.limited.recall import Sureness
 from core.limited.scene import DELETE, FINISH, QUESTION, SAVE, SEARCH, UPDATE, Scene, moment
 from core.limited.words import senses
+from core.times.said import asked
 from core.types import Localized, MessageRole, OpenQuestion
 
 _BARE_SENSES: Final = 2
@@ -108,7 +109,7 @@ def _find(scene: Scene, part: Part) -> Move:
         return Move(SEARCH)
     if _has_failed(scene):
         return Move(FINISH, say.FAILED[scene.locale])
-    verdict = recall.judged([part.text], scene.hits)[0]
+    verdict = recall.judged(part.text, scene.hits, asked(part.text, scene.context.now, scene.locale))
     is_sure = verdict.sureness is Sureness.SURE
     if scene.notes:
         return Move(

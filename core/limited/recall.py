@@ -6,27 +6,36 @@ bank's password" and "the wifi's". So the words that tell whose or which thing i
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum, auto
+from operator import mul
 from typing import Final
 
 from core.limited import sentences as say
-from core.limited.scene import Scene, day, line
-from core.limited.words import asks, is_kind, relatives, sense, senses, siblings, silent, subject, words
+from core.limited.scene import Scene, day, when
+from core.limited.words import Told, is_kind, named_by, relatives, sense, senses, siblings, subject, tells, words
 from core.text.markdown import quoted
 from core.text.unicode import flat
-from core.text.words import FUNCTION_WORDS, folded_words, same
-from core.types import NEAR, SURE, Locale, MemoryHit, MemoryItem
+from core.text.words import folded_words
+from core.types import AskedTime, Locale, MemoryHit, MemoryItem
 
 MAX_QUOTES: Final = 5
+MAX_NEAR: Final = 3
 MAX_LISTED: Final = 25
 
-_MATCHING: Final = 0.5
-"""The share of a phrase's weight that a memory must hold to be offered for deletion."""
+SURE: Final = 0.65
+"""The chance of being the answer from which on a memory is told as such."""
 
-_NAME_WEIGHT: Final = 2
+NEAR: Final = 0.25
+"""The chance from which on it is told as what comes near."""
+
+_ALIKE: Final = 0.5
+"""The share of the best chance that others told beside it have."""
+
 _SAID: Final = 0.6
 """The score of a past message that answers a question to which no memory does."""
 
@@ -34,20 +43,27 @@ _OF: Final = frozenset(
     "de do da dos das del of for para pra pro at in on no na nos nas en em from with com con".split()
 )
 _DOES: Final = frozenset({"does", "did"})
-_WHOSE: Final = re.compile("['’]s$")
 _ARTICLES: Final = frozenset("o a os as meu minha meus minhas the my our el la los las mi mis nuestro nuestra".split())
-_VAGUE: Final = frozenset(
-    """
-    size tamanho talla talle tipo type kind day date
-    antes before old former previous antigo antiga antiguo antigua anterior
-    """.split()
-)
-"""Words of a question that name nothing, beside those of grammar and of asking."""
-
 _LEFT_OUT: Final = sense("number")
 """A kind of thing that memories seldom call so: "the locker is 57"."""
 
+_WHOSE: Final = re.compile("['’]s$")
 _INFINITIVE: Final = ("ar", "er", "ir")
+
+_WEIGHTS: Final = (0.2, 0.3, 0.8, 1.8, -0.25, -0.7, 1.5, -1.0, -2.3)
+"""Weights of a logistic model: how much each of these tells for a memory, or against it.
+
+They are the odds that the search gives it, and their lead over the next best; the question's words that it has, names
+of a concept and others; the names of a concept, and of somebody or something, that it lacks; how many more words it has
+than any other memory, as a share of all; whether it is of a relative who is not asked for. Fitted on the lives of
+tests/data/recall_tune.json and the conversations of tests/data/secretary_tune.json.
+"""
+
+_MOST: Final = 2
+_NO_ODDS: Final = -4.0
+_MARGIN: Final = 0.01
+_LEAST: Final = 0.05
+"""The chance by the search under which words alone make nothing sure."""
 
 
 class Sureness(Enum):
@@ -82,49 +98,111 @@ class _Word:
     names: bool
     whose: bool = False
 
-
-def judged(questions: Sequence[str], hits: Sequence[MemoryHit]) -> Sequence[Verdict]:
-    """Return what each question is answered with; a memory answers the question of which it has most words."""
-    asked = [_read(question) for question in questions]
-    found: list[list[MemoryHit]] = [[] for _ in questions]
-    for hit in hits:
-        shares = [len(_held(question, hit.item)) / max(len(question), 1) for question in asked]
-        found[shares.index(max(shares))].append(hit)
-    return [_verdict(question, mine) for question, mine in zip(asked, found, strict=True)]
+    @property
+    def is_known(self) -> bool:
+        """Whether it is a name of a concept."""
+        return bool(named_by(self.text))
 
 
-def _verdict(asked: Sequence[_Word], hits: Sequence[MemoryHit]) -> Verdict:
-    likely = [hit for hit in hits if hit.chance >= NEAR]
-    likely = _earlier(hits, likely) or likely
+_DAY: Final = _Word("", "", names=True)
+"""Stands for the days that a question names."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """A memory, its chance to answer a question, and the naming words of that which it has."""
+
+    item: MemoryItem
+    chance: float
+    held: list[_Word]
+
+
+def judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None = None) -> Verdict:
+    """Return what a question is answered with, which names that time, if any."""
+    if time is not None and time.alone:
+        return _of_time([hit.item for hit in hits], time)
+    asked = _read(time.rest or question if time is not None else question)
+    fits = _fits(asked, _earlier(hits) or hits, None if time is None or time.said else time)
+    likely = [fit for fit in fits if fit.chance >= NEAR]
     if not likely:
         return Verdict(Sureness.NOTHING)
     best = likely[0]
-    other = _other_subject(asked, best.item)
+    other = _other_subject(asked, best)
     if other is not None:
-        about = next((hit for hit in likely if other in _held(asked, hit.item)), None)
+        about = next((fit for fit in likely if other in fit.held), None)
         if about is None:
-            return Verdict(Sureness.OTHER, (best.item,), other.text)
+            is_told = best.chance >= SURE
+            return Verdict(Sureness.OTHER, (best.item,), other.text) if is_told else Verdict(Sureness.NOTHING)
         best = about
-    held = _held(asked, best.item)
-    missing = [word for word in asked if word.names and word not in held and word.sense != _LEFT_OUT]
-    alike = [hit for hit in likely if _held(asked, hit.item) == held and not _is_of_another(asked, hit.item)] or [best]
-    is_partly = any(is_kind(word.sense) or word.whose for word in missing)
-    if alike[0].chance < SURE or (missing and is_partly) or _is_of_another(asked, alike[0].item):
-        return Verdict(Sureness.NEAR, (alike[0].item,))
-    sure = [hit.item for hit in alike if hit.chance >= SURE]
-    return Verdict(Sureness.SURE, tuple(sure[: 1 if missing else MAX_QUOTES]))
+    alike = [fit for fit in likely if fit.held == best.held and fit.chance >= SURE]
+    if best.chance >= SURE and not _is_lacking(asked, best):
+        return Verdict(Sureness.SURE, tuple(fit.item for fit in alike[:MAX_QUOTES]))
+    near = [fit.item for fit in likely if fit.chance >= _ALIKE * best.chance]
+    return Verdict(Sureness.NEAR, tuple(near[:MAX_NEAR]))
 
 
-def _earlier(hits: Sequence[MemoryHit], likely: Sequence[MemoryHit]) -> list[MemoryHit]:
-    """Return the earlier versions among the hits, which are found only where what was before is asked for.
+def _is_lacking(asked: Sequence[_Word], fit: _Fit) -> bool:
+    """Return whether a memory is none of the kind that is asked for, or of another: my sister's address is not mine."""
+    naming = [word for word in asked if word.names]
+    missing = [word for word in naming if word not in fit.held and word.sense != _LEFT_OUT]
+    is_mine = all(is_kind(word.sense) for word in naming)
+    return any(word.whose or is_kind(word.sense) for word in missing) or (is_mine and _is_of_another(naming, fit.item))
 
-    Where a memory is likely, its earlier versions are as likely.
-    """
-    chances = {hit.item.id: hit.chance for hit in likely}
-    past = [
-        replace(hit, chance=max(hit.chance, chances.get(hit.item.current, 0.0))) for hit in hits if hit.item.current
-    ]
-    return [hit for hit in past if hit.chance >= NEAR]
+
+def _is_of_another(naming: Sequence[_Word], item: MemoryItem) -> bool:
+    """Return whether a memory is of a relative who is not asked for."""
+    return bool(relatives(senses(item.content)).difference(word.sense for word in naming))
+
+
+def _of_time(items: Sequence[MemoryItem], time: AskedTime) -> Verdict:
+    """Return what was said then, or else what means one of the days, by time."""
+    if not time.said:
+        items = sorted((item for item in items if _is_of(item, time)), key=lambda item: item.meant)
+    return Verdict(Sureness.SURE if items else Sureness.NOTHING, tuple(items))
+
+
+def _is_of(item: MemoryItem, time: AskedTime | None) -> bool:
+    """Return whether a memory means one of the days that are asked for."""
+    if time is None or not item.meant:
+        return False
+    return time.first <= datetime.fromisoformat(item.meant).date() <= time.last
+
+
+def _earlier(hits: Sequence[MemoryHit]) -> list[MemoryHit]:
+    """Return the earlier versions among the hits, which are found only where what was before is asked for."""
+    return [hit for hit in hits if hit.item.current]
+
+
+def _fits(asked: Sequence[_Word], hits: Sequence[MemoryHit], time: AskedTime | None) -> list[_Fit]:
+    """Return how memories fit a question, the best first; that one means a day that is asked for counts as a word."""
+    naming = [word for word in asked if word.names] + [_DAY] * (time is not None)
+    held = [_held(naming, hit.item) + [_DAY] * _is_of(hit.item, time) for hit in hits]
+    odds = [_odds(hit.chance) for hit in hits]
+    fits = []
+    for at, hit in enumerate(hits):
+        known = sum(word.is_known for word in held[at])
+        missing = [word for word in naming if word not in held[at] and word.sense != _LEFT_OUT]
+        most = max((len(other) for number, other in enumerate(held) if number != at), default=0)
+        features = (
+            odds[at],
+            odds[at] - max(odds[:at] + odds[at + 1 :], default=_NO_ODDS),
+            min(known, _MOST),
+            min(len(held[at]) - known, _MOST),
+            sum(word.is_known for word in missing),
+            sum(word.whose for word in missing),
+            (len(held[at]) - most) / max(len(naming), 1),
+            _is_of_another(naming, hit.item),
+            1,
+        )
+        chance = 1 / (1 + math.exp(-sum(map(mul, _WEIGHTS, features))))
+        fits.append(_Fit(hit.item, chance if hit.chance >= _LEAST else min(chance, NEAR), held[at]))
+    return sorted(fits, key=lambda fit: -fit.chance)
+
+
+def _odds(chance: float) -> float:
+    """Return the logarithm of the odds."""
+    within = min(max(chance, _MARGIN), 1 - _MARGIN)
+    return math.log(within / (1 - within))
 
 
 def _read(question: str) -> tuple[_Word, ...]:
@@ -133,36 +211,34 @@ def _read(question: str) -> tuple[_Word, ...]:
 
 
 def _word(said: Sequence[str], at: int) -> _Word:
-    text, bare = said[at], _WHOSE.sub("", said[at])
-    meant = sense(bare)
-    if silent(bare) or asks(bare) or flat(bare) in _VAGUE or FUNCTION_WORDS.issuperset(folded_words(bare)):
+    text, plain = said[at], _WHOSE.sub("", said[at])
+    meant = sense(plain)
+    if not tells(plain):
         return _Word(text, meant, names=False)
     is_name = at > 0 and text[0].isupper() and not text.isupper()
-    is_owner = text != bare or (at > 0 and flat(said[at - 1]) in _DOES)  # "Bex's", "does Bex wear"
-    return _Word(bare, meant, names=True, whose=is_name or is_owner or bool(siblings([meant])))
+    is_owner = text != plain or (at > 0 and flat(said[at - 1]) in _DOES)  # "Bex's", "does Bex wear"
+    return _Word(plain, meant, names=True, whose=is_name or is_owner or bool(siblings([meant])))
 
 
 def _held(asked: Sequence[_Word], item: MemoryItem) -> list[_Word]:
     """Return the naming words that a memory has, in another language or with another ending, too."""
-    text = " ".join((item.content, *item.bindings))
-    meant, folded = senses(text), frozenset(folded_words(text))
-    return [word for word in asked if word.names and _is_in(word, meant, folded)]
+    told = Told(" ".join((item.content, *item.bindings)))
+    return [word for word in asked if word is not _DAY and _is_in(word, told)]
 
 
-def _is_in(word: _Word, meant: frozenset[str], folded: frozenset[str]) -> bool:
-    parts = folded_words(word.text)
+def _is_in(word: _Word, told: Told) -> bool:
     if not word.whose:
-        return word.sense in meant or all(any(same(part, each) for each in folded) for part in parts)
+        return told.holds(word.text)
     if siblings([word.sense]):  # a daughter is no son
-        return word.sense in meant
-    return folded.issuperset(parts)  # "Marcos" is not "março"
+        return word.sense in told.senses
+    return told.folded.issuperset(folded_words(word.text))  # "Marcos" is not "março"
 
 
-def _other_subject(asked: Sequence[_Word], item: MemoryItem) -> _Word | None:
+def _other_subject(asked: Sequence[_Word], fit: _Fit) -> _Word | None:
     """Return the word of a question that tells a subject which the memory is not about."""
-    held = _held(asked, item)
+    held = fit.held
     missing = [at for at, word in enumerate(asked) if word.names and word not in held]
-    group = siblings(senses(" ".join((item.content, *item.bindings)))) - siblings(word.sense for word in held)
+    group = siblings(senses(fit.item.content)) - siblings(word.sense for word in held)
     for at in missing:
         if asked[at].whose and (asked[at].sense in group or not siblings([asked[at].sense])):
             return asked[at]
@@ -170,12 +246,6 @@ def _other_subject(asked: Sequence[_Word], item: MemoryItem) -> _Word | None:
         complements = (asked[at] for at in missing if not asked[at].whose and _is_complement(asked, at, held))
         return next(complements, None)
     return None
-
-
-def _is_of_another(asked: Sequence[_Word], item: MemoryItem) -> bool:
-    """Return whether a memory is of a relative, where no relative's address (birthday, number) was asked for."""
-    named = [word for word in asked if word.names]
-    return all(is_kind(word.sense) for word in named) and bool(relatives(senses(item.content)))
 
 
 def _is_complement(asked: Sequence[_Word], at: int, held: Sequence[_Word]) -> bool:
@@ -197,9 +267,9 @@ def told(verdict: Verdict, locale: Locale) -> str:
         case Sureness.SURE:
             return _quoting(say.HERE_IT_IS[locale], verdict.items, locale)
         case Sureness.NEAR:
-            return say.NEAREST[locale].format(quote=line(verdict.items[0], locale, whole=True))
+            return _quoting(say.NEAREST[locale], verdict.items, locale)
         case Sureness.OTHER:
-            quote = quoted(verdict.items[0].content, None)
+            quote = quoted(verdict.items[0].content)
             return say.OTHER_SUBJECT[locale].format(quote=quote, subject=verdict.about)
         case _:
             return ""
@@ -228,7 +298,8 @@ def listed(found: Sequence[MemoryItem], locale: Locale) -> str:
 
 
 def _quoting(lead: str, items: Sequence[MemoryItem], locale: Locale) -> str:
-    quotes = [line(item, locale, whole=True) for item in items]
-    if len(quotes) == 1:
-        return f"{lead} {quotes[0]}"
-    return "\n".join((lead, *(f"- {quote}" for quote in quotes)))
+    """Return memories behind a lead that ends with a colon: one in its line, or as a block below; several as a list."""
+    if len(items) > 1:
+        return "\n".join((lead, *(_quoting("-", [item], locale) for item in items)))
+    quote, days = quoted(items[0].content, None), when(items[0], locale)
+    return f"{lead.removesuffix(':')}{days}:{quote}" if quote.startswith("\n") else f"{lead} {quote}{days}"

@@ -15,7 +15,7 @@ from core.clock import zone_name
 from core.dialogue import Outcome, PromptContext, Step, Task
 from core.limited import sentences as say
 from core.text.days import dated
-from core.text.markdown import QUOTED_CHARS, quoted
+from core.text.markdown import quoted
 from core.types import JSONValue, Locale, MemoryHit, MemoryItem, MemoryKind, Message, MessageRole, Modal
 
 SEARCH, SAVE, UPDATE, DELETE = Task.SEARCH_QUERIES, Task.SAVE_DRAFTS, Task.UPDATE_DRAFTS, Task.DELETE_IDS
@@ -194,8 +194,7 @@ def moment(now: datetime, locale: Locale) -> str:
     return f"{say.WEEKDAYS[locale].split()[now.weekday()]}, {day(now, locale)}, {now:%H:%M} {zone_name(now)}"
 
 
-def line(item: MemoryItem, locale: Locale, *, whole: bool = False) -> str:
-    """Return a memory as it is quoted: its words, then the day that they mean, or else when they were said last."""
+def when(item: MemoryItem, locale: Locale) -> str:
+    """Return the day that a memory means, or else when it was said last: " (03/05/2026)"."""
     date = day(item.updated_at, locale)
-    days = dated(item, item.updated_at.tzinfo or UTC, locale) or (f" ({date})" if date else "")
-    return quoted(item.content, None if whole else QUOTED_CHARS) + days
+    return dated(item, item.updated_at.tzinfo or UTC, locale) or (f" ({date})" if date else "")

@@ -1,23 +1,45 @@
-"""Words: how they are compared, which of them say nothing, and which mean the same in the three languages."""
+"""Words: how they are compared, which of them say nothing, and which mean the same in the three languages.
+
+The words themselves stand in `words.toml`.
+"""
 
 from __future__ import annotations
 
 import re
+import tomllib
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Any, Final
 
 from core.text.unicode import flat
+from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.types import Locale
 
-WORD = re.compile(r"[^\W_](?:[\w'’@.+#*/-]*[\w#*+])?")
+WORD: Final = re.compile(r"[^\W_](?:[\w'’@.+#*/-]*[\w#*+])?")
+
+_KEPT_WORDS: Final = 8192
+_MIN_ENDLESS_CHARS: Final = 3
+_PREFIX_CHARS: Final = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Concept:
-    """A thing: its name in each language, and every other word for it."""
+    """A thing by its name in each language."""
 
     names: Mapping[Locale, str]
-    words: frozenset[str]
+
+    @property
+    def key(self) -> str:
+        """The concept's name in comparisons."""
+        return flat(self.names[Locale.PT])
+
+    @property
+    def phrase(self) -> str:
+        """Its names in all languages."""
+        return " ".join(dict.fromkeys(self.names.values()))
 
 
 def words(text: str) -> list[str]:
@@ -25,131 +47,49 @@ def words(text: str) -> list[str]:
     return WORD.findall(text)
 
 
-_CONCEPTS = """
-senha/password/contraseña: senhas passwords contrasena contrasenas clave pw passcode
-wifi/wifi/wifi: wi-fi internet wireless
-aniversário/birthday/cumpleaños: niver nascimento nasci nasceu born bday birthdays naci aniversarios
-nome/name/nombre: chamo chama called llamo llama llaman nomes names
-endereço/address/dirección: moro mora morar morava morei live lives lived living vivia reside resido vivo vive
-telefone/phone/teléfono: celular cellphone mobile movil whatsapp zap tel telephone fone
-email/email/correo: e-mail mail
-trabalho/work/trabajo: trabalha trabalhava trabajaba emprego profissao works job working trabaja empleo
-    occupation employer
-médico/doctor/médico: medica doctora medicos doctors
-dentista/dentist/dentista:
-consulta/appointment/cita: appointments
-reunião/meeting/reunión: meetings reunioes
-alergia/allergy/alergia: alergico alergica allergic allergies alergias
-mãe/mother/madre: mamae mom mum mama moms mums
-pai/father/padre: papai dad dads papa
-esposa/wife/esposa: mulher wife's mujer
-marido/husband/marido: esposo
-filho/son/hijo: son's
-filha/daughter/hija: daughter's
-filhos/children/hijos: kids crianças
-irmão/brother/hermano:
-irmã/sister/hermana:
-avó/grandmother/abuela: vo vovo grandma
-namorado/boyfriend/novio:
-namorada/girlfriend/novia:
-chefe/boss/jefe: jefa patrao manager
-cachorro/dog/perro: cao cadela dogs cachorra dog's perra
-gato/cat/gato: gata cats gatos gatas
-carro/car/coche: auto
-placa/plate/matrícula: plates
-cor/color/color: colour
-comida/food/comida: eat eats eating comer come comidas
-idade/age/edad: anos
-favorito/favorite/favorito: favorita favourite preferido preferida
-código/code/código: codigos codes
-chave/key/llave: chaves keys llaves
-conta/account/cuenta:
-banco/bank/banco:
-cartão/card/tarjeta:
-sapato/shoe/zapato: shoes calca calco calzo sapatos
-voo/flight/vuelo: flights
-viagem/trip/viaje: travel
-passaporte/passport/pasaporte:
-estacionamento/parking/aparcamiento: estacionei parked park parking vaga
-remédio/medicine/medicina: remedios medication pill pills medicamento pastilla
-escola/school/colegio: escuela
-casamento/wedding/boda:
-aluguel/rent/alquiler:
-encanador/plumber/fontanero: plumber's plomero
-dívida/debt/deuda: devo deve owe owes debo debe debt
-porta/door/puerta: portao porton portal gate
-alarme/alarm/alarma:
-número/number/número: numeros numbers
-"""
+def _data() -> dict[str, Any]:
+    return tomllib.loads(resources.files(__package__).joinpath("words.toml").read_text("utf-8"))
 
 
-def _read(table: str) -> dict[str, Concept]:
-    concepts: dict[str, Concept] = {}
-    for line in table.strip().replace("\n ", " ").splitlines():
-        head, _, rest = line.partition(":")
-        told = dict(zip((Locale.PT, Locale.EN, Locale.ES), head.split("/"), strict=True))
-        names = {locale: told.get(locale, told[Locale.EN]) for locale in Locale}
-        concept = Concept(names, frozenset(flat(word) for word in (*names.values(), *rest.split())))
-        for word in concept.words:
-            concepts.setdefault(word, concept)
-    return concepts
+class _Concepts:
+    """The concepts by the words and beginnings of words that name them, or are about them."""
+
+    def __init__(self, table: Mapping[str, str]) -> None:
+        self._names: defaultdict[str, list[Concept]] = defaultdict(list)
+        self._about: defaultdict[str, list[Concept]] = defaultdict(list)
+        for heading, listed in table.items():
+            told = dict(zip((Locale.PT, Locale.EN, Locale.ES), heading.split("/"), strict=True))
+            concept = Concept({locale: told.get(locale, told[Locale.EN]) for locale in Locale})
+            names, _, about = listed.partition("|")
+            for word in {*map(flat, concept.names.values()), *flat(names).split()}:
+                self._names[word].append(concept)
+            for word in flat(about).split():
+                self._about[word].append(concept)
+
+    def named(self, word: str) -> tuple[Concept, ...]:
+        return self._of(self._names, word)
+
+    def about(self, word: str) -> tuple[Concept, ...]:
+        return self._of(self._about, word)
+
+    @staticmethod
+    def _of(table: Mapping[str, list[Concept]], word: str) -> tuple[Concept, ...]:
+        """Return the concepts of a word; else of the longest beginning that has some."""
+        keys = (word, *(f"{word[:end]}*" for end in range(len(word), 1, -1)))
+        return next((tuple(table[key]) for key in keys if key in table), ())
 
 
-_BY_WORD = _read(_CONCEPTS)
-
-_KINDS = frozenset(
-    "senha aniversario nome endereco telefone email consulta reuniao favorito codigo conta numero placa idade".split()
+_DATA: Final = _data()
+_CONCEPTS: Final = _Concepts(_DATA["concepts"])
+_SILENT, _ASKING, _JOINTS, _VAGUE = (
+    frozenset(flat(_DATA[name]).split()) for name in ("silent", "asking", "joints", "vague")
 )
-_SIBLINGS = """
-mãe, pai, esposa, marido, filho, filha, irmão, irmã, avó, avô abuelo grandfather grandpa grandad, namorado, namorada,
-chefe, sogra suegra mother-in-law, sogro suegro father-in-law, cunhado cuñado brother-in-law,
-cunhada cuñada sister-in-law, tio tío uncle, tia tía aunt auntie, primo prima cousin, neto nieto grandson,
-neta nieta granddaughter, amigo amiga friend, vizinho vizinha vecino vecina neighbour neighbor
+_KINDS: Final = frozenset(flat(_DATA["kinds"]).split())
 
-cachorro, gato, cavalo caballo horse, pássaro pájaro bird, coelho conejo rabbit
 
-carro, moto motorbike motorcycle, bicicleta bici bike bicycle, caminhonete camioneta van truck
-
-casa home house flat apartment apartamento apto apê piso, trabalho escritório office oficina laburo, escola,
-praia beach playa, sítio chácara cottage cabin cabaña, hotel
-
-médico gp, dentista, veterinário veterinaria vet, psicólogo psicóloga psychologist therapist
-"""
-"""Groups of things of which one is not the other; words of one meaning stand together."""
-
-_SILENT = frozenset(
-    """
-    a o as os um uma uns umas de do da dos das d e é em no na nos nas num numa ao aos à para pra pro pras pros
-        por pelo pela     com sem que q se eu tu ele ela eles elas nos voce vc voces ce me mim te ti lhe meu minha
-    meus minhas seu sua seus
-    suas nosso nossa nossos nossas esse essa isso este esta isto aquele aquela aquilo ja nao n sim mais muito mesmo ai
-        aqui la ali     ser sou são sao foi era eram estar estou esta estao ta to tem tenho tinha ter ha eh tudo
-    algo alguma
-    algum alguem coisa     coisas sobre pf favor
-    the an of to in on at for with from by and or is are was were be been am do does did has have had i i'm i've my me
-        mine you your yours he she it its it's his her hers we our us they them their this that these those there
-    not no yes stuff thing things cosas
-    please about any some anything something all everything s
-    el la los las un una unos unas del al y es son fue era en con por para sin mi mis tu tus su sus nuestro nuestra yo
-    usted ella ellos se le lo les esto eso aquello ya no si mas muy hay esta estan todo algo alguna alguno cosa sobre
-    """.split()
-)
-_ASKING = frozenset(
-    """
-    qual quais quem quando onde aonde quanto quanta quantos quantas como porque porquê oq cade diz diga fala fale fala
-    falei falou disse contei contou mostra mostre mostrar passa passe manda mande procura procure procurar
-        busca busque buscar     encontra ache veja ver lembra lembro lembrar recordo sabe saber sabes sei esqueci
-    preciso precisava quero queria
-    gostaria pode poderia consultar anotado anotada anotei guardado guardada guardei guardou salvo salva salvei
-    registro dizer responde ai mesmo será sera horas hora que dia data ficou fica era foi tenho
-    what what's whats time called which who who's whose when when's where where's how how's why tell show
-        find give look up search lookup remember remind recall forgot know need want can can't cant cannot could
-    would again said say told tell
-    mention mentioned got notes note did let saved stored
-    cual cuales quien quienes cuando donde cuanto cuanta cuantos cuantas como dime di muestra muestrame dame pasame
-    busca buscame recuerda recuerdas recuerdo acuerdo olvide necesito quiero sabes tienes puedes dije dijo conte
-    """.split()
-)
+def bare(word: str) -> str:
+    """Return a word as it is compared: without case, accents and the ending of a genitive."""
+    return re.sub("['’]s$", "", flat(word))
 
 
 def silent(word: str) -> bool:
@@ -157,22 +97,68 @@ def silent(word: str) -> bool:
     return flat(word) in _SILENT
 
 
+def asks(word: str) -> bool:
+    """Return whether a word only asks."""
+    return flat(word) in _ASKING
+
+
+def tells(word: str) -> bool:
+    """Return whether a word of a question may tell what is asked for: it is none of grammar, asking, or vagueness."""
+    plain = bare(word)
+    quiet = plain in _SILENT or plain in _ASKING or plain in _VAGUE
+    return not quiet and not FUNCTION_WORDS.issuperset(folded_words(plain))
+
+
+@lru_cache(_KEPT_WORDS)
+def named_by(word: str) -> tuple[Concept, ...]:
+    """Return the concepts that a word is a name of, in any language and form."""
+    return _CONCEPTS.named(bare(word))
+
+
+@lru_cache(_KEPT_WORDS)
+def told_by(word: str) -> tuple[Concept, ...]:
+    """Return the concepts that a word names or is about: medicine, for "losartan"."""
+    return tuple(dict.fromkeys((*named_by(word), *_CONCEPTS.about(bare(word)))))
+
+
+@lru_cache(_KEPT_WORDS)
 def stem(word: str) -> str:
-    """Return the word without plural and gender endings; for a known concept, its Portuguese name."""
-    bare = flat(word).removesuffix("'s")
-    concept = _BY_WORD.get(bare)
-    if concept is not None:
-        return flat(concept.names[Locale.PT])
-    bare = bare.removesuffix("s") if len(bare) > 3 else bare  # noqa: PLR2004 - "gas" and "bus" keep theirs
-    return bare[:-1] if len(bare) > 4 and bare[-1] in "aoe" else bare  # noqa: PLR2004 - nor is "casa" a "cas"
+    """Return the word without plural and gender endings; for the name of a concept, its Portuguese name."""
+    found = named_by(word)
+    if found:
+        return found[0].key
+    plain = bare(word)
+    plain = plain.removesuffix("s") if len(plain) > _MIN_ENDLESS_CHARS else plain
+    return plain[:-1] if len(plain) > _MIN_ENDLESS_CHARS + 1 and plain[-1] in "aoe" else plain
 
 
 _GROUPS = [
-    [[stem(word) for word in member.split()] for member in group.replace("\n", " ").split(",")]
-    for group in _SIBLINGS.strip().split("\n\n")
+    [[stem(word) for word in member.split()] for member in group.split(",")]
+    for group in _DATA["siblings"].strip().splitlines()
 ]
 _SENSES = {name: member[0] for group in _GROUPS for member in group for name in member}
 _SIBLINGS_OF = {member[0]: frozenset(each[0] for each in group) for group in _GROUPS for member in group}
+
+
+class Told:
+    """The words of a text by which another's are looked up in it, in another language or with another ending, too."""
+
+    def __init__(self, text: str) -> None:
+        said = {word for word in words(text) if not silent(word)}
+        self.senses = frozenset(map(sense, said))
+        self._names = frozenset(concept for word in said for concept in named_by(word))
+        self._told = frozenset(concept for word in said for concept in told_by(word))
+        self.folded = frozenset(folded_words(text))
+        self._by_start: defaultdict[str, list[str]] = defaultdict(list)
+        for word in self.folded:
+            self._by_start[word[:_PREFIX_CHARS]].append(word)
+
+    def holds(self, word: str) -> bool:
+        """Return whether the text has the word, or one of its concept; not if both are only about that."""
+        if not self._told.isdisjoint(named_by(word)) or not self._names.isdisjoint(told_by(word)):
+            return True
+        parts = folded_words(bare(word))
+        return all(any(same(part, each) for each in self._by_start[part[:_PREFIX_CHARS]]) for part in parts)
 
 
 def senses(text: str) -> frozenset[str]:
@@ -195,11 +181,6 @@ def relatives(found: Iterable[str]) -> frozenset[str]:
     return _SIBLINGS_OF[sense("mãe")].intersection(found)
 
 
-def asks(word: str) -> bool:
-    """Return whether a word only asks."""
-    return flat(word) in _ASKING
-
-
 def is_kind(name: str) -> bool:
     """Return whether a stem only says what kind of thing is meant (a password, a birthday), not which one."""
     return name in _KINDS
@@ -213,23 +194,14 @@ def stems(text: str, *, asking: bool = False) -> frozenset[str]:
 
 def concepts(text: str) -> tuple[Concept, ...]:
     """Return the concepts that a text names, in order, each once."""
-    found = (_BY_WORD.get(flat(word).removesuffix("'s")) for word in words(text))
-    return tuple(dict.fromkeys(concept for concept in found if concept is not None))
+    return tuple(dict.fromkeys(concept for word in words(text) for concept in named_by(word)[:1]))
 
 
 def named(phrase: str, locale: Locale) -> str:
     """Return the phrase; for a single word like "live", the name of its concept: "address"."""
-    concept = _BY_WORD.get(flat(phrase).removesuffix("'s"))
-    own = concept is None or flat(phrase) in {flat(name) for name in concept.names.values()}
-    return phrase if concept is None or own else concept.names[locale]
-
-
-def translated(text: str, locale: Locale) -> str:
-    """Return all but the silent words of a text, known concepts by their name in `locale`."""
-    kept = [word for word in words(text) if not silent(word)]
-    named = (_BY_WORD.get(flat(word).removesuffix("'s")) for word in kept)
-    result = [concept.names[locale] if concept else word for word, concept in zip(kept, named, strict=True)]
-    return " ".join(result)
+    found = named_by(phrase)
+    own = not found or flat(phrase) in {flat(name) for name in found[0].names.values()}
+    return phrase if own else found[0].names[locale]
 
 
 def subject(text: str, *, asking: bool = False, max_words: int = 8) -> str:
@@ -242,9 +214,6 @@ def subject(text: str, *, asking: bool = False, max_words: int = 8) -> str:
     inside = range(kept[0], min(kept[-1] + 1, kept[0] + max_words))
     said = [spans[i][2] for i in inside if not (asking and noise[i] and flat(spans[i][2]) not in _JOINTS)]
     return " ".join(_trimmed(said))
-
-
-_JOINTS = frozenset("de do da dos das of del para pra pro em no na in with com con for".split())
 
 
 def _trimmed(said: list[str]) -> Iterable[str]:

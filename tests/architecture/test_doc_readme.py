@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.settings.settings import Settings
-from tests.pages import with_tables
+from tests.pages import EXAMPLE, with_example, with_tables
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -25,6 +25,13 @@ def test_the_first_screen_has_the_two_commands() -> None:
     first_screen = README[: README.index("## ")]
     assert "make chat" in first_screen
     assert "make test" in first_screen
+
+
+def test_the_example_of_the_first_screen_is_what_the_chat_answers() -> None:
+    shown = with_example(README)
+    assert EXAMPLE.findall(README) == EXAMPLE.findall(shown), "run: make fix"
+    assert shown == README
+    assert README.index("› ") < README.index("## ")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -23,6 +23,7 @@ from core.clock import SystemClock
 from core.delivery.view import View
 from core.outgoing import Mention, OutgoingMessage
 from core.types import Incoming, MemoryItem, MemoryKind, Modal, UserKey
+from tests.fakes.commands import menu
 from tests.fakes.handler import ScriptedHandler, tell
 
 SAVED = datetime(2026, 3, 14, 12, tzinfo=UTC)
@@ -90,7 +91,7 @@ async def main(call: dict[str, Any]) -> None:
     data = Path(call["data"])
     telling = asyncio.create_task(_tell(handler, user, Path(call["gates"]), call["unasked"]))
     try:
-        await console.run(handler, clock, user=user, data_dir=data)
+        await console.run(handler, clock, user=user, data_dir=data, menu=menu())
     finally:
         telling.cancel()
         received = [

@@ -10,10 +10,56 @@ from typing import Any
 
 import pexpect
 import pyte
+from wcwidth import iter_graphemes, wcstwidth
 
 TIMEOUT_S = 120.0
 ENTER, CTRL_C, CTRL_D, UP, ALT_ENTER = "\r", "\x03", "\x04", "\x1b[A", "\x1b\r"
+LEFT, END, TAB = "\x1b[D", "\x05", "\t"
 PASTE = "\x1b[200~{}\x1b[201~"
+
+
+class Screen(pyte.HistoryScreen):
+    """A screen that draws grapheme clusters as one, and wraps its rows again when it is made narrower."""
+
+    def draw(self, data: str) -> None:
+        for char in data:
+            row, end = self.buffer[self.cursor.y], self.cursor.x
+            at = max(end - 1, 0)
+            while at and not row[at].data:
+                at -= 1
+            joined = row[at].data + char
+            if not end or len(list(iter_graphemes(joined))) > 1:
+                super().draw(char)
+                continue
+            row[at] = row[at]._replace(data=joined)
+            self.cursor.x = max(end, at + wcstwidth(joined, term_program=False))
+            for stub in range(end, self.cursor.x):
+                row[stub] = row[at]._replace(data="")
+
+    def resize(self, lines: int | None = None, columns: int | None = None) -> None:
+        lines, columns = lines or self.lines, columns or self.columns
+        rows: list[list[pyte.screens.Char]] = []
+        cursor, place = self.cursor, (0, 0)
+        for y in range(self.lines):
+            used = max((x + 1 for x, cell in self.buffer[y].items() if cell.data != " "), default=0)
+            if y == cursor.y:
+                wrapped = max(cursor.x - 1, 0) // columns
+                place = len(rows) + wrapped, cursor.x - wrapped * columns
+                used = max(used, cursor.x)
+            cells = [self.buffer[y][x] for x in range(used)]
+            rows += [cells[start : start + columns] for start in range(0, used, columns)] or [[]]
+        while rows and not rows[-1] and len(rows) - 1 > place[0]:
+            rows.pop()
+        gone = max(0, len(rows) - lines)
+        super().resize(lines, columns)
+        self.buffer.clear()
+        for y, cells in enumerate(rows):
+            row = self.buffer[y - gone]
+            row.update(enumerate(cells))
+            if y < gone:
+                self.history.top.append(row)
+                del self.buffer[y - gone]
+        self.cursor.y, self.cursor.x = place[0] - gone, place[1]
 
 
 class Terminal:
@@ -22,7 +68,7 @@ class Terminal:
     def __init__(
         self, command: Sequence[str], environment: Mapping[str, str], *, columns: int = 80, lines: int = 24
     ) -> None:
-        self.history = pyte.HistoryScreen(columns, lines, history=10_000)
+        self.history = Screen(columns, lines, history=10_000)
         self._stream = pyte.ByteStream(self.history)
         self.raw = b""
         self._process: Any = pexpect.spawn(
@@ -32,7 +78,8 @@ class Terminal:
     @property
     def rows(self) -> list[str]:
         """The rows of the screen, top to bottom, without the empty ones at the end."""
-        rows = [row.rstrip() for row in self.history.display]
+        screen = self.history
+        rows = ["".join(screen.buffer[y][x].data for x in range(screen.columns)).rstrip() for y in range(screen.lines)]
         while rows and not rows[-1]:
             rows.pop()
         return rows

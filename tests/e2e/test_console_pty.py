@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.terminal import ALT_ENTER, CTRL_C, CTRL_D, ENTER, PASTE, UP, Terminal, environment
+from tests.e2e.terminal import ALT_ENTER, CTRL_C, CTRL_D, END, ENTER, LEFT, PASTE, TAB, UP, Terminal, environment
 
 GREETING = "Elefante: guardo"
 Open = Callable[..., Terminal]
@@ -190,6 +190,65 @@ def test_a_line_is_edited_history_survives_the_process_and_its_file_is_the_owner
     terminal.type(f"\x7f3{ENTER}")
     terminal.wait("eco: minha senha é 13")
     assert leave(terminal) == 0
+
+
+@pytest.mark.parametrize("word", ["exit", "Quit ", "sair", "salir", "/exit"])
+def test_a_word_that_means_leaving_leaves_and_a_sentence_with_it_does_not(stage: Stage, word: str) -> None:
+    terminal = stage.start(("echo",))
+    terminal.type(f"{word} now{ENTER}")
+    terminal.wait("eco:")
+    terminal.wait(lambda: terminal.rows[-1:] == ["›"])
+    terminal.type(f"{word}{ENTER}")
+    assert terminal.wait_end() == 0
+    assert [each["text"] for each in stage.received] == [f"{word} now"]
+
+
+def test_tab_completes_a_command_and_its_words_and_lists_what_it_may_be(stage: Stage) -> None:
+    terminal = stage.start(("echo",))
+    top = terminal.rows[:-1]
+    terminal.type(f"/mem{TAB}")
+    terminal.wait_rows([*top, "› /memor"])
+    terminal.type(TAB)
+    terminal.wait_rows([*top, "› /memor", "/memories /memory", "› /memor"])
+    terminal.type(f"y of{TAB}{ENTER}")
+    terminal.wait("eco: /memory off")
+    terminal.type(f"{TAB}remember mem{TAB}{ENTER}")
+    terminal.wait("eco: remember mem")
+    assert leave(terminal) == 0
+
+
+def test_flags_and_other_clusters_take_the_columns_that_the_terminal_draws(stage: Stage) -> None:
+    terminal = stage.start(("echo",), columns=20)
+    top = terminal.rows[:-1]
+    clusters = "🇧🇷👨‍👩‍👧👍🏽"
+    terminal.type(f"um {clusters} dois")
+    terminal.wait_rows([*top, f"› um {clusters} dois"])
+    assert terminal.history.cursor.x == len("› um 112233 dois")
+    terminal.type(f"{LEFT * len(' dois')}X")
+    terminal.wait_rows([*top, f"› um {clusters}X dois"])
+    terminal.type(f"{END} {clusters}{ENTER}")
+    terminal.wait(f"eco: um {clusters}X")
+    assert f"› um {clusters}X dois 🇧🇷\n👨‍👩‍👧👍🏽\n" in terminal.text
+    assert leave(terminal) == 0
+    assert [each["text"] for each in stage.received] == [f"um {clusters}X dois {clusters}"]
+
+
+def test_a_window_made_narrower_or_wider_has_the_line_once_and_all_that_stood_above_it(stage: Stage) -> None:
+    typed = "uma linha bem mais comprida do que a metade da tela, e mais palavras até o fim"
+    terminal = stage.start(("echo",), columns=60)
+    above = "".join(terminal.text.removesuffix("›").split())
+    terminal.type(f"{typed}{LEFT * 3}")
+    terminal.wait("fim")
+    for columns, lines in ((31, 24), (79, 24), (19, 10), (60, 24)):
+        terminal.resize(columns, lines)
+        line = f"› {typed}"
+        rows = [line[at : at + columns].rstrip() for at in range(0, len(line), columns)]
+        terminal.wait(lambda rows=rows: terminal.rows[-len(rows) :] == rows)  # type: ignore[misc]
+        assert "".join(terminal.text.removesuffix("\n".join(rows)).split()) == above
+    terminal.type(f"X{ENTER}")
+    terminal.wait("Xfim")
+    assert leave(terminal) == 0
+    assert [each["text"] for each in stage.received] == [typed.replace("fim", "Xfim")]
 
 
 def test_pasted_lines_and_alt_enter_make_one_message(stage: Stage) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from importlib import metadata
+from itertools import takewhile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TextIO
 
 import pytest
+import typer.main
 from typer.testing import CliRunner, Result
 
 from bot.cli import shell
@@ -319,8 +323,68 @@ def test_what_went_wrong_is_one_line_and_an_exit_code(
     assert capsys.readouterr().err.splitlines()[-1].startswith(said)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["memories", "show", "x", "--json"], 2, "memories show: console:ana has no memory 'x'"),
+        (["backup", "--json"], 1, "there is nothing to copy yet"),
+        (["usage", "--json", "--colour", "red"], 2, "No such option: --colour"),
+        (["think", "--json"], 2, "Missing parameter: texts"),
+        (["forget", "--json", "--user", "ana"], 2, "--user: 'ana' is not a person"),
+    ],
+)
+@pytest.mark.usefixtures("elefante")
+def test_with_json_an_error_is_one_document_and_keeps_its_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], code: int, said: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["elefante", *arguments])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code == code
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["error"].startswith(said)
+    assert printed.err.splitlines()[-1].startswith(f"elefante: {said}")
+
+
+@pytest.mark.usefixtures("elefante")
+def test_a_bug_is_a_json_document_too_and_a_done_verb_ends_with_0(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(sys, "argv", ["elefante", "memories", "list", "--json"])
+    with pytest.raises(SystemExit) as left:
+        main()
+    assert left.value.code in {0, None}
+    assert json.loads(capsys.readouterr().out)["memories"] == []
+    sys.excepthook(ZeroDivisionError, ZeroDivisionError("secret"), None)
+    assert "ZeroDivisionError" in json.loads(capsys.readouterr().out)["error"]
+    monkeypatch.setattr(sys, "argv", ["elefante", "think", "--", "--json"])  # a text, no option
+    sys.excepthook(ZeroDivisionError, ZeroDivisionError("secret"), None)
+    assert capsys.readouterr().out == ""
+
+
+def leaves(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    for name, command in getattr(group, "commands", {}).items():
+        yield from leaves(command, (*path, name)) if hasattr(command, "commands") else [((*path, name), command)]
+
+
+@pytest.mark.parametrize(("path", "command"), list(leaves(typer.main.get_command(app))), ids=str)
+def test_every_verb_has_an_example_of_itself(elefante: Elefante, path: tuple[str, ...], command: Any) -> None:
+    shown = elefante(*path, "--help")
+    assert shown.exit_code == 0
+    [example] = re.findall(r"Example: (.*?)\n\n", shown.stdout, re.DOTALL)
+    _, _, words = " ".join(example.split()).partition("elefante ")
+    given = list(takewhile(lambda word: word != ">", shlex.split(words)))
+    assert tuple(given[: len(path)]) == path
+    command.make_context(path[-1], given[len(path) :])  # raises what is wrong with the call
+
+
+def test_the_version_is_told(elefante: Elefante) -> None:
+    assert elefante("--version").stdout == f"elefante {metadata.version('elefante')}\n"
+
+
 def test_interrupted_it_leaves_as_shells_expect(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted() -> None:
+    def interrupted(**_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("bot.cli.main.app", interrupted)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from wcwidth import wcwidth
+from wcwidth import wcstwidth
 
 from adapters.console.channel import Page, Row, Style
 from adapters.console.output import cut, memory_line, printable
@@ -26,7 +26,7 @@ def layout(text: str, columns: int, *, style: Style = Style.PLAIN, colour: bool 
 
 
 def columns_of(text: str) -> int:
-    return sum(max(0, wcwidth(char)) for char in SGR.sub("", text))
+    return wcstwidth(SGR.sub("", text))
 
 
 @given(st.text())

@@ -21,8 +21,7 @@ def hit(content: str, chance: float = 1.0) -> MemoryHit:
 
 
 def verdict(question: str, *hits: MemoryHit) -> Verdict:
-    [found] = judged([question], hits)
-    return found
+    return judged(question, hits)
 
 
 def quoted(found: Verdict) -> list[str]:
