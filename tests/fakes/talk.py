@@ -28,7 +28,7 @@ from tests.fakes.model import HashEmbedder
 class Talk:
     """Says and presses; `shown` is the last message on the screen, `seen` every text that came of the last message.
 
-    A `mind` answers in place of the script. Every button that is ever shown is checked.
+    A `mind` answers in place of the script; `off` names actions that are off. Every button that is ever shown is checked.
     """
 
     path: Path
@@ -36,6 +36,7 @@ class Talk:
     clock: FakeClock = field(default_factory=FakeClock)
     embedder: HashEmbedder = field(default_factory=HashEmbedder)
     mind: ChatModel | None = None
+    off: tuple[str, ...] = ()
     shown: OutgoingMessage = field(default_factory=lambda: OutgoingMessage(""))
     seen: list[str] = field(default_factory=list)
     house: House = field(init=False)
@@ -50,6 +51,7 @@ class Talk:
             self.script,
             clock=self.clock,
             embedder=self.embedder,
+            off=self.off,
             store=SqlMemories(database),
             history=SqlHistory(database),
             inbox=SqlInbox(database),

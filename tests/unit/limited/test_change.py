@@ -140,6 +140,7 @@ def test_a_list_has_an_entry_more_or_less(old: str, said: str, new: str) -> None
 
 GATE = _item("o código do portão é 4433", "portão")
 HOME, BEACH = _item("o wifi de casa é gato1", "wifi de casa"), _item("o wifi da praia é peixe2", "wifi da praia")
+EXAM = _item("o exame é às 7h", "exame")
 CAT = _item("o gato é preto", "gato")
 
 
@@ -150,8 +151,8 @@ CAT = _item("o gato é preto", "gato")
         ("o código do portão agora é 9988", [GATE, HOME], [], ["o código do portão é 9988"]),
         ("o wifi agora é lobo3", [GATE, HOME, BEACH], [], ["o wifi de casa é lobo3", "o wifi da praia é lobo3"]),
         ("o wifi da praia agora é lobo3", [HOME, BEACH], [], ["o wifi da praia é lobo3"]),
-        ("na verdade é 777", [GATE], [GATE], ["o código do portão é 777"]),
-        ("na verdade é 777", [GATE, HOME], [], []),
+        ("na verdade é às 10h", [EXAM], [EXAM], ["o exame é às 10h"]),
+        ("na verdade é às 10h", [EXAM, HOME], [], []),
         ("o gato agora é branco", [GATE], [], []),
         ("a placa do carro agora é ABC1D23", [GATE, CAT], [], []),
         (f"o código do portão agora é 9988{' e' * MAX_CHARS}", [GATE], [GATE], []),
