@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from core.chatbot import ChatBot
 from core.features.preferences.storage import SqlPreferences
@@ -28,7 +29,7 @@ from tests.fakes.model import HashEmbedder
 class Talk:
     """Says and presses; `shown` is the last message on the screen, `seen` every text that came of the last message.
 
-    A `mind` answers in place of the script; `off` names actions that are off. Every button that is ever shown is checked.
+    A `mind` answers in place of the script; `off` names actions that are off. Every button that is shown is checked.
     """
 
     path: Path
@@ -107,9 +108,9 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(folder: Path, script: Script | None = None) -> AsyncIterator[Talk]:
-    """Start a bot; at the end stop it."""
-    talk = Talk(folder / "talk.db", script or {})
+async def talking(folder: Path, script: Script | None = None, **given: Any) -> AsyncIterator[Talk]:
+    """Start a bot, with further fields of the chat as `given`; at the end stop it."""
+    talk = Talk(folder / "talk.db", script or {}, **given)
     await talk.start()
     try:
         yield talk

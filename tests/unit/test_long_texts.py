@@ -71,7 +71,6 @@ READERS: dict[str, Callable[[str], Any]] = {
     "flat": unicode.flat,
     "subject": mind_words.subject,
     "stems": mind_words.stems,
-    "translated": partial(mind_words.translated, locale=Locale.ES),
     "wording": lambda text: likeness.worded([text]),
     "a yes": replies.means_yes,
     "a no": replies.means_no,

@@ -7,7 +7,7 @@ import pytest
 
 from core.limited import LimitedMind
 from core.providers.usem3 import Usem3Embedder
-from tests.fakes.talk import Talk
+from tests.fakes.talk import Talk, talking
 
 
 @pytest.fixture
@@ -21,7 +21,5 @@ async def embedder() -> AsyncIterator[Usem3Embedder]:
 @pytest.fixture
 async def person(tmp_path: Path, embedder: Usem3Embedder) -> AsyncIterator[Talk]:
     """A chat with a whole bot that has no language model."""
-    talk = Talk(tmp_path / "bot.db", {}, embedder=embedder, mind=LimitedMind(embedder))  # type: ignore[arg-type]
-    await talk.start()
-    yield talk
-    await talk.stop()
+    async with talking(tmp_path, embedder=embedder, mind=LimitedMind(embedder)) as talk:
+        yield talk

@@ -147,7 +147,7 @@ async def test_small_talk_answers_no_question(nobody: Likeness, reply: str, kind
 
 PIECES = st.sampled_from(
     ["remember that ", "lembre que ", "apaga ", "delete it", "qual é a senha?", "moro em Natal", ". ", "\n", "\n\n- ",
-     "oi! ", "no, it's 3 pm", "add milk to the list", "guarda isso:", ", não esqueça", "12. ", "“", "agora é 7h", "?", " "]
+     "oi! ", "no, it's 3 pm", "add milk to the list", "guarda isso:", ", não esqueça", "12. ", "agora é 7h", "?", " "]
 )  # fmt: skip
 
 
