@@ -16,7 +16,7 @@ from core.types import Locale
 MAX_BINDINGS: Final = 6
 MAX_BINDING_CHARS: Final = 80
 MAX_QUERY_CHARS: Final = 300
-_MAX_TOLD_CHARS: Final = 600
+MAX_TOLD_CHARS: Final = 600
 """The start of a text, which names its subject; the embedding and the search by words read all of it."""
 
 _MAX_CONCEPTS: Final = 12
@@ -27,7 +27,7 @@ _MAX_NAMES: Final = 2
 
 def bindings(text: str) -> tuple[str, ...]:
     """Return the phrases by which a memory is found: its subject, its concepts in every language, names in it."""
-    said = text[:_MAX_TOLD_CHARS]
+    said = text[:MAX_TOLD_CHARS]
     end = _SUBJECT_END.search(flat(said))
     about = subject(said[: end.start()] if end else said) or subject(said)
     told = list(dict.fromkeys(concept for word in words(said) if not silent(word) for concept in told_by(word)))
@@ -35,19 +35,19 @@ def bindings(text: str) -> tuple[str, ...]:
     others = [concept.phrase for concept in told if concept not in concepts(about)]
     found = [about, *main[:2], *(" ".join(others[at : at + 3]) for at in range(0, min(len(others), _MAX_CONCEPTS), 3))]
     found += [name for name in _NAME.findall(said) if name not in about][:_MAX_NAMES]
-    return distinct(found)[:MAX_BINDINGS] or (one_line(said, MAX_BINDING_CHARS) or "?",)
+    return _distinct(found)[:MAX_BINDINGS] or (one_line(said, MAX_BINDING_CHARS) or "?",)
 
 
 def queries(text: str) -> list[str]:
     """Return what to search for of a question: its words, and the concepts that they name."""
-    said = text[:_MAX_TOLD_CHARS]
+    said = text[:MAX_TOLD_CHARS]
     telling = [word for word in words(said) if tells(word)]
     known = [[concept.names[Locale.PT] for concept in named_by(word)[:1]] or [word] for word in telling]
     found = [one_line(said, MAX_QUERY_CHARS), " ".join(dict.fromkeys(word for each in known for word in each))]
     return list(dict.fromkeys(filter(None, found))) or ["?"]
 
 
-def distinct(phrases: Iterable[str]) -> tuple[str, ...]:
+def _distinct(phrases: Iterable[str]) -> tuple[str, ...]:
     kept: dict[frozenset[str], str] = {}
     for phrase in phrases:
         short = one_line(phrase, MAX_BINDING_CHARS)

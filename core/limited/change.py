@@ -25,7 +25,7 @@ MAX_CHARS: Final = 500
 
 _MAX_KNOWN_CHARS: Final = 4_000
 _LANGUAGES: Final = ("pt", "en", "es")
-_DAY: Final = re.compile(r"W(?:[o,]{0,2}[nr](?![AP:])(?:o?M(?:o?n)?)?|,?T)?|T|[nr]o?M(?:o?n(?!\w))?|M[nr]|d|J")
+_DAY: Final = re.compile(r"W(?:[ou,]{0,3}[nr](?![AP:]|,n)(?:o?M(?:o?n)?)?|,?T)?|T|[nr]o?M(?:o?n(?!\w))?|M[nr]|d|J")
 _CLOCK: Final = re.compile(
     r"(?:C|:)(?:o?[cp]|[AP])?|n(?:&[hqn])?(?:c?[AP]|c|o+p)|(?<=a)n(?:&[hqn])?(?:o+p)?(?![uM])|[NG](?:&[hq])?"
 )
@@ -57,6 +57,15 @@ _PASSED: Final = frozenset({"0", "-1", "-2"})
 """Days by which people say when they heard it: today, yesterday."""
 
 _HOURS: Final = 24
+_DENIED: Final = re.compile(
+    r"\b(?:nao|n|not|isn'?t|wasn'?t|no|ya no|ja nao|no longer|instead of|em vez d[aeo]s?|en vez de|en lugar de|from|"
+    r"de|das|do|desde)(?: (?:e|é|eh|era|es|a|as|o|the|at|las?|los|el|on)){0,3} ?$"
+)
+"""What stands before a value that is the old one: "not 9:30", "from 9 to 10"."""
+
+_FEWEST: Final = 3
+"""Fewer entries are no list."""
+
 _NEAR: Final = 3
 """How many words on each side of a value tell which one it is."""
 
@@ -125,7 +134,10 @@ def swapped(old: str, new: str) -> str:
     known, said = values(old), values(new)
     olds = {flat(value.text) for value in known}
     news = [value for value in said if flat(value.text) not in olds and flat(value.text) not in flat(old)]
-    named = [value for value in known if flat(value.text) in {flat(each.text) for each in said}]  # "not 9:30"
+    denied = {flat(value.text) for value in said if _DENIED.search(flat(new[: value.start]))}
+    restated = {flat(value.text) for value in said} - denied
+    known = [value for value in known if flat(value.text) not in restated]
+    named = [value for value in known if flat(value.text) in denied]
     places: dict[Value, str] = {}
     for value in news:
         free = [each for each in known if each not in places and _is_alike(each, value)]
@@ -177,18 +189,20 @@ class Change:
     text: str
 
 
-def changes(message: str, items: Sequence[MemoryItem], quoted: Sequence[MemoryItem]) -> list[Change]:
+def changes(
+    message: str, items: Sequence[MemoryItem], quoted: Sequence[MemoryItem], *, least: float = 1.0
+) -> list[Change]:
     """Return the memories that a message may change, the likeliest first; none if it says nothing of any.
 
-    A memory of which it names the subject goes before one that was quoted last, and that before one of which it only
-    says much the same.
+    A memory of which it names the subject, by words of at `least` that weight, goes before one that was quoted last,
+    and that before one of which it only says much the same.
     """
     if len(message) > MAX_CHARS:
         return []
     about = senses(_without_values(message))
     weights = {item.id: _weight_of(about & senses(" ".join((item.content, *item.bindings)))) for item in items}
     edited = {item.id: _edited(item.content, message) for item in (*items, *quoted)}
-    named = [item for item in items if edited[item.id] and weights[item.id] >= 1]
+    named = [item for item in items if edited[item.id] and weights[item.id] >= least]
     pointed = [item for item in quoted[-1:] if edited[item.id]]
     if not (found := named or pointed) and listed(message) is None:
         found = [item for item in items if weights[item.id] >= max(2.0, _MOST * _weight_of(about))]
@@ -221,13 +235,28 @@ def relisted(old: str, message: str) -> str:
     if wish is None:
         return ""
     item, name, adds = wish
-    lines = old.split("\n")
-    separator, entries = ("\n", lines) if len(lines) > 1 else (", ", re.split(r",\s*", old))
     if adds:
-        mark = "- " if separator == "\n" and lines[-1].lstrip().startswith("- ") else ""
+        separator, entries = _entries(old)
+        mark = "- " if separator == "\n" and entries[-1].lstrip().startswith("- ") else ""
         return f"{old.rstrip(' ,;')}{separator}{mark}{item.strip(' ,;:')}"
-    wanted = senses(item or message) - senses(name)
+    return without_lines(old, senses(item or message) - senses(name))
+
+
+def without_lines(old: str, named: Collection[str]) -> str:
+    """Return a list without the one line or entry that holds most of the senses that are named.
+
+    It is "" if that is not clear, and where the heading alone is named, which means the whole list.
+    """
+    separator, entries = _entries(old)
+    wanted = frozenset(named) - senses(entries[0])
     held = [len(wanted & senses(entry)) for entry in entries]
-    if not any(held) or held.count(max(held)) > 1 or len(entries) == 1:
+    best = max(held)
+    if len(entries) < _FEWEST or not best or held.count(best) > 1:
         return ""
-    return separator.join(entry for entry, count in zip(entries, held, strict=True) if count < max(held))
+    return separator.join(entry for entry, count in zip(entries, held, strict=True) if count < best)
+
+
+def _entries(text: str) -> tuple[str, list[str]]:
+    """Return what stands between the lines or entries of a list, and those."""
+    lines = text.split("\n")
+    return ("\n", lines) if len(lines) > 1 else (", ", re.split(r",\s*", text))

@@ -9,7 +9,7 @@ from typing import Final
 from core.dialogue import NOTHING_TO_ADD, Outcome
 from core.limited import recall, removal
 from core.limited import sentences as say
-from core.limited.change import Change, changes
+from core.limited.change import Change, changes, without_lines
 from core.limited.frames import has
 from core.limited.likeness import Intent
 from core.limited.reading import KEEP_WHAT, REMOVE_WHAT, Part
@@ -18,6 +18,9 @@ from core.limited.scene import DELETE, FINISH, QUESTION, SAVE, SEARCH, UPDATE, S
 from core.limited.words import senses
 from core.times.said import asked
 from core.types import Localized, MessageRole, OpenQuestion
+
+_LEAST_SHARED: Final = 2.0
+"""What a statement that says of no change must have in common with a memory of which it has another value."""
 
 _BARE_SENSES: Final = 2
 """A correction with at most so many words that tell something names nothing that could be kept: "no, it's 3pm"."""
@@ -97,7 +100,8 @@ def to_keep(scene: Scene, parts: Sequence[Part]) -> list[Part]:
 
 
 def _is_new(scene: Scene, part: Part) -> bool:
-    return scene.ran(SEARCH) and (part.intent is Intent.CHANGE or part.about == "statement")
+    is_other = part.intent is Intent.REMOVE and not part.is_sure
+    return scene.ran(SEARCH) and (part.intent is Intent.CHANGE or is_other or part.about == "statement")
 
 
 # --- finding ---------------------------------------------------------------------------------------------------------
@@ -134,7 +138,13 @@ def _list(scene: Scene, _: Part) -> Move:
 
 def to_change(scene: Scene, part: Part) -> list[Change]:
     """Return the memories that a part may change, the likeliest first."""
-    return changes(part.text, scene.found if scene.ran(SEARCH) else scene.shown, scene.quoted)
+    if part.intent is Intent.REMOVE:
+        found = removal.proposed(scene, part)
+        text = without_lines(found[0].content, senses(removal.named(part))) if len(found) == 1 else ""
+        return [Change(found[0], text)] if text else []
+    is_likely = part.about != "maybe"
+    found = scene.found if scene.ran(SEARCH) else scene.shown
+    return changes(part.text, found, scene.quoted if is_likely else (), least=1 if is_likely else _LEAST_SHARED)
 
 
 def _change(scene: Scene, part: Part) -> Move:
@@ -156,12 +166,19 @@ def _change(scene: Scene, part: Part) -> Move:
 
 def _remove(scene: Scene, part: Part) -> Move:
     """Look for what is named, and propose to delete it; another memory is never offered in its place."""
-    if scene.ran(DELETE):
-        return _ended(scene, DELETE, say.DELETED_NOTHING)
+    for action in (DELETE, UPDATE):
+        if scene.ran(action):
+            return _ended(scene, action, say.DELETED_NOTHING)
+    if not part.is_sure and scene.ran(SAVE):
+        return _ended(scene, SAVE, say.SAVED_NOTHING)
+    if to_change(scene, part) and scene.offers(UPDATE):
+        return Move(UPDATE)
     if removal.proposed(scene, part):
         return _act(scene, DELETE)
     if scene.can_search:
         return Move(SEARCH)
+    if not part.is_sure and not removal.proposed(scene, part):
+        return _act(scene, SAVE)
     about = removal.named(part)
     if removal.is_everything(part):
         text = say.NOTHING_AT_ALL

@@ -15,7 +15,7 @@ from typing import Final
 from core.aside import aside
 from core.errors import ProviderError
 from core.limited import frames
-from core.limited.change import MAX_CHARS, swapped
+from core.limited.change import MAX_CHARS, swapped, values
 from core.limited.likeness import Guess, Intent, Likeness
 from core.limited.scene import Scene
 from core.text.unicode import flat
@@ -29,6 +29,9 @@ KEEP_FROM: Final = 0.6
 ASK_FROM: Final = 0.25
 WORLD_FROM: Final = 0.7
 """The chance from which a question is answered by what is surely meant alone, as it is one about the world."""
+
+REMOVE_FROM: Final = 0.25
+"""The chance from which it is looked for something to delete, which is proposed: that does no harm."""
 
 TOLD_FROM: Final = 0.5
 """The chance from which a question is taken for one about the bot, or for all that is kept."""
@@ -294,12 +297,15 @@ def _stating(scene: Scene, part: Part, chance: Mapping[Intent, float]) -> Part:
     if part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM:
         about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
         return replace(part, intent=Intent.FIND, about=about)
-    if part.intent is Intent.REMOVE and chance[Intent.REMOVE] >= TOLD_FROM:
-        return replace(part, about=part.text)
+    if chance[Intent.REMOVE] >= REMOVE_FROM:
+        return replace(part, intent=Intent.REMOVE, about=part.text, is_sure=part.intent is Intent.REMOVE)
     if stated < ASK_FROM:
         return replace(part, intent=Intent.CHAT)
-    intent = Intent.CHANGE if _says_changed(part.text, chance) else Intent.KEEP
-    return replace(part, intent=intent, is_sure=stated >= KEEP_FROM)
+    part = replace(part, intent=Intent.KEEP, is_sure=stated >= KEEP_FROM)
+    if len(part.text) > MAX_CHARS or frames.has("both", part.text):
+        return part
+    about = "" if _says_changed(part.text, chance) else "maybe"
+    return replace(part, intent=Intent.CHANGE, about=about) if not about or values(part.text) else part
 
 
 def _corrects(scene: Scene, text: str) -> bool:
@@ -313,8 +319,6 @@ def _corrects(scene: Scene, text: str) -> bool:
 
 def _says_changed(text: str, chance: Mapping[Intent, float]) -> bool:
     """Return whether a statement says that something is otherwise now."""
-    if len(text) > MAX_CHARS or frames.has("both", text):
-        return False
     says = frames.has("change", text) or frames.has("correct", text)
     return chance[Intent.CHANGE] >= chance[Intent.KEEP] * (_CHANGE_IF_SAID if says else 1)
 

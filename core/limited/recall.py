@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
 from operator import mul
 from typing import Final
 
 from core.limited import sentences as say
+from core.limited.bindings import MAX_TOLD_CHARS
 from core.limited.scene import Scene, day, when
 from core.limited.words import Told, is_kind, named_by, relatives, sense, senses, siblings, subject, tells, words
 from core.text.markdown import quoted
@@ -30,7 +31,7 @@ MAX_LISTED: Final = 25
 SURE: Final = 0.65
 """The chance of being the answer from which on a memory is told as such."""
 
-NEAR: Final = 0.25
+NEAR: Final = 0.28
 """The chance from which on it is told as what comes near."""
 
 _ALIKE: Final = 0.5
@@ -50,17 +51,20 @@ _LEFT_OUT: Final = sense("number")
 _WHOSE: Final = re.compile("['’]s$")
 _INFINITIVE: Final = ("ar", "er", "ir")
 
-_WEIGHTS: Final = (0.2, 0.3, 0.8, 1.8, -0.25, -0.7, 1.5, -1.0, -2.3)
+_WEIGHTS: Final = (0.25, 0.32, 0.72, 1.75, -0.19, -0.73, 1.81, -2.15)
 """Weights of a logistic model: how much each of these tells for a memory, or against it.
 
 They are the odds that the search gives it, and their lead over the next best; the question's words that it has, names
 of a concept and others; the names of a concept, and of somebody or something, that it lacks; how many more words it has
-than any other memory, as a share of all; whether it is of a relative who is not asked for. Fitted on the lives of
-tests/data/recall_tune.json and the conversations of tests/data/secretary_tune.json.
+than any other memory, as a share of all. They were fitted on the lives of tests/data/recall_tune.json and on the
+conversations of tests/data/secretary_tune.json.
 """
 
 _MOST: Final = 2
 _NO_ODDS: Final = -4.0
+_OF_ANOTHER: Final = 3.0
+"""By how much the odds are less if a memory is of a relative who is not asked for."""
+
 _MARGIN: Final = 0.01
 _LEAST: Final = 0.05
 """The chance by the search under which words alone make nothing sure."""
@@ -110,11 +114,17 @@ _DAY: Final = _Word("", "", names=True)
 
 @dataclass(frozen=True, slots=True)
 class _Fit:
-    """A memory, its chance to answer a question, and the naming words of that which it has."""
+    """A memory, its chance to answer a question, and the naming words of that which it has, and which it lacks."""
 
-    item: MemoryItem
+    hit: MemoryHit
     chance: float
     held: list[_Word]
+    missing: list[_Word]
+
+    @property
+    def item(self) -> MemoryItem:
+        """The memory."""
+        return self.hit.item
 
 
 def judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None = None) -> Verdict:
@@ -122,7 +132,9 @@ def judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None = No
     if time is not None and time.alone:
         return _of_time([hit.item for hit in hits], time)
     asked = _read(time.rest or question if time is not None else question)
-    fits = _fits(asked, _earlier(hits) or hits, None if time is None or time.said else time)
+    days = None if time is None or time.said else time
+    candidates = (_fits(asked, few, days) for few in (_earlier(hits), _own(asked, hits)))
+    fits = next((fits for fits in candidates if fits and fits[0].chance >= NEAR), [])
     likely = [fit for fit in fits if fit.chance >= NEAR]
     if not likely:
         return Verdict(Sureness.NOTHING)
@@ -131,27 +143,37 @@ def judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None = No
     if other is not None:
         about = next((fit for fit in likely if other in fit.held), None)
         if about is None:
-            is_told = best.chance >= SURE
-            return Verdict(Sureness.OTHER, (best.item,), other.text) if is_told else Verdict(Sureness.NOTHING)
+            is_like = best.hit.chance >= SURE
+            return Verdict(Sureness.OTHER, (best.item,), other.text) if is_like else Verdict(Sureness.NOTHING)
         best = about
-    alike = [fit for fit in likely if fit.held == best.held and fit.chance >= SURE]
-    if best.chance >= SURE and not _is_lacking(asked, best):
-        return Verdict(Sureness.SURE, tuple(fit.item for fit in alike[:MAX_QUOTES]))
+    is_lacking = any(word.whose or is_kind(word.sense) for word in best.missing) or _is_of_another(asked, best.item)
+    if best.chance >= SURE and not is_lacking:
+        least = _ALIKE * best.hit.chance
+        alike = [fit.item for fit in fits if fit.hit.chance >= least and not (fit.missing or best.missing)]
+        return Verdict(Sureness.SURE, tuple(alike[:MAX_QUOTES]) or (best.item,))
     near = [fit.item for fit in likely if fit.chance >= _ALIKE * best.chance]
     return Verdict(Sureness.NEAR, tuple(near[:MAX_NEAR]))
 
 
-def _is_lacking(asked: Sequence[_Word], fit: _Fit) -> bool:
-    """Return whether a memory is none of the kind that is asked for, or of another: my sister's address is not mine."""
-    naming = [word for word in asked if word.names]
-    missing = [word for word in naming if word not in fit.held and word.sense != _LEFT_OUT]
-    is_mine = all(is_kind(word.sense) for word in naming)
-    return any(word.whose or is_kind(word.sense) for word in missing) or (is_mine and _is_of_another(naming, fit.item))
+def _earlier(hits: Sequence[MemoryHit]) -> list[MemoryHit]:
+    """Return the earlier versions among the hits, which are found only where what was before is asked for.
+
+    Each is as likely as its memory.
+    """
+    chances = {hit.item.id: hit.chance for hit in hits}
+    past = (hit for hit in hits if hit.item.current)
+    return [replace(hit, chance=max(hit.chance, chances.get(hit.item.current, 0.0))) for hit in past]
 
 
-def _is_of_another(naming: Sequence[_Word], item: MemoryItem) -> bool:
-    """Return whether a memory is of a relative who is not asked for."""
-    return bool(relatives(senses(item.content)).difference(word.sense for word in naming))
+def _own(asked: Sequence[_Word], hits: Sequence[MemoryHit]) -> Sequence[MemoryHit]:
+    """Return the hits that are not of a relative who is not asked for; all, if there are no others."""
+    return [hit for hit in hits if not _is_of_another(asked, hit.item)] or hits
+
+
+def _is_of_another(asked: Sequence[_Word], item: MemoryItem) -> bool:
+    """Return whether a memory is of a relative, where no relative's address (birthday, number) was asked for."""
+    named = [word for word in asked if word.names]
+    return all(is_kind(word.sense) for word in named) and bool(relatives(senses(item.content)))
 
 
 def _of_time(items: Sequence[MemoryItem], time: AskedTime) -> Verdict:
@@ -168,35 +190,34 @@ def _is_of(item: MemoryItem, time: AskedTime | None) -> bool:
     return time.first <= datetime.fromisoformat(item.meant).date() <= time.last
 
 
-def _earlier(hits: Sequence[MemoryHit]) -> list[MemoryHit]:
-    """Return the earlier versions among the hits, which are found only where what was before is asked for."""
-    return [hit for hit in hits if hit.item.current]
-
-
 def _fits(asked: Sequence[_Word], hits: Sequence[MemoryHit], time: AskedTime | None) -> list[_Fit]:
     """Return how memories fit a question, the best first; that one means a day that is asked for counts as a word."""
     naming = [word for word in asked if word.names] + [_DAY] * (time is not None)
     held = [_held(naming, hit.item) + [_DAY] * _is_of(hit.item, time) for hit in hits]
-    odds = [_odds(hit.chance) for hit in hits]
+    odds = [_odds(hit.chance) - _OF_ANOTHER * _is_of_relative(naming, hit.item) for hit in hits]
     fits = []
     for at, hit in enumerate(hits):
         known = sum(word.is_known for word in held[at])
         missing = [word for word in naming if word not in held[at] and word.sense != _LEFT_OUT]
-        most = max((len(other) for number, other in enumerate(held) if number != at), default=0)
+        rivals = [each for each in range(len(hits)) if each != at and (missing or held[each] != held[at])]
         features = (
             odds[at],
-            odds[at] - max(odds[:at] + odds[at + 1 :], default=_NO_ODDS),
+            odds[at] - max((odds[each] for each in rivals), default=_NO_ODDS),
             min(known, _MOST),
             min(len(held[at]) - known, _MOST),
             sum(word.is_known for word in missing),
             sum(word.whose for word in missing),
-            (len(held[at]) - most) / max(len(naming), 1),
-            _is_of_another(naming, hit.item),
+            (len(held[at]) - max((len(held[each]) for each in rivals), default=0)) / max(len(naming), 1),
             1,
         )
         chance = 1 / (1 + math.exp(-sum(map(mul, _WEIGHTS, features))))
-        fits.append(_Fit(hit.item, chance if hit.chance >= _LEAST else min(chance, NEAR), held[at]))
+        fits.append(_Fit(hit, chance if hit.chance >= _LEAST else min(chance, NEAR), held[at], missing))
     return sorted(fits, key=lambda fit: -fit.chance)
+
+
+def _is_of_relative(naming: Sequence[_Word], item: MemoryItem) -> bool:
+    """Return whether a memory is of a relative who is not asked for."""
+    return bool(relatives(senses(item.content)).difference(word.sense for word in naming))
 
 
 def _odds(chance: float) -> float:
@@ -206,7 +227,7 @@ def _odds(chance: float) -> float:
 
 
 def _read(question: str) -> tuple[_Word, ...]:
-    said = words(question)
+    said = words(question[:MAX_TOLD_CHARS])
     return tuple(_word(said, at) for at in range(len(said)))
 
 
@@ -222,7 +243,7 @@ def _word(said: Sequence[str], at: int) -> _Word:
 
 def _held(asked: Sequence[_Word], item: MemoryItem) -> list[_Word]:
     """Return the naming words that a memory has, in another language or with another ending, too."""
-    told = Told(" ".join((item.content, *item.bindings)))
+    told = Told(item.content, item.bindings)
     return [word for word in asked if word is not _DAY and _is_in(word, told)]
 
 
@@ -298,8 +319,8 @@ def listed(found: Sequence[MemoryItem], locale: Locale) -> str:
 
 
 def _quoting(lead: str, items: Sequence[MemoryItem], locale: Locale) -> str:
-    """Return memories behind a lead that ends with a colon: one in its line, or as a block below; several as a list."""
+    """Return memories behind a lead: one in its line, or as a block below it; several as a list."""
     if len(items) > 1:
         return "\n".join((lead, *(_quoting("-", [item], locale) for item in items)))
     quote, days = quoted(items[0].content, None), when(items[0], locale)
-    return f"{lead.removesuffix(':')}{days}:{quote}" if quote.startswith("\n") else f"{lead} {quote}{days}"
+    return f"{lead}{days}{quote}" if quote.startswith("\n") else f"{lead} {quote}{days}"

@@ -7,7 +7,7 @@ from typing import Final
 
 from core.dialogue import PromptContext
 from core.limited.reading import sentences
-from core.limited.words import stems
+from core.limited.words import senses
 from core.text.unicode import flat, fold, one_line
 from core.types import Message, MessageRole, Modal
 
@@ -40,6 +40,6 @@ def _said(message: Message) -> list[str]:
 
 def _weight(line: str) -> int:
     """Return how much information a line holds: numbers and names count double."""
-    if len(stems(line)) < 2:  # noqa: PLR2004 - a word alone says nothing later
+    if len(senses(line)) < 2:  # noqa: PLR2004 - a word alone says nothing later
         return 0
     return 2 * len(re.findall(r"\d+", line)) + 2 * len(_NAME.findall(line)) + len(_WEIGHTY.findall(flat(line)))

@@ -23,6 +23,8 @@ WORD: Final = re.compile(r"[^\W_](?:[\w'’@.+#*/-]*[\w#*+])?")
 _KEPT_WORDS: Final = 8192
 _MIN_ENDLESS_CHARS: Final = 3
 _PREFIX_CHARS: Final = 4
+_MAX_TOLD_CHARS: Final = 4000
+"""How much of a memory is looked into; the search reads all of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,20 +143,20 @@ _SIBLINGS_OF = {member[0]: frozenset(each[0] for each in group) for group in _GR
 
 
 class Told:
-    """The words of a text by which another's are looked up in it, in another language or with another ending, too."""
+    """What a memory tells, by which words of a question are looked up in it: in another language or form, too."""
 
-    def __init__(self, text: str) -> None:
-        said = {word for word in words(text) if not silent(word)}
+    def __init__(self, content: str, bindings: Iterable[str]) -> None:
+        said = {word for word in words(" ".join((content[:_MAX_TOLD_CHARS], *bindings))) if not silent(word)}
         self.senses = frozenset(map(sense, said))
+        self.folded = frozenset(part for word in said for part in folded_words(word))
         self._names = frozenset(concept for word in said for concept in named_by(word))
         self._told = frozenset(concept for word in said for concept in told_by(word))
-        self.folded = frozenset(folded_words(text))
         self._by_start: defaultdict[str, list[str]] = defaultdict(list)
         for word in self.folded:
             self._by_start[word[:_PREFIX_CHARS]].append(word)
 
     def holds(self, word: str) -> bool:
-        """Return whether the text has the word, or one of its concept; not if both are only about that."""
+        """Return whether the word is told, or one of its concept, which a binding may name."""
         if not self._told.isdisjoint(named_by(word)) or not self._names.isdisjoint(told_by(word)):
             return True
         parts = folded_words(bare(word))
@@ -186,22 +188,9 @@ def is_kind(name: str) -> bool:
     return name in _KINDS
 
 
-def stems(text: str, *, asking: bool = False) -> frozenset[str]:
-    """Return the stems of all but silent words; with `asking`, also without question words."""
-    said = (word for word in words(text) if not silent(word))
-    return frozenset(stem(word) for word in said if not (asking and asks(word)))
-
-
 def concepts(text: str) -> tuple[Concept, ...]:
     """Return the concepts that a text names, in order, each once."""
     return tuple(dict.fromkeys(concept for word in words(text) for concept in named_by(word)[:1]))
-
-
-def named(phrase: str, locale: Locale) -> str:
-    """Return the phrase; for a single word like "live", the name of its concept: "address"."""
-    found = named_by(phrase)
-    own = not found or flat(phrase) in {flat(name) for name in found[0].names.values()}
-    return phrase if own else found[0].names[locale]
 
 
 def subject(text: str, *, asking: bool = False, max_words: int = 8) -> str:
