@@ -70,7 +70,8 @@ async def test_an_embedder_that_is_down_is_told_and_asked_again_later() -> None:
 def test_there_are_enough_examples_of_everything_in_every_language() -> None:
     examples = Examples.load()
     assert set(examples.labels) == set(Intent) - {Intent.ACTION}
-    assert all(examples.labels.count(label) >= 50 for label in examples.labels)
+    by_frames = {Intent.LIST}  # of which there are few
+    assert all(examples.labels.count(label) >= 100 for label in set(examples.labels) - by_frames)
     assert len(set(examples.texts)) > 0.95 * len(examples.texts)
 
 

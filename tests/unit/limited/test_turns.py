@@ -422,7 +422,8 @@ async def test_nobody_else_in_a_room_answers_it(person: Talk) -> None:
         ("tchau", Locale.PT, "bye"), ("good night", Locale.EN, "bye"), ("adiós", Locale.ES, "bye"),
         ("kkkk", Locale.PT, "ack"), ("ok", Locale.EN, "ack"), ("vale", Locale.ES, "ack"),
         ("deixa pra lá", Locale.PT, "cancel"), ("never mind", Locale.EN, "cancel"),
-        ("tô exausto", Locale.PT, "chat"), ("I'm so tired", Locale.EN, "chat"), ("estoy triste", Locale.ES, "chat"),
+        ("tô exausto hoje", Locale.PT, "chat"), ("I'm so tired", Locale.EN, "chat"),
+        ("estoy triste", Locale.ES, "chat"),
     ],
 )  # fmt: skip
 async def test_small_talk_is_answered_in_one_short_sentence_that_fits(
