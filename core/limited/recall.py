@@ -28,7 +28,7 @@ MAX_QUOTES: Final = 5
 MAX_NEAR: Final = 3
 MAX_LISTED: Final = 25
 
-SURE: Final = 0.65
+SURE: Final = 0.7
 """The chance of being the answer from which on a memory is told as such."""
 
 NEAR: Final = 0.28
