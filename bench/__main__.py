@@ -24,7 +24,6 @@ BENCHES = {
     "limited": "how well limited mode keeps, finds, changes and removes, by language; --help for what it can show",
     "longest": "the longest message, made of whatever is hard to read: CPU, and how long it holds others up",
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
-    "mind": "how well limited mode understands people, by language",
     "models": "the model leaves beside the bare SDKs, and what imports cost",
     "purge": "what a save waits for beside a purge, and the memory that takes; PURGE_MIB=1024 for a large file",
     "recall": "how well memory finds what was told, and says nothing otherwise, beside simple ways; --data PATH",

@@ -14,14 +14,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from core.limited.tasks import LimitedMind
-
 from bot.models.metering import AttributedHandler, Meter
 from core.chatbot import ChatBot
 from core.features.access.people import Person
 from core.features.admin.decisions import ALLOWED, Decision, DecisionKind, place_settings_by
 from core.features.quotas.quotas import Quotas
 from core.history.conversation import Conversations
+from core.limited import LimitedMind
 from core.models import MODES, HotModel, Models
 from core.outgoing import Choice
 from core.ports import Channel, Channels, ChatModel, MessageHandler

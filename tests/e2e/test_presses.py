@@ -14,12 +14,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from core.limited.tasks import LimitedMind
 
 from core.commands.table import UNKNOWN
 from core.dialogue import Prompt, StreamEvent
 from core.errors import ProviderDown
 from core.features.access.people import Stranger
+from core.limited import LimitedMind
 from core.stores import ChangeContext
 from core.texts import DEAD_BUTTON, PRIVATE
 from core.types import Locale, MemoryDraft, MemoryKind

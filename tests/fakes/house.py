@@ -31,7 +31,7 @@ from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.models import MODES, Cycle, HotModel, Models
 from core.outgoing import ChannelLimits
-from core.ports import Clock
+from core.ports import ChatModel, Clock
 from core.stores import HistoryStore, Inbox, SearchableMemoryStore
 from core.think import think
 from core.threads import ConfirmationStore, PendingInputs
@@ -132,6 +132,12 @@ class House:
             is_off=self.decisions.reminders_off,
         )
         self.registry = Registry(actions(self.preferences, self.reminding), self.off)
+
+    def answered_by(self, mind: ChatModel) -> None:
+        """Let that model take the place of the scripted one."""
+        for mode in (self.models.heavy, self.models.reasoning, self.models.chat, self.models.summary):
+            assert isinstance(mode, HotModel)
+            mode.model = mind
 
     def access(self) -> Access:
         return Access(self.people, self.decisions, self.clock, trusted=self.trusted, mode=self.mode)

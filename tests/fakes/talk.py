@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from core.chatbot import ChatBot
 from core.features.preferences.storage import SqlPreferences
 from core.features.reminders.storage import SqlReminders
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
+from core.ports import ChatModel
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
 from core.storage.memories import SqlMemories
@@ -20,18 +22,22 @@ from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, House, Script
+from tests.fakes.model import HashEmbedder
 
 
 @dataclass(slots=True)
 class Talk:
     """Says and presses; `shown` is the last message on the screen, `seen` every text that came of the last message.
 
-    Every button that is ever shown is checked.
+    A `mind` answers in place of the script; `off` names actions that are off. Every button that is shown is checked.
     """
 
     path: Path
     script: Script
     clock: FakeClock = field(default_factory=FakeClock)
+    embedder: HashEmbedder = field(default_factory=HashEmbedder)
+    mind: ChatModel | None = None
+    off: tuple[str, ...] = ()
     shown: OutgoingMessage = field(default_factory=lambda: OutgoingMessage(""))
     seen: list[str] = field(default_factory=list)
     house: House = field(init=False)
@@ -45,6 +51,8 @@ class Talk:
         self.house = House(
             self.script,
             clock=self.clock,
+            embedder=self.embedder,
+            off=self.off,
             store=SqlMemories(database),
             history=SqlHistory(database),
             inbox=SqlInbox(database),
@@ -53,6 +61,8 @@ class Talk:
             confirmations=SqlConfirmations(database),
             reminders=SqlReminders(database),
         )
+        if self.mind is not None:
+            self.house.answered_by(self.mind)
         self._stack.push_async_callback(self.house.memories.close)
         self.bot = await self._stack.enter_async_context(self.house.chatbot())
 
@@ -98,9 +108,9 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(folder: Path, script: Script | None = None) -> AsyncIterator[Talk]:
-    """Start a bot; at the end stop it."""
-    talk = Talk(folder / "talk.db", script or {})
+async def talking(folder: Path, script: Script | None = None, **given: Any) -> AsyncIterator[Talk]:
+    """Start a bot, with further fields of the chat as `given`; at the end stop it."""
+    talk = Talk(folder / "talk.db", script or {}, **given)
     await talk.start()
     try:
         yield talk

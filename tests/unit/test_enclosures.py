@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from core.limited.tasks import LimitedMind
 
 from core.chatbot import TurnLimits
 from core.dialogue import Task
@@ -24,6 +23,7 @@ from core.enclosures import (
     enclosures_to_json,
 )
 from core.history.policy import HistoryLimits
+from core.limited import LimitedMind
 from core.models import Cycle, HotModel
 from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database
@@ -180,7 +180,7 @@ async def test_without_a_model_a_caption_is_saved_and_the_picture_said_to_be_uns
 @pytest.mark.parametrize("quote", [BIAS, PASSED_ON])
 async def test_without_a_model_somebody_elses_words_are_not_saved_as_the_persons(text: str, quote: Quote) -> None:
     house = limited()
-    await said(house, replace(house.incoming("I had coffee with my aunt today"), message_id="0"))
+    await said(house, replace(house.incoming("remember that I had coffee today"), message_id="0"))
     before = len(await house.memories.of(ANA).page(limit=9))
     if not text and quote.kind is QuoteKind.REPLY:
         return  # nothing was said

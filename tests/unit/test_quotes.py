@@ -10,13 +10,13 @@ from datetime import UTC
 from pathlib import Path
 
 import pytest
-from core.limited.tasks import LimitedMind
 
 from core.chatbot import TurnLimits
 from core.dialogue import Prompt, Task
 from core.history.quotes import MAX_QUOTES, Past, asks, find_quotes
 from core.history.rendering import past_words
 from core.history.withholding import told_of
+from core.limited import LimitedMind
 from core.models import Cycle
 from core.stores import Quoted
 from core.types import (

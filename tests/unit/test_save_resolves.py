@@ -237,26 +237,10 @@ async def test_a_correction_by_the_person_keeps_no_version(talk: Talk) -> None:
     assert await talk.house.store.earlier(ANA, [item.id]) == []
 
 
-async def test_limited_mode_replaces_what_is_plainly_no_longer_so_and_tells_nothing_else(talk: Talk) -> None:
+async def test_limited_mode_asks_before_it_replaces_what_is_plainly_no_longer_so(talk: Talk) -> None:
     without_a_language_model(talk)
     await talk.say("remember that I like meat")
-    told = await talk.say("note that I do not like meat")
-    assert told == "Updated: “I do not like meat” (until today: “I like meat”)"
-    assert [choice.label for choice in talk.shown.choices] == ["↩️ Undo", "🧷 Keep both"]
-
-
-async def test_limited_mode_does_not_call_new_what_took_the_place_of_another(talk: Talk) -> None:
-    without_a_language_model(talk)
-    await talk.say("hi")
-    await talk.keep("my phone number is 555-0199")
-    told = await talk.say("changed my number, now it's 555-7733")
-    assert told.startswith("Updated: ")
-    assert told.endswith("(until today: “my phone number is 555-0199”)"), "and not that nothing was found to change"
-
-
-async def test_limited_mode_saves_as_new_what_the_person_wants_as_new(talk: Talk) -> None:
-    without_a_language_model(talk)
-    await talk.keep("the home wifi is gato1", "the beach wifi is peixe2")
-    assert "None: save it as a new memory" in await talk.say("I changed the wifi to lobo3")
-    await talk.say("3")
-    assert len(await talk.contents()) == 3
+    assert await talk.say("note that I do not like meat") == "Replace “I like meat” with “I do not like meat”?"
+    assert await talk.contents() == ["I like meat"]
+    await talk.press("Replace")
+    assert await talk.contents() == ["I do not like meat"]

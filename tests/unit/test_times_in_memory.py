@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from core.limited.tasks import LimitedMind
 
 from core.actions.memory_drafts import DraftAnswer
 from core.actions.memory_save import Drafts, wanted_drafts
+from core.limited import LimitedMind
 from core.memory.asking import search_asked, wordings
 from core.memory.past import asks_past
 from core.times.reader import TimeWords

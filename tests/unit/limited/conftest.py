@@ -1,26 +1,25 @@
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from pathlib import Path
+
 import pytest
 
 from core.limited import LimitedMind
-from core.limited.cues import Cues
-from tests.fakes.model import HashEmbedder
-from tests.unit.limited.tiny_cycle import TinyCycle
-
-
-@pytest.fixture(scope="session")
-def cues() -> Cues:
-    return Cues.load()
+from core.providers.usem3 import Usem3Embedder
+from tests.fakes.talk import Talk, talking
 
 
 @pytest.fixture
-def mind() -> LimitedMind:
-    """Limited mode whose embedder is down: what it does here, it does by its cues."""
-    embedder = HashEmbedder()
-    embedder.down = True
-    return LimitedMind(embedder)
+async def embedder() -> AsyncIterator[Usem3Embedder]:
+    """The real one."""
+    embedder = Usem3Embedder()
+    yield embedder
+    await embedder.close()
 
 
 @pytest.fixture
-def chat(mind: LimitedMind) -> TinyCycle:
-    return TinyCycle(mind)
+async def person(tmp_path: Path, embedder: Usem3Embedder) -> AsyncIterator[Talk]:
+    """A chat with a whole bot that has no language model."""
+    async with talking(tmp_path, embedder=embedder, mind=LimitedMind(embedder)) as talk:
+        yield talk

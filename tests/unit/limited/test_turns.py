@@ -1,0 +1,515 @@
+"""Conversations with a whole bot that has no language model, its real embedder, and a database on disk.
+
+Each conversation begins on Saturday 2026-03-14 at 15:09 UTC, with nothing kept.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.confirmations import VALID_FOR
+from core.errors import StorageError
+from core.limited import LimitedMind
+from core.limited import sentences as say
+from core.providers.usem3 import Usem3Embedder
+from core.storage.memories import SqlMemories
+from core.types import Locale, MemoryKind
+from tests.fakes.house import ANA, BIA
+from tests.fakes.model import HashEmbedder
+from tests.fakes.talk import Talk, talking
+
+GATE, CAT = "o portão abre com 4433", "o gato é preto"
+FLIGHT = "voo LA3302 sexta às 6h40, localizador QX7KLM"
+MOVED = "mudaram meu voo pra 8h05"
+LIST = "Lista da mala:\n- passaporte\n- remédio da Júlia\n\nreserva: X9K2"
+
+
+async def told(person: Talk, *contents: str) -> None:
+    """Let the bot keep each of these at once."""
+    for content in contents:
+        await person.say(f"lembra que {content}")
+        assert content in await person.contents()
+
+
+def labels(person: Talk) -> list[str]:
+    return [button.label for button in person.shown.choices]
+
+
+def seen(person: Talk) -> str:
+    """Return all that came of the last message."""
+    return "\n".join(person.seen)
+
+
+def without_embedder() -> dict[str, Any]:
+    """Return what a chat is given whose embedder is down: what the bot does, it does by frames."""
+    embedder = HashEmbedder()
+    embedder.down = True
+    return {"embedder": embedder, "mind": LimitedMind(embedder)}
+
+
+# --- keeping and finding ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("T3", "T10", "T14")
+async def test_what_is_kept_is_found_again_and_quoted_with_its_date(person: Talk) -> None:
+    told = await person.say("Lembre que a senha do aliexpress é 123456")
+    assert told.startswith("Guardei: “a senha do aliexpress é 123456”")
+    assert await person.contents() == ["a senha do aliexpress é 123456"]
+    answer = await person.say("Qual é a senha do aliexpress?")
+    assert answer == "Você me contou: “a senha do aliexpress é 123456” (14/03/2026)"
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "answer"),
+    [
+        ("remember that my locker code is 88-1", "what is my locker code?", "You told me: “my locker code is 88-1”"),
+        ("recuerda que mi clave del portal es 88-1", "¿cuál es mi clave del portal?",
+            "Me contaste: “mi clave del portal es 88-1”"),
+        ("lembra que vou viajar dia 12", "quando eu viajo?", "“vou viajar dia 12”"),
+        ("lembra que me chamo Edmar", "what am I called?", "“me chamo Edmar”"),
+        ("meu aniversário é 3 de maio", "when is my birthday?", "“meu aniversário é 3 de maio”"),
+        ("we parked on level 3, remember that please", "where did we park?", "“we parked on level 3”"),
+    ],
+)  # fmt: skip
+async def test_other_words_and_languages_find_it(person: Talk, told: str, asked: str, answer: str) -> None:
+    await person.say(told)
+    found = await person.say(asked)
+    assert answer in found
+    assert len(person.seen) == 1
+
+
+@pytest.mark.spec("T7", "T10")
+@pytest.mark.parametrize(
+    "message",
+    ["Olá, me chamo Edmar", "estou grávida de 3 meses", "tengo alergia al maní", LIST, f"{FLIGHT}\n\n{LIST}"],
+)
+async def test_a_statement_is_kept_whole_in_its_own_words(person: Talk, message: str) -> None:
+    await person.say(message)
+    if "Guardo" in person.shown.text:
+        await person.press("Guardar")
+    assert await person.contents() == [message]
+
+
+async def test_a_list_is_shown_with_its_lines(person: Talk) -> None:
+    await person.say(f"guarda isso:\n{LIST}")
+    assert LIST in await person.say("qual é a reserva da mala?")
+
+
+@pytest.mark.parametrize(("answer", "kept"), [("Guardar", True), ("sim", True), ("Não", False), ("não", False)])
+async def test_it_asks_before_it_keeps_what_may_be_no_fact(person: Talk, answer: str, *, kept: bool) -> None:
+    asked = await person.say("reunião com o Plínio amanhã")
+    assert asked.startswith("Guardo “reunião com o Plínio amanhã”?")
+    assert labels(person) == ["🧷 Guardar", "Não"]
+    assert await person.contents() == []
+    await (person.press if answer[0].isupper() else person.say)(answer)
+    assert await person.contents() == (["reunião com o Plínio amanhã"] if kept else [])
+
+
+async def test_a_fact_and_a_question_in_one_message_are_both_served(person: Talk) -> None:
+    await told(person, GATE)
+    await person.say("meu gato se chama Bob. Como abre o portão?")
+    assert "meu gato se chama Bob." in await person.contents()
+    assert GATE in seen(person)
+
+
+async def test_save_that_keeps_what_was_said_before_and_asks_where_nothing_was(person: Talk) -> None:
+    assert (await person.say("save this:")).startswith(say.SAVE_WHAT[Locale.EN])
+    await person.say(GATE)
+    await person.say("I feel sad today")
+    await person.say("save that")
+    assert await person.contents() == ["I feel sad today", GATE]
+
+
+async def test_json_is_kept_as_it_is(person: Talk) -> None:
+    await person.say('guarda isso: {"cpf": "111", "rg": 9}')
+    [item] = await person.house.memories.of(ANA).page(limit=9)
+    assert (item.kind, item.content) == (MemoryKind.JSON, '{"cpf": "111", "rg": 9}')
+
+
+@pytest.mark.parametrize("question", ["qual é a minha senha do netflix?", "what is my netflix password?"])
+async def test_what_is_not_known_is_said_and_no_reply_is_taken_for_it(person: Talk, question: str) -> None:
+    await told(person, GATE)
+    answer = await person.say(question)
+    assert "netflix" in answer
+    assert "4433" not in answer
+    await person.say("ok gtg bye")
+    assert await person.contents() == [GATE]
+
+
+@pytest.mark.parametrize("question", ["¿cuál es la capital de Francia?", "what's the capital of France?"])
+async def test_a_question_about_the_world_is_answered_with_no_memory(person: Talk, question: str) -> None:
+    await told(person, "minha prima mora na França")
+    answer = await person.say(question)
+    assert answer.startswith((say.WORLD[Locale.ES], say.WORLD[Locale.EN]))
+
+
+async def test_found_is_never_followed_by_not_found(person: Talk) -> None:
+    await told(person, GATE, CAT)
+    await person.say("como abre o portão? qual é a senha do netflix?")
+    assert GATE in seen(person)
+    assert "Não achei nada" not in seen(person)
+
+
+@pytest.mark.parametrize("message", ["amanhã tenho prova de física", "mañana tengo examen de física"])
+async def test_a_relative_day_is_kept_in_its_words_and_found_with_its_date(person: Talk, message: str) -> None:
+    await person.say(message)
+    assert await person.contents() == [message]
+    answer = await person.say("quando é a prova?" if "prova" in message else "¿cuándo es el examen?")
+    assert message in answer
+    assert "15 mar" in answer
+    await person.clock.advance(timedelta(hours=3).total_seconds())
+    assert message in await person.say("o que eu tenho amanhã?" if "prova" in message else "¿qué tengo mañana?")
+
+
+async def test_what_is_known_is_listed_and_knowing_nothing_is_said(person: Talk) -> None:
+    assert (await person.say("o que você sabe sobre mim?")).startswith(say.KNOW_NOTHING[Locale.PT])
+    await told(person, GATE, CAT)
+    answer = await person.say("o que você sabe sobre mim?")
+    assert answer.startswith(say.ALL_I_KNOW[Locale.PT])
+    assert all(f"- “{content}” (14/03/2026)" in answer for content in (GATE, CAT))
+
+
+# --- changing --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("T11")
+@pytest.mark.parametrize(
+    ("answer", "left"),
+    [
+        ("Trocar", ["voo LA3302 sexta às 8h05, localizador QX7KLM"]),
+        ("sim", ["voo LA3302 sexta às 8h05, localizador QX7KLM"]),
+        ("Manter os dois", [MOVED, FLIGHT]),
+        ("os dois", [MOVED, FLIGHT]),
+        ("Cancelar", [FLIGHT]),
+        ("não", [FLIGHT]),
+    ],
+)
+async def test_new_words_are_shown_beside_the_old_and_the_person_chooses(
+    person: Talk, answer: str, left: list[str]
+) -> None:
+    await told(person, FLIGHT)
+    asked = await person.say(MOVED)
+    assert f"Troco “{FLIGHT}” por “voo LA3302 sexta às 8h05, localizador QX7KLM”?" in asked
+    assert labels(person) == ["✏️ Trocar", "🧷 Manter os dois", "Cancelar"]
+    assert await person.contents() == [FLIGHT]
+    await (person.press if answer[0].isupper() else person.say)(answer)
+    assert await person.contents() == left
+
+
+@pytest.mark.spec("T11")
+@pytest.mark.parametrize(
+    ("answer", "home", "beach", "others"),
+    [("2", "gato1", "lobo3", 0), ("a primeira", "lobo3", "peixe2", 0), ("De nenhum", "gato1", "peixe2", 1)],
+)
+async def test_of_several_one_is_chosen_by_number_or_none(
+    person: Talk, answer: str, home: str, beach: str, others: int
+) -> None:
+    await told(person, "o wifi da praia é peixe2", "o wifi de casa é gato1")
+    await person.say("o wifi agora é lobo3")
+    assert labels(person) == ["1", "2", "De nenhum: guardar também", "Cancelar"]
+    number = {"2": "praia", "a primeira": "casa"}.get(answer, "")
+    lines = person.shown.text.splitlines()
+    at = next((line[0] for line in lines if number and line[:1].isdigit() and number in line), "")
+    await (person.say(at) if at else person.press(answer))
+    kept = await person.contents()
+    assert {f"o wifi de casa é {home}", f"o wifi da praia é {beach}"} <= set(kept)
+    assert len(kept) == 2 + others
+
+
+@pytest.mark.spec("T11")
+async def test_a_correction_that_names_nothing_is_of_what_was_shown_last(person: Talk) -> None:
+    await told(person, CAT, "a academia fecha às 22h")
+    await person.say("que horas a academia fecha?")
+    asked = await person.say("não, é às 23h")
+    assert "por “a academia fecha às 23h”?" in asked
+    await person.press("Trocar")
+    assert set(await person.contents()) == {CAT, "a academia fecha às 23h"}
+
+
+async def test_a_correction_of_nothing_changes_and_keeps_nothing(person: Talk) -> None:
+    await told(person, GATE)
+    assert (await person.say("na verdade é 2")).startswith(say.NOTHING_TO_CHANGE[Locale.PT])
+    assert await person.contents() == [GATE]
+
+
+async def test_news_of_what_is_not_known_is_kept(person: Talk) -> None:
+    await told(person, CAT)
+    await person.say("minha reunião passou pra quinta às 18h30")
+    assert await person.contents() == ["minha reunião passou pra quinta às 18h30", CAT]
+
+
+@pytest.mark.spec("T11")
+async def test_what_was_replaced_is_an_earlier_version_and_undo_brings_it_back(person: Talk) -> None:
+    await told(person, FLIGHT)
+    await person.say(MOVED)
+    await person.press("Trocar")
+    await person.say("desfaz")
+    assert await person.contents() == [FLIGHT]
+
+
+@pytest.mark.parametrize(
+    ("message", "left"),
+    [
+        ("adiciona café na lista de compras", "lista de compras: pão, leite, ovos, café"),
+        ("tira o leite da lista de compras", "lista de compras: pão, ovos"),
+    ],
+)
+async def test_a_list_has_an_entry_more_or_less(person: Talk, message: str, left: str) -> None:
+    await told(person, "lista de compras: pão, leite, ovos")
+    await person.say(message)
+    await person.press("Trocar")
+    assert await person.contents() == [left]
+
+
+# --- removing --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("T12")
+@pytest.mark.parametrize(
+    ("answer", "is_gone"),
+    [("Apagar", True), ("sim", True), ("pode apagar", True), ("Deixar como está", False), ("não", False)],
+)
+async def test_nothing_is_deleted_before_the_person_agreed(person: Talk, answer: str, *, is_gone: bool) -> None:
+    await told(person, GATE, CAT)
+    asked = await person.say("apaga o código do portão")
+    assert f"1. “{GATE}”" in asked
+    assert CAT not in asked
+    assert labels(person) == ["🗑️ Apagar", "Deixar como está"]
+    assert set(await person.contents()) == {GATE, CAT}
+    await (person.press if answer[0].isupper() else person.say)(answer)
+    assert set(await person.contents()) == ({CAT} if is_gone else {GATE, CAT})
+
+
+@pytest.mark.parametrize(
+    ("message", "subject"),
+    [
+        ("apaga a senha do netflix", "senha do netflix"),
+        ("delete my netflix password", "netflix password"),
+        ("borra lo del perro", "perro"),
+        ("apaga tudo que eu falei sobre o cachorro", "cachorro"),
+    ],
+)
+async def test_what_is_not_known_is_named_and_nothing_else_is_offered(person: Talk, message: str, subject: str) -> None:
+    await told(person, "a senha do aliexpress é 123456", CAT)
+    answer = await person.say(message)
+    assert f"“{subject}”" in answer
+    assert not labels(person)
+    assert not any(content in answer for content in await person.contents())
+
+
+@pytest.mark.parametrize("order", ["apaga isso", "delete it", "bórralo", "forget that"])
+async def test_delete_it_means_what_was_shown_last(person: Talk, order: str) -> None:
+    await told(person, GATE, CAT)
+    await person.say("como abre o portão?")
+    assert GATE in await person.say(order)
+    await person.say("sim")
+    assert await person.contents() == [CAT]
+
+
+async def test_delete_alone_asks_what_and_the_reply_names_it(person: Talk) -> None:
+    await told(person, GATE, CAT)
+    await person.say("oi")
+    assert await person.say("apaga") == say.DELETE_WHAT[Locale.PT]
+    assert CAT in await person.say("o gato")
+    assert set(await person.contents()) == {GATE, CAT}
+
+
+@pytest.mark.parametrize(
+    "order", ["forget what I just said", "esquece o que eu acabei de dizer", "olvida lo que te acabo de decir"]
+)
+async def test_what_i_just_said_is_the_last_thing_said(person: Talk, order: str) -> None:
+    await told(person, CAT)
+    await person.say(GATE)
+    await person.say("kkk")
+    assert GATE in await person.say(order)
+    await person.say("sim")
+    assert await person.contents() == [CAT]
+
+
+@pytest.mark.spec("T12")
+@pytest.mark.parametrize(
+    "order", ["apaga tudo", "olvida todo lo que sabes de mí", "forget everything you know about me"]
+)
+async def test_everything_is_listed_before_it_goes_and_may_partly_stay(person: Talk, order: str) -> None:
+    await told(person, GATE, CAT)
+    asked = await person.say(order)
+    assert all(content in asked for content in (GATE, CAT))
+    await person.say("1")
+    assert len(await person.contents()) == 1
+    await person.say(order)
+    await person.say("sim")
+    assert await person.contents() == []
+    await person.say(order)
+    assert not labels(person)
+
+
+@pytest.mark.parametrize("word", ["undo", "desfaz", "deshaz", "desfaz isso", "oops, undo"])
+async def test_words_for_undo_take_back_the_last_change_and_delete_nothing(person: Talk, word: str) -> None:
+    await told(person, CAT)
+    await person.say(f"lembra que {GATE}")
+    await person.say(word)
+    assert await person.contents() == [CAT]
+    await person.say("apaga o gato")
+    await person.say("sim")
+    assert await person.contents() == []
+    await person.say(word)
+    assert await person.contents() == [CAT]
+
+
+@pytest.mark.parametrize(
+    "message", ["não salva isso: vou largar o emprego", "don't save this, but I quit", "no borres nada"]
+)
+async def test_a_negated_order_is_not_carried_out(person: Talk, message: str) -> None:
+    await told(person, CAT)
+    await person.say(message)
+    assert await person.contents() == [CAT]
+    assert not labels(person)
+
+
+async def test_an_answer_is_not_lost_for_a_wish_to_delete(person: Talk) -> None:
+    await told(person, GATE, CAT)
+    answer = await person.say("Como abre o portão? Apaga o gato.")
+    assert GATE in answer
+    assert say.ONE_AT_A_TIME[Locale.PT] in answer
+    assert len(await person.contents()) == 2
+
+
+# --- questions of the bot --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("message", ["que horas são?", "minha irmã mora em Recife", "obrigada", "como abre o portão?"])
+async def test_another_message_drops_the_question(person: Talk, message: str) -> None:
+    await told(person, GATE)
+    await person.say("apaga o portão")
+    assert labels(person) == ["🗑️ Apagar", "Deixar como está"]
+    await person.say(message)
+    await person.say("sim")
+    assert GATE in await person.contents()
+
+
+async def test_a_question_is_answered_after_a_restart_but_not_when_it_is_old(person: Talk) -> None:
+    await told(person, GATE, CAT)
+    await person.say("apaga o portão")
+    await person.restart()
+    await person.say("sim")
+    assert await person.contents() == [CAT]
+    await person.say("apaga o gato")
+    await person.clock.advance(VALID_FOR.total_seconds() + 1)
+    await person.say("sim")
+    assert await person.contents() == [CAT]
+
+
+async def test_nobody_else_in_a_room_answers_it(person: Talk) -> None:
+    await person.say(f"lembra que {GATE}", chat="room", private=False)
+    await person.say("apaga o portão", chat="room", private=False)
+    await person.say("sim", BIA, chat="room", private=False)
+    assert await person.contents() == [GATE]
+
+
+# --- all else --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "locale", "kind"),
+    [
+        ("oi", Locale.PT, "greeting"), ("hola", Locale.ES, "greeting"), ("hi", Locale.EN, "greeting"),
+        ("tudo bem?", Locale.PT, "how"), ("how are you?", Locale.EN, "how"), ("¿cómo estás?", Locale.ES, "how"),
+        ("obrigada!", Locale.PT, "thanks"), ("thanks mate", Locale.EN, "thanks"), ("gracias", Locale.ES, "thanks"),
+        ("tchau", Locale.PT, "bye"), ("good night", Locale.EN, "bye"), ("adiós", Locale.ES, "bye"),
+        ("kkkk", Locale.PT, "ack"), ("ok", Locale.EN, "ack"), ("vale", Locale.ES, "ack"),
+        ("deixa pra lá", Locale.PT, "cancel"), ("never mind", Locale.EN, "cancel"),
+        ("tô exausto hoje", Locale.PT, "chat"), ("I'm so tired", Locale.EN, "chat"),
+        ("estoy triste", Locale.ES, "chat"),
+    ],
+)  # fmt: skip
+async def test_small_talk_is_answered_in_one_short_sentence_that_fits(
+    person: Talk, message: str, locale: Locale, kind: str
+) -> None:
+    answer = await person.say(message)
+    fitting = {say.TALK[kind][each] for each in Locale if each is locale or len(message) <= 8}
+    assert answer.split("\n\n")[0] in fitting
+    assert await person.contents() == []
+
+
+@pytest.mark.parametrize(
+    ("question", "about"),
+    [
+        ("are you ChatGPT?", "who"), ("who made you?", "who"), ("¿eres humano?", "who"),
+        ("where is my data stored?", "data"), ("is my data safe?", "data"),
+        ("can you see photos?", "media"), ("vc entende áudio?", "media"), ("¿puedes oír audios?", "media"),
+        ("what can you do?", "help"), ("o que você sabe fazer?", "help"), ("¿qué sabes hacer?", "help"),
+    ],
+)  # fmt: skip
+async def test_a_question_about_the_bot_is_answered_and_looked_up_nowhere(
+    person: Talk, question: str, about: str
+) -> None:
+    answer = await person.say(question)
+    assert answer.startswith(tuple(say.ABOUT[about].values()))
+
+
+async def test_the_time_is_told(person: Talk) -> None:
+    assert (await person.say("que horas são?")).startswith("Agora é sábado, 14/03/2026, 15:09 UTC.")
+
+
+async def test_that_it_is_limited_is_said_once_and_after_what_was_done(person: Talk) -> None:
+    await person.say(f"lembre que {GATE}")
+    assert seen(person).index("Guardei") < seen(person).index(say.INTRO[Locale.PT])
+    for message in ("oi", "como abre o portão?", "lembre que o cofre é 1"):
+        await person.say(message)
+        assert say.INTRO[Locale.PT] not in seen(person)
+
+
+@pytest.mark.parametrize("message", ["???", "🐘🐘🐘", "a" * 3000, "lembre " * 500, "e " * 900, ". . .", "“”", "{[("])
+async def test_odd_messages_get_an_answer(person: Talk, message: str) -> None:
+    assert await person.say(message)
+
+
+@pytest.mark.spec("T6")
+@pytest.mark.parametrize(
+    ("off", "message"),
+    [
+        ("MemorySave", "lembre que o cofre é 1"),
+        ("MemorySearch", "como abre o portão?"),
+        ("MemoryDelete", "apaga o portão"),
+    ],
+)
+async def test_what_is_switched_off_is_said_to_be(
+    tmp_path: Path, embedder: Usem3Embedder, off: str, message: str
+) -> None:
+    async with talking(tmp_path, embedder=embedder, mind=LimitedMind(embedder), off=(off,)) as person:
+        await person.keep(GATE)
+        assert say.SWITCHED_OFF[Locale.PT] in await person.say(message)
+        assert await person.contents() == [GATE]
+
+
+@pytest.mark.spec("T6")
+async def test_without_the_question_action_it_still_asks(tmp_path: Path) -> None:
+    async with talking(tmp_path, **without_embedder(), off=("Question",)) as person:
+        assert say.DELETE_WHAT[Locale.EN] in await person.say("please delete")
+
+
+async def test_a_failed_save_is_not_called_done(person: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def full(*_: Any, **__: Any) -> None:
+        raise StorageError("no room")
+
+    monkeypatch.setattr(SqlMemories, "save", full)
+    await person.say(f"lembre que {GATE}")
+    assert "Não consegui" in seen(person)
+    assert "Guardei" not in seen(person)
+    assert await person.contents() == []
+
+
+async def test_with_its_embedder_down_it_keeps_finds_and_deletes(tmp_path: Path) -> None:
+    async with talking(tmp_path, **without_embedder()) as person:
+        await told(person, GATE)
+        assert GATE in await person.say("como abre o portão?")
+        assert GATE in await person.say("apaga o portão")
+        await person.say("sim")
+        assert await person.contents() == []
+        await person.say(CAT)
+        await person.press("Guardar")
+        assert await person.contents() == [CAT]
