@@ -43,6 +43,9 @@ KEEP_WHAT: Final = "keep-what"
 REMOVE_WHAT: Final = "remove-what"
 """The kinds of question that a whole message answers."""
 
+_PASTED_LINES: Final = 2
+"""A text with so many line breaks is a list, a mail, or a card."""
+
 _MAX_PARTS: Final = 12
 _MAX_JUDGED_CHARS: Final = 1000
 _BREAK: Final = re.compile(r"(?<=[.!?…])[\"”')]*\s+|\s*\n\s*")
@@ -138,9 +141,23 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
 def _pieces(scene: Scene) -> list[_Piece]:
     message = scene.message
     spans = list(sentences(message))
+    if message.strip().count("\n") >= _PASTED_LINES and not message.rstrip().endswith("?"):
+        return [_pasted(scene, spans)]
     if len(spans) > _MAX_PARTS:
         spans = [*spans[: _MAX_PARTS - 1], (spans[_MAX_PARTS - 1][0], len(message.rstrip()))]
     return [_framed(scene, _Piece(*span)) for span in spans]
+
+
+def _pasted(scene: Scene, spans: Sequence[tuple[int, int]]) -> _Piece:
+    """Return a text of several lines as one piece, from the first that is no small talk: its first lines tell."""
+    lead = [_framed(scene, _Piece(*span)) for span in spans[:_PASTED_LINES]]
+    first = next((piece for piece in lead if piece.intent is not Intent.CHAT), lead[0])
+    start, end = (
+        (first.start, spans[-1][1]) if first.start < first.end else (spans[lead.index(first) + 1][0], spans[-1][1])
+    )
+    if first.intent in {Intent.REMOVE, Intent.CHANGE, Intent.ACTION}:
+        return replace(first, end=end)
+    return replace(first, start=start, end=end, intent=Intent.KEEP, because=first.because or "has several lines")
 
 
 def _framed(scene: Scene, piece: _Piece) -> _Piece:
@@ -292,8 +309,12 @@ def _stating(scene: Scene, part: Part, chance: Mapping[Intent, float]) -> Part:
     stated = chance[Intent.KEEP] + chance[Intent.CHANGE]
     if _corrects(scene, part.text):
         return replace(part, intent=Intent.CHANGE, because=f"{part.because}; corrects what was shown last")
-    if _is_appointment(part.text, scene):
+    if chance[Intent.CHAT] < TOLD_FROM and _is_appointment(part.text, scene):
         stated, part = max(stated, KEEP_FROM), replace(part, because=f"{part.because}; names a time")
+    if frames.has("within", part.text):
+        return replace(
+            part, intent=Intent.FIND, about="statement", is_sure=False, because=f"{part.because}; asks within"
+        )
     if part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM:
         about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
         return replace(part, intent=Intent.FIND, about=about)

@@ -64,7 +64,11 @@ def proposed(scene: Scene, part: Part) -> Sequence[MemoryItem]:
         return scene.shown[-1:]
     if not named(part):
         return scene.quoted[-1:]
-    return matching(_named_after(part), scene.found) or matching(_before(part), scene.found)
+    named_after = senses(subject(_named_after(part), asking=True))
+    found = matching(_named_after(part), scene.found)
+    if found or not all(map(is_kind, named_after)):
+        return found
+    return nearest(_before(part), scene.found)  # "Tainá cancelled, delete her appointment"
 
 
 def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
@@ -78,9 +82,17 @@ def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
         for item in found
     ]
     top = max(held, default=0)
-    if not top or top < _MATCHING * sum(weights.values()):
+    if not top or top <= _MATCHING * sum(weights.values()):
         return []
     return [item for item, weight in zip(found, held, strict=True) if weight == top][:MAX_PROPOSED]
+
+
+def nearest(said: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
+    """Return the one memory that shares most names with what was said, if no other shares as many."""
+    about = {sense for sense in senses(said) if not is_kind(sense)}
+    shared = [len(about & senses(" ".join((item.content, *item.bindings)))) for item in found]
+    top = max(shared, default=0)
+    return [found[shared.index(top)]] if top and shared.count(top) == 1 else []
 
 
 @cache

@@ -80,7 +80,7 @@ def _happened(
 
 
 MOVED = "they moved it, 8:05 now"
-NEAREST = "I am not sure; the nearest that I have is “{}”."
+NEAREST = "I'm not sure, but it may be this: “{}”"
 JUDGED = [
     ("kept", _happened("I like tea", Wants("keep", ("tea",)), (), ("I like tea",)), Outcome.RIGHT),
     ("not kept", _happened("I like tea", Wants("keep", ("tea",)), (), ()), Outcome.MISSED),
