@@ -34,7 +34,7 @@ def _words(name: str) -> str:
 
 _THAT: Final = r"(?:that|que|q)\b"
 _CLAUSE: Final = (
-    r"[,.;!]|\b(?:e|and|y|so|then|entao|asi que|pode|podes|puedes|podrias|can|could|"
+    r"[^\w\s]|\b(?:e|and|y|so|then|entao|asi que|pode|podes|puedes|podrias|can|could|"
     r"(?:you|u) (?:can|could|may)(?: now)?|(?:voce|vc) pode)"
 )
 """What stands before a verb of deleting that begins no sentence."""
@@ -55,7 +55,7 @@ def pattern(name: str) -> re.Pattern[str]:
         "correct": rf"{before}{words}(?!\w)[\s,:.!]",
         "list": rf"{before}{words}{_GAP}[?]*{_GAP}$",
         "all": rf"{words}{_GAP}$",
-        "pointed": words,
+        "pointed": rf"{words}(?!\w)(?:{_GAP}(?:{_words('after')})(?!\w))*{_GAP}$",
     }
     begins = rf"{before}{words}" if name in {"asks", "leave", "private", "if"} else rf"\b{words}(?!\w)"
     return re.compile(shapes.get(name, begins))

@@ -44,8 +44,7 @@ def _named_after(part: Part) -> str:
     about = part.about.strip(" ,:;")
     end = _CLAUSE_END.search(flat(about), 1)
     about = about[: end.start()] if end else about
-    pointed = _whole("pointed").match(flat(about))
-    return about[pointed.end() :] if pointed else about
+    return "" if _whole("pointed").match(flat(about)) else about
 
 
 def _before(part: Part) -> str:
@@ -64,11 +63,10 @@ def proposed(scene: Scene, part: Part) -> Sequence[MemoryItem]:
         return scene.shown[-1:]
     if not named(part):
         return scene.quoted[-1:]
-    named_after = senses(subject(_named_after(part), asking=True))
-    found = matching(_named_after(part), scene.found)
-    if found or not all(map(is_kind, named_after)):
+    found, before = matching(_named_after(part), scene.found), _before(part)
+    if found or not before:
         return found
-    return nearest(_before(part), scene.found)  # "Tainá cancelled, delete her appointment"
+    return nearest(f"{before} {_named_after(part)}", scene.found)  # "Tainá cancelled, delete her appointment"
 
 
 def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
@@ -77,14 +75,14 @@ def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
     A word for a kind of thing (password, birthday) weighs less than a name: "the netflix password" is not another one.
     """
     weights = {sense: 1 if is_kind(sense) else _NAME_WEIGHT for sense in senses(phrase)}
-    held = [
-        sum(weights[sense] for sense in weights.keys() & senses(" ".join((item.content, *item.bindings))))
-        for item in found
-    ]
-    top = max(held, default=0)
-    if not top or top <= _MATCHING * sum(weights.values()):
+    held = [weights.keys() & senses(" ".join((item.content, *item.bindings))) for item in found]
+    shares = [sum(weights[sense] for sense in each) / max(sum(weights.values()), 1) for each in held]
+    top = max(shares, default=0)
+    best = [each for each, share in zip(held, shares, strict=True) if share == top]
+    is_other = any(is_kind(sense) for sense in weights.keys() - frozenset().union(*best))  # no such appointment
+    if top < _MATCHING or (is_other and top == _MATCHING):
         return []
-    return [item for item, weight in zip(found, held, strict=True) if weight == top][:MAX_PROPOSED]
+    return [item for item, share in zip(found, shares, strict=True) if share == top][:MAX_PROPOSED]
 
 
 def nearest(said: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
