@@ -139,8 +139,8 @@ def _talk(name: str) -> re.Pattern[str]:
 _SMALL: Final = ("greeting", "how", "thanks", "bye", "ack", "cancel", "clock")
 _LINK: Final = re.compile(r"[^\w]+")
 _FILLER: Final = re.compile(
-    r"(?:elefante|bot|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|there|again|de novo|e|and|"
-    r"y|meu|(?:pra|com) (?:voce|vc)|contigo|por (?:tudo|enquanto|ahora)|for (?:now|that|everything)|pela ajuda|"
+    r"(?:elefante|bot|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|there|again|de novo|e|"
+    r"and|y|meu|(?:pra|com) (?:voce|vc)|contigo|por (?:tudo|enquanto|ahora)|for (?:now|that|everything)|pela ajuda|"
     r"por la ayuda|so|then|entao|hoje|today|hoy|ai|por ai|tambem|too)(?!\w)"
 )
 """Words that go with small talk."""

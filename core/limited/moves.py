@@ -146,8 +146,7 @@ def to_change(scene: Scene, part: Part) -> list[Change]:
         text = without_lines(found[0].content, senses(removal.named(part))) if len(found) == 1 else ""
         return [Change(found[0], text)] if text else []
     is_likely = part.about != "maybe"
-    found = scene.found if scene.ran(SEARCH) else scene.shown
-    return changes(part.text, found, scene.quoted if is_likely else (), least=1 if is_likely else _LEAST_SHARED)
+    return changes(part.text, scene.found, scene.quoted if is_likely else (), least=1 if is_likely else _LEAST_SHARED)
 
 
 def _change(scene: Scene, part: Part) -> Move:
@@ -157,7 +156,7 @@ def _change(scene: Scene, part: Part) -> Move:
         return _ended(scene, SAVE, say.SAVED_NOTHING)
     if scene.can_search:
         return Move(SEARCH)
-    if to_change(scene, part) and scene.offers(UPDATE):
+    if to_change(scene, part) and scene.can_run(UPDATE):
         return Move(UPDATE)
     if has("correct", part.text) and len(senses(part.text)) <= _BARE_SENSES:
         return Move(FINISH, say.NOTHING_TO_CHANGE[scene.locale])
@@ -173,7 +172,7 @@ def _remove(scene: Scene, part: Part) -> Move:
     ran = [action for action in done if scene.ran(action)]
     if ran:
         return _ended(scene, ran[0], say.DELETED_NOTHING)
-    if to_change(scene, part) and scene.offers(UPDATE):
+    if to_change(scene, part) and scene.can_run(UPDATE):
         return Move(UPDATE)
     if removal.proposed(scene, part):
         return _act(scene, DELETE)

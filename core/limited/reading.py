@@ -110,13 +110,10 @@ def _completed(scene: Scene, part: Part) -> Part:
     asked = scene.context.question.kind if scene.context.question else ""
     if part.intent is Intent.KEEP and not part.text and not scene.context.quotes and not scene.before.endswith("?"):
         return replace(part, text=scene.before, because=f"{part.because}; means what was said before")
-    if asked == KEEP_WHAT and part.intent in {Intent.CHAT, Intent.CHANGE, Intent.WORLD} and not part.about:
+    is_talk = part.intent is Intent.CHAT and part.about != ""
+    if asked == KEEP_WHAT and part.intent in {Intent.CHAT, Intent.CHANGE, Intent.WORLD} and not is_talk:
         return Part(Intent.KEEP, part.text, "answers what is to be kept")
-    if (
-        asked == REMOVE_WHAT
-        and part.intent in {Intent.KEEP, Intent.FIND, Intent.CHAT, Intent.CHANGE}
-        and not part.about
-    ):
+    if asked == REMOVE_WHAT and part.intent in {Intent.KEEP, Intent.FIND, Intent.CHAT, Intent.CHANGE} and not is_talk:
         return Part(Intent.REMOVE, part.text, "answers what is to be deleted", about=part.text)
     return part
 
@@ -157,6 +154,8 @@ def _pasted(scene: Scene, spans: Sequence[tuple[int, int]]) -> _Piece:
     )
     if first.intent in {Intent.REMOVE, Intent.CHANGE, Intent.ACTION}:
         return replace(first, end=end)
+    if _is_bare(_framed(scene, _Piece(*spans[-1]))):  # "…, keep this list"
+        end = spans[-2][1]
     return replace(first, start=start, end=end, intent=Intent.KEEP, because=first.because or "has several lines")
 
 
@@ -307,26 +306,32 @@ def _questioning(part: Part, chance: Mapping[Intent, float]) -> Part:
 
 def _stating(scene: Scene, part: Part, chance: Mapping[Intent, float]) -> Part:
     stated = chance[Intent.KEEP] + chance[Intent.CHANGE]
-    if _corrects(scene, part.text):
-        return replace(part, intent=Intent.CHANGE, because=f"{part.because}; corrects what was shown last")
     if chance[Intent.CHAT] < TOLD_FROM and _is_appointment(part.text, scene):
         stated, part = max(stated, KEEP_FROM), replace(part, because=f"{part.because}; names a time")
-    if frames.has("within", part.text):
-        return replace(
-            part, intent=Intent.FIND, about="statement", is_sure=False, because=f"{part.because}; asks within"
-        )
-    if part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM:
-        about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
-        return replace(part, intent=Intent.FIND, about=about)
-    if chance[Intent.REMOVE] >= REMOVE_FROM:
-        return replace(part, intent=Intent.REMOVE, about=part.text, is_sure=part.intent is Intent.REMOVE)
-    if stated < ASK_FROM:
-        return replace(part, intent=Intent.CHAT)
-    part = replace(part, intent=Intent.KEEP, is_sure=stated >= KEEP_FROM)
+    is_question = part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM
+    about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
+    if _corrects(scene, part.text):
+        part = replace(part, intent=Intent.CHANGE, because=f"{part.because}; corrects what was shown last")
+    elif frames.has("within", part.text):
+        because = f"{part.because}; asks within"
+        part = replace(part, intent=Intent.FIND, about="statement", is_sure=False, because=because)
+    elif is_question:
+        part = replace(part, intent=Intent.FIND, about=about)
+    elif chance[Intent.REMOVE] >= REMOVE_FROM:
+        part = replace(part, intent=Intent.REMOVE, about=part.text, is_sure=part.intent is Intent.REMOVE)
+    elif stated < ASK_FROM:
+        part = replace(part, intent=Intent.CHAT)
+    else:
+        part = _telling(replace(part, is_sure=stated >= KEEP_FROM), chance)
+    return part
+
+
+def _telling(part: Part, chance: Mapping[Intent, float]) -> Part:
+    """Return a statement as one to keep, or as one that may change what is known."""
     if len(part.text) > MAX_CHARS or frames.has("both", part.text):
-        return part
+        return replace(part, intent=Intent.KEEP)
     about = "" if _says_changed(part.text, chance) else "maybe"
-    return replace(part, intent=Intent.CHANGE, about=about) if not about or values(part.text) else part
+    return replace(part, intent=Intent.CHANGE if not about or values(part.text) else Intent.KEEP, about=about)
 
 
 def _corrects(scene: Scene, text: str) -> bool:

@@ -34,6 +34,11 @@ def is_last(part: Part) -> bool:
     return frames.has("last", part.about)
 
 
+def wants_all(part: Part) -> bool:
+    """Return whether it takes a look at all memories, to delete them or the newest."""
+    return is_everything(part) or is_last(part)
+
+
 def named(part: Part) -> str:
     """Return what the person calls the thing to be deleted; "" for "delete that", which points at it."""
     return subject(_named_after(part), asking=True) or subject(_before(part))
@@ -55,12 +60,12 @@ def _before(part: Part) -> str:
 
 def proposed(scene: Scene, part: Part) -> Sequence[MemoryItem]:
     """Return the memories whose deletion is to be proposed, as far as this turn knows them."""
-    if scene.can_search and not is_last(part):
+    if scene.can_search:
         return ()
     if is_everything(part):
         return scene.found[:MAX_PROPOSED]
     if is_last(part):
-        return scene.shown[-1:]
+        return [max(scene.found, key=lambda item: item.updated_at)] if scene.found else []
     if not named(part):
         return scene.quoted[-1:]
     found, before = matching(_named_after(part), scene.found), _before(part)
