@@ -121,7 +121,7 @@ def _find(scene: Scene, part: Part) -> Move:
         return Move(
             FINISH, "\n".join(filter(None, (recall.told(verdict, scene.locale) if is_sure else "", *scene.notes)))
         )
-    if part.about == "statement" and not is_sure:
+    if part.about == "statement" and verdict.sureness in {Sureness.NOTHING, Sureness.OTHER}:
         return _keep(scene, part)
     if part.about == "world" and not is_sure:
         return Move(FINISH, say.WORLD[scene.locale])

@@ -23,15 +23,18 @@ from core.text.words import folded_words
 from core.times.grammar import find_time
 from core.times.reading import Once, Repeated, Unclear
 
-KEEP_FROM: Final = 0.6
+KEEP_FROM: Final = 0.9
 """The chance from which a statement is kept; from ASK_FROM on, the person is asked."""
 
 ASK_FROM: Final = 0.25
-WORLD_FROM: Final = 0.7
+WORLD_FROM: Final = 0.8
 """The chance from which a question is answered by what is surely meant alone, as it is one about the world."""
 
 REMOVE_FROM: Final = 0.25
 """The chance from which it is looked for something to delete, which is proposed: that does no harm."""
+
+TALK_FROM: Final = 0.9
+"""The chance from which a question is none: "who cares?"."""
 
 TOLD_FROM: Final = 0.5
 """The chance from which a question is taken for one about the bot, or for all that is kept."""
@@ -299,7 +302,7 @@ def _part(scene: Scene, text: str, guesses: Sequence[Guess], *, asks: bool) -> P
 
 
 def _questioning(part: Part, chance: Mapping[Intent, float]) -> Part:
-    if part.intent is Intent.CHAT and chance[Intent.CHAT] >= KEEP_FROM:
+    if chance[Intent.CHAT] >= TALK_FROM:
         return part
     return replace(part, intent=Intent.FIND, about="world" if chance[Intent.WORLD] >= WORLD_FROM else "")
 

@@ -18,6 +18,9 @@ MAX_PROPOSED: Final = 25
 _MATCHING: Final = 0.5
 """The share of the weight of what is named that a memory must hold."""
 
+_MATCHING_NAME: Final = 0.7
+"""That share where it lacks the kind of thing that is named: of "Ben's appointment", a memory of Ben has but the name."""
+
 _NAME_WEIGHT: Final = 2
 _CLAUSE_END: Final = re.compile(
     r"[,;.!?\n]|\b(?:porque|pq|ja que|que ja|because|bc|since|cause|cuz|theyve|they've|porque|ya que|pues)\b"
@@ -85,7 +88,7 @@ def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
     top = max(shares, default=0)
     best = [each for each, share in zip(held, shares, strict=True) if share == top]
     is_other = any(is_kind(sense) for sense in weights.keys() - frozenset().union(*best))  # no such appointment
-    if top < _MATCHING or (is_other and top == _MATCHING):
+    if top < (_MATCHING_NAME if is_other else _MATCHING):
         return []
     return [item for item, share in zip(found, shares, strict=True) if share == top][:MAX_PROPOSED]
 
