@@ -154,7 +154,7 @@ def _is_json(content: str) -> bool:
 
 def update_drafts(scene: Scene, parts: Parts) -> Mapping[str, object]:
     """Return the memories that the message may change, each with its new text, and the message's own words."""
-    part = [part for part in parts if part.intent in {Intent.CHANGE, Intent.REMOVE}][0]
+    part = next(part for part in parts if part.intent in {Intent.CHANGE, Intent.REMOVE})
     items = [
         {"id": each.item.id, "type": None, "content": each.text, "bindings": list(bindings(each.text))}
         for each in to_change(scene, part)

@@ -166,30 +166,32 @@ def _change(scene: Scene, part: Part) -> Move:
 
 def _remove(scene: Scene, part: Part) -> Move:
     """Look for what is named, and propose to delete it; another memory is never offered in its place."""
-    for action in (DELETE, UPDATE):
-        if scene.ran(action):
-            return _ended(scene, action, say.DELETED_NOTHING)
-    if not part.is_sure and scene.ran(SAVE):
-        return _ended(scene, SAVE, say.SAVED_NOTHING)
+    done = (DELETE, UPDATE) if part.is_sure else (DELETE, UPDATE, SAVE)
+    ran = [action for action in done if scene.ran(action)]
+    if ran:
+        return _ended(scene, ran[0], say.DELETED_NOTHING)
     if to_change(scene, part) and scene.offers(UPDATE):
         return Move(UPDATE)
     if removal.proposed(scene, part):
         return _act(scene, DELETE)
-    if scene.can_search:
-        return Move(SEARCH)
-    if not part.is_sure and not removal.proposed(scene, part):
-        return _act(scene, SAVE)
+    return Move(SEARCH) if scene.can_search else _nothing_to_remove(scene, part)
+
+
+def _nothing_to_remove(scene: Scene, part: Part) -> Move:
+    """Say that nothing was found; what may be no wish to delete is kept, if the person agrees."""
     about = removal.named(part)
-    if removal.is_everything(part):
+    if not scene.ran(SEARCH):
+        text = say.SWITCHED_OFF
+    elif _has_failed(scene):
+        text = say.FAILED
+    elif not part.is_sure:
+        return _act(scene, SAVE)
+    elif removal.is_everything(part):
         text = say.NOTHING_AT_ALL
     elif not about:
         return Move(QUESTION, say.DELETE_WHAT[scene.locale], OpenQuestion(REMOVE_WHAT))
     else:
         text = say.NOTHING_TO_DELETE
-    if not scene.ran(SEARCH):
-        text = say.SWITCHED_OFF
-    elif _has_failed(scene):
-        text = say.FAILED
     return Move(FINISH, text[scene.locale].format(subject=about.replace("”", "")))
 
 
