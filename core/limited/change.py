@@ -39,19 +39,21 @@ _CODE: Final = re.compile(
     r"(?<![\w@#])(?=[^\s,;]*\d)(?=[^\s,;]*[^\W\d])[^\s,;()]*[\w#*](?!\w)|(?<![\w.+-])[\w.+-]+@[\w-]+\.\w+"
 )
 _DAY_OF_MONTH: Final = re.compile(r"(?<=\bdia )\d{1,2}(?!\w)")
+_SIZE: Final = re.compile(r"(?:(?<=\btalla )|(?<=\bsize )|(?<=\btamanho )|(?<=\btam )|(?<=\btamano ))[a-z]{1,3}(?!\w)")
 _NUMBER: Final = re.compile(r"(?<![\w.,/:-])\d+(?:[.,]\d+)*(?:kg|g|mg|ml|l|km|m|cm|%)?(?![\w/:-])")
 _NAME: Final = re.compile(r"(?<=[\w,;:] )[A-ZÀ-Þ][\w'’-]*[a-zß-ÿ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]+)*")
 _KINDS: Final = (
     ("phone", _PHONE),
     ("money", _MONEY),
     ("day", _DAY_OF_MONTH),
+    ("size", _SIZE),
     ("place", _PLACE),
     ("code", _CODE),
     ("number", _NUMBER),
     ("name", _NAME),
 )
 _ALIKE: Final = (
-    {"money", "number", "dotted"}, {"clock", "dotted"}, {"place"}, {"phone"}, {"day"}, {"code"}, {"name"},
+    {"money", "number", "dotted"}, {"clock", "dotted"}, {"place"}, {"size"}, {"phone"}, {"day"}, {"code"}, {"name"},
 )  # fmt: skip
 _PASSED: Final = frozenset({"0", "-1", "-2"})
 """Days by which people say when they heard it: today, yesterday."""
@@ -62,6 +64,9 @@ _DENIED: Final = re.compile(
     r"de|das|do|desde)(?: (?:e|é|eh|era|es|a|as|o|the|at|las?|los|el|on)){0,3} ?$"
 )
 """What stands before a value that is the old one: "not 9:30", "from 9 to 10"."""
+
+_SEAM: Final = re.compile(r"[,;\n]")
+"""What stands between the entries of a list, of which each has its own value."""
 
 _FEWEST: Final = 3
 """Fewer entries are no list."""
@@ -94,7 +99,7 @@ def values(text: str) -> list[Value]:
     taken: list[Value] = []
     for start, end, kind in (*_shaped(text, _KINDS[:2]), *_timed(text), *_shaped(text, _KINDS[2:])):
         if all(end <= each.start or start >= each.end for each in taken):
-            before, after = _words(text[:start])[-_NEAR:], _words(text[end:])[:_NEAR]
+            before, after = _words(_SEAM.split(text[:start])[-1])[-_NEAR:], _words(_SEAM.split(text[end:])[0])[:_NEAR]
             taken.append(Value(kind.strip("-"), start, end, text[start:end], before, after, is_passed=kind[0] == "-"))
     return sorted(taken, key=lambda value: value.start)
 
@@ -166,17 +171,25 @@ def _place(value: Value, free: Sequence[Value], named: Sequence[Value]) -> Value
     same = [each for each in free if each.kind == value.kind]
     if len(same) == 1 and value.likeness(same[0]):
         return same[0]
-    if len(free) == 1 and (value.kind not in {"name", "number"} or value.likeness(free[0])):
+    if len(free) == 1 and (value.kind not in {"name", "number"} or value.likeness(free[0]) or _may_be(value, free[0])):
         return free[0]
     alike = sorted(((value.likeness(each), -at) for at, each in enumerate(free)), reverse=True)
     is_ahead = bool(alike) and alike[0][0] > 0 and (len(alike) == 1 or alike[0][0] > alike[1][0])
     return free[-alike[0][1]] if is_ahead else None
 
 
+def _may_be(new: Value, old: Value) -> bool:
+    """Return whether a number may be another's new value: no two units tell otherwise, as in "3 cats" and "2 dogs"."""
+    return new.kind != "name" and not (new.after and old.after)
+
+
 # --- which memory ----------------------------------------------------------------------------------------------------
 
 MAX_CANDIDATES: Final = 3
 _KIND_WEIGHT: Final = 0.5
+_BARE: Final = 2.0
+"""A message of at most that weight names hardly anything: it goes on about what was shown last."""
+
 _MOST: Final = 0.5
 """The share of its words that a statement must have in common with a memory that it may replace as a whole."""
 
@@ -200,15 +213,21 @@ def changes(
     if len(message) > MAX_CHARS:
         return []
     about = senses(_without_values(message))
-    weights = {item.id: _weight_of(about & senses(" ".join((item.content, *item.bindings)))) for item in items}
+    weights = {item.id: _weight_of(_shares(about, item)) for item in items}
     edited = {item.id: _edited(item.content, message) for item in (*items, *quoted)}
     named = [item for item in items if edited[item.id] and weights[item.id] >= least]
-    pointed = [item for item in quoted[-1:] if edited[item.id]]
+    is_bare = _weight_of(about) <= _BARE
+    pointed = [item for item in quoted[-1:] if edited[item.id] and (is_bare or _shares(about, item))]
     if not (found := named or pointed) and listed(message) is None:
         found = [item for item in items if weights[item.id] >= max(2.0, _MOST * _weight_of(about))]
     best = max((weights.get(item.id, 0) for item in found), default=0)
     likeliest = [item for item in found if weights.get(item.id, 0) == best]
     return [Change(item, edited[item.id] or message) for item in likeliest][:MAX_CANDIDATES]
+
+
+def _shares(about: frozenset[str], item: MemoryItem) -> frozenset[str]:
+    """Return the senses that a memory, or what it is found by, has of what a message is about."""
+    return about & senses(" ".join((item.content, *item.bindings)))
 
 
 def _edited(old: str, message: str) -> str:

@@ -34,7 +34,7 @@ def _words(name: str) -> str:
 
 _THAT: Final = r"(?:that|que|q)\b"
 _CLAUSE: Final = (
-    r"[,.;!]|\b(?:e|and|y|so|then|entao|asi que|pode|podes|puedes|podrias|can|could|"
+    r"[^\w\s]|\b(?:e|and|y|so|then|entao|asi que|pode|podes|puedes|podrias|can|could|"
     r"(?:you|u) (?:can|could|may)(?: now)?|(?:voce|vc) pode)"
 )
 """What stands before a verb of deleting that begins no sentence."""
@@ -55,7 +55,7 @@ def pattern(name: str) -> re.Pattern[str]:
         "correct": rf"{before}{words}(?!\w)[\s,:.!]",
         "list": rf"{before}{words}{_GAP}[?]*{_GAP}$",
         "all": rf"{words}{_GAP}$",
-        "pointed": words,
+        "pointed": rf"{words}(?!\w)(?:{_GAP}(?:{_words('after')})(?!\w))*{_GAP}$",
     }
     begins = rf"{before}{words}" if name in {"asks", "leave", "private", "if"} else rf"\b{words}(?!\w)"
     return re.compile(shapes.get(name, begins))
@@ -139,8 +139,8 @@ def _talk(name: str) -> re.Pattern[str]:
 _SMALL: Final = ("greeting", "how", "thanks", "bye", "ack", "cancel", "clock")
 _LINK: Final = re.compile(r"[^\w]+")
 _FILLER: Final = re.compile(
-    r"(?:elefante|bot|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|there|again|de novo|e|and|"
-    r"y|meu|(?:pra|com) (?:voce|vc)|contigo|por (?:tudo|enquanto|ahora)|for (?:now|that|everything)|pela ajuda|"
+    r"(?:elefante|bot|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|there|again|de novo|e|"
+    r"and|y|meu|(?:pra|com) (?:voce|vc)|contigo|por (?:tudo|enquanto|ahora)|for (?:now|that|everything)|pela ajuda|"
     r"por la ayuda|so|then|entao|hoje|today|hoy|ai|por ai|tambem|too)(?!\w)"
 )
 """Words that go with small talk."""

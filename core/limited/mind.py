@@ -119,7 +119,7 @@ def search_queries(scene: Scene, parts: Parts) -> list[str]:
     """Return the short phrases to search for."""
     found: list[str] = []
     for part in parts:
-        if part.intent is Intent.LIST or (part.intent is Intent.REMOVE and removal.is_everything(part)):
+        if part.intent is Intent.LIST or (part.intent is Intent.REMOVE and removal.wants_all(part)):
             found.append(EVERYTHING)
         elif part.intent is Intent.REMOVE:
             found += queries(removal.named(part) or part.text)

@@ -76,10 +76,12 @@ def _ended(scene: Scene, action: str, nothing: Localized) -> Move:
     return Move(FINISH, NOTHING_TO_ADD if is_told else nothing[scene.locale])
 
 
-def _has_failed(scene: Scene) -> bool:
-    """Return whether the turn's search failed or never ran."""
+def _unsearched(scene: Scene) -> Localized | None:
+    """Return why nothing was searched: it is switched off, or it failed; None where it was."""
     step = scene.last(SEARCH)
-    return step is None or step.outcome is Outcome.FAILED
+    if step is None:
+        return say.SWITCHED_OFF
+    return say.FAILED if step.outcome is Outcome.FAILED else None
 
 
 # --- keeping ---------------------------------------------------------------------------------------------------------
@@ -111,8 +113,8 @@ def _find(scene: Scene, part: Part) -> Move:
     """Answer a question: by what is surely meant alone, if it may be no question to the memory."""
     if scene.can_search:
         return Move(SEARCH)
-    if _has_failed(scene):
-        return Move(FINISH, say.FAILED[scene.locale])
+    if why := _unsearched(scene):
+        return Move(FINISH, why[scene.locale])
     verdict = recall.judged(part.text, scene.hits, asked(part.text, scene.context.now, scene.locale))
     is_sure = verdict.sureness is Sureness.SURE
     if scene.notes:
@@ -130,7 +132,8 @@ def _find(scene: Scene, part: Part) -> Move:
 def _list(scene: Scene, _: Part) -> Move:
     if scene.can_search:
         return Move(SEARCH)
-    return Move(FINISH, say.FAILED[scene.locale] if _has_failed(scene) else recall.listed(scene.found, scene.locale))
+    why = _unsearched(scene)
+    return Move(FINISH, why[scene.locale] if why else recall.listed(scene.found, scene.locale))
 
 
 # --- changing --------------------------------------------------------------------------------------------------------
@@ -143,8 +146,7 @@ def to_change(scene: Scene, part: Part) -> list[Change]:
         text = without_lines(found[0].content, senses(removal.named(part))) if len(found) == 1 else ""
         return [Change(found[0], text)] if text else []
     is_likely = part.about != "maybe"
-    found = scene.found if scene.ran(SEARCH) else scene.shown
-    return changes(part.text, found, scene.quoted if is_likely else (), least=1 if is_likely else _LEAST_SHARED)
+    return changes(part.text, scene.found, scene.quoted if is_likely else (), least=1 if is_likely else _LEAST_SHARED)
 
 
 def _change(scene: Scene, part: Part) -> Move:
@@ -154,7 +156,7 @@ def _change(scene: Scene, part: Part) -> Move:
         return _ended(scene, SAVE, say.SAVED_NOTHING)
     if scene.can_search:
         return Move(SEARCH)
-    if to_change(scene, part) and scene.offers(UPDATE):
+    if to_change(scene, part) and scene.can_run(UPDATE):
         return Move(UPDATE)
     if has("correct", part.text) and len(senses(part.text)) <= _BARE_SENSES:
         return Move(FINISH, say.NOTHING_TO_CHANGE[scene.locale])
@@ -170,7 +172,7 @@ def _remove(scene: Scene, part: Part) -> Move:
     ran = [action for action in done if scene.ran(action)]
     if ran:
         return _ended(scene, ran[0], say.DELETED_NOTHING)
-    if to_change(scene, part) and scene.offers(UPDATE):
+    if to_change(scene, part) and scene.can_run(UPDATE):
         return Move(UPDATE)
     if removal.proposed(scene, part):
         return _act(scene, DELETE)
@@ -180,18 +182,11 @@ def _remove(scene: Scene, part: Part) -> Move:
 def _nothing_to_remove(scene: Scene, part: Part) -> Move:
     """Say that nothing was found; what may be no wish to delete is kept, if the person agrees."""
     about = removal.named(part)
-    if not scene.ran(SEARCH):
-        text = say.SWITCHED_OFF
-    elif _has_failed(scene):
-        text = say.FAILED
-    elif not part.is_sure:
+    text = _unsearched(scene) or (say.NOTHING_AT_ALL if removal.is_everything(part) else say.NOTHING_TO_DELETE)
+    if text is say.NOTHING_TO_DELETE and not part.is_sure:
         return _act(scene, SAVE)
-    elif removal.is_everything(part):
-        text = say.NOTHING_AT_ALL
-    elif not about:
+    if text is say.NOTHING_TO_DELETE and not about:
         return Move(QUESTION, say.DELETE_WHAT[scene.locale], OpenQuestion(REMOVE_WHAT))
-    else:
-        text = say.NOTHING_TO_DELETE
     return Move(FINISH, text[scene.locale].format(subject=about.replace("”", "")))
 
 

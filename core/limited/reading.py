@@ -43,6 +43,9 @@ KEEP_WHAT: Final = "keep-what"
 REMOVE_WHAT: Final = "remove-what"
 """The kinds of question that a whole message answers."""
 
+_PASTED_LINES: Final = 2
+"""A text with so many line breaks is a list, a mail, or a card."""
+
 _MAX_PARTS: Final = 12
 _MAX_JUDGED_CHARS: Final = 1000
 _BREAK: Final = re.compile(r"(?<=[.!?…])[\"”')]*\s+|\s*\n\s*")
@@ -107,13 +110,10 @@ def _completed(scene: Scene, part: Part) -> Part:
     asked = scene.context.question.kind if scene.context.question else ""
     if part.intent is Intent.KEEP and not part.text and not scene.context.quotes and not scene.before.endswith("?"):
         return replace(part, text=scene.before, because=f"{part.because}; means what was said before")
-    if asked == KEEP_WHAT and part.intent in {Intent.CHAT, Intent.CHANGE, Intent.WORLD} and not part.about:
+    is_talk = part.intent is Intent.CHAT and part.about != ""
+    if asked == KEEP_WHAT and part.intent in {Intent.CHAT, Intent.CHANGE, Intent.WORLD} and not is_talk:
         return Part(Intent.KEEP, part.text, "answers what is to be kept")
-    if (
-        asked == REMOVE_WHAT
-        and part.intent in {Intent.KEEP, Intent.FIND, Intent.CHAT, Intent.CHANGE}
-        and not part.about
-    ):
+    if asked == REMOVE_WHAT and part.intent in {Intent.KEEP, Intent.FIND, Intent.CHAT, Intent.CHANGE} and not is_talk:
         return Part(Intent.REMOVE, part.text, "answers what is to be deleted", about=part.text)
     return part
 
@@ -138,9 +138,25 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
 def _pieces(scene: Scene) -> list[_Piece]:
     message = scene.message
     spans = list(sentences(message))
+    if message.strip().count("\n") >= _PASTED_LINES and not message.rstrip().endswith("?"):
+        return [_pasted(scene, spans)]
     if len(spans) > _MAX_PARTS:
         spans = [*spans[: _MAX_PARTS - 1], (spans[_MAX_PARTS - 1][0], len(message.rstrip()))]
     return [_framed(scene, _Piece(*span)) for span in spans]
+
+
+def _pasted(scene: Scene, spans: Sequence[tuple[int, int]]) -> _Piece:
+    """Return a text of several lines as one piece, from the first that is no small talk: its first lines tell."""
+    lead = [_framed(scene, _Piece(*span)) for span in spans[:_PASTED_LINES]]
+    first = next((piece for piece in lead if piece.intent is not Intent.CHAT), lead[0])
+    start, end = (
+        (first.start, spans[-1][1]) if first.start < first.end else (spans[lead.index(first) + 1][0], spans[-1][1])
+    )
+    if first.intent in {Intent.REMOVE, Intent.CHANGE, Intent.ACTION}:
+        return replace(first, end=end)
+    if _is_bare(_framed(scene, _Piece(*spans[-1]))):  # "…, keep this list"
+        end = spans[-2][1]
+    return replace(first, start=start, end=end, intent=Intent.KEEP, because=first.because or "has several lines")
 
 
 def _framed(scene: Scene, piece: _Piece) -> _Piece:
@@ -290,22 +306,32 @@ def _questioning(part: Part, chance: Mapping[Intent, float]) -> Part:
 
 def _stating(scene: Scene, part: Part, chance: Mapping[Intent, float]) -> Part:
     stated = chance[Intent.KEEP] + chance[Intent.CHANGE]
-    if _corrects(scene, part.text):
-        return replace(part, intent=Intent.CHANGE, because=f"{part.because}; corrects what was shown last")
-    if _is_appointment(part.text, scene):
+    if chance[Intent.CHAT] < TOLD_FROM and _is_appointment(part.text, scene):
         stated, part = max(stated, KEEP_FROM), replace(part, because=f"{part.because}; names a time")
-    if part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM:
-        about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
-        return replace(part, intent=Intent.FIND, about=about)
-    if chance[Intent.REMOVE] >= REMOVE_FROM:
-        return replace(part, intent=Intent.REMOVE, about=part.text, is_sure=part.intent is Intent.REMOVE)
-    if stated < ASK_FROM:
-        return replace(part, intent=Intent.CHAT)
-    part = replace(part, intent=Intent.KEEP, is_sure=stated >= KEEP_FROM)
+    is_question = part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM
+    about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
+    if _corrects(scene, part.text):
+        part = replace(part, intent=Intent.CHANGE, because=f"{part.because}; corrects what was shown last")
+    elif frames.has("within", part.text):
+        because = f"{part.because}; asks within"
+        part = replace(part, intent=Intent.FIND, about="statement", is_sure=False, because=because)
+    elif is_question:
+        part = replace(part, intent=Intent.FIND, about=about)
+    elif chance[Intent.REMOVE] >= REMOVE_FROM:
+        part = replace(part, intent=Intent.REMOVE, about=part.text, is_sure=part.intent is Intent.REMOVE)
+    elif stated < ASK_FROM:
+        part = replace(part, intent=Intent.CHAT)
+    else:
+        part = _telling(replace(part, is_sure=stated >= KEEP_FROM), chance)
+    return part
+
+
+def _telling(part: Part, chance: Mapping[Intent, float]) -> Part:
+    """Return a statement as one to keep, or as one that may change what is known."""
     if len(part.text) > MAX_CHARS or frames.has("both", part.text):
-        return part
+        return replace(part, intent=Intent.KEEP)
     about = "" if _says_changed(part.text, chance) else "maybe"
-    return replace(part, intent=Intent.CHANGE, about=about) if not about or values(part.text) else part
+    return replace(part, intent=Intent.CHANGE if not about or values(part.text) else Intent.KEEP, about=about)
 
 
 def _corrects(scene: Scene, text: str) -> bool:

@@ -34,6 +34,11 @@ def is_last(part: Part) -> bool:
     return frames.has("last", part.about)
 
 
+def wants_all(part: Part) -> bool:
+    """Return whether it takes a look at all memories, to delete them or the newest."""
+    return is_everything(part) or is_last(part)
+
+
 def named(part: Part) -> str:
     """Return what the person calls the thing to be deleted; "" for "delete that", which points at it."""
     return subject(_named_after(part), asking=True) or subject(_before(part))
@@ -44,8 +49,7 @@ def _named_after(part: Part) -> str:
     about = part.about.strip(" ,:;")
     end = _CLAUSE_END.search(flat(about), 1)
     about = about[: end.start()] if end else about
-    pointed = _whole("pointed").match(flat(about))
-    return about[pointed.end() :] if pointed else about
+    return "" if _whole("pointed").match(flat(about)) else about
 
 
 def _before(part: Part) -> str:
@@ -56,15 +60,18 @@ def _before(part: Part) -> str:
 
 def proposed(scene: Scene, part: Part) -> Sequence[MemoryItem]:
     """Return the memories whose deletion is to be proposed, as far as this turn knows them."""
-    if scene.can_search and not is_last(part):
+    if scene.can_search:
         return ()
     if is_everything(part):
         return scene.found[:MAX_PROPOSED]
     if is_last(part):
-        return scene.shown[-1:]
+        return [max(scene.found, key=lambda item: item.updated_at)] if scene.found else []
     if not named(part):
         return scene.quoted[-1:]
-    return matching(_named_after(part), scene.found) or matching(_before(part), scene.found)
+    found, before = matching(_named_after(part), scene.found), _before(part)
+    if found or not before:
+        return found
+    return nearest(f"{before} {_named_after(part)}", scene.found)  # "Tainá cancelled, delete her appointment"
 
 
 def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
@@ -73,14 +80,22 @@ def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
     A word for a kind of thing (password, birthday) weighs less than a name: "the netflix password" is not another one.
     """
     weights = {sense: 1 if is_kind(sense) else _NAME_WEIGHT for sense in senses(phrase)}
-    held = [
-        sum(weights[sense] for sense in weights.keys() & senses(" ".join((item.content, *item.bindings))))
-        for item in found
-    ]
-    top = max(held, default=0)
-    if not top or top < _MATCHING * sum(weights.values()):
+    held = [weights.keys() & senses(" ".join((item.content, *item.bindings))) for item in found]
+    shares = [sum(weights[sense] for sense in each) / max(sum(weights.values()), 1) for each in held]
+    top = max(shares, default=0)
+    best = [each for each, share in zip(held, shares, strict=True) if share == top]
+    is_other = any(is_kind(sense) for sense in weights.keys() - frozenset().union(*best))  # no such appointment
+    if top < _MATCHING or (is_other and top == _MATCHING):
         return []
-    return [item for item, weight in zip(found, held, strict=True) if weight == top][:MAX_PROPOSED]
+    return [item for item, share in zip(found, shares, strict=True) if share == top][:MAX_PROPOSED]
+
+
+def nearest(said: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
+    """Return the one memory that shares most names with what was said, if no other shares as many."""
+    about = {sense for sense in senses(said) if not is_kind(sense)}
+    shared = [len(about & senses(" ".join((item.content, *item.bindings)))) for item in found]
+    top = max(shared, default=0)
+    return [found[shared.index(top)]] if top and shared.count(top) == 1 else []
 
 
 @cache

@@ -6,8 +6,7 @@ package.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -16,7 +15,7 @@ from core.dialogue import Outcome, PromptContext, Step, Task
 from core.limited import sentences as say
 from core.text.days import dated
 from core.text.markdown import quoted
-from core.types import JSONValue, Locale, MemoryHit, MemoryItem, MemoryKind, Message, MessageRole, Modal
+from core.types import Locale, MemoryHit, MemoryItem, Message, MessageRole, Modal
 
 SEARCH, SAVE, UPDATE, DELETE = Task.SEARCH_QUERIES, Task.SAVE_DRAFTS, Task.UPDATE_DRAFTS, Task.DELETE_IDS
 QUESTION, FINISH = Task.QUESTION, Task.FINISH
@@ -27,15 +26,13 @@ class Scene:
     """A prompt's data, with the history cut at this turn's message.
 
     `first` says that nothing was answered before; `quoted` are the memories that the answers of the turn before quote,
-    in that order; `before` is the message they answered ("" if none); `shown` are the memories that the conversation
-    shows.
+    in that order; `before` is the message they answered ("" if none).
     """
 
     context: PromptContext
     first: bool
     quoted: tuple[MemoryItem, ...]
     before: str
-    shown: tuple[MemoryItem, ...]
 
     @property
     def message(self) -> str:
@@ -75,9 +72,12 @@ class Scene:
 
     @property
     def can_search(self) -> bool:
-        """Return whether a search may still be asked for in this turn: it is offered, and the turn is not ending."""
-        is_ending = self.context.task in {Task.QUESTION, Task.FINISH}
-        return not is_ending and self.offers(SEARCH) and not self.ran(SEARCH)
+        """Return whether a search may still be asked for in this turn."""
+        return self.can_run(SEARCH) and not self.ran(SEARCH)
+
+    def can_run(self, action: str) -> bool:
+        """Return whether the action may still be asked for: it is offered, and the turn is not ending."""
+        return self.context.task not in {Task.QUESTION, Task.FINISH} and self.offers(action)
 
     def ran(self, action: str) -> bool:
         """Return whether the action was tried in this turn, however it ended."""
@@ -120,7 +120,6 @@ def read(context: PromptContext) -> Scene:
         first=not any(message.role is MessageRole.ASSISTANT and message.modal is Modal.TEXT for message in earlier),
         quoted=_quoted("\n".join(told), context.memories),
         before=spoken[asked_at].text if asked_at >= 0 and told else "",
-        shown=_shown(context),
     )
 
 
@@ -139,47 +138,9 @@ def _earlier(context: PromptContext) -> Sequence[Message]:
     return context.history
 
 
-def _shown(context: PromptContext) -> tuple[MemoryItem, ...]:
-    """Return the memories shown in the conversation, each in its newest form."""
-    told = (_memory(message.content) for message in context.history if message.modal is Modal.MEMORY)
-    items = {item.id: item for item in told if item is not None}
-    items.update({item.id: item for step in context.steps for item in step.items if key_of(context, step) != DELETE})
-    return tuple(_local(item, context) for item in items.values())
-
-
 def _local(item: MemoryItem, context: PromptContext) -> MemoryItem:
     """Return the memory with its times in the person's zone."""
     return item.in_zone(context.now.tzinfo or UTC)
-
-
-def _memory(content: JSONValue) -> MemoryItem | None:
-    """Return the memory behind a message's content; None if it is none."""
-    if isinstance(content, str):
-        try:
-            content = json.loads(content)
-        except ValueError:
-            return None
-    if not isinstance(content, Mapping) or not content.get("id") or "content" not in content:
-        return None
-    phrases = content.get("bindings")
-    kind = MemoryKind.JSON if content.get("type") == MemoryKind.JSON.value else MemoryKind.TEXT
-    return MemoryItem(
-        id=str(content["id"]),
-        kind=kind,
-        content=str(content["content"]),
-        bindings=tuple(str(phrase) for phrase in phrases) if isinstance(phrases, list) else (),
-        created_at=_moment(content.get("created_at")),
-        updated_at=_moment(content.get("updated_at")),
-        until=_moment(content["until"]) if content.get("until") else None,
-        meant=str(content.get("meant", "")),
-    )
-
-
-def _moment(value: JSONValue) -> datetime:
-    try:
-        return datetime.fromisoformat(str(value))
-    except ValueError:
-        return datetime.fromtimestamp(0, UTC)
 
 
 def day(moment: datetime, locale: Locale) -> str:

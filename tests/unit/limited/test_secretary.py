@@ -80,7 +80,7 @@ def _happened(
 
 
 MOVED = "they moved it, 8:05 now"
-NEAREST = "I am not sure; the nearest that I have is “{}”."
+NEAREST = "I'm not sure, but it may be this: “{}”"
 JUDGED = [
     ("kept", _happened("I like tea", Wants("keep", ("tea",)), (), ("I like tea",)), Outcome.RIGHT),
     ("not kept", _happened("I like tea", Wants("keep", ("tea",)), (), ()), Outcome.MISSED),
@@ -94,7 +94,7 @@ JUDGED = [
     ("found, not sure", _happened("when?", Wants("find", ("6:40",)), (OLD,), (OLD,), NEAREST.format(OLD)),
         Outcome.ASKED),
     ("found and denied", _happened("when?", Wants("find", ("6:40",)), (OLD,), (OLD,),
-        f"{OLD}. I found nothing about “when”."), Outcome.HARMFUL),
+        f"{OLD}. I found nothing about “when”. If you called it otherwise, tell me how."), Outcome.HARMFUL),
     ("found another", _happened("wifi?", Wants("find", ("banana",)), (OLD, "banana"), (OLD, "banana"), OLD),
         Outcome.HARMFUL),
     ("found nothing", _happened("when?", Wants("find", ("6:40",)), (OLD,), (OLD,), "I found nothing."), Outcome.MISSED),
