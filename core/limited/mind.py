@@ -15,7 +15,7 @@ from core.errors import StepwiseOnly
 from core.limited import reading, removal
 from core.limited import sentences as say
 from core.limited.bindings import bindings, queries
-from core.limited.likeness import Examples, Intent, Likeness
+from core.limited.likeness import Intent, Likeness
 from core.limited.moves import next_move, to_change, to_keep
 from core.limited.reading import Part
 from core.limited.scene import Scene
@@ -43,7 +43,7 @@ class LimitedMind(ChatModel):
     """
 
     def __init__(self, embedder: Embedder) -> None:
-        self._likeness = Likeness(embedder, Examples.load())
+        self._likeness = Likeness(embedder)
         self.last_reading: Parts = ()
 
     @property

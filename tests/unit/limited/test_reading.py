@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.actions import ACTIONS
 from core.dialogue import PromptContext, Task
-from core.limited.likeness import Examples, Intent, Likeness
+from core.limited.likeness import Intent, Likeness
 from core.limited.reading import KEEP_WHAT, REMOVE_WHAT, Part, read, sentences
 from core.limited.scene import read as read_scene
 from core.providers.usem3 import Usem3Embedder
@@ -44,7 +44,7 @@ async def _read(likeness: Likeness, context: PromptContext) -> list[tuple[Intent
 
 @pytest.fixture
 def likeness(embedder: Usem3Embedder) -> Likeness:
-    return Likeness(embedder, Examples.load())
+    return Likeness(embedder)
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +52,7 @@ def nobody() -> Likeness:
     """Examples without an embedder: nothing can be judged by them."""
     embedder = HashEmbedder()
     embedder.down = True
-    return Likeness(embedder, Examples.load())
+    return Likeness(embedder)
 
 
 @pytest.mark.parametrize(
