@@ -44,7 +44,7 @@ _CLAUSE: Final = (
 def pattern(name: str) -> re.Pattern[str]:
     """Return the compiled pattern of a frame; it matches text that `flat` folded."""
     words = rf"(?:{_words(name)})"
-    before = rf"^[\s¿¡]*(?:(?:{_words('before')})(?!\w){_GAP})*"
+    before = rf"^[\s¿¡]*(?>(?:{_words('before')})(?!\w){_GAP})*"  # atomic: languages share words
     shapes = {
         "before": before,
         "keep": rf"{words}(?!\w)",
@@ -55,7 +55,7 @@ def pattern(name: str) -> re.Pattern[str]:
         "correct": rf"{before}{words}(?!\w)[\s,:.!]",
         "list": rf"{before}{words}{_GAP}[?]*{_GAP}$",
         "all": rf"{words}{_GAP}$",
-        "pointed": rf"{words}(?!\w)(?:{_GAP}(?:{_words('after')})(?!\w))*{_GAP}$",
+        "pointed": rf"{words}(?!\w)(?>{_GAP}(?:{_words('after')})(?!\w))*{_GAP}$",
     }
     begins = rf"{before}{words}" if name in {"asks", "leave", "private", "if"} else rf"\b{words}(?!\w)"
     return re.compile(shapes.get(name, begins))

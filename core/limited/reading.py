@@ -51,7 +51,7 @@ _PASTED_LINES: Final = 2
 
 _MAX_PARTS: Final = 12
 _MAX_JUDGED_CHARS: Final = 1000
-_BREAK: Final = re.compile(r"(?<=[.!?…])[\"”')]*\s+|\s*\n\s*")
+_BREAK: Final = re.compile(r"(?<=[.!?…])[\"”')]*\s+|(?<!\s)\s*\n\s*")
 _ABBREVIATION: Final = re.compile(
     r"(?:^|[\s(])(?:dra?|sra?|srta|profa?|mrs?|ms|st|av|al|tel|cel|nro|num|apto?|ap|etc|ex|e\.g|i\.e|obs|pq|vs|p|c|w|"
     r"[ap]\.m|no|ref|dept?o?|exma?|exmo|sto|sta|(?<!\bas )(?<!\bat )(?<!\bdia )(?<!\blas )\d{1,2})\.$"

@@ -35,9 +35,22 @@ SWITCHED_OFF: Final = text("limited.switched_off")
 CLOCK: Final = text("limited.clock")
 WEEKDAYS: Final = text("limited.weekdays")
 
-_TALK: Final = ("greeting", "how", "thanks", "bye", "ack", "cancel", "private", "leave", "if", "chat")
-TALK: Final[Mapping[str, Localized]] = {name: text(f"limited.talk.{name}") for name in _TALK}
+TALK: Final[Mapping[str, Localized]] = {
+    "greeting": text("limited.talk.greeting"),
+    "how": text("limited.talk.how"),
+    "thanks": text("limited.talk.thanks"),
+    "bye": text("limited.talk.bye"),
+    "ack": text("limited.talk.ack"),
+    "cancel": text("limited.talk.cancel"),
+    "private": text("limited.talk.private"),
+    "leave": text("limited.talk.leave"),
+    "if": text("limited.talk.if"),
+    "chat": text("limited.talk.chat"),
+}
 ABOUT: Final[Mapping[str, Localized]] = {
-    name: text(f"limited.about.{name}") for name in ("help", "who", "data", "media")
+    "help": text("limited.about.help"),
+    "who": text("limited.about.who"),
+    "data": text("limited.about.data"),
+    "media": text("limited.about.media"),
 }
 """What is answered to small talk, and to questions about the bot."""

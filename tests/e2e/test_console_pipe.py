@@ -38,10 +38,10 @@ def test_what_was_saved_is_found_in_the_same_process_and_in_a_new_one(tmp_path: 
     assert "123456" in second.stdout.decode().splitlines()[-1]
 
 
-def test_a_new_value_that_was_asked_for_ends_the_turn(tmp_path: Path) -> None:
-    said = "Lembre que minha bike é azul\nmuda minha bike\nagora é vermelha\n"
+def test_a_new_value_is_confirmed_by_a_word(tmp_path: Path) -> None:
+    said = "Lembre que o portão abre com 4433\no portão agora abre com 777\nsim\n"
     out = chat(said, tmp_path).stdout.decode()
-    assert out.endswith("Atualizei. Agora está assim: “minha bike é vermelha”\n→ /b ↩️ Desfazer\n")
+    assert re.search(r"Atualizei\. Agora está assim: “o portão abre com 777”\n→ /\w ↩️ Desfazer\n$", out)
 
 
 def test_a_pipe_gets_no_status_no_colour_no_prompt_and_no_greeting(tmp_path: Path) -> None:

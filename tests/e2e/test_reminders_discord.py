@@ -53,7 +53,7 @@ def seen(channel: Channel) -> list[str]:
 
 def _seen(note: Note) -> str:
     below = labels(note.components)
-    return note.text.partition("(Limited mode")[0].rstrip() + (f" [{' | '.join(below)}]" if below else "")
+    return note.text.partition("(I run without")[0].rstrip() + (f" [{' | '.join(below)}]" if below else "")
 
 
 @dataclass

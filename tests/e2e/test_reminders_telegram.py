@@ -43,7 +43,7 @@ def seen(chat: Chat) -> list[str]:
 def _seen(post: Post) -> str:
     labels = [label for row in post.labels for label in row]
     buttons = f" [{' | '.join(labels)}]" if labels else ""
-    return post.text.partition("(Limited mode")[0].rstrip() + buttons
+    return post.text.partition("(I run without")[0].rstrip() + buttons
 
 
 def mentioned(post: Post) -> list[int]:

@@ -29,6 +29,10 @@ def test_names_amounts_dates_and_decisions_are_kept_word_for_word() -> None:
     ]
 
 
+def test_what_an_earlier_summary_holds_stays_however_little_it_weighs() -> None:
+    assert _summary("- azul", Message(MessageRole.USER, "devo 50 reais pro Zeca")).startswith("- azul\n")
+
+
 def test_nothing_is_kept_twice() -> None:
     once = _summary("", Message(MessageRole.USER, "devo 50 reais pro Zeca"))
     assert once == "- devo 50 reais pro Zeca"
