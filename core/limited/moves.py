@@ -10,7 +10,7 @@ from core.dialogue import NOTHING_TO_ADD, Outcome
 from core.limited import recall, removal
 from core.limited import sentences as say
 from core.limited.change import Change, changes, without_lines
-from core.limited.frames import has
+from core.limited.frames import about, has
 from core.limited.likeness import Intent
 from core.limited.reading import KEEP_WHAT, REMOVE_WHAT, Part
 from core.limited.recall import Sureness
@@ -57,7 +57,7 @@ def next_move(scene: Scene, parts: Sequence[Part]) -> Move:
 
 
 def _move(scene: Scene, part: Part) -> Move:
-    if scene.context.attachments and part.intent not in {Intent.KEEP, Intent.CHANGE} and has("media", part.text):
+    if scene.context.attachments and part.intent not in {Intent.KEEP, Intent.CHANGE} and about(part.text) == "media":
         return Move(FINISH, say.UNSEEN[scene.locale])
     return _MOVES[part.intent](scene, part)
 

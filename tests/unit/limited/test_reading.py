@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from core.actions import ACTIONS
 from core.dialogue import PromptContext, Task
+from core.limited import reading
 from core.limited.likeness import Intent, Likeness
 from core.limited.reading import KEEP_WHAT, REMOVE_WHAT, Part, read, sentences
 from core.limited.scene import read as read_scene
@@ -121,9 +122,13 @@ async def test_without_its_embedder_frames_alone_decide(
     assert await _read(nobody, _context(message)) == parts
 
 
-async def test_what_no_frame_tells_is_not_sure_without_the_embedder(nobody: Likeness) -> None:
-    [part] = await read(read_scene(_context("the gate is 4433")), nobody)
-    assert not part.is_sure
+@pytest.mark.parametrize(("chance", "is_sure"), [(0.0, True), (1.01, False)])
+async def test_a_statement_is_sure_from_a_chance_on(
+    likeness: Likeness, monkeypatch: pytest.MonkeyPatch, chance: float, *, is_sure: bool
+) -> None:
+    monkeypatch.setattr(reading, "KEEP_FROM", chance)
+    [part] = await read(read_scene(_context("the gate is 4433")), likeness)
+    assert part.is_sure is is_sure
 
 
 async def test_save_that_means_what_was_said_just_before(nobody: Likeness) -> None:
