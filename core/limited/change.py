@@ -29,7 +29,9 @@ _DAY: Final = re.compile(r"W(?:[ou,]{0,3}[nr](?![AP:]|,n)(?:o?M(?:o?n)?)?|,?T)?|
 _CLOCK: Final = re.compile(
     r"(?:C|:)(?:o?[cp]|[AP])?|n(?:&[hqn])?(?:c?[AP]|c|o+p)|(?<=a)n(?:&[hqn])?(?:o+p)?(?![uM])|[NG](?:&[hq])?"
 )
-_PLACE: Final = re.compile(r"\d{1,5}(?:,? [A-ZÀ-Þ][\w'’.-]*)+|(?:[A-ZÀ-Þ][\w'’.-]* )+\d{1,5}(?![\w:.,/])")
+_PLACE: Final = re.compile(
+    r"\d{1,5}(?:,? [A-ZÀ-Þ][\w'’.-]*)+|(?:[A-ZÀ-Þ][\w'’.-]* (?:d[aeo]s? |del? |la )*)+\d{1,5}(?![\w:.,/])"
+)
 _PHONE: Final = re.compile(r"(?<![\w.])\+?\(?\d(?:[ ().-]{0,2}\d){7,14}(?!\w)")
 _MONEY: Final = re.compile(
     r"(?:r\$|us\$|[$€£]) ?\d[\d.,]*\d?(?:/\w+)?|\d[\d.,]* ?(?:reais|real|euros?|eur|dollars?|bucks|pesos|lucas|libras|"
@@ -41,7 +43,7 @@ _CODE: Final = re.compile(
 _DAY_OF_MONTH: Final = re.compile(r"(?<=\bdia )\d{1,2}(?!\w)")
 _SIZE: Final = re.compile(r"(?:(?<=\btalla )|(?<=\bsize )|(?<=\btamanho )|(?<=\btam )|(?<=\btamano ))[a-z]{1,3}(?!\w)")
 _NUMBER: Final = re.compile(r"(?<![\w.,/:-])\d+(?:[.,]\d+)*(?:kg|g|mg|ml|l|km|m|cm|%)?(?![\w/:-])")
-_NAME: Final = re.compile(r"(?<=[\w,;:] )[A-ZÀ-Þ][\w'’-]*[a-zß-ÿ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]+)*")
+_NAME: Final = re.compile(r"(?<=[\w,;:.] )[A-ZÀ-Þ][\w'’-]*[a-zß-ÿ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]+)*")
 _KINDS: Final = (
     ("phone", _PHONE),
     ("money", _MONEY),
@@ -219,10 +221,16 @@ def changes(
     is_bare = _weight_of(about) <= _BARE
     pointed = [item for item in quoted[-1:] if edited[item.id] and (is_bare or _shares(about, item))]
     if not (found := named or pointed) and listed(message) is None:
-        found = [item for item in items if weights[item.id] >= max(2.0, _MOST * _weight_of(about))]
+        alike = (item for item in items if weights[item.id] >= max(2.0, _MOST * _weight_of(about)))
+        found = [item for item in alike if not _loses(item.content, message)]
     best = max((weights.get(item.id, 0) for item in found), default=0)
     likeliest = [item for item in found if weights.get(item.id, 0) == best]
     return [Change(item, edited[item.id] or message) for item in likeliest][:MAX_CANDIDATES]
+
+
+def _loses(old: str, new: str) -> bool:
+    """Return whether more than one value of an old text would be gone: it tells several things."""
+    return sum(flat(value.text) not in flat(new) for value in values(old)) > 1
 
 
 def _shares(about: frozenset[str], item: MemoryItem) -> frozenset[str]:

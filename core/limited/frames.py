@@ -47,10 +47,10 @@ def pattern(name: str) -> re.Pattern[str]:
     before = rf"^[\s¿¡]*(?>(?:{_words('before')})(?!\w){_GAP})*"  # atomic: languages share words
     shapes = {
         "before": before,
-        "keep": rf"{words}(?!\w)",
+        "keep": rf"{words}(?![\w-])",
         "inside": rf"(?:\s*[,]?\s*{words}(?!\w))*(?:\s+{_THAT})?\s*",
         "what": rf"{words}(?!\w)[^\S\n]*(?:[:;,–—-]|(?=\n)|$)",
-        "kept": rf"(?:^|[\s,.;:!–—-]+)(?:(?:e|and|y|por favor|please) )?{words}{_GAP}$",
+        "kept": rf"(?:^|[,.;:!?…\n–—-]\s*)(?:(?:e|and|y|por favor|please) )?{words}{_GAP}$",
         "remove": rf"(?:{before}|(?:{_CLAUSE})\s+(?:ja )?){words}(?!\w)",
         "correct": rf"{before}{words}(?!\w)[\s,:.!]",
         "list": rf"{before}{words}{_GAP}[?]*{_GAP}$",

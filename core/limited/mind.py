@@ -122,7 +122,8 @@ def search_queries(scene: Scene, parts: Parts) -> list[str]:
         if part.intent is Intent.LIST or (part.intent is Intent.REMOVE and removal.wants_all(part)):
             found.append(EVERYTHING)
         elif part.intent is Intent.REMOVE:
-            found += queries(removal.named(part) or part.text)
+            shown = [item.content for item in scene.quoted[-1:]]
+            found += queries(removal.named(part)) if removal.named(part) else shown
         elif part.intent in {Intent.FIND, Intent.CHANGE}:
             found += queries(part.text)
     return list(dict.fromkeys(found))[:MAX_QUERIES] or [one_line(scene.message, MAX_QUERY_CHARS)]

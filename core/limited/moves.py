@@ -176,12 +176,15 @@ def _remove(scene: Scene, part: Part) -> Move:
         return Move(UPDATE)
     if removal.proposed(scene, part):
         return _act(scene, DELETE)
-    return Move(SEARCH) if scene.can_search else _nothing_to_remove(scene, part)
+    is_nameless = not removal.named(part) and not scene.quoted and not removal.wants_all(part)
+    return Move(SEARCH) if scene.can_search and not is_nameless else _nothing_to_remove(scene, part)
 
 
 def _nothing_to_remove(scene: Scene, part: Part) -> Move:
     """Say that nothing was found; what may be no wish to delete is kept, if the person agrees."""
     about = removal.named(part)
+    if not about and not scene.ran(SEARCH) and not removal.wants_all(part):
+        return Move(QUESTION, say.DELETE_WHAT[scene.locale], OpenQuestion(REMOVE_WHAT))
     text = _unsearched(scene) or (say.NOTHING_AT_ALL if removal.is_everything(part) else say.NOTHING_TO_DELETE)
     if text is say.NOTHING_TO_DELETE and not part.is_sure:
         return _act(scene, SAVE)

@@ -46,15 +46,23 @@ KEEP_WHAT: Final = "keep-what"
 REMOVE_WHAT: Final = "remove-what"
 """The kinds of question that a whole message answers."""
 
+_FEW_WORDS: Final = 2
 _PASTED_LINES: Final = 2
 """A text with so many line breaks is a list, a mail, or a card."""
 
 _MAX_PARTS: Final = 12
 _MAX_JUDGED_CHARS: Final = 1000
-_BREAK: Final = re.compile(r"(?<=[.!?…])[\"”')]*\s+|(?<!\s)\s*\n\s*")
+_BREAK: Final = re.compile(
+    r"(?<=[.!?…])[\"”')]*\s+|(?<!\s)\s*\n\s*|"
+    r",?\s(?:e|and|y)\s(?=(?:(?:guard|anot|salv|lembr)[ae] que|(?:remember|save|note) that|(?:recuerda|apunta) que|"
+    r"me lembr[ae] d[eoa]s?|remind me to|recu[eé]rdame)\b)",
+    re.IGNORECASE,
+)
+"""Where a sentence ends, and where another wish begins: "remind me to call Ana and remember that …"."""
+
 _ABBREVIATION: Final = re.compile(
     r"(?:^|[\s(])(?:dra?|sra?|srta|profa?|mrs?|ms|st|av|al|tel|cel|nro|num|apto?|ap|etc|ex|e\.g|i\.e|obs|pq|vs|p|c|w|"
-    r"[ap]\.m|no|ref|dept?o?|exma?|exmo|sto|sta|(?<!\bas )(?<!\bat )(?<!\bdia )(?<!\blas )\d{1,2})\.$"
+    r"[ap]\.m|no|ref|dept?o?|exma?|exmo|sto|sta)\.$|^\d{1,2}\.$"
 )
 _ABBREVIATION_CHARS: Final = 16
 
@@ -111,7 +119,7 @@ async def read(scene: Scene, likeness: Likeness) -> tuple[Part, ...]:
 def _completed(scene: Scene, part: Part) -> Part:
     """Complete "remember that" with what was said just before, and read the answer to "what should I keep?"."""
     asked = scene.context.question.kind if scene.context.question else ""
-    if part.intent is Intent.KEEP and not part.text and not scene.context.quotes and not scene.before.endswith("?"):
+    if part.intent is Intent.KEEP and not part.text and _may_be_kept(scene):
         return replace(part, text=scene.before, because=f"{part.because}; means what was said before")
     is_talk = part.intent is Intent.CHAT and part.about != ""
     if asked == KEEP_WHAT and part.intent in {Intent.CHAT, Intent.CHANGE, Intent.WORLD} and not is_talk:
@@ -119,6 +127,13 @@ def _completed(scene: Scene, part: Part) -> Part:
     if asked == REMOVE_WHAT and part.intent in {Intent.KEEP, Intent.FIND, Intent.CHAT, Intent.CHANGE} and not is_talk:
         return Part(Intent.REMOVE, part.text, "answers what is to be deleted", about=part.text)
     return part
+
+
+def _may_be_kept(scene: Scene) -> bool:
+    """Return whether what was said before, and nobody else's words, may be what "remember that" means."""
+    before = scene.before
+    is_other = frames.talk(before) or frames.removed(before) or before.endswith("?") or len(before.split()) < _FEW_WORDS
+    return not scene.context.quotes and not is_other
 
 
 # --- by their frames -------------------------------------------------------------------------------------------------
