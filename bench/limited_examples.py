@@ -21,7 +21,7 @@ from bench.table import show
 from core.limited import likeness
 from core.limited.likeness import FILE, SHARPNESS, Intent, Weights, features, softmax, worded
 from core.providers.usem3 import Usem3Embedder
-from core.types import Vector, Vectors
+from core.types import Vectors
 
 FOLDER: Final = Path(likeness.__file__).with_name("examples")
 RIDGE: Final = 0.1
@@ -144,10 +144,10 @@ def measure(vectors: Vectors, examples: Examples) -> None:
     for least in (0.6, 0.7, 0.8, 0.9, 0.95):
         sure = whole.max(axis=1) >= least
         said = whole.argmax(axis=1)
-        cells = [
-            f"{(wanted[sure & (said == at)] == at).mean():.0%} of {(sure & (said == at) & (wanted == at)).sum() / (wanted == at).sum():.0%}"
-            for at in range(len(intents))
-        ]
+        cells = []
+        for at in range(len(intents)):
+            mine, right = sure & (said == at), sure & (said == at) & (wanted == at)
+            cells.append(f"{right.sum() / max(mine.sum(), 1):.0%} of {right.sum() / (wanted == at).sum():.0%}")
         rows.append([f"{least:.2f}", *cells])
     show("Right of what is decided from a chance on, and how much of each intent that is", ["from", *intents], rows)
 

@@ -24,7 +24,7 @@ from core.text.unicode import flat
 from core.types import Vector, Vectors
 
 FILE: Final = "weights.npz"
-SHARPNESS: Final = 1.35
+SHARPNESS: Final = 1.2
 """What scores are multiplied by before they become chances, so that of those said to be 0.9 nine in ten are right."""
 
 MAX_CHARS: Final = 400
@@ -94,7 +94,8 @@ class Weights:
     def chances(self, texts: Sequence[str], vectors: Vectors | None = None) -> Vectors:
         """Return how likely each intent is, shape (n, intents), of texts with these vectors, if any."""
         rows = features(texts, self.rarity, vectors, self.mean)
-        return softmax(SHARPNESS * rows @ (self.bare if vectors is None else self.matrix))
+        scores: Vectors = SHARPNESS * (rows @ (self.bare if vectors is None else self.matrix))
+        return softmax(scores)
 
 
 @cache
@@ -130,7 +131,7 @@ class Likeness:
 
 
 def features(texts: Sequence[str], rarity: Vector, vectors: Vectors | None, mean: Vector) -> Vectors:
-    """Return the rows that are scored: the centred vectors, if any, and the weighed wording, of norm 1, and the form."""
+    """Return the rows that are scored: the centred vectors, if any, and the weighed wording, of norm 1, and form."""
     form = np.array([_form(text) for text in texts], np.float32)
     rows = [_unit(worded(texts) * rarity), form]
     return np.hstack(rows if vectors is None else [_unit(vectors - mean), *rows])

@@ -16,7 +16,7 @@ from core.aside import aside
 from core.errors import ProviderError
 from core.limited import frames
 from core.limited.change import MAX_CHARS, swapped, values
-from core.limited.likeness import Guess, Intent, Likeness
+from core.limited.likeness import Guess, Intent, Likeness, shipped
 from core.limited.scene import Scene
 from core.text.unicode import flat
 from core.text.words import folded_words
@@ -46,6 +46,7 @@ KEEP_WHAT: Final = "keep-what"
 REMOVE_WHAT: Final = "remove-what"
 """The kinds of question that a whole message answers."""
 
+_STATED: Final = frozenset({Intent.CHAT, Intent.CHANGE, Intent.WORLD, Intent.FIND})
 _FEW_WORDS: Final = 2
 _PASTED_LINES: Final = 2
 """A text with so many line breaks is a list, a mail, or a card."""
@@ -122,7 +123,8 @@ def _completed(scene: Scene, part: Part) -> Part:
     if part.intent is Intent.KEEP and not part.text and _may_be_kept(scene):
         return replace(part, text=scene.before, because=f"{part.because}; means what was said before")
     is_talk = part.intent is Intent.CHAT and part.about != ""
-    if asked == KEEP_WHAT and part.intent in {Intent.CHAT, Intent.CHANGE, Intent.WORLD} and not is_talk:
+    is_statement = part.intent is not Intent.FIND or not (part.text.endswith("?") or frames.has("asks", part.text))
+    if asked == KEEP_WHAT and part.intent in _STATED and is_statement and not is_talk:
         return Part(Intent.KEEP, part.text, "answers what is to be kept")
     if asked == REMOVE_WHAT and part.intent in {Intent.KEEP, Intent.FIND, Intent.CHAT, Intent.CHANGE} and not is_talk:
         return Part(Intent.REMOVE, part.text, "answers what is to be deleted", about=part.text)
@@ -206,7 +208,9 @@ def _keeping(piece: _Piece, text: str) -> _Piece | None:
     start = None if text.endswith("?") else frames.kept_from(text)
     if start is None:
         return None
-    return replace(_as(piece, text, Intent.KEEP), start=piece.start + start if text[start:].strip() else piece.end)
+    return replace(
+        _as(piece, text, Intent.KEEP), start=piece.start + start if any(map(str.isalnum, text[start:])) else piece.end
+    )
 
 
 def _removal(piece: _Piece, text: str) -> _Piece | None:
@@ -302,7 +306,7 @@ async def _judged(scene: Scene, text: str, likeness: Likeness, *, asks: bool) ->
     try:
         guesses = await likeness.judge(text[:_MAX_JUDGED_CHARS])
     except ProviderError:
-        guesses = [Guess(Intent.FIND if asks else Intent.KEEP, 0.5)]
+        guesses = shipped().judge(text[:_MAX_JUDGED_CHARS])  # by its wording alone
     return await aside(len(text), partial(_part, scene, text, guesses, asks=asks))
 
 
@@ -324,7 +328,7 @@ def _questioning(part: Part, chance: Mapping[Intent, float]) -> Part:
 
 def _stating(scene: Scene, part: Part, chance: Mapping[Intent, float]) -> Part:
     stated = chance[Intent.KEEP] + chance[Intent.CHANGE]
-    if chance[Intent.CHAT] < TOLD_FROM and _is_appointment(part.text, scene):
+    if stated >= ASK_FROM and chance[Intent.CHAT] < TOLD_FROM and _is_appointment(part.text, scene):
         stated, part = max(stated, KEEP_FROM), replace(part, because=f"{part.because}; names a time")
     is_question = part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM
     about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
@@ -368,9 +372,13 @@ def _says_changed(text: str, chance: Mapping[Intent, float]) -> bool:
 
 
 def _is_appointment(text: str, scene: Scene) -> bool:
-    """Return whether a statement names an hour: "sexta 17h30 dentista"."""
-    found = find_time(text, scene.context.now, scene.locale)
-    if found is None or not found.without(text) or not any(char.isdigit() for char in text):
+    """Return whether a statement names an hour, or a day ahead: "sexta 17h30 dentista", "tomorrow I have an exam"."""
+    now = scene.context.now
+    found = find_time(text, now, scene.locale)
+    if found is None or not found.without(text):
         return False
     time = found.time
-    return isinstance(time, Unclear) or (isinstance(time, Once | Repeated) and time.has_hour)
+    if isinstance(time, Once) and time.has_day and time.at.date() > now.date():
+        return True
+    has_hour = isinstance(time, Unclear) or (isinstance(time, Once | Repeated) and time.has_hour)
+    return has_hour and any(char.isdigit() for char in text)

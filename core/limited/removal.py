@@ -18,8 +18,8 @@ MAX_PROPOSED: Final = 25
 _MATCHING: Final = 0.5
 """The share of the weight of what is named that a memory must hold."""
 
-_MATCHING_NAME: Final = 0.7
-"""That share where it lacks the kind of thing that is named: of "Ben's appointment", a memory of Ben has but the name."""
+_MATCHING_NAME: Final = 0.66
+"""That share where it lacks the kind of thing that is named: of "Ben's appointment", another of Ben has the name."""
 
 _NAME_WEIGHT: Final = 2
 _CLAUSE_END: Final = re.compile(

@@ -24,7 +24,7 @@ def _item(content: str, *bindings: str) -> MemoryItem:
         ("aluguel R$ 1.200,50 dia 5", ["money", "day"]),
         ("30 euros", ["money"]),
         ("placa QRT4F21, ana@x.com", ["code", "code"]),
-        ("moro na Rua das Flores 12", ["name", "place"]),
+        ("moro na Rua das Flores 12", ["place"]),
         ("tomo 20 mg", ["number"]),
         ("o gato é preto", []),
         ("", []),

@@ -84,7 +84,7 @@ def test_a_message_is_cut_into_sentences_and_lines(text: str, pieces: list[str])
         (ADDRESS, [(KEEP, ADDRESS)]),
         ("- [ ] leite\n- [ ] pão\n\nguarda essa lista", [(KEEP, "- [ ] leite\n- [ ] pão")]),
         (f"remember this mail:\n{MAIL}", [(KEEP, MAIL)]),
-        ("we parked on level 3. Remember that!", [(KEEP, "we parked on level 3")]),
+        ("we parked on level 3. Remember that!", [(KEEP, "we parked on level 3.")]),
         ("recuerda que mi clave del portal es 88-1", [(KEEP, "mi clave del portal es 88-1")]),
         ("my cat is called Bob. what does he eat?", [(KEEP, "my cat is called Bob."), (FIND, "what does he eat?")]),
         ("Qual é o wifi? Anota: o portão é 4433", [(FIND, "Qual é o wifi?"), (KEEP, "o portão é 4433")]),
