@@ -104,12 +104,12 @@ async def test_it_asks_before_it_keeps_what_may_be_no_fact(
     person: Talk, monkeypatch: pytest.MonkeyPatch, answer: str, *, kept: bool
 ) -> None:
     monkeypatch.setattr(reading, "KEEP_FROM", 1.01)
-    asked = await person.say("reunião com o Plínio amanhã")
-    assert asked.startswith("Guardo “reunião com o Plínio amanhã”?")
+    asked = await person.say("o Plínio comprou um violão")
+    assert asked.startswith("Guardo “o Plínio comprou um violão”?")
     assert labels(person) == ["🧷 Guardar", "Não"]
     assert await person.contents() == []
     await (person.press if answer[0].isupper() else person.say)(answer)
-    assert await person.contents() == (["reunião com o Plínio amanhã"] if kept else [])
+    assert await person.contents() == (["o Plínio comprou um violão"] if kept else [])
 
 
 async def test_a_fact_and_a_question_in_one_message_are_both_served(person: Talk) -> None:
