@@ -73,6 +73,7 @@ _SEAM: Final = re.compile(r"[,;\n]")
 _FEWEST: Final = 3
 """Fewer entries are no list."""
 
+_NEAR_CHARS: Final = 60
 _NEAR: Final = 3
 """How many words on each side of a value tell which one it is."""
 
@@ -95,13 +96,19 @@ class Value:
         return 3 * next_to + len({*self.before, *self.after} & {*other.before, *other.after})
 
 
-def values(text: str) -> list[Value]:
-    """Return the values of a text, in their order; each character belongs to one at most."""
+def values(text: str, *, apart: bool = False) -> list[Value]:
+    """Return the values of a text, in their order; each character belongs to one at most.
+
+    `apart`: the words beside a value are those of its own entry of a list.
+    """
     text = text[:_MAX_KNOWN_CHARS]
     taken: list[Value] = []
     for start, end, kind in (*_shaped(text, _KINDS[:2]), *_timed(text), *_shaped(text, _KINDS[2:])):
         if all(end <= each.start or start >= each.end for each in taken):
-            before, after = _words(_SEAM.split(text[:start])[-1])[-_NEAR:], _words(_SEAM.split(text[end:])[0])[:_NEAR]
+            ahead, behind = text[max(start - _NEAR_CHARS, 0) : start], text[end : end + _NEAR_CHARS]
+            if apart:
+                ahead, behind = _SEAM.split(ahead)[-1], _SEAM.split(behind, 1)[0]
+            before, after = _words(ahead)[-_NEAR:], _words(behind)[:_NEAR]
             taken.append(Value(kind.strip("-"), start, end, text[start:end], before, after, is_passed=kind[0] == "-"))
     return sorted(taken, key=lambda value: value.start)
 
@@ -138,7 +145,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 def swapped(old: str, new: str) -> str:
     """Return the old text with the values of the new one in place of its own; "" unless each has one clear place."""
-    known, said = values(old), values(new)
+    known, said = values(old, apart=True), values(new)
     olds = {flat(value.text) for value in known}
     news = [value for value in said if flat(value.text) not in olds and flat(value.text) not in flat(old)]
     denied = {flat(value.text) for value in said if _DENIED.search(flat(new[: value.start]))}
