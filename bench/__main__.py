@@ -22,6 +22,7 @@ BENCHES = {
     "history": "contexts of short and endless threads, tokens sent over a long talk, errors of the token estimates",
     "ledger": "sums of a million calls: limits, /admin usage, one person",
     "limited": "how well limited mode keeps, finds, changes and removes, by language; --help for what it can show",
+    "limited_examples": "how well the classifier of limited mode judges messages that it never saw",
     "longest": "the longest message, made of whatever is hard to read: CPU, and how long it holds others up",
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
     "models": "the model leaves beside the bare SDKs, and what imports cost",

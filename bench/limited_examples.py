@@ -1,7 +1,7 @@
-"""Fit the limited mind's classifier to its examples: `python -m bench.limited_examples` stores its weights beside them.
+"""How well the limited mind's classifier judges messages that it never saw; with `fit`, its weights are stored.
 
-To be run after the examples or the embedded embedder change; a test fails until it was. With `measure` it stores
-nothing, and tells how well unseen messages are judged.
+`python -m bench.limited_examples fit` is to be run after the examples or the embedded embedder change; a test fails
+until it was.
 """
 
 from __future__ import annotations
@@ -177,10 +177,10 @@ def store(weights: Weights) -> Path:
 
 
 def main() -> None:
-    """Store the weights, or measure."""
+    """Measure, or with `fit` store the weights."""
     examples = Examples.load()
     space, vectors = asyncio.run(_embedded(examples.texts))
-    if "measure" in sys.argv[1:]:
+    if "fit" not in sys.argv[1:]:
         measure(vectors, examples)
         return
     path = store(fit(space, examples.digest(), vectors, examples))

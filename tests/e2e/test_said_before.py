@@ -9,14 +9,14 @@ import pytest
 from tests.e2e.stage import ANA, BIA, PRIVATE, ROOM, opened
 from tests.e2e.test_console_pipe import chat
 
-SAID = "estou cansada, o encanador cobrou uma fortuna pela torneira"
+SAID = "ai que raiva, encanador caro demais pra uma torneira"
 ASKED = "o que eu disse do encanador?"
 
 
 def test_in_the_terminal_it_is_quoted_and_kept(tmp_path: Path) -> None:
     done = chat(f"{SAID}\n/reset\n{ASKED}\n/a\n/reset\n{ASKED}\n", tmp_path)
     told, asked, kept = done.stdout.decode().split("Esta é uma conversa nova.")
-    assert "Não guardei isso" in told
+    assert "Guardei:" not in told
     assert f": “{SAID}”\n" in asked
     assert asked.count("Você disse em ") == 1
     assert "→ /a 🧠 Guardar isto?\n" in asked
@@ -40,7 +40,7 @@ async def test_what_was_said_in_private_is_quoted_there_and_in_no_room(platform:
             await stage.say(who, "/reset", where)
             before = stage.shown()
             await stage.say(who, ASKED, where)
-            heard = any("fortuna" in shown.wire for shown in stage.since(before))
+            heard = any("torneira" in shown.wire for shown in stage.since(before))
             assert heard == ((who, where) == (ANA, PRIVATE)), (who, where)
         [button] = [each for each in stage.buttons(ANA) if "🧠" in each.label]
         assert f"“{SAID}”" in await stage.press(ANA, button)

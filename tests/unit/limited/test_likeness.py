@@ -17,7 +17,7 @@ from tests.fakes.secretary import conversations
 
 
 async def test_the_shipped_weights_are_those_of_the_examples_and_of_the_embedded_embedder() -> None:
-    """After a change of examples or embedder: `python -m bench.limited_examples`."""
+    """After a change of examples or embedder: `python -m bench.limited_examples fit`."""
     examples, weights, embedder = Examples.load(), shipped(), Usem3Embedder()
     try:
         assert (weights.space, weights.digest) == (embedder.space, examples.digest()), f"{FILE} is of other examples"
