@@ -23,7 +23,8 @@ from core.types import MemoryItem
 MAX_CHARS: Final = 500
 """Of a message that changes something: longer ones tell something of their own."""
 
-_MAX_KNOWN_CHARS: Final = 4_000
+_MAX_KNOWN_CHARS: Final = 1_000
+"""Of a memory: what stands further on keeps its values."""
 _LANGUAGES: Final = ("pt", "en", "es")
 _DAY: Final = re.compile(r"W(?:[ou,]{0,3}[nr](?![AP:]|,n)(?:o?M(?:o?n)?)?|,?T)?|T|[nr]o?M(?:o?n(?!\w))?|M[nr]|d|J")
 _CLOCK: Final = re.compile(
