@@ -4,6 +4,8 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 ARGS ?=
+# Without bytecode on the disk, each start of Python compiles everything anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The first Python of these that is 3.11 or newer and can make a virtual environment.
 define find_python

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from enum import StrEnum
+from functools import cache
 from typing import Any, Final, TypeVar, cast
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -180,8 +181,13 @@ def schema_of(shape: type[Any], *, brief: bool = False) -> dict[str, JSONValue]:
     No references, titles, docstrings or defaults; every property required, no others allowed. A `brief` one lacks the
     fields that are NOT_BRIEF, and null is no value of the others.
     """
-    raw = TypeAdapter(shape).json_schema()
+    raw = _json_schema(shape)  # type: ignore[arg-type]  # a class is hashable
     return cast("dict[str, JSONValue]", _strict(raw, raw.get("$defs", {}), brief=brief))
+
+
+@cache
+def _json_schema(shape: type[Any]) -> dict[str, Any]:
+    return TypeAdapter(shape).json_schema()
 
 
 def _strict(node: Any, definitions: Mapping[str, Any], *, brief: bool) -> Any:

@@ -14,6 +14,7 @@ from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext, SearchableMemoryStore
 from core.types import Change, ChangeKind, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
+from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
 from tests.fakes.memories import add
 from tests.reference.searches import ids_found
@@ -783,7 +784,10 @@ async def test_hundreds_of_memories_move_when_accounts_are_linked_and_parted(sto
     assert len(await store.changes(BIA)) == 200
 
 
-async def test_thousands_of_vectors_come_back_in_one_piece(store: SearchableMemoryStore) -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+async def test_thousands_of_vectors_come_back_in_one_piece(engine: str, tmp_path: Path) -> None:
+    database = await ENGINES[engine](tmp_path / "elefante.db")
+    store = SqlMemories(database)
     drafts = [MemoryDraft(MemoryKind.TEXT, f"fato {n}", (f"chave {n}",)) for n in range(2300)]
     vectors = {draft.content: vector(n) for n, draft in enumerate(drafts)}
     await add(store, ANA, drafts, at=START, vectors=vectors, space=SPACE)
@@ -791,6 +795,7 @@ async def test_thousands_of_vectors_come_back_in_one_piece(store: SearchableMemo
     assert (len(ids), stored.shape) == (2300, (2300, 4))
     assert list(ids) == sorted(set(ids))
     np.testing.assert_array_equal(stored, np.stack(list(vectors.values())))
+    await database.close()
 
 
 async def test_memories_survive_a_restart(tmp_path: Path) -> None:

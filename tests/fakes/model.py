@@ -7,8 +7,10 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task, ToolCall, Usage
 from core.errors import ProviderDown, ProviderError
@@ -125,9 +127,14 @@ class HashEmbedder(Embedder):
     def _vector(self, text: str) -> Vectors:
         total = np.full(self._dims, 1e-3, np.float64)
         for word in text.casefold().split():
-            seed = hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()
-            total += np.random.default_rng(int.from_bytes(seed[:8], "little")).standard_normal(self._dims)
+            total += _word_vector(word, self._dims)
         return (total / np.linalg.norm(total)).astype(np.float32)
 
     async def close(self) -> None:
         """Nothing to let go of."""
+
+
+@lru_cache(10_000)
+def _word_vector(word: str, dims: int) -> npt.NDArray[np.float64]:
+    seed = hashlib.sha256(word.encode("utf-8", "surrogatepass")).digest()
+    return np.random.default_rng(int.from_bytes(seed[:8], "little")).standard_normal(dims)

@@ -60,14 +60,16 @@ async def test_a_question_of_ones_own_life_is_told_from_others(text: str, is_own
     assert (SHIPPED.owned(normalizer.project(vectors[text][np.newaxis])[0]) > 0) is is_own
 
 
+_ROUNDING = 1e-6  # two shares whose chances differ by less are equally likely
+
+
 @given(st.lists(shares, min_size=1, max_size=9))
 def test_who_fits_better_is_likelier(scores: list[float]) -> None:
     for likeness in (None, np.zeros(len(scores), np.float32)):
         blank, vector = np.zeros(len(scores), np.float32), np.zeros(len(SHIPPED.own) - 1, np.float32)
         chances = SHIPPED.chances(np.array(scores, np.float32), blank, likeness, vector=vector, space=SHIPPED.space)
-        assert list(np.argsort(-chances, kind="stable")) == list(
-            np.argsort(-np.array(scores, np.float32), kind="stable")
-        )
+        ranked = chances[np.argsort(-np.array(scores, np.float32), kind="stable")]
+        assert (np.diff(ranked) <= _ROUNDING).all()
         assert ((chances > 0) & (chances < 1)).all()
 
 

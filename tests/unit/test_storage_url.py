@@ -36,7 +36,7 @@ def elefante(tmp_path: Path) -> Elefante:
         return subprocess.run(
             [sys.executable, "-m", "bot", *arguments],
             input=said,
-            env={"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"} | own | measured | settings,
+            env={"PYTHONPATH": str(ROOT)} | own | measured | settings,
             cwd=tmp_path,
             capture_output=True,
             text=True,
