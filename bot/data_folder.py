@@ -12,7 +12,7 @@ from typing import Final
 
 from adapters.console.files import EXPORTS
 from bot.settings.settings import Settings
-from core.delivery.alerts import OwnerAlerts
+from core.delivery.alerts import DAMAGED, IS_SOUND, OwnerAlerts
 from core.errors import Damaged, StorageError
 from core.features.transfer.files import Backup, Copies, locked
 from core.ports import Clock
@@ -128,6 +128,7 @@ async def _every_day(database: Database, alerts: OwnerAlerts, clock: Clock) -> N
         try:
             if found := await database.integrity():
                 raise Damaged(f"the database is not sound: {len(found)} faults")  # they may quote what is stored
+            await alerts.over(DAMAGED, IS_SOUND)
             await database.scrub()
         except StorageError as error:
             await alerts.storage_failed(error)

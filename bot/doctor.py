@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack
 from typing import Any, TypeAlias
 
 from bot.models.chains import Chains, build_embedder
+from bot.models.health import ModelHealth
 from bot.models.hot import prove
 from bot.models.metering import Meter
 from bot.models.presets import PROVIDERS, Mode
@@ -20,7 +21,17 @@ from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
 from bot.settings.settings import Settings
 from bot.wiring import App, build
 from core.clock import SystemClock
-from core.errors import BotError, ConfigError, ContextTooLong, KeyRejected, ProviderBusy, ProviderError, ProviderRefused
+from core.errors import (
+    BotError,
+    ConfigError,
+    ContextTooLong,
+    CreditGone,
+    KeyRejected,
+    ModelUnknown,
+    ProviderBusy,
+    ProviderError,
+    ProviderRefused,
+)
 from core.features.ledger.calls import Call
 from core.library import new_index
 from core.ports import ChatModel, Clock, Embedder
@@ -139,7 +150,7 @@ async def doctor(settings: ModelSettings) -> Document:
     async with AsyncExitStack() as stack:
         embedder = build_embedder(settings)
         stack.push_async_callback(embedder.close)
-        chains = Chains(settings, embedder, clock, stack, meter=Meter(record, prices, clock))
+        chains = Chains(settings, embedder, ModelHealth(settings, clock), stack, meter=Meter(record, prices, clock))
         for mode in Mode:
             for name, link in zip(settings.chain(mode), chains.links(mode), strict=True):
                 calls.clear()
@@ -202,10 +213,12 @@ def _advice(error: ProviderError, name: ModelName) -> str:
     preset = PROVIDERS[name.provider]
     match error:
         case KeyRejected():
-            return f"mend {preset.key_setting or 'the key'}: {preset.key_page or 'the server wants one'}"
+            page = (isinstance(error, CreditGone) and preset.credit_page) or preset.key_page
+            mend = "top up the credit of" if isinstance(error, CreditGone) else "mend"
+            return f"{mend} {preset.key_setting or 'the key'}: {page or 'the server wants one'}"
         case ProviderBusy():
             return "the key works, but it is over its limit; wait, or add another model after a comma"
-        case Rejected():
+        case Rejected() | ModelUnknown():
             return f"is there a model {name.model!r}, and is {preset.url_setting} right?"
         case ProviderRefused() | ContextTooLong():
             return "choose another model"

@@ -13,6 +13,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from bot.alarms import watching
 from bot.models.metering import AttributedHandler
 from bot.platforms import PLATFORMS, Platform, Start
 from bot.settings.settings import Settings
@@ -47,7 +48,7 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with build(settings) as app, open_chatbot(app) as chatbot, _unasked(app, stop):
+    async with build(settings) as app, watching(app), open_chatbot(app) as chatbot, _unasked(app, stop):
         await warm_embedder(app)
         start = Start(app, AttributedHandler(chatbot), stop, say)
         running = [_watched(start, name, platform) for name, platform in chosen.items()]

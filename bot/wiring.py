@@ -15,6 +15,7 @@ from pathlib import Path
 from bot.data_folder import ConsoleHistory, DataFolder, upkeep
 from bot.logs import open_machine
 from bot.models.chains import build_chains
+from bot.models.health import ModelHealth
 from bot.models.hot import HotModels
 from bot.settings.models import LIMITED, USEM3
 from bot.settings.settings import Settings
@@ -146,6 +147,7 @@ class App:
     clock: Clock
     parts: ChatBotParts
     features: Features
+    health: ModelHealth
 
 
 @asynccontextmanager
@@ -227,9 +229,11 @@ async def _build_over(
         language=settings.language,
         learn=settings.learn,
     )
+    stack.push_async_callback(features.alerts.close)
+    chains.health.report_to(features.alerts)
     await features.open()
     parts = features.parts(stores.inbox, conversations, settings.turn_limits(), log_content=settings.log_content)
-    return App(settings, stores.database, stores.memories, conversations, clock, parts, features)
+    return App(settings, stores.database, stores.memories, conversations, clock, parts, features, chains.health)
 
 
 class _Stores:

@@ -12,6 +12,8 @@
     │   │   └── EmptyReply               ask once more
     │   ├── ProviderRefused              the model declined: say so
     │   ├── KeyRejected                  the owner must correct the key
+    │   │   └── CreditGone               the owner must pay
+    │   ├── ModelUnknown                 the owner must correct the model's name
     │   ├── ContextTooLong(window)       trim once more and ask again
     │   ├── StepwiseOnly                 go on step by step
     │   ├── StreamCut                    it broke off after some text: keep what came, say so
@@ -95,7 +97,15 @@ class ProviderRefused(ProviderError):
 
 
 class KeyRejected(ProviderError):
-    """The key is wrong, lacks a right, or has no credit."""
+    """The key is wrong, or lacks a right."""
+
+
+class CreditGone(KeyRejected):
+    """The key is right, but its account has no credit."""
+
+
+class ModelUnknown(ProviderError):
+    """The provider has no model of that name, or none for this key, or the address is wrong."""
 
 
 class EmptyReply(ProviderDown):

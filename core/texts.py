@@ -16,6 +16,8 @@ FAILURES: dict[type[errors.BotError], Localized] = {
     errors.WindowTooSmall: text("failures.window_too_small"),
     errors.ProviderRefused: text("failures.provider_refused"),
     errors.KeyRejected: text("failures.key_rejected"),
+    errors.CreditGone: text("failures.credit_gone"),
+    errors.ModelUnknown: text("failures.model_unknown"),
     errors.ContextTooLong: text("failures.context_too_long"),
     errors.StreamCut: text("failures.stream_cut"),
     errors.BadReply: text("failures.bad_reply"),

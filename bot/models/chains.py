@@ -6,17 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final, Protocol
 
+from bot.models.health import ModelHealth
 from bot.models.metering import Meter, MeteredEmbedder, Record
 from bot.models.presets import PROVIDERS, Mode, Wire
 from bot.models.prices import load_prices
 from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
 from core.history.tokens import Calibration, ReportingModel
-from core.library import new_embedder
 from core.models import Models
 from core.ports import ChatModel, Clock, Embedder
 from core.providers.cached_embedder import CachedEmbedder
-from core.providers.fallback import Circuit, FallbackModel, Link
+from core.providers.fallback import FallbackModel, Link, WatchedEmbedder
 from core.providers.streamed import ModelOptions
+from core.providers.usem3 import Usem3Embedder
 
 
 class Endpoint(Protocol):
@@ -70,19 +71,23 @@ async def build_chains(
         ConfigError: a setting is wrong.
     """
     meter = Meter(record, load_prices(settings.model_prices), clock) if record else None
-    embedder = build_embedder(settings, meter)
+    health = ModelHealth(settings, clock)
+    embedder = build_embedder(settings, meter, health)
     stack.push_async_callback(embedder.close)
-    return Chains(settings, embedder, clock, stack, meter=meter, calibration=calibration, window_tokens=window_tokens)
+    return Chains(settings, embedder, health, stack, meter=meter, calibration=calibration, window_tokens=window_tokens)
 
 
 class Chains:
-    """Build chains of models that share connections by provider, circuit breakers by model, and one limited mode."""
+    """Build chains of models that share connections by provider, circuit breakers by model, and one limited mode.
+
+    `health` makes the circuit breakers, and so hears of every failure and answer.
+    """
 
     def __init__(
         self,
         settings: ModelSettings,
         embedder: Embedder,
-        clock: Clock,
+        health: ModelHealth,
         stack: AsyncExitStack,
         *,
         meter: Meter | None = None,
@@ -91,13 +96,12 @@ class Chains:
     ) -> None:
         self._settings = settings
         self._embedder = embedder
-        self._clock = clock
+        self.health = health
         self._stack = stack
         self._meter = meter
         self._calibration = calibration
         self._window_tokens = window_tokens
         self._endpoints: dict[str, Endpoint] = {}
-        self._circuits: dict[str, Circuit] = {}
         self._mind: ChatModel | None = None
 
     def models(self) -> Models:
@@ -121,7 +125,7 @@ class Chains:
         return [self._link(mode, name) for name in names or self._settings.chain(mode)]
 
     def _link(self, mode: Mode, name: ModelName) -> Link:
-        circuit = self._circuits.setdefault(str(name), Circuit(self._clock))
+        circuit = self.health.circuit(str(name))
         if name.provider == LIMITED:
             return Link(self._limited(), circuit)
         model = self._endpoint(name.provider).model(options_of(self._settings, mode, name, self._window_tokens))
@@ -149,15 +153,21 @@ class Chains:
         return self._mind
 
 
-def build_embedder(settings: ModelSettings, meter: Meter | None = None) -> Embedder:
+def build_embedder(settings: ModelSettings, meter: Meter | None = None, health: ModelHealth | None = None) -> Embedder:
     """Return the embedder that the settings name, with a cache in front. The caller closes it.
+
+    `health` hears of each failure and answer; what the cache answers is none.
 
     Raises:
         ConfigError: a setting is wrong.
     """
     name, dims = settings.embedding()
+
+    def cached(embedder: Embedder) -> Embedder:
+        return CachedEmbedder(WatchedEmbedder(embedder, health.circuit(str(name))) if health else embedder)
+
     if name.provider == USEM3:
-        return new_embedder()
+        return cached(Usem3Embedder())
     from core.providers.openai import OpenAIEndpoint
     from core.providers.openai_embedder import OpenAIEmbedder
 
@@ -166,7 +176,7 @@ def build_embedder(settings: ModelSettings, meter: Meter | None = None) -> Embed
     timeout_s = settings.model_embedding_timeout_s or PROVIDERS[name.provider].timeout_s
     asked_dims = settings.model_embedding_dims
     leaf = OpenAIEmbedder(endpoint, name.model, dims, asked_dims=asked_dims, timeout_s=timeout_s)
-    return CachedEmbedder(MeteredEmbedder(leaf, meter) if meter else leaf)
+    return cached(MeteredEmbedder(leaf, meter) if meter else leaf)
 
 
 def options_of(settings: ModelSettings, mode: Mode, name: ModelName, window_tokens: int | None) -> ModelOptions:

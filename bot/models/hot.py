@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from bot.models.chains import Chains
+from bot.models.metering import EMBEDDING
 from bot.models.presets import PROVIDERS, Mode
 from bot.models.prices import load_prices
 from bot.settings.models import LIMITED, ModelName, ModelSettings, model_name
@@ -59,6 +60,9 @@ class HotModels(ModelSwitch):
             summary=self._places["summary"],
             embedder=usual.embedder,
         )
+        for mode in MODE_OF:
+            chains.health.put(mode, self.usual(mode))
+        chains.health.put(EMBEDDING, str(settings.embedding()[0]))
 
     def usual(self, mode: str) -> str:
         """Return the models that the settings name for the mode."""
@@ -94,6 +98,7 @@ class HotModels(ModelSwitch):
             name, names = "", []
         self._places[mode].model = self._chains.model(MODE_OF[mode], names)
         self._decided[mode] = name
+        self._chains.health.put(mode, self.held(mode))
 
     async def _prove(self, mode: Mode, written: str) -> Proof:
         provider, _, _ = written.partition(":")
@@ -120,6 +125,7 @@ class HotModels(ModelSwitch):
             return Proof(Doubt.ANSWER, str(name), f"no answer within {self._patience_s:g} s")
         except ProviderError as error:
             return Proof(Doubt.ANSWER, str(name), one_line(str(error), _MAX_DETAIL_CHARS))
+        link.circuit.succeeded()  # it need not rest, and what was wrong with it is over
         return Proof(priced=self._prices.cost_usd(str(name), Usage(1, 1)) is not None)
 
 

@@ -37,7 +37,8 @@ _NONE: Final = MappingProxyType(dict.fromkeys(Mode, "none"))
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """One provider. `key_setting` is "" if the server needs no key; `key_page` is where a key is made.
+    """One provider. `key_setting` is "" if the server needs no key; `key_page` is where a key is made,
+    `credit_page` where credit is bought ("": the same).
 
     `efforts` are defaults for the provider's own address; another server at `url_setting` gets none, unless every
     address is the owner's (`is_local`). `window_tokens` is the default context of a provider that cuts a longer prompt
@@ -51,6 +52,7 @@ class Preset:
     url_setting: str
     key_setting: str = ""
     key_page: str = ""
+    credit_page: str = field(default="", kw_only=True)
     efforts: Mapping[Mode, str] = field(default_factory=dict)
     timeout_s: float = 30.0
     first_token_timeout_s: float = 120.0
@@ -71,6 +73,7 @@ PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
             "ANTHROPIC_API_KEY",
             "https://platform.claude.com/settings/keys",
             _LITTLE,
+            credit_page="https://platform.claude.com/settings/billing",
         ),
         "openai": Preset(
             Wire.OPENAI,
@@ -79,6 +82,7 @@ PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
             "OPENAI_API_KEY",
             "https://platform.openai.com/api-keys",
             _LITTLE,
+            credit_page="https://platform.openai.com/settings/organization/billing",
         ),
         "gemini": Preset(
             Wire.OPENAI,
@@ -94,6 +98,7 @@ PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
             "OPENROUTER_BASE_URL",
             "OPENROUTER_API_KEY",
             "https://openrouter.ai/settings/keys",
+            credit_page="https://openrouter.ai/settings/credits",
         ),
         "ollama": Preset(
             Wire.OPENAI,

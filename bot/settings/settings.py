@@ -10,6 +10,7 @@ from platformdirs import user_data_path
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
+from bot import alert_url
 from bot.settings.discord import DiscordSettings
 from bot.settings.history import HistorySettings
 from bot.settings.models import ModelSettings
@@ -109,6 +110,17 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="Least level that is logged: DEBUG, INFO, WARNING, ERROR."
     )
+    alert_url: SecretStr | None = Field(
+        default=None,
+        description="Where alarms go besides the owners' chats: https://… (each is posted there as JSON, in `text`, as "
+        "Slack, Mattermost and many others take it) or e-mail, smtps://user:password@host:465/?to=ana@example.com "
+        "(smtp://…:587: with STARTTLS). docs/operating.md.",
+    )
+    disk_alert_mb: int = Field(
+        default=500,
+        ge=0,
+        description="Owners are told when fewer megabytes are free on the disk of DATA_DIR. 0: they are not.",
+    )
     log_content: bool = Field(
         default=False, description="Write the text of people's messages into the log: true or false."
     )
@@ -133,6 +145,13 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
         if value and not (tag := find_language(value)):
             raise ConfigError("LANGUAGE", "write a language's tag or name, such as de, pt-BR or German, or nothing")
         return tag if value else ""
+
+    @field_validator("alert_url")
+    @classmethod
+    def _check_alert_url(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and (advice := alert_url.problem(value.get_secret_value())):
+            raise ConfigError("ALERT_URL", advice)
+        return value
 
     @field_validator("default_thread")
     @classmethod

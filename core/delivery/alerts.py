@@ -1,97 +1,334 @@
-"""Alert the owners to trouble that only they can end, once until it is over."""
+"""Alert the owners to trouble that only they can end: once when it begins, once when it is over, never a flood."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Final, Protocol, TypeAlias
 
 from core.delivery.notifier import Notifier
 from core.errors import Damaged, DiskFull, StorageError
-from core.language_choice import Locales
 from core.outgoing import OutgoingMessage
+from core.ports import Clock
 from core.text.catalogue import text
-from core.types import Localized, UserKey
+from core.types import Locale, Localized, UserKey
+
+QUIET_S: Final = 3600.0
+"""How long after a notice nothing more is said of the same alarm, in seconds, unless it is the end of what was told."""
+
+SETTLE_S: Final = 5.0
+"""How long after a platform was connected its owners are told of older alarms: what ended meanwhile is not told."""
+
+_POST_WAITS_S: Final = (0.0, 30.0, 300.0)
+_FAILURES_TO_ALERT: Final = 3
+_KEPT: Final = timedelta(days=7)
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
-class _Alert:
-    text: Localized
+class Alarm:
+    """One trouble: its sentence, and who knows of it. `since` is None once it is over; `end` is the sentence for that.
+
+    `told` are the owners who were told and do not know of its end; `posted` says the same of the `Post`. `noticed` is
+    the time of the last notice to anybody, `announced` whether there was one since the alarm was opened.
+    """
+
+    text: dict[Locale, str]
+    since: datetime | None
+    noticed: datetime | None = None
+    announced: bool = False
     told: set[UserKey] = field(default_factory=set)
+    posted: bool = False
+    end: dict[Locale, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAlarm:
+    """An alarm that is not over, for those who ask what is the matter."""
+
+    key: str
+    since: datetime
+    text: Localized
+
+
+class AlarmBook(Protocol):
+    """Port: alarms kept over a restart. Neither method fails; a book that cannot be read is empty."""
+
+    def load(self) -> dict[str, Alarm]:
+        """Return what was saved last."""
+        ...
+
+    def save(self, alarms: Mapping[str, Alarm]) -> None:
+        """Keep these in place of what was saved before."""
+        ...
+
+
+Post: TypeAlias = Callable[[str], Awaitable[bool]]
+"""Send a sentence to where the owner reads without the chat platforms, once; return whether it was taken."""
 
 
 class OwnerAlerts:
-    """Open alerts, held in RAM: after a restart, trouble that is not over is told again.
+    """Alarms, each under a key of fixed words. Owners whose platform is not connected yet are told when it is.
 
-    Owners whose platform is not connected yet are told when it is.
+    An alarm that opens again within QUIET_S of its last notice is told when that time is over, if it is open then.
+    Alarms are held in RAM until `keep_in` gives them a book.
     """
 
     def __init__(
-        self, owners: Callable[[], Awaitable[Collection[UserKey]]], notifier: Notifier, locales: Locales
+        self,
+        owners: Callable[[], Awaitable[Collection[UserKey]]],
+        notifier: Notifier,
+        locale_of: Callable[[UserKey], Awaitable[Locale]],
+        clock: Clock,
     ) -> None:
         self._owners = owners
         self._notifier = notifier
-        self._locales = locales
-        self._open: dict[str, _Alert] = {}
+        self._locale_of = locale_of
+        self._clock = clock
+        self._alarms: dict[str, Alarm] = {}
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._book: AlarmBook | None = None
+        self._post: Post | None = None
+        self._locale = Locale.EN
         self._tasks: set[asyncio.Task[None]] = set()
+        self._timers: dict[str, asyncio.Task[None]] = {}
+        self._posting: set[str] = set()
+        self._storage_failures = 0
         notifier.on_connect(self._connected)
 
-    async def tell(self, key: str, text: Localized) -> None:
-        """Open the alert `key` and tell every owner who can be reached; nobody is told twice while it is open.
+    def keep_in(self, book: AlarmBook | None, post: Post | None = None, locale: Locale | None = None) -> None:
+        """Go on with the alarms of the book and keep all in it; tell `post`, too, in the first owner's language.
 
-        The text says what happened and what to do, without secrets or people's words.
+        `locale` is the language of `post` while nobody owns the bot. Alarms older than a week are dropped: if they are
+        still true, they are told once more.
+        """
+        self._book, self._post, self._locale = book, post, locale or self._locale
+        oldest = self._clock.now() - _KEPT
+        for key, alarm in (book.load() if book is not None else {}).items():
+            if (alarm.since or alarm.noticed or oldest) > oldest:
+                self._alarms.setdefault(key, alarm)
+
+    def open_now(self) -> Sequence[OpenAlarm]:
+        """Return the alarms that are not over, the oldest first."""
+        alarms = [OpenAlarm(key, each.since, each.text) for key, each in self._alarms.items() if each.since is not None]
+        return sorted(alarms, key=lambda alarm: alarm.since)
+
+    async def tell(self, key: str, text: Localized, *, about: str = "", level: int = logging.ERROR) -> None:
+        """Open the alarm `key` and tell every owner who can be reached; nobody is told twice while it is open.
+
+        The text says what happened and what to do, without secrets or people's words. Opening is a line of the log at
+        that level, which names the key and what it is `about`: a model, a platform.
 
         Raises:
             StorageError: the list of owners cannot be read, and never was.
         """
-        alert = self._open.setdefault(key, _Alert(text))
-        for user in await self._owners():
-            if user in alert.told:
-                continue
-            alert.told.add(user)  # before the await, so that two tasks do not tell twice
-            if not await self._notifier.tell(user, OutgoingMessage(text[await self._locales.known(user)])):
-                alert.told.discard(user)
+        self._open(key, text, about, level)
+        await self._notify(key)
 
     async def over(self, key: str, text: Localized | None = None) -> None:
-        """Close an alert, if it is open; with a `text`, tell those who were told of it."""
-        alert = self._open.pop(key, None)
-        if alert is None or text is None:
-            return
-        for user in alert.told:
-            await self._notifier.tell(user, OutgoingMessage(text[await self._locales.known(user)]))
+        """Close an alarm, if it is open; with a `text`, tell those who were told of it."""
+        if self._close(key, text):
+            await self._notify_end(key)
+
+    def tell_soon(self, key: str, text: Localized, *, about: str = "") -> None:
+        """Open the alarm at once, as `tell`, and tell the owners in a task."""
+        self._open(key, text, about, logging.ERROR)
+        self._later(self._notify(key))
+
+    def over_soon(self, key: str, text: Localized | None = None) -> None:
+        """Close the alarm at once, as `over`, and tell the owners in a task."""
+        if self._close(key, text):
+            self._later(self._notify_end(key))
 
     async def storage_failed(self, error: StorageError) -> None:
-        """Log the error, and alert the owners to a damaged database or a full disk."""
-        _log.log(logging.ERROR if isinstance(error, Damaged | DiskFull) else logging.WARNING, "storage: %s", error)
+        """Log the error; alert the owners to a full disk, and a database that is damaged or refuses again and again."""
+        is_known = isinstance(error, Damaged | DiskFull)
+        _log.log(logging.ERROR if is_known else logging.WARNING, "storage: %s", error)
+        self._storage_failures += not is_known
         try:
             if isinstance(error, Damaged):
-                await self.tell(_DAMAGED, IS_DAMAGED)
+                await self.tell(DAMAGED, IS_DAMAGED)
             elif isinstance(error, DiskFull):
                 await self.tell(_FULL, IS_FULL)
+            elif self._storage_failures >= _FAILURES_TO_ALERT:
+                await self.tell(_UNREACHABLE, UNREACHABLE)
         except StorageError as failure:
             _log.error("the owners cannot be told: %s", failure)
 
     async def storage_written(self) -> None:
-        """Close the alert for a full disk after a successful write."""
+        """Close the alarms for a full disk and a database that refuses, after a successful write."""
+        self._storage_failures = 0
         await self.over(_FULL, HAS_ROOM)
+        await self.over(_UNREACHABLE, REACHABLE)
+
+    async def close(self, within_s: float = 0.0) -> None:
+        """Let notices under way end, for so long at most; cancel what waits for its time."""
+        for timer in self._timers.values():
+            timer.cancel()
+        if self._tasks and within_s:
+            await asyncio.wait(self._tasks, timeout=within_s)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, *self._timers.values(), return_exceptions=True)
+
+    def _open(self, key: str, text: Localized, about: str, level: int) -> None:
+        words = {locale: text[locale] for locale in Locale}
+        alarm = self._alarms.setdefault(key, Alarm(words, None))
+        alarm.text = words
+        if alarm.since is None:
+            if alarm.end is None:  # nobody waits for the end of what was before
+                alarm.told.clear()
+            alarm.since, alarm.announced, alarm.end = self._clock.now(), False, None
+            event = f"alarm {key}" + (f" ({about})" if about else "")
+            _log.log(level, event)  # no arguments: each key is a kind of its own for /admin logs
+            self._keep()
+
+    def _close(self, key: str, text: Localized | None) -> bool:
+        """Close an open alarm; return whether its end is to be told."""
+        alarm = self._alarms.get(key)
+        if alarm is None or alarm.since is None:
+            return False
+        event = f"alarm over {key}"
+        _log.info(event)
+        alarm.since = None
+        alarm.end = {locale: text[locale] for locale in Locale} if text is not None else None
+        if alarm.end is None:
+            alarm.told.clear()
+            alarm.posted = False
+        self._keep()
+        return alarm.end is not None
+
+    async def _notify(self, key: str) -> None:
+        """Tell those who do not know yet of an open alarm, or let a timer do it when the quiet time is over."""
+        async with self._locks[key]:
+            alarm = self._alarms.get(key)
+            if alarm is None or alarm.since is None:
+                return
+            if not alarm.announced and (wait_s := self._quiet_s(alarm)):
+                self._tell_after(key, wait_s)
+                return
+            if self._post is not None and not alarm.posted and key not in self._posting:
+                self._announce(alarm)
+                self._posting.add(key)
+                self._later(self._send(key, alarm, alarm.since))
+            for user in await self._owners():
+                if user in alarm.told:
+                    continue
+                shown = OutgoingMessage(alarm.text[await self._locale_of(user)])
+                if await self._notifier.tell(user, shown):
+                    alarm.told.add(user)
+                    self._announce(alarm)
+
+    async def _notify_end(self, key: str) -> None:
+        """Tell those who were told of an alarm that it is over, as far as they can be reached now."""
+        async with self._locks[key]:
+            alarm = self._alarms.get(key)
+            if alarm is None or alarm.since is not None or alarm.end is None:
+                return
+            if alarm.posted:
+                alarm.posted = False
+                self._announce(alarm)
+                self._later(self._send_end(alarm.end))
+            for user in tuple(alarm.told):
+                if await self._notifier.tell(user, OutgoingMessage(alarm.end[await self._locale_of(user)])):
+                    alarm.told.discard(user)
+                    self._announce(alarm)
+
+    def _announce(self, alarm: Alarm) -> None:
+        alarm.announced, alarm.noticed = True, self._clock.now()
+        self._keep()
+
+    def _quiet_s(self, alarm: Alarm) -> float:
+        """Return how long nothing is to be said of the alarm; 0.0 also if the wall clock was set back."""
+        if alarm.noticed is None:
+            return 0.0
+        past_s = (self._clock.now() - alarm.noticed).total_seconds()
+        return QUIET_S - past_s if 0.0 <= past_s < QUIET_S else 0.0
+
+    def _tell_after(self, key: str, wait_s: float) -> None:
+        async def tell() -> None:
+            await self._clock.sleep(wait_s)
+            del self._timers[key]
+            await self._contained(self._notify(key))
+
+        if key not in self._timers:
+            self._timers[key] = asyncio.get_running_loop().create_task(tell())
+
+    async def _send(self, key: str, alarm: Alarm, since: datetime) -> None:
+        """Post the text of an alarm, again after a while if it was not taken, as long as the alarm is open."""
+        try:
+            for wait_s in _POST_WAITS_S:
+                await self._clock.sleep(wait_s)
+                if alarm.since != since:
+                    return
+                if await self._posted(alarm.text):
+                    alarm.posted = True
+                    self._keep()
+                    return
+        finally:
+            self._posting.discard(key)
+
+    async def _send_end(self, words: Localized) -> None:
+        for wait_s in _POST_WAITS_S:
+            await self._clock.sleep(wait_s)
+            if await self._posted(words):
+                return
+
+    async def _posted(self, words: Localized) -> bool:
+        locale = self._locale
+        with suppress(StorageError):
+            for owner in list(await self._owners())[:1]:
+                locale = await self._locale_of(owner)
+        return self._post is not None and await self._post(words[locale])
+
+    def _keep(self) -> None:
+        """Forget the alarms that are over, known to be, and out of their quiet time; save the others."""
+        oldest, quiet = (self._clock.now() - age for age in (_KEPT, timedelta(seconds=QUIET_S)))
+        for key, alarm in tuple(self._alarms.items()):
+            if alarm.since is not None or self._locks[key].locked():
+                continue
+            limit = oldest if alarm.told or alarm.posted else quiet
+            if alarm.noticed is None or alarm.noticed < limit:
+                del self._alarms[key]
+        if self._book is not None:
+            self._book.save(self._alarms)
 
     def _connected(self) -> None:
-        task = asyncio.get_running_loop().create_task(self._tell_again())
+        self._later(self._tell_again())
+
+    async def _tell_again(self) -> None:
+        await self._owners()  # read also without alarms: the list may be damaged later
+        if not self._alarms:
+            return
+        await self._clock.sleep(SETTLE_S)
+        for key in tuple(self._alarms):
+            await self._notify(key)
+            await self._notify_end(key)
+
+    def _later(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(self._contained(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _tell_again(self) -> None:
-        with suppress(StorageError):
-            await self._owners()  # read also without alerts: the list may be damaged later
-            for key, alert in tuple(self._open.items()):
-                await self.tell(key, alert.text)
+    @staticmethod
+    async def _contained(work: Coroutine[None, None, None]) -> None:
+        try:
+            await work
+        except StorageError as error:
+            _log.warning("owners not told", extra={"error": type(error).__name__})
 
 
 IS_DAMAGED = text("disk.is_damaged")
+IS_SOUND = text("alerts.damage_over")
 IS_FULL = text("disk.is_full")
 HAS_ROOM = text("disk.has_room")
-_DAMAGED, _FULL = "database-damaged", "disk-full"
+UNREACHABLE = text("alerts.unreachable")
+REACHABLE = text("alerts.reachable")
+DAMAGED: Final = "database-damaged"
+_FULL, _UNREACHABLE = "disk-full", "database-unreachable"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from functools import partial
+from hashlib import blake2b
 from typing import Final
 
 from core.delivery.alerts import OwnerAlerts
@@ -64,7 +65,7 @@ class Views:
             for locale, sentence in text.items()
         }
         try:
-            await self._alerts.tell(_key(incoming, kind), filled)
+            await self._alerts.tell(_key(incoming, kind), filled, level=logging.WARNING)
         except StorageError as failure:
             _log.warning("owners not told", extra={"error": type(failure).__name__})
 
@@ -93,8 +94,9 @@ class Views:
 
 
 def _key(incoming: Incoming, kind: type[ChannelError]) -> str:
-    # Owners hear once that people block the bot, not once for each chat.
-    chat = "private" if incoming.private and kind is ChannelGone else incoming.chat.chat
+    # Owners hear once that people block the bot, not once for each chat. The key is logged: it names no chat.
+    chat = blake2b(incoming.chat.chat.encode(), digest_size=4).hexdigest()
+    chat = "private" if incoming.private and kind is ChannelGone else chat
     return f"undelivered:{incoming.chat.platform}:{chat}:{kind.__name__}"
 
 

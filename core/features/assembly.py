@@ -136,7 +136,7 @@ class Features:
         self._learn = learn
         self.notifier = Notifier(clock)
         self.locales = Locales(stores.preferences.of, stores.history, language)
-        self.alerts = OwnerAlerts(access.owners, self.notifier, self.locales)
+        self.alerts = OwnerAlerts(access.owners, self.notifier, self.locales.known, clock)
         self._allowance = Allowance(quotas, access, self.notifier, clock, self.locales)
         self.confirmations = Confirmations(stores.confirmations, clock)
         self.reminders = reminders

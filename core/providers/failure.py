@@ -13,7 +13,9 @@ from math import inf
 
 from core.errors import (
     ContextTooLong,
+    CreditGone,
     KeyRejected,
+    ModelUnknown,
     ProviderBusy,
     ProviderDown,
     ProviderError,
@@ -32,11 +34,24 @@ _WINDOW = re.compile(
 )
 _NO_TOOLS = re.compile(r"param: tools|tools param|--jinja")  # llama.cpp, with a 500
 _BAD_KEY = re.compile(r"api.?key", re.IGNORECASE)  # Gemini's compatible endpoint says so with a 400
-_DECLINED = re.compile(r"content_filter|content_policy|content management policy", re.IGNORECASE)
+_NO_CREDIT = re.compile(
+    r"insufficient[_ ](quota|balance|credits?|funds)|credit balance is too low|out of (available )?credits"
+    r"|billing_(error|hard_limit_reached|not_active)",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(
+    r"model_not_found|invalid_model|not a valid model|no such model|unknown model|model not exist"
+    r"|model.{1,80}(does not exist|not found)",
+    re.IGNORECASE,
+)
+_DECLINED = re.compile(
+    r"content_filter|content_policy|content management policy|requires moderation|input was flagged", re.IGNORECASE
+)
+_UNKNOWN = "model_not_found"  # OpenAI's, also with a 403: the key's project may not use the model
 _KIND = re.compile(r"[A-Za-z_]{1,40}")
 _OVERLOADED = 529  # Anthropic's own
 _BUSY = frozenset({HTTPStatus.TOO_MANY_REQUESTS, _OVERLOADED})
-_KEY = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.PAYMENT_REQUIRED, HTTPStatus.FORBIDDEN})
+_KEY = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 _REQUEST = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY})
 _HINTS: dict[int, str] = {
     HTTPStatus.NOT_FOUND: "no such model, or no such address",
@@ -45,11 +60,15 @@ _HINTS: dict[int, str] = {
 
 
 class Rejected(ProviderDown):
-    """The request itself was refused. `complaint` is the provider's reason: to be searched, never shown."""
+    """The request itself was refused. `complaint` is the provider's reason: to be searched, never shown.
 
-    def __init__(self, message: str, complaint: str) -> None:
+    `instead`, if given, is the error to raise if no other form of the request is accepted.
+    """
+
+    def __init__(self, message: str, complaint: str, instead: ProviderError | None = None) -> None:
         super().__init__(message)
         self.complaint = complaint
+        self.instead = instead
 
 
 def by_status(name: str, status: int, kind: str | None, complaint: str, headers: Mapping[str, str]) -> ProviderError:
@@ -59,13 +78,26 @@ def by_status(name: str, status: int, kind: str | None, complaint: str, headers:
     said = f"{kind} {complaint}"
     if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or (status in _REQUEST and _TOO_LONG.search(said)):
         return ContextTooLong(message, window_tokens(said))
-    if status in _KEY or kind == "insufficient_quota" or (status in _REQUEST and _BAD_KEY.search(said)):
-        return KeyRejected(message)
+    if (refusal := _of_account(message, status, kind, said)) is not None:
+        return refusal
     if status in _BUSY:
         return ProviderBusy(message, retry_after_s(headers))
-    if status in _REQUEST or _NO_TOOLS.search(said):
-        return ProviderRefused(message) if _DECLINED.search(said) else Rejected(message, said)
+    if status in _KEY | _REQUEST or _NO_TOOLS.search(said):
+        if _DECLINED.search(said):
+            return ProviderRefused(message)
+        is_unknown = status == HTTPStatus.NOT_FOUND or _NO_MODEL.search(said)
+        return Rejected(message, said, ModelUnknown(message) if is_unknown else None)
     return ProviderDown(message)
+
+
+def _of_account(message: str, status: int, kind: str | None, said: str) -> ProviderError | None:
+    """Return the error if it is about the key or the credit; None if not."""
+    may_be = status in _KEY | _REQUEST | {HTTPStatus.TOO_MANY_REQUESTS}
+    if status == HTTPStatus.PAYMENT_REQUIRED or (may_be and _NO_CREDIT.search(said)):
+        return CreditGone(message)
+    if kind == _UNKNOWN or (status in _KEY and _DECLINED.search(said)):  # OpenRouter refuses a text with a 403
+        return None
+    return KeyRejected(message) if status in _KEY or (status in _REQUEST and _BAD_KEY.search(said)) else None
 
 
 def window_tokens(complaint: str) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from core.dialogue import Delta, Finish, Prompt, Reply, Stop, StreamEvent, ToolCall
 from core.errors import (
@@ -13,17 +14,24 @@ from core.errors import (
     ContextTooLong,
     EmptyReply,
     KeyRejected,
+    ModelUnknown,
     ProviderBusy,
     ProviderDown,
     ProviderError,
     StreamCut,
 )
-from core.ports import ChatModel, Clock
+from core.ports import ChatModel, Clock, Embedder
 from core.providers.failure import Rejected
+from core.types import Vectors
 
 FAILURES_TO_REST = 3
 FIRST_REST_S = 10.0
 LONGEST_REST_S = 300.0
+BUSY_S = 60.0
+"""How long a model may be over its rate limit before it counts as down."""
+
+Observe: TypeAlias = Callable[[ProviderError | None], None]
+"""Called with each failure of a model that is not about the prompt, and with None after each answer."""
 
 _TRIES = 2
 _DOUBLINGS = 16  # more than enough to reach the longest rest
@@ -34,12 +42,15 @@ _log = logging.getLogger(__name__)
 class Circuit:
     """Circuit breaker of a model: opens after several failures in a row, or for the wait that the model names.
 
-    It closes when the rest is over. If the next prompt fails, too, the rest doubles.
+    It closes when the rest is over. If the next prompt fails, too, the rest doubles. Whatever is counted is passed to
+    `observe`.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, observe: Observe | None = None) -> None:
         self._clock = clock
+        self._observe = observe
         self._failures = 0
+        self._since_s = 0.0
         self._until_s = 0.0
         self._last: ProviderError | None = None
 
@@ -47,6 +58,12 @@ class Circuit:
     def rest_s(self) -> float:
         """The rest of the model's pause in seconds; 0.0 if it may be asked."""
         return max(self._until_s - self._clock.monotonic(), 0.0)
+
+    @property
+    def is_down(self) -> bool:
+        """Whether the model failed several times in a row, and was more than busy for a minute."""
+        is_busy = isinstance(self._last, ProviderBusy) and self._clock.monotonic() - self._since_s < BUSY_S
+        return self._failures >= FAILURES_TO_REST and not is_busy
 
     def resting(self, name: str) -> ProviderError | None:
         """Return an error of the last kind while the model rests; None if it may be asked."""
@@ -57,14 +74,16 @@ class Circuit:
         match self._last:
             case ProviderBusy():
                 return ProviderBusy(message, rest_s)
-            case KeyRejected():
-                return KeyRejected(message)
+            case KeyRejected() | ModelUnknown() as last:
+                return type(last)(message)
         return ProviderDown(message)
 
     def failed(self, error: ProviderError) -> None:
         """Count a failure, unless it was about the prompt."""
         if isinstance(error, Rejected):
             return
+        if not self._failures:
+            self._since_s = self._clock.monotonic()
         self._failures += 1
         self._last = error
         rest_s = error.retry_after_s if isinstance(error, ProviderBusy) else 0.0
@@ -73,6 +92,8 @@ class Circuit:
             rest_s = max(rest_s, FIRST_REST_S * 2.0**doublings)
         until_s = self._clock.monotonic() + min(rest_s, LONGEST_REST_S)
         self._until_s = max(self._until_s, until_s)  # a call that began earlier does not shorten a rest
+        if self._observe is not None:
+            self._observe(error)
 
     def rest(self) -> None:
         """Leave the model alone for a short while."""
@@ -82,6 +103,8 @@ class Circuit:
         """Reset the failures."""
         self._failures = 0
         self._until_s = 0.0
+        if self._observe is not None:
+            self._observe(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +118,10 @@ class Link:
 class FallbackModel(ChatModel):
     """A chain of at least one model, the preferred one first. The first that begins to answer gives the whole answer.
 
-    The next is asked if one is busy, down, or rejects the key, but not if it declines or the prompt is too long: those
-    concern the prompt. If it is too long for a model asked in the place of another, the other rests, so that the
-    shortened prompt comes to the same model. A model that answers nothing, or breaks off before anything was shown, is
-    asked twice. So is one whose typed answer was cut off by its limit; the last model's is accepted as it is.
+    The next is asked if one is busy, down, unknown, or rejects the key, but not if it declines or the prompt is too
+    long: those concern the prompt. If it is too long for a model asked in the place of another, the other rests, so
+    that the shortened prompt comes to the same model. A model that answers nothing, or breaks off before anything was
+    shown, is asked twice. So is one whose typed answer was cut off by its limit; the last model's is accepted as it is.
     """
 
     def __init__(self, links: Sequence[Link]) -> None:
@@ -154,12 +177,14 @@ class FallbackModel(ChatModel):
                             continue
                         stack.push_async_exit(attempt.pop_all())
                         return _rest(opening, events, link.circuit)
-                except (ProviderBusy, ProviderDown, KeyRejected, BadReply, StreamCut) as error:
+                except (ProviderBusy, ProviderDown, KeyRejected, ModelUnknown, BadReply, StreamCut) as error:
                     link.circuit.failed(error)
                     failure = error
                     if not isinstance(error, EmptyReply | StreamCut):
                         break
-        raise failure or ProviderDown("there is no model to ask")
+        failure = failure or ProviderDown("there is no model to ask")
+        _log.warning("no model answered: %s", failure)
+        raise failure
 
 
 async def _opening(events: AsyncIterator[StreamEvent], name: str, *, whole: bool) -> list[StreamEvent]:
@@ -211,3 +236,37 @@ async def _rest(
     except StreamCut as error:
         circuit.failed(error)
         raise
+
+
+class WatchedEmbedder(Embedder):
+    """An embedder whose failures and answers a circuit counts. It never rests: nothing could take its place."""
+
+    def __init__(self, embedder: Embedder, circuit: Circuit) -> None:
+        self._embedder = embedder
+        self._circuit = circuit
+
+    @property
+    def space(self) -> str:
+        """That of the embedder inside."""
+        return self._embedder.space
+
+    @property
+    def dims(self) -> int:
+        """That of the embedder inside."""
+        return self._embedder.dims
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Embed, and count."""
+        try:
+            vectors = await self._embedder.embed(texts)
+        except ContextTooLong:
+            raise
+        except ProviderError as error:
+            self._circuit.failed(error)
+            raise
+        self._circuit.succeeded()
+        return vectors
+
+    async def close(self) -> None:
+        """Close the embedder inside."""
+        await self._embedder.close()

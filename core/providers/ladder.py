@@ -66,6 +66,7 @@ class Concessions:
 
         Raises:
             Rejected: the request was refused for another reason.
+            ModelUnknown: there is no such model.
         """
         while True:
             rungs = self.choose(model, ladders)
@@ -73,7 +74,7 @@ class Concessions:
                 return await send(rungs)
             except Rejected as error:
                 if not self.learn(model, rungs, error.complaint):
-                    raise
+                    raise (error.instead or error) from None
 
     def choose(self, model: str, ladders: Sequence[Ladder]) -> list[Rung]:
         """Return the best form of each ladder that the model has not refused."""

@@ -26,7 +26,7 @@ async def test_every_owner_is_told_once_and_nobody_else() -> None:
         await alerts.tell("disk", TROUBLE)
         assert texts(lobby, ANA) == [TROUBLE[Locale.PT]]
         assert texts(lobby, BIA) == []
-        assert "disk" in alerts._open
+        assert [each.key for each in alerts.open_now()] == ["disk"]
 
 
 async def test_the_end_is_told_to_who_was_told_of_the_beginning_and_then_it_may_begin_again() -> None:
