@@ -66,7 +66,7 @@ async def open_chat(
         ConfigError: a setting is wrong, or the folder cannot be used.
         StorageError: the database cannot be used.
     """
-    place = {"storage_url": "memory:"} if folder is None else {"data_dir": Path(folder)}
+    place = {"storage_url": "memory:"} if folder is None else {"data_dir": Path.cwd() / folder}
     grants = {UserKey(PLATFORM, user_id): Role.OWNER for user_id in owners}
     failure: Exception | None = None
     async with build(load(**{**settings, **place}), grants=grants) as app, open_chatbot(app) as chatbot:

@@ -20,6 +20,9 @@ pytest_plugins = ["tests.spec_plugin"]
 # Clients load the authorities of the world when they are opened: 37 ms each, and loopback speaks plain HTTP.
 os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "data" / "authority.pem")
 
+# Neither a test nor a process that it starts reads the settings file of whoever works on the project.
+os.environ["ELEFANTE_ENV"] = os.devnull
+
 _SECRET_PARTS = ("API_KEY", "TOKEN", "BASE_URL", "_PROXY", "MODEL", "DATA_DIR", "DISCORD", "TELEGRAM")
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import getpass
+from collections.abc import Mapping
 from pathlib import Path
+from types import EllipsisType
 from typing import Annotated, Any, Literal
 
 from platformdirs import user_data_path
@@ -12,6 +14,7 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 
 from bot import alert_url
 from bot.settings.discord import DiscordSettings
+from bot.settings.env_file import existing_env_path, misspelled
 from bot.settings.history import HistorySettings
 from bot.settings.models import ModelSettings
 from bot.settings.quotas import QuotaSettings
@@ -30,7 +33,7 @@ from core.types import Learn, Locale, UserKey
 class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings, QuotaSettings, ReminderSettings):
     """The settings of one bot. The name of each in the environment is its own in capitals."""
 
-    model_config = SettingsConfigDict(env_file=".env", env_file_encoding="utf-8", extra="ignore", env_ignore_empty=True)
+    model_config = SettingsConfigDict(env_file_encoding="utf-8", extra="ignore", env_ignore_empty=True)
 
     data_dir: Path = Field(
         default_factory=lambda: user_data_path("elefante", appauthor=False),
@@ -212,14 +215,26 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
         return from_tag(self.language)
 
 
-def load(env_file: Path | None = Path(".env"), **overrides: Any) -> Settings:
-    """Read the settings.
+def unknown_settings(path: Path | None, environment: Mapping[str, str]) -> list[str]:
+    """Return a sentence for each name in the settings file or the environment that seems to be a setting and is none.
 
     Raises:
-        ConfigError: the first setting that is wrong, and what to write instead.
+        OSError, UnicodeDecodeError: the file cannot be read.
     """
+    return misspelled(path, [name.upper() for name in Settings.model_fields], environment)
+
+
+def load(env_file: Path | EllipsisType | None = ..., **overrides: Any) -> Settings:
+    """Read the settings: `overrides`, the environment, then the file, by default that of `env_path`; None reads none.
+
+    Relative paths count from the folder of the file, or without one from the working folder.
+
+    Raises:
+        ConfigError: the file cannot be read; or the first setting that is wrong, and what to write instead.
+    """
+    path = existing_env_path() if isinstance(env_file, EllipsisType) else env_file
     try:
-        return Settings(_env_file=env_file, **overrides)  # type: ignore[call-arg]  # a parameter of the library's own
+        read = Settings(_env_file=path, **overrides)  # type: ignore[call-arg]  # a parameter of the library's own
     except ValidationError as error:
         first = error.errors()[0]
         name = "_".join(str(part) for part in first["loc"]).upper() or "SETTINGS"
@@ -228,3 +243,10 @@ def load(env_file: Path | None = Path(".env"), **overrides: Any) -> Settings:
             raise cause from None
         advice = first["msg"].removeprefix("Value error, ")
         raise ConfigError(name, f"{advice[:1].lower()}{advice[1:]}; see .env.example") from None
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ConfigError("SETTINGS", f"{path} cannot be read: {why}") from None
+    folder = (Path() if path is None else path.parent).absolute()
+    return read.model_copy(
+        update={name: folder / value.expanduser() for name, value in read if isinstance(value, Path)}
+    )

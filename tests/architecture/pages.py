@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -26,7 +27,7 @@ def run(program: str, folder: Path) -> Sequence[str]:
     ran = subprocess.run(
         [sys.executable, "-c", program],
         cwd=folder,
-        env={"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"},
+        env={"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", "ELEFANTE_ENV": os.devnull},
         capture_output=True,
         text=True,
         timeout=120,

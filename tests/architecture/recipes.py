@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "extending.md"
-_LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", ".*_cache", ".hypothesis", ".import_linter_cache")
+_LEFT_OUT = shutil.ignore_patterns(".git", ".env", ".venv*", ".*_cache", ".hypothesis", ".import_linter_cache")
 _FENCE = re.compile(r"^```(\w+)(?: (\S+)( \(append\))?)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

@@ -43,7 +43,7 @@ def silent_server() -> Iterator[tuple[str, threading.Event]]:
 
 def environ(folder: Path, **settings: str) -> dict[str, str]:
     usual = {"PATH": os.environ["PATH"], "HOME": str(folder), "DATA_DIR": str(folder / "data"), "PYTHONPATH": str(ROOT)}
-    return usual | {"LANG": "pt_BR.UTF-8", "CONSOLE_USER": "ana"} | settings
+    return usual | {"LANG": "pt_BR.UTF-8", "CONSOLE_USER": "ana", "ELEFANTE_ENV": os.devnull} | settings
 
 
 def test_a_message_that_was_accepted_is_answered_after_a_kill(

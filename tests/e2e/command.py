@@ -51,7 +51,7 @@ class Elefante:
     def environment(self, **settings: str) -> dict[str, str]:
         """Return the environment of Ana, who has no settings but these."""
         own = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "DATA_DIR": str(self.folder / "data")}
-        own["CONSOLE_USER"] = "ana"
+        own |= {"CONSOLE_USER": "ana", "ELEFANTE_ENV": os.devnull}
         return {"PYTHONPATH": str(ROOT)} | own | _MEASURED | settings
 
 

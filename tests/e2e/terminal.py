@@ -141,5 +141,9 @@ class Terminal:
 
 def environment(**extra: str) -> dict[str, str]:
     """The environment of a person with a terminal and no settings."""
-    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME"} or name.startswith("COV")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in {"PATH", "HOME", "ELEFANTE_ENV"} or name.startswith("COV")
+    }
     return kept | {"TERM": "xterm-256color", "LANG": "pt_BR.UTF-8", "PYTHONUTF8": "1"} | extra

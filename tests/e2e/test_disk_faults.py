@@ -29,7 +29,7 @@ def call(folder: Path, *arguments: str, said: str = "", before: Callable[[], Non
         cwd=folder,
         env={
             "PATH": os.environ["PATH"], "HOME": str(folder), "DATA_DIR": str(folder / "data"),
-            "PYTHONPATH": str(ROOT), "LANG": "en_US.UTF-8",
+            "PYTHONPATH": str(ROOT), "LANG": "en_US.UTF-8", "ELEFANTE_ENV": os.devnull,
         },
         preexec_fn=before,
         timeout=180,

@@ -26,7 +26,11 @@ async def post(url: str, message: str, **more: str) -> tuple[int, Any]:
 async def test_a_process_without_a_platform_answers_programs_and_keeps_nothing_on_the_disk(tmp_path: Path) -> None:
     port = free_port()
     own = {"DATA_DIR": str(tmp_path / "data"), "STORAGE_URL": "memory:", "HTTP_PORT": str(port)}
-    kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME"} or name.startswith("COV")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if name in {"PATH", "HOME", "ELEFANTE_ENV"} or name.startswith("COV")
+    }
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "bot", "run"), env=kept | own, stderr=asyncio.subprocess.PIPE
     )
@@ -57,7 +61,11 @@ async def test_a_port_that_is_taken_stops_the_start_with_the_settings_name(tmp_p
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME"} or name.startswith("COV")}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name in {"PATH", "HOME", "ELEFANTE_ENV"} or name.startswith("COV")
+        }
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "bot", "run"),
             env=kept | {"DATA_DIR": str(tmp_path), "HTTP_PORT": port},

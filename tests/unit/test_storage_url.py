@@ -36,7 +36,7 @@ def elefante(tmp_path: Path) -> Elefante:
         return subprocess.run(
             [sys.executable, "-m", "bot", *arguments],
             input=said,
-            env={"PYTHONPATH": str(ROOT)} | own | measured | settings,
+            env={"PYTHONPATH": str(ROOT), "ELEFANTE_ENV": os.devnull} | own | measured | settings,
             cwd=tmp_path,
             capture_output=True,
             text=True,

@@ -57,7 +57,7 @@ def test_a_webhook_is_told_where_to_listen_and_with_what() -> None:
     assert (config.webhook.url, config.webhook.host, config.webhook.port) == (
         "https://bot.example.org/hook", "127.0.0.1", 9000,
     )  # fmt: skip
-    assert (config.webhook.cert, config.webhook.key) == (Path("cert.pem"), Path("key.pem"))
+    assert (config.webhook.cert, config.webhook.key) == (Path("cert.pem").absolute(), Path("key.pem").absolute())
 
 
 @pytest.mark.parametrize(
