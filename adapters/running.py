@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from core.errors import ConfigError
 from core.outgoing import Choice
@@ -84,6 +84,14 @@ def without_mention(said: str, mention: str) -> str:
 
 
 NOT_YOURS = text("adapters.not_yours")
+
+
+Connected: TypeAlias = Callable[[bool], None]
+"""Called with True when a platform can be reached, with False when it cannot; repeats are allowed."""
+
+
+def ignored(_: bool) -> None:
+    """Take a report on the connection, and do nothing."""
 
 
 _LOG = logging.getLogger(__name__)

@@ -29,6 +29,7 @@ from adapters.discord.form import Forms
 from adapters.discord.gateway import GatewayClient
 from adapters.discord.message_handler import UpdateHandler
 from adapters.discord.pacer import Pacer
+from adapters.running import ignored
 from bench.process import rss_mib
 from bench.table import show
 from bench.turn import NoChannel, incoming
@@ -138,7 +139,7 @@ async def ours(told: list[Json], *, silent: bool, rounds: int = 1) -> float:
     api = DiscordApi(pacer, clock)
     handler, bookmarks = Echo(clock, silent=silent), Bookmarks(None, clock)
     intake = UpdateHandler(handler, api, bookmarks, config, clock, forms=Forms(clock), me=BOT_ID)
-    async with GatewayClient(intake, no_press, pacer.trace(), clock, reads_all=True) as client:
+    async with GatewayClient(intake, no_press, pacer.trace(), clock, reads_all=True, connected=ignored) as client:
         api.use(client)
         began = time.process_time()
         for _ in range(rounds):

@@ -43,7 +43,7 @@ class JsonLines(logging.Formatter):
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         super().__init__()
-        self._secrets = tuple(secret for secret in secrets if secret)
+        self.secrets = {secret for secret in secrets if secret}
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, without its newline."""
@@ -60,7 +60,7 @@ class JsonLines(logging.Formatter):
             event["error"] = record.exc_info[0].__name__
             event["where"] = where(record)
         line = json.dumps(event, ensure_ascii=False, default=str)
-        for secret in self._secrets:
+        for secret in self.secrets:
             line = line.replace(json.dumps(secret, ensure_ascii=False)[1:-1], "•••")
         return line
 
@@ -93,6 +93,14 @@ def configure(folder: Path | None, level: str, secrets: Iterable[str] = ()) -> N
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 
+def strike_out(secrets: Iterable[str]) -> None:
+    """Strike these secrets out of the log from now on, too: a token that was read again."""
+    for handler in logging.getLogger().handlers:
+        for each in (handler, handler.formatter):
+            if isinstance(each, JsonLines | RecentTroubles):
+                each.secrets.update(secret for secret in secrets if secret)
+
+
 def where(record: logging.LogRecord) -> list[str]:
     """Return file:line and function of each frame of the record's exception, innermost last; no values."""
     frames = []
@@ -112,7 +120,7 @@ class RecentTroubles(logging.Handler, TroubleLog):
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         super().__init__(logging.WARNING)
-        self._secrets = tuple(secret for secret in secrets if secret)
+        self.secrets = {secret for secret in secrets if secret}
         self._kinds: OrderedDict[tuple[str, ...], Trouble] = OrderedDict()
         self._errors: deque[datetime] = deque(maxlen=_MAX_ERRORS)
 
@@ -178,7 +186,7 @@ class RecentTroubles(logging.Handler, TroubleLog):
     def _kind(self, said: str, error: object) -> str:
         """Return the first line of a phrase without secrets, and the exception's name if there is one."""
         line = said.partition("\n")[0]
-        for secret in self._secrets:
+        for secret in self.secrets:
             line = line.replace(secret, "•••")
         line = line[:_MAX_KIND_CHARS]
         return f"{line} ({error})" if isinstance(error, str) and error.isidentifier() else line

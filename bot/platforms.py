@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pydantic import SecretStr
 
+from adapters.running import Connected, ignored
 from bot.settings.settings import Settings
 from bot.wiring import App
 from core.clock import SystemClock
@@ -24,12 +25,16 @@ PATIENCE_S = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What a platform is started with: the bot, its message handler, when to stop, how to tell the owner something."""
+    """What a platform is started with: the bot, its message handler, when to stop, how to tell the owner something.
+
+    `connected` is told whether the platform can be reached.
+    """
 
     app: App
     handler: MessageHandler
     stop: asyncio.Event
     say: Callable[[str], None]
+    connected: Connected = ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,18 @@ class Platform:
         """Return whether that setting is written."""
         value = getattr(settings, self.setting.lower())
         return bool(value.get_secret_value().strip() if isinstance(value, SecretStr) else value)
+
+    def take_over(self, held: Settings, read: Settings) -> Settings:
+        """Return the settings held, with those of this platform as they were read again.
+
+        Raises:
+            ConfigError: the setting that turns the platform on was removed.
+        """
+        if not self.enabled(read):
+            raise ConfigError(self.setting, "it was removed; write it again, or start without it")
+        prefix = f"{self.setting.partition('_')[0].lower()}_"
+        names = [name for name in Settings.model_fields if name.startswith(prefix)]
+        return held.model_copy(update={name: getattr(read, name) for name in names})
 
 
 async def _telegram(start: Start) -> None:
@@ -68,6 +85,7 @@ async def _telegram(start: Start) -> None:
         say=start.say,
         claim_code=await app.features.access.claim_code("telegram"),
         staff=Staff(staff, changed),
+        connected=start.connected,
     )
 
 
@@ -83,13 +101,17 @@ async def _discord(start: Start) -> None:
             menu=start.app.parts.commands.menu(),
             say=start.say,
             own=start.app.features.access.own,
+            connected=start.connected,
         )
 
 
 async def _http(start: Start) -> None:
     from adapters import http
 
-    await http.run(start.app.settings.http_port, start.handler, start.app.clock, start.stop, say=start.say)
+    app = start.app
+    await http.run(
+        app.settings.http_port, start.handler, app.clock, start.stop, say=start.say, connected=start.connected
+    )
 
 
 async def _about_http(settings: Settings) -> list[str]:

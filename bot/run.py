@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import json
-import logging
 import os
 import signal
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
@@ -15,31 +14,37 @@ from typing import Final
 
 from bot.alarms import watching
 from bot.models.metering import AttributedHandler
+from bot.origins import models_line, origins
 from bot.platforms import PLATFORMS, Platform, Start
-from bot.settings.settings import Settings
+from bot.settings.env_file import env_path
+from bot.settings.settings import Settings, unknown_settings
+from bot.status_file import RUN, StatusFile
+from bot.supervisor import Supervisor
 from bot.wiring import App, build, open_chatbot, prepare_folder, say, warm_embedder
 from core.clock import SystemClock
 from core.errors import BotError, ConfigError, InputError, StorageError
-from core.text.catalogue import text
-from core.types import Localized
 
 _TITLES: Final = {"telegram": "Telegram", "discord": "Discord", "console": "the terminal"}
 
-_log = logging.getLogger(__name__)
-
 
 async def run(settings: Settings) -> None:
-    """Run every platform that has a token until SIGINT or SIGTERM. One that fails does not stop the others.
+    """Run every platform that has a token until SIGINT or SIGTERM; one that ends is tried again, at once on SIGHUP.
 
     Raises:
-        ConfigError: no platform has a token, or every platform's was refused.
-        BotError: another process answers one of the platforms from this data folder.
+        ConfigError: no platform has a token, or every platform's was refused before any was connected.
+        BotError: another process answers one of the platforms from this data folder; or a platform ended, and
+            ON_PLATFORM_END=exit.
     """
     chosen = {name: platform for name, platform in PLATFORMS.items() if platform.enabled(settings)}
+    unknown = unknown_settings()
     if not chosen:
-        advice = "no platform is on; write TELEGRAM_TOKEN=... or DISCORD_TOKEN=... into .env, or try `make chat`"
-        raise ConfigError("TELEGRAM_TOKEN", advice)
-    with serving(settings, "elefante run", chosen):
+        advice = (
+            f"no platform is on; write TELEGRAM_TOKEN=... or DISCORD_TOKEN=... into {env_path()}, or try `make chat`"
+        )
+        raise ConfigError("TELEGRAM_TOKEN", ". ".join((advice, *unknown)))
+    for line in (*unknown, *origins(settings)):
+        say(line)
+    with serving(settings, RUN, chosen):
         await _run(settings, chosen)
 
 
@@ -48,15 +53,18 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
+    loop.add_signal_handler(signal.SIGHUP, lambda: None)  # a closed terminal does not end it
     async with build(settings) as app, watching(app), open_chatbot(app) as chatbot, _unasked(app, stop):
+        say(models_line(app.parts.models))
         await warm_embedder(app)
-        start = Start(app, AttributedHandler(chatbot), stop, say)
-        running = [_watched(start, name, platform) for name, platform in chosen.items()]
-        ended = await asyncio.gather(*running, return_exceptions=True)
+        status = StatusFile(app)
+        supervisor = Supervisor(Start(app, AttributedHandler(chatbot), stop, say), chosen, changed=status.write)
+        loop.add_signal_handler(signal.SIGHUP, supervisor.retry_now)
+        async with status.kept():
+            failure = await supervisor.run()
         chatbot.abandon()
-    failures = [failure for failure in ended if isinstance(failure, BaseException)]
-    if failures and not stop.is_set():
-        raise failures[0]
+    if failure is not None:
+        raise failure
 
 
 @asynccontextmanager
@@ -64,33 +72,6 @@ async def _unasked(app: App, stop: asyncio.Event) -> AsyncIterator[None]:
     """Say what nobody has just asked for while the context is entered; once `stop` is set, nothing more."""
     async with app.features.broadcaster.until(stop), app.features.scheduler.until(stop):
         yield
-
-
-async def _watched(start: Start, name: str, platform: Platform) -> None:
-    """Run a platform until it ends; if it fails, tell the owners on the other platforms."""
-    features = start.app.features
-    try:
-        await platform.run(start)
-    except Exception as failure:
-        _log.exception("platform ended")
-        say(f"A platform ended: {failure}")
-        features.notifier.disconnect(name)
-        try:
-            await features.alerts.tell(f"platform:{name}", _ended(name, platform))
-        except StorageError as error:
-            _log.warning("owners not told", extra={"error": type(error).__name__})
-        raise
-    finally:
-        features.notifier.disconnect(name)
-
-
-def _ended(name: str, platform: Platform) -> Localized:
-    """Return the notice to owners. It has no detail of the failure: that is in the log."""
-    words = {"platform": name.title(), "setting": platform.setting}
-    return {locale: sentence.format(**words) for locale, sentence in ENDED.items()}
-
-
-ENDED = text("platforms.ended")
 
 
 async def chat(settings: Settings, thread_id: str = "") -> None:

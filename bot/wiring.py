@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib import metadata
@@ -297,8 +297,9 @@ async def open_chatbot(app: App) -> AsyncIterator[ChatBot]:
 
 def say(line: str) -> None:
     """Tell the owner something, in the terminal that the bot was started from."""
-    sys.stderr.write(f"elefante: {line}\n")
-    sys.stderr.flush()
+    with suppress(OSError):  # the terminal may be closed by now
+        sys.stderr.write(f"elefante: {line}\n")
+        sys.stderr.flush()
 
 
 async def warm_embedder(app: App) -> None:

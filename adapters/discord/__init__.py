@@ -16,7 +16,7 @@ from adapters.discord.interaction_handler import InteractionHandler
 from adapters.discord.message_handler import UpdateHandler
 from adapters.discord.pacer import Pacer
 from adapters.discord.room import PLATFORM
-from adapters.running import until
+from adapters.running import Connected, ignored, until
 from core.commands.menu import MenuEntry
 from core.ports import Clock, MessageHandler
 from core.types import UserKey
@@ -33,12 +33,13 @@ async def run(
     menu: Sequence[MenuEntry],
     say: Callable[[str], None] = _LOG.info,
     own: Callable[[UserKey, str], Awaitable[None]] | None = None,
+    connected: Connected = ignored,
 ) -> None:
     """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
 
     `menu` are the commands that people are offered. `say` is told what the owner should read: who the bot is, and the
     link that invites it. `own` is called with each owner of the bot as Discord names them: the application's owner, or
-    the administrators of its team.
+    the administrators of its team. `connected` is told whether every shard is connected to the gateway.
 
     Raises:
         ConfigError: Discord does not know the token, be it at the start or later.
@@ -61,13 +62,22 @@ async def run(
     messages = UpdateHandler(handler, api, bookmarks, config, clock, forms=forms, me=who.user)
     interactions = InteractionHandler(messages, api, forms, config, clock, menu=menu, me=who.user)
     gateway = Gateway(
-        config, api, pacer, bookmarks, clock, menu=menu, listener=messages, interactions=interactions, identity=who
+        config,
+        api,
+        pacer,
+        bookmarks,
+        clock,
+        menu=menu,
+        listener=messages,
+        interactions=interactions,
+        identity=who,
+        connected=connected,
     )
     try:
         await messages.resume()
         await until(stop, gateway.listen())
-        await messages.drain(config.drain_s)
     finally:
+        await messages.drain(config.drain_s if stop.is_set() else 0.0)  # else nothing can be written any more
         bookmarks.close()
         await gateway.close()
 

@@ -18,6 +18,7 @@ from adapters.discord.identity import Identity, new_backoff, rejected_token
 from adapters.discord.interaction_handler import InteractionHandler
 from adapters.discord.pacer import Pacer
 from adapters.discord.slash import CommandTranslator, Menus
+from adapters.running import Connected
 from core.commands.menu import MenuEntry
 from core.errors import ChannelError
 from core.ports import Clock
@@ -56,7 +57,14 @@ class GatewayClient(discord.AutoShardedClient):
     """discord.py's client with small caches and no pings; an event that cannot be read does not end it."""
 
     def __init__(
-        self, listener: Listener, press: Press, trace: aiohttp.TraceConfig, clock: Clock, *, reads_all: bool
+        self,
+        listener: Listener,
+        press: Press,
+        trace: aiohttp.TraceConfig,
+        clock: Clock,
+        *,
+        reads_all: bool,
+        connected: Connected,
     ) -> None:
         super().__init__(
             intents=_intents(reads_all=reads_all),
@@ -70,6 +78,8 @@ class GatewayClient(discord.AutoShardedClient):
         self._listener = listener
         self._press = press
         self._clock = clock
+        self._connected = connected
+        self._shards: set[int] = set()  # those that are connected now
         self._identifies = 0
         # One event that the library cannot read would end its connection, and the same one the next connection.
         parsers: dict[str, Callable[[Any], None]] = self._connection.parsers
@@ -110,7 +120,20 @@ class GatewayClient(discord.AutoShardedClient):
     async def on_shard_connect(self, shard_id: int) -> None:
         """Read back what was said before this session began."""
         _LOG.info("discord is connected", extra={"shard": shard_id})
+        self._shard_is(shard_id, connected=True)
         await self._listener.read_back(shard_id, self.shard_count or 1)
+
+    async def on_shard_resumed(self, shard_id: int) -> None:
+        """Note that the session goes on."""
+        self._shard_is(shard_id, connected=True)
+
+    async def on_shard_disconnect(self, shard_id: int) -> None:
+        """Note that the connection was lost."""
+        self._shard_is(shard_id, connected=False)
+
+    def _shard_is(self, shard_id: int, *, connected: bool) -> None:
+        (self._shards.add if connected else self._shards.discard)(shard_id)
+        self._connected(len(self._shards) == (self.shard_count or 1))
 
     async def on_error(self, event_method: str, /, *args: Any, **kwargs: Any) -> None:
         """Log a failure in one of the above, without what people wrote."""
@@ -155,6 +178,7 @@ class Gateway:
         listener: Listener,
         interactions: InteractionHandler,
         identity: Identity,
+        connected: Connected,
     ) -> None:
         self._config = config
         self._api = api
@@ -166,6 +190,7 @@ class Gateway:
         self._interactions = interactions
         self._identity = identity
         self._reads_all = identity.reads_all
+        self._connected = connected
         self._client: GatewayClient | None = None
 
     async def listen(self) -> None:
@@ -183,6 +208,7 @@ class Gateway:
             except discord.LoginFailure:
                 raise rejected_token() from None
             except Exception as error:  # noqa: BLE001  (whatever ends a connection, another one is opened)
+                self._connected(False)
                 self._note(error)
             await self.close()
             if self._clock.monotonic() - began_s > _STABLE_AFTER_S:
@@ -200,7 +226,12 @@ class Gateway:
     async def _open(self) -> GatewayClient:
         """Return a client that is logged in and offers the commands; the gateway is not connected yet."""
         client = GatewayClient(
-            self._listener, self._interactions.press, self._pacer.trace(), self._clock, reads_all=self._reads_all
+            self._listener,
+            self._interactions.press,
+            self._pacer.trace(),
+            self._clock,
+            reads_all=self._reads_all,
+            connected=self._connected,
         )
         self._client = client
         await client.login(self._config.token)

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
+from adapters.running import Connected, ignored
 from core.ask import FieldError, ask
 from core.errors import ConfigError
 from core.ports import Clock, MessageHandler
@@ -42,9 +43,15 @@ def address(port: int) -> str:
 
 
 async def run(
-    port: int, handler: MessageHandler, clock: Clock, stop: asyncio.Event, *, say: Callable[[str], None]
+    port: int,
+    handler: MessageHandler,
+    clock: Clock,
+    stop: asyncio.Event,
+    *,
+    say: Callable[[str], None],
+    connected: Connected = ignored,
 ) -> None:
-    """Answer requests until `stop` is set.
+    """Answer requests until `stop` is set; `connected` is told when it listens.
 
     Raises:
         ConfigError: the port cannot be listened on.
@@ -65,6 +72,7 @@ async def run(
     except OSError as error:
         await runner.cleanup()
         raise ConfigError("HTTP_PORT", f"cannot listen on {_HOST}:{port} ({error.strerror}); choose another") from None
+    connected(True)
     say(f"Programs of this machine ask at {address(port)}")
     try:
         await stop.wait()

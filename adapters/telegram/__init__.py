@@ -14,7 +14,7 @@ from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 from telegram.request import HTTPXRequest
 
-from adapters.running import keep_trying, until
+from adapters.running import Connected, ignored, keep_trying, until
 from adapters.telegram.api import TelegramApi
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.failure import MALFORMED, rejected_token
@@ -45,12 +45,14 @@ async def run(
     say: Callable[[str], None] = _LOG.info,
     claim_code: str | None = None,
     staff: Staff | None = None,
+    connected: Connected = ignored,
 ) -> None:
     """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
 
     `menu` are the commands that people are offered. `say` is told what the owner should read: who the bot is, whether
     groups hide from the bot what is said there, and, with a `claim_code`, the one-time link that makes whoever opens
-    it the owner. `staff` says who is offered the commands of owners and admins.
+    it the owner. `staff` says who is offered the commands of owners and admins. `connected` is told whether Telegram
+    can be reached.
 
     Raises:
         ConfigError: Telegram does not know the token, be it at the start or later.
@@ -77,14 +79,17 @@ async def run(
             claimed=menus.changed,
         )
         await updates.resume()
-        await until(stop, menus.offer())
-        following = asyncio.create_task(menus.follow())
+        connected(config.webhook is None)  # else once Telegram knows where to push
         try:
-            await until(stop, _listen(config, bot, updates.take, clock), _until_rejected(api))
+            await until(stop, menus.offer())
+            following = asyncio.create_task(menus.follow())
+            try:
+                await until(stop, _listen(config, bot, updates.take, clock, connected), _until_rejected(api))
+            finally:
+                following.cancel()
+                await asyncio.gather(following, return_exceptions=True)
         finally:
-            following.cancel()
-            await asyncio.gather(following, return_exceptions=True)
-        await updates.drain(config.drain_s)
+            await updates.drain(config.drain_s if stop.is_set() else 0.0)  # else nothing can be written any more
 
 
 async def about(config: TelegramConfig, clock: Clock) -> list[str]:
@@ -111,14 +116,14 @@ async def _introduce(bot: Bot, clock: Clock) -> list[str]:
     return [f"Telegram: connected as @{bot.username}", *([] if bot.can_read_all_group_messages else [_PRIVACY])]
 
 
-async def _listen(config: TelegramConfig, bot: Bot, take: Take, clock: Clock) -> None:
+async def _listen(config: TelegramConfig, bot: Bot, take: Take, clock: Clock, connected: Connected) -> None:
     """Take updates for ever: pushed to the webhook if the owner set one, else by asking."""
     if config.webhook is None:
-        await LongPoll(bot, take, clock, config.poll_timeout_s).run()
+        await LongPoll(bot, take, clock, config.poll_timeout_s, connected).run()
         return
     from adapters.telegram.webhook import WebhookListener  # only who uses it loads a web server
 
-    await WebhookListener(bot, take, clock, config.webhook).run()
+    await WebhookListener(bot, take, clock, config.webhook, connected).run()
 
 
 async def _until_rejected(api: TelegramApi) -> None:

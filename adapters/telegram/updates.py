@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from telegram import Bot, Update
 from telegram.error import Conflict, EndPointNotFound, InvalidToken, RetryAfter, TelegramError
 
-from adapters.running import Backoff
+from adapters.running import Backoff, Connected
 from adapters.telegram.failure import MALFORMED, rejected_token, seconds
 from core.ports import Clock
 
@@ -31,11 +31,12 @@ _CONFLICT_PAUSE_S = 5.0
 class LongPoll:
     """Asks for updates until cancelled. Only one process may do so for one bot."""
 
-    def __init__(self, bot: Bot, take: Take, clock: Clock, timeout_s: int) -> None:
+    def __init__(self, bot: Bot, take: Take, clock: Clock, timeout_s: int, connected: Connected) -> None:
         self._bot = bot
         self._take = take
         self._clock = clock
         self._timeout_s = timeout_s
+        self._connected = connected
         self._offset = 0
         self._failures = 0  # in a row
         self._backoff = Backoff()
@@ -98,6 +99,7 @@ class LongPoll:
     def _pause_s(self, error: Exception) -> float:
         """Return how long to wait before asking again; only the first failure in a row is logged."""
         self._failures += 1
+        self._connected(False)
         if isinstance(error, Conflict):
             if self._failures == 1:
                 _LOG.error("another process polls for this bot, or a webhook is set: stop it, or use another token")
@@ -111,6 +113,7 @@ class LongPoll:
     def _recovered(self) -> None:
         if self._failures:
             _LOG.info("telegram answers again", extra={"failures": self._failures})
+            self._connected(True)
         self._failures = 0
         self._backoff.reset()
 

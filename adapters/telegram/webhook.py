@@ -18,7 +18,7 @@ from aiohttp import web
 from telegram import Bot
 from telegram.error import BadRequest, InvalidToken, TelegramError
 
-from adapters.running import keep_trying
+from adapters.running import Connected, keep_trying
 from adapters.telegram.config import Webhook
 from adapters.telegram.failure import MALFORMED, rejected_token
 from adapters.telegram.updates import ALLOWED, Take, take_one
@@ -34,11 +34,12 @@ _MAX_UPDATE_BYTES = 1 << 20
 class WebhookListener:
     """Serves one address until cancelled."""
 
-    def __init__(self, bot: Bot, take: Take, clock: Clock, webhook: Webhook) -> None:
+    def __init__(self, bot: Bot, take: Take, clock: Clock, webhook: Webhook, connected: Connected) -> None:
         self._bot = bot
         self._take = take
         self._clock = clock
         self._webhook = webhook
+        self._connected = connected
         self._secret = secrets.token_urlsafe(32)
 
     async def run(self) -> None:
@@ -54,6 +55,7 @@ class WebhookListener:
         try:
             await self._listen(runner)
             await self._announce()
+            self._connected(True)
             await asyncio.Event().wait()
         finally:
             await runner.cleanup()

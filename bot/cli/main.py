@@ -26,6 +26,7 @@ from bot.cli.reminders import app as reminders_app
 from bot.cli.setup import setup_
 from bot.cli.shell import JsonOption, load_settings, show
 from bot.cli.shell import run as run_now
+from bot.cli.status import status_
 from bot.cli.think import think_
 from bot.cli.threads import app as threads_app
 from bot.cli.usage import usage_
@@ -107,6 +108,7 @@ def run() -> None:
     run_now(run_platforms(load_settings(stored=False)))
 
 
+app.command("status")(status_)
 app.command("think")(think_)
 
 

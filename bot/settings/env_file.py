@@ -43,7 +43,7 @@ def existing_env_path() -> Path:
     return path
 
 
-def misspelled(path: Path | None, settings: Collection[str], environment: Mapping[str, str]) -> list[str]:
+def misspelled(path: Path, settings: Collection[str], environment: Mapping[str, str]) -> list[str]:
     """Return a sentence for each name that is not in `settings` (capitals), with the nearest one.
 
     These are all names in the file, and those of the environment that are close to a setting and begin like one.
@@ -52,7 +52,7 @@ def misspelled(path: Path | None, settings: Collection[str], environment: Mappin
         OSError, UnicodeDecodeError: the file cannot be read.
     """
     said = []
-    for name in dotenv.dotenv_values(path, interpolate=False) if path is not None and path.is_file() else ():
+    for name in dotenv.dotenv_values(path, interpolate=False) if path.is_file() else ():
         if name.upper() not in settings:
             near = difflib.get_close_matches(name.upper(), settings, 1)
             said.append(f"{name} in {path} is not a setting{f'; write {near[0]}' if near else ''}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from collections.abc import Mapping
+import os
 from pathlib import Path
 from types import EllipsisType
 from typing import Annotated, Any, Literal
@@ -14,7 +14,7 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 
 from bot import alert_url
 from bot.settings.discord import DiscordSettings
-from bot.settings.env_file import existing_env_path, misspelled
+from bot.settings.env_file import env_path, existing_env_path, misspelled
 from bot.settings.history import HistorySettings
 from bot.settings.models import ModelSettings
 from bot.settings.quotas import QuotaSettings
@@ -59,6 +59,11 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
         le=65_535,
         description="Port on 127.0.0.1 for programs of this machine that ask by POST /api/chat/process: "
         "docs/history.md. 0: there is none.",
+    )
+    on_platform_end: Literal["retry", "exit"] = Field(
+        default="retry",
+        description="What happens when a platform ends, such as when its token is refused: it is tried again while the "
+        "others go on (retry), or the whole process ends with exit code 1 (exit), for a supervisor that starts it.",
     )
     backups_kept: int = Field(
         default=7, ge=1, description="How many backups stay in DATA_DIR/backups; older ones go when one is made."
@@ -215,13 +220,13 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
         return from_tag(self.language)
 
 
-def unknown_settings(path: Path | None, environment: Mapping[str, str]) -> list[str]:
+def unknown_settings() -> list[str]:
     """Return a sentence for each name in the settings file or the environment that seems to be a setting and is none.
 
     Raises:
         OSError, UnicodeDecodeError: the file cannot be read.
     """
-    return misspelled(path, [name.upper() for name in Settings.model_fields], environment)
+    return misspelled(env_path(), [name.upper() for name in Settings.model_fields], os.environ)
 
 
 def load(env_file: Path | EllipsisType | None = ..., **overrides: Any) -> Settings:

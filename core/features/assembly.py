@@ -135,6 +135,7 @@ class Features:
         self._language = language
         self._learn = learn
         self.notifier = Notifier(clock)
+        self.platforms = machine.platforms
         self.locales = Locales(stores.preferences.of, stores.history, language)
         self.alerts = OwnerAlerts(access.owners, self.notifier, self.locales.known, clock)
         self._allowance = Allowance(quotas, access, self.notifier, clock, self.locales)

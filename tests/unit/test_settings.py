@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -70,7 +71,9 @@ def test_a_named_file_that_is_missing_or_unreadable_is_an_error(
 
 
 @pytest.mark.spec("D3")
-def test_a_setting_that_does_not_exist_is_named_with_the_nearest(tmp_path: Path) -> None:
+def test_a_setting_that_does_not_exist_is_named_with_the_nearest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     env = tmp_path / ".env"
     env.write_text("TELEGRAM_TOKN=1:a\nmax_steps=3\nHELLO=1\n", encoding="utf-8")
     environment = {
@@ -81,12 +84,14 @@ def test_a_setting_that_does_not_exist_is_named_with_the_nearest(tmp_path: Path)
         "MODEL": "",
         "data_dir": "",
     }
-    assert list(unknown_settings(env, environment)) == [
+    monkeypatch.setattr(os, "environ", environment | {"ELEFANTE_ENV": str(env)})
+    assert unknown_settings() == [
         f"TELEGRAM_TOKN in {env} is not a setting; write TELEGRAM_TOKEN",
         f"HELLO in {env} is not a setting",
         "TELEGRAM_BOT_TOKEN in the environment is not a setting; write TELEGRAM_TOKEN",
     ]
-    assert list(unknown_settings(None, {})) == []
+    monkeypatch.setattr(os, "environ", {"ELEFANTE_ENV": os.devnull})
+    assert unknown_settings() == []
 
 
 @pytest.mark.spec("D3")

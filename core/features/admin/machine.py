@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
 from typing import Protocol
+
+from core.features.admin.platforms import PlatformStates
 
 
 class Doubt(Enum):
@@ -89,3 +91,4 @@ class Machine:
     version: str
     database_bytes: Callable[[], int]
     started_s: float = 0.0
+    platforms: PlatformStates = field(default_factory=PlatformStates)

@@ -13,8 +13,11 @@ from core.features.admin.admin import Verb
 from core.features.admin.decide import value_text
 from core.features.admin.decisions import DecisionKind, Decisions
 from core.features.admin.machine import Machine, Trouble
+from core.features.admin.platforms import line as platform_line
+from core.features.admin.platforms import span
 from core.memory.memories import Memories
 from core.models import Models
+from core.outgoing import Button
 from core.ports import Clock
 from core.text.catalogue import counted, forms, text
 from core.types import Locale
@@ -22,6 +25,7 @@ from core.types import Locale
 _A_DAY: Final = timedelta(days=1)
 _MEBIBYTE: Final = 1024 * 1024
 _USUAL, _MOST = 10, 50
+RETRY: Final = "retry"
 _MARKS: Final = {"WARNING": "⚠️", "ERROR": "❌", "CRITICAL": "❌"}
 
 
@@ -52,24 +56,32 @@ class Status:
     @property
     def verb(self) -> Verb:
         """The verb of /admin."""
-        return Verb("status", text("admin.commands.status"), self._status)
+        return Verb("status", text("admin.commands.status"), self._status, f" [{RETRY}]")
 
-    async def _status(self, request: Request, _: str) -> None:
+    async def _status(self, request: Request, argument: str) -> None:
+        """Show it, or try the platforms that ended."""
         locale, models = request.locale, self._models
+        if argument.casefold() == RETRY:
+            self._machine.platforms.retry()
+            await request.tell(TRYING)
+            return
         owners = await self._memories.owners()
         counts = [await self._memories.of(owner).count() for owner in owners]
         names = dict.fromkeys(model.name for model in (models.heavy, models.reasoning, models.chat, models.summary))
+        now, states = self._clock.now(), self._machine.platforms
+        lines = [platform_line(state, now, locale) for state in states.all.values()]
         told = STATUS[locale].format(
             state=(STATE_PAUSED if await self._decisions.is_paused() else STATE_ANSWERING)[locale],
             access=value_text(DecisionKind.ACCESS, await self._access.mode(), locale),
-            uptime=_duration(self._clock.monotonic() - self._machine.started_s),
-            platforms=", ".join(sorted(self._notifier.seen)),
+            uptime=span(self._clock.monotonic() - self._machine.started_s),
+            platforms="\n".join(lines) or ", ".join(sorted(self._notifier.seen)),
             models=", ".join(names),
             embedder=models.embedder.space,
             memories=sum(counts),
             people=len(owners),
         )
-        await request.turn.tell("\n".join([told, *await self._figures(request)]))
+        choices = [Button(TRY_NOW[locale], f"/admin status {RETRY}")] if states.any_ended else []
+        await request.turn.tell("\n".join([told, *await self._figures(request)]), choices=choices)
 
     async def _figures(self, request: Request) -> Sequence[str]:
         locale, machine = request.locale, self._machine
@@ -102,12 +114,6 @@ class Logs:
         await request.turn.tell("\n".join([TITLE[request.locale], *lines]) if lines else NONE[request.locale])
 
 
-def _duration(seconds: float) -> str:
-    minutes = int(seconds) // 60
-    days, hours = divmod(minutes // 60, 24)
-    return f"{days} d {hours} h {minutes % 60} min" if days else f"{hours} h {minutes % 60} min"
-
-
 def _line(trouble: Trouble, locale: Locale) -> str:
     kind, place = (text.replace("`", "'") for text in (trouble.kind, trouble.place))
     often = f" · {counted(TIMES, locale, trouble.count)}" if trouble.count > 1 else ""
@@ -115,6 +121,8 @@ def _line(trouble: Trouble, locale: Locale) -> str:
     return f"{_MARKS.get(trouble.level, '❌')} {at} · `{kind}` · `{place}`{often}"
 
 
+TRY_NOW = text("admin.platforms.try_now")
+TRYING = text("admin.platforms.trying")
 STATUS = text("admin.survey.status")
 STATE_PAUSED = text("admin.survey.state_paused")
 STATE_ANSWERING = text("admin.survey.state_answering")

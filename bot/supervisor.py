@@ -1,0 +1,190 @@
+"""Keep every platform at work: start each, try again what ended, and note how each does."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import Any, Final
+
+from adapters.running import Backoff, until
+from bot.logs import strike_out
+from bot.platforms import Platform, Start
+from bot.settings.settings import Settings, load
+from core.errors import BotError, ConfigError
+from core.features.admin.platforms import Link, PlatformState
+from core.text.catalogue import text
+from core.types import Localized
+
+_FIRST_S: Final = 5.0
+_LONGEST_S: Final = 300.0
+_LAST_WORDS_S: Final = 20.0
+
+_log = logging.getLogger(__name__)
+
+
+class Supervisor:
+    """Runs platforms, each again and again until `start.stop` is set; one that fails does not stop the others.
+
+    `reload` reads the settings anew before each attempt but the first: those that begin like the platform's name count
+    (a token that was corrected), all others need a restart. `changed` is called when the state of a platform changes.
+    """
+
+    def __init__(
+        self,
+        start: Start,
+        chosen: Mapping[str, Platform],
+        *,
+        reload: Callable[[], Settings] = load,
+        changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._start = start
+        self._chosen = chosen
+        self._reload = reload
+        self._changed = changed
+        self._states = start.app.features.platforms
+        self._states.retry = self.retry_now
+        self._again = asyncio.Event()
+        self._was_connected = False
+        self._failures: dict[str, Exception] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        for name in chosen:
+            self._note(name, Link.CONNECTING)
+
+    def retry_now(self) -> None:
+        """Try the platforms that ended at once."""
+        self._again.set()  # this wakes everyone who waits now
+        self._again.clear()
+
+    async def run(self) -> BaseException | None:
+        """Run the platforms until `stop` is set; return why they ended before, or None.
+
+        That is why the first of them was refused, if every one was before any was connected (ConfigError, as a rule);
+        with ON_PLATFORM_END=exit, a BotError that says which platform ended.
+        """
+        try:
+            ended = await asyncio.gather(*(self._run(name) for name in self._chosen), return_exceptions=True)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        return next((failure for failure in ended if failure is not None), None)
+
+    async def _run(self, name: str) -> None:
+        try:
+            await self._keep(name)
+        finally:
+            self._start.stop.set()  # where this platform gives up, the others end too
+
+    async def _keep(self, name: str) -> None:
+        """Run one platform, and again after a pause whenever it ends."""
+        platform, clock, stop = self._chosen[name], self._start.app.clock, self._start.stop
+        backoff = Backoff(_FIRST_S, _LONGEST_S)
+        settings = self._start.app.settings
+        while True:
+            began_s = clock.monotonic()
+            failure = await self._attempt(name, platform, settings)
+            if stop.is_set():
+                if failure is not None:
+                    _log.warning("%s ended while it was stopped", name, exc_info=failure)
+                return
+            failure = failure or BotError("it ended by itself")
+            if clock.monotonic() - began_s > _LONGEST_S:  # it was at work for a while
+                backoff.reset()
+            pause_s = backoff.next_s()
+            told = self._ended(name, failure, pause_s)
+            if not self._was_connected and len(self._failures) == len(self._chosen):
+                raise next(self._failures[each] for each in self._chosen)
+            if settings.on_platform_end == "exit":
+                await until(stop, asyncio.wait({told}), clock.sleep(_LAST_WORDS_S))
+                raise BotError(f"{name} ended: {failure}")
+            await until(stop, clock.sleep(pause_s), self._woken())
+            if stop.is_set():
+                return
+
+    async def _attempt(self, name: str, platform: Platform, settings: Settings) -> Exception | None:
+        """Run the platform until it ends; return why, or None if it was to stop."""
+        start = self._start
+        try:
+            if name in self._failures:
+                settings = platform.take_over(settings, self._reload())
+                strike_out(settings.secrets())
+                self._note(name, Link.CONNECTING)
+            app = replace(start.app, settings=settings)
+            await platform.run(replace(start, app=app, connected=partial(self._connected, name)))
+        except Exception as failure:  # noqa: BLE001  (whatever ends a platform, the others go on)
+            return failure
+        finally:
+            start.app.features.notifier.disconnect(name)
+            await start.handler.leave(name)  # its answers go on once it is connected again
+        return None
+
+    async def _woken(self) -> None:
+        await self._again.wait()
+
+    def _connected(self, name: str, is_connected: bool) -> None:
+        if is_connected is (self._states.all[name].link is Link.CONNECTED):
+            return
+        self._note(name, Link.CONNECTED if is_connected else Link.CONNECTING)
+        if is_connected:
+            self._was_connected = True
+            self._failures.pop(name, None)
+            self._later(partial(self._start.app.features.alerts.over, _alarm(name), self._words(AGAIN, name)))
+        _log.info("%s is connected" if is_connected else "%s is not connected", name)
+
+    def _ended(self, name: str, failure: Exception, pause_s: float) -> asyncio.Task[None]:
+        """Note and tell that a platform ended; return the task that tells the owners."""
+        again = _said(self._failures.get(name)) == _said(failure)
+        _log.log(logging.WARNING if name in self._failures else logging.ERROR, "%s ended", name, exc_info=failure)
+        if not again:
+            self._start.say(f"{name.title()} ended: {_said(failure)}. It is tried again, next in {pause_s:g} s.")
+        self._failures[name] = failure
+        next_try = self._start.app.clock.now() + timedelta(seconds=pause_s)
+        setting = failure.setting if isinstance(failure, ConfigError) else ""
+        self._note(name, Link.ENDED, reason=_said(failure), setting=setting, next_try=next_try)
+        return self._later(partial(self._start.app.features.alerts.tell, _alarm(name), self._words(ENDED, name)))
+
+    def _note(self, name: str, link: Link, **why: Any) -> None:
+        before, since = self._states.all.get(name), self._start.app.clock.now()
+        if before is not None and Link.CONNECTED not in {before.link, link}:
+            since = before.since  # whatever was tried meanwhile
+        self._states.all[name] = PlatformState(name, link, since, **why)
+        self._changed()
+
+    def _words(self, sentences: Localized, name: str) -> Localized:
+        """Return the notice to owners. It has no detail of the failure: that is in the log."""
+        words = {"platform": name.title(), "setting": self._chosen[name].setting}
+        return {locale: sentence.format(**words) for locale, sentence in sentences.items()}
+
+    def _later(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
+        """Tell the owners something beside the platforms' work: a platform that does not answer may hold it up."""
+
+        async def contained() -> None:
+            try:
+                await work()
+            except Exception:  # noqa: BLE001  (no reason to end)
+                _log.exception("owners not told")
+
+        task = asyncio.create_task(contained())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def _alarm(name: str) -> str:
+    """Return the key of the alarm for a platform that ended."""
+    return f"platform:{name}"
+
+
+def _said(failure: Exception | None) -> str:
+    """Return why a platform ended, without what others' errors may hold: secrets, or people's words."""
+    if failure is None:
+        return ""
+    return str(failure) if isinstance(failure, BotError) else type(failure).__name__
+
+
+ENDED = text("platforms.ended")
+AGAIN = text("platforms.again")
