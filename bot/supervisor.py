@@ -119,7 +119,6 @@ class Supervisor:
             return failure
         finally:
             start.app.features.notifier.disconnect(name)
-            await start.handler.leave(name)  # its answers go on once it is connected again
         return None
 
     async def _woken(self) -> None:

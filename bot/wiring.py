@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib import metadata
@@ -297,9 +297,11 @@ async def open_chatbot(app: App) -> AsyncIterator[ChatBot]:
 
 def say(line: str) -> None:
     """Tell the owner something, in the terminal that the bot was started from."""
-    with suppress(OSError):  # the terminal may be closed by now
+    try:
         sys.stderr.write(f"elefante: {line}\n")
         sys.stderr.flush()
+    except OSError:  # the terminal was closed; what is left in the buffer would fail again at the end
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 (until the process ends)
 
 
 async def warm_embedder(app: App) -> None:

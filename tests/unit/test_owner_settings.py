@@ -16,6 +16,7 @@ from core.features.access.people import Person
 from core.features.admin.decisions import DecisionKind
 from core.features.admin.machine import Doubt, Proof, Trouble
 from core.features.admin.places import MAX_PERSONA_CHARS
+from core.features.admin.platforms import Link, PlatformState
 from core.features.broadcast.broadcasts import Tally
 from core.features.broadcast.commands import MAX_TEXT_CHARS
 from core.features.ledger.calls import Call
@@ -354,6 +355,32 @@ async def test_the_status_tells_what_was_spent_today(office: Office) -> None:
     assert "Today: messages 0, tokens 0, US$ 0.2500 (and 1 call without a known price)" in await office.say(
         "/admin status"
     )
+
+
+async def test_the_status_tells_how_each_platform_does_and_tries_again_those_that_ended(office: Office) -> None:
+    platforms, now = office.house.machine.platforms, office.clock.now()
+    tried: list[str] = []
+    platforms.retry = lambda: tried.append("now")
+    platforms.all["telegram"] = PlatformState("telegram", Link.CONNECTED, now - timedelta(hours=3, minutes=2))
+    platforms.all["api"] = PlatformState("api", Link.CONNECTING, now - timedelta(seconds=40))
+    [shown] = await office.shown("/admin status")
+    assert (
+        "Platforms: ✅ telegram: connected for 3 h 2 min\n⏳ api: not connected, it has not answered for 40 s"
+        in shown.text
+    )
+    assert shown.choices == ()
+    until = now + timedelta(minutes=4)
+    ended = PlatformState("discord", Link.ENDED, now - timedelta(minutes=5), "why", "DISCORD_TOKEN", until)
+    platforms.all = {"discord": ended}
+    [shown] = await office.shown("/admin status", BIA)
+    line = "❌ discord: stopped 5 min ago: DISCORD_TOKEN in .env is refused or does not work. I try again in 4 min."
+    assert f"Platforms: {line}\n" in shown.text
+    [button] = shown.choices
+    assert button.label == "Try again now"
+    assert "I am trying now" in await office.say(button.command, BIA)
+    assert tried == ["now"]
+    platforms.all = {"api": replace(ended, name="api", setting="")}
+    assert "api: stopped 5 min ago: something failed (/admin logs)." in await office.say("/admin status")
 
 
 # --- broadcasts ---
