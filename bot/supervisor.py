@@ -95,15 +95,21 @@ class Supervisor:
             if clock.monotonic() - began_s > _LONGEST_S:  # it was at work for a while
                 backoff.reset()
             pause_s = backoff.next_s()
-            told = self._ended(name, failure, pause_s)
-            if not self._was_connected and len(self._failures) == len(self._chosen):
-                raise next(self._failures[each] for each in self._chosen)
-            if settings.on_platform_end == "exit":
+            final = self._final(name, settings, failure)
+            told = self._ended(name, failure, None if final else pause_s)
+            if final is not None:
                 await until(stop, asyncio.wait({told}), clock.sleep(_LAST_WORDS_S))
-                raise BotError(f"{name} ended: {failure}")
+                raise final
             await until(stop, clock.sleep(pause_s), self._woken())
             if stop.is_set():
                 return
+
+    def _final(self, name: str, settings: Settings, failure: Exception) -> Exception | None:
+        """Return why the whole ends now that this platform ended, or None if it goes on."""
+        failures = self._failures | {name: failure}
+        if not self._was_connected and len(failures) == len(self._chosen):
+            return next(failures[each] for each in self._chosen)
+        return BotError(f"{name} ended: {_said(failure)}") if settings.on_platform_end == "exit" else None
 
     async def _attempt(self, name: str, platform: Platform, settings: Settings) -> Exception | None:
         """Run the platform until it ends; return why, or None if it was to stop."""
@@ -134,14 +140,14 @@ class Supervisor:
             self._later(partial(self._start.app.features.alerts.over, _alarm(name), self._words(AGAIN, name)))
         _log.info("%s is connected" if is_connected else "%s is not connected", name)
 
-    def _ended(self, name: str, failure: Exception, pause_s: float) -> asyncio.Task[None]:
-        """Note and tell that a platform ended; return the task that tells the owners."""
+    def _ended(self, name: str, failure: Exception, pause_s: float | None) -> asyncio.Task[None]:
+        """Note and tell that a platform ended, and is tried again after a pause; return the task that tells owners."""
         again = _said(self._failures.get(name)) == _said(failure)
         _log.log(logging.WARNING if name in self._failures else logging.ERROR, "%s ended", name, exc_info=failure)
-        if not again:
+        if pause_s is not None and not again:
             self._start.say(f"{name.title()} ended: {_said(failure)}. It is tried again, next in {pause_s:g} s.")
         self._failures[name] = failure
-        next_try = self._start.app.clock.now() + timedelta(seconds=pause_s)
+        next_try = None if pause_s is None else self._start.app.clock.now() + timedelta(seconds=pause_s)
         setting = failure.setting if isinstance(failure, ConfigError) else ""
         self._note(name, Link.ENDED, reason=_said(failure), setting=setting, next_try=next_try)
         return self._later(partial(self._start.app.features.alerts.tell, _alarm(name), self._words(ENDED, name)))
