@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
+from itertools import groupby
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL.Image import Image
+from PIL.Image import open as open_image
 
 from core.dialogue import Task, Usage
 from core.errors import ChannelError, ChannelGone
 from core.features.access.people import Person
-from core.features.ledger.admin_usage import MAX_DAYS
+from core.features.ledger.admin_usage import CHART, COST_A_DAY, MAX_DAYS, OTHERS, TOKENS_A_DAY
 from core.features.ledger.calls import Call
-from core.features.ledger.chart import Chart, draw
+from core.features.ledger.chart import Chart, Panel, draw, open_sans, scale
+from core.features.ledger.wording import day_text, number
 from core.features.quotas.limits import Defaults, read
 from core.features.transfer.files import Spool
 from core.outgoing import OutgoingMessage
+from core.text.catalogue import counted
 from core.types import Locale, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import START
@@ -27,6 +34,7 @@ from tests.fakes.metered import MeteredHouse
 CARO = UserKey("test", "caro")
 CALL = Call(START, BIA, "chat", "finish", "a:1", "end", 1.0, None, Usage(900, 100), 0.25)
 DAY = timedelta(days=1)
+BLUE, ORANGE = (0x00, 0x72, 0xB2), (0xE6, 0x9F, 0x00)
 
 
 class Studio:
@@ -180,31 +188,65 @@ async def test_that_nothing_was_spent_is_said(tmp_path: Path) -> None:
     assert told.text == "Nenhum modelo foi consultado no último dia."
 
 
-@pytest.mark.parametrize("days", [1, 30, 366])
-async def test_a_chart_is_drawn_into_a_picture_with_its_own_light_background(tmp_path: Path, days: int) -> None:
-    import matplotlib.image
+NAMES = ("a:1", "b:2")
 
-    from core.features.ledger.admin_usage import Spent, chart
-    from tests.reference.ledger import InMemoryLedger
 
-    ledger = InMemoryLedger()
-    for back in range(0, days, 3):
-        await ledger.record(replace(CALL, at=START - back * DAY, model=f"a:{back % 9}_$x^2$"))
-    sums = {by: await ledger.sums(START - 400 * DAY, by) for by in (("day", "model"), ("model",))}
-    last = START.date()
-    spent = Spent(
-        [last - back * DAY for back in reversed(range(days))],
-        None,
-        sums["day", "model"],
-        [],
-        sums["model",],
-        [],
-    )
-    assert isinstance(last, date)
-    path = tmp_path / "usage.png"
-    await draw(chart(spent, Locale.PT), path)
-    pixels = matplotlib.image.imread(path)
-    assert pixels.shape == (1200, 1080, 4)
-    assert tuple(pixels[0, 0]) == (1.0, 1.0, 1.0, 1.0)
-    colours = {tuple(round(float(part) * 255) for part in pixel[:3]) for pixel in pixels[::7, ::3].reshape(-1, 4)}
-    assert (0, 0x72, 0xB2) in colours, "there are bars"
+async def drawn(path: Path, *days: tuple[float, float], names: Sequence[str] = NAMES) -> Image:
+    """Return the picture of a chart with one panel: for each day, the amounts of the names."""
+    amounts = {name: [day[at % 2] for day in days] for at, name in enumerate(names)}
+    labels = [f"{number} de mar." for number in range(len(days))]
+    await draw(Chart("Uso dos últimos dias", labels, [Panel("Tokens por dia", amounts)], Locale.PT), path / "usage.png")
+    return await asyncio.to_thread(opened, path / "usage.png")
+
+
+def opened(path: Path) -> Image:
+    with open_image(path) as image:
+        assert image.format == "PNG"
+        return image.convert("RGB")
+
+
+def bars(image: Image, colour: tuple[int, int, int]) -> list[int]:
+    """Return, for each bar from left to right, how many pixels of the colour it is high; the legend is no bar."""
+    pixels = np.asarray(image)[:-150]
+    columns = (pixels == colour).all(axis=2).sum(axis=0).tolist()
+    return [height for height, _ in groupby(columns) if height]
+
+
+@pytest.mark.parametrize("days", [1, 7, 30, 90, 366])
+async def test_a_chart_has_a_bar_for_every_day_as_high_as_its_amount(tmp_path: Path, days: int) -> None:
+    amounts = [(100.0 * (1 + day % 2), 50.0) for day in range(days)]
+    image = await drawn(tmp_path, *amounts)
+    assert image.size == (1080, 1200)
+    assert image.getpixel((0, 0)) == (255, 255, 255), "its own light background"
+    low, high = bars(image, BLUE)[:2] if days > 1 else (*bars(image, BLUE), 0)
+    assert len(bars(image, BLUE)) == days
+    assert len(bars(image, ORANGE)) in {days, 1}, "the second name stands on the first"
+    if days > 1:
+        assert high == pytest.approx(2 * low, abs=2)
+    assert bars(image, ORANGE)[0] == pytest.approx(low / 2, abs=2)
+
+
+async def test_a_name_that_is_too_long_is_shortened_and_the_picture_keeps_its_margins(tmp_path: Path) -> None:
+    image = await drawn(tmp_path, *[(1.0, 2.0)] * 30, names=["provider:" + "very-long-name-" * 9, *NAMES])
+    edges = [image.crop((left, 0, left + 8, image.height)) for left in (0, image.width - 8)]
+    assert [edge.getcolors() for edge in edges] == [[(8 * image.height, (255, 255, 255))]] * 2
+
+
+@pytest.mark.parametrize("amount", [0.0, 0.00001, 0.3, 7.0, 2.5e9])
+@pytest.mark.parametrize("is_money", [True, False])
+def test_lines_have_labels_that_tell_them_apart(amount: float, is_money: bool) -> None:
+    high, ticks = scale(Panel("", {"a:1": [amount]}, is_money=is_money), Locale.PT)
+    assert amount < high
+    assert min(ticks) == 0
+    assert max(ticks) <= high
+    assert len(set(ticks.values())) == len(ticks) <= 10
+
+
+def test_the_font_has_every_letter_of_the_charts_words() -> None:
+    words = [*(text for by in (TOKENS_A_DAY, COST_A_DAY, OTHERS) for text in by.values())]
+    words += [counted(CHART, locale, count) for locale in Locale for count in (1, 30)]
+    words += [day_text(date(2026, month, 1), locale) for locale in Locale for month in range(1, 13)]
+    words += [number(1_234_567.5, locale) for locale in Locale]
+    shapes = open_sans(28, 400)
+    missing = bytes(shapes.getmask("\ue000"))
+    assert {letter for letter in "".join(words) + "…" if bytes(shapes.getmask(letter)) == missing} == set()
