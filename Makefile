@@ -21,21 +21,22 @@ $(BIN)/python:
 	  echo "Elefante needs Python 3.11 or newer with venv and pip (on Debian: apt install python3 python3-venv)." >&2; exit 1; }; \
 	"$$python" -m venv $(VENV)
 
-# Locked: every package by its hash. The stamp is written last, so that an interrupted install is done again.
+# Locked: every package by its hash. Python compiles what it imports at the first start, which takes a second longer;
+# compiled in advance, everything takes 80 MB more. The stamp is written last, so that an interrupted install is done again.
 $(VENV)/.installed: $(BIN)/python requirements.txt pyproject.toml
 	@echo "Installing Elefante into $(VENV) (once; about a minute) ..." >&2
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements.txt >&2
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile --require-hashes -r requirements.txt >&2
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e . >&2
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 	@echo "Installing what the tests need (once) ..." >&2
-	@$(BIN)/python -m pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.txt >&2
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-compile --require-hashes -r requirements-dev.txt >&2
 	@touch $@
 
 MODEL ?=
 
-.PHONY: help chat setup run test test-long test-model eval check fix spec bench transcript lock clean
+.PHONY: help chat setup doctor check-bot run test test-long test-model eval check fix spec bench transcript lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -45,6 +46,12 @@ chat: $(VENV)/.installed ## Talk to the bot in this terminal: no key, no account
 
 setup: $(VENV)/.installed ## Ask for tokens and a model, prove each, and write them into .env
 	@$(BIN)/elefante setup
+
+doctor: $(VENV)/.installed ## Ask every platform and model whether it answers; costs a little
+	@$(BIN)/elefante doctor $(ARGS)
+
+check-bot: $(VENV)/.installed ## Look at the parts on this machine: settings, database, embedder, index; free
+	@$(BIN)/elefante check $(ARGS)
 
 run: $(VENV)/.installed ## Run the bot on the platforms that have a token in .env
 	@$(BIN)/elefante run $(ARGS)
