@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pydantic import SecretStr
 
 from adapters.running import Connected, ignored
 from bot.settings.settings import Settings
-from bot.wiring import App
+from bot.wiring import App, build
 from core.clock import SystemClock
 from core.commands.command import STAFF
 from core.errors import ConfigError
@@ -21,6 +22,8 @@ from core.features.admin.decisions import DecisionKind
 from core.ports import MessageHandler
 
 PATIENCE_S = 15.0
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +144,41 @@ PLATFORMS: dict[str, Platform] = {
 }
 
 
+async def claim_link(settings: Settings) -> str | None:
+    """Return what the owner should read to become the owner on Telegram; None if it has an owner or is off.
+
+    Raises:
+        ConfigError: the token is wrong, or nobody answers.
+        StorageError: the database cannot be used.
+    """
+    from adapters import telegram
+
+    if settings.in_memory or (config := settings.telegram()) is None:
+        return None
+    async with build(settings) as app:
+        code = await app.features.access.claim_code("telegram")
+    return None if code is None else await _soon("TELEGRAM_TOKEN", telegram.claim_link(config, SystemClock(), code))
+
+
+class NobodyAnswered(ConfigError):
+    """A platform did not answer in time; whether its token is right is not known."""
+
+
 async def about(platform: Platform, settings: Settings) -> list[str]:
     """Return what the owner should read about the bot on that platform.
 
     Raises:
-        ConfigError: the token is wrong, or nobody answers.
+        ConfigError: the token is wrong.
+        NobodyAnswered: it is not known whether it is.
     """
+    return await _soon(platform.setting, platform.about(settings))
+
+
+async def _soon(setting: str, answer: Awaitable[Answer]) -> Answer:
+    """Return a platform's answer; what asks for it repeats the question until there is one."""
     try:
         async with asyncio.timeout(PATIENCE_S):
-            return await platform.about(settings)
+            return await answer
     except TimeoutError:
         advice = f"nobody answered within {PATIENCE_S:g} s; is this machine connected?"
-        raise ConfigError(platform.setting, advice) from None
+        raise NobodyAnswered(setting, advice) from None

@@ -12,6 +12,7 @@ from datetime import timedelta
 from importlib import metadata
 from pathlib import Path
 
+from bot.claim_codes import ClaimCodes
 from bot.data_folder import ConsoleHistory, DataFolder, upkeep
 from bot.logs import open_machine
 from bot.models.chains import build_chains
@@ -258,7 +259,14 @@ class _Stores:
         """Return who is answered; whoever has a shell here owns the bot."""
         mode = Mode(settings.access)
         return Access(
-            self.people, self.decisions, clock, trusted={"console"}, embedded={ask.PLATFORM}, grants=grants, mode=mode
+            self.people,
+            self.decisions,
+            clock,
+            trusted={"console"},
+            embedded={ask.PLATFORM},
+            grants=grants,
+            mode=mode,
+            codes=ClaimCodes(settings.state_dir),
         )
 
     def stores(self, settings: Settings, memories: Memories, quotas: Quotas, clock: Clock) -> Stores:

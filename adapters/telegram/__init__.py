@@ -64,7 +64,7 @@ async def run(
         for line in lines:
             say(line)
         if claim_code is not None:
-            say(f"Telegram: open https://t.me/{bot.username}?start={claim_code} to own this bot; the link works once")
+            say(_claim(bot, claim_code))
         state = State(config.state_path)
         api = TelegramApi(bot, Pacer(config.private, config.group, config.overall, clock), state)
         menus = Menus(bot, state, menu, staff)
@@ -100,6 +100,21 @@ async def about(config: TelegramConfig, clock: Clock) -> list[str]:
     """
     async with _bot(config) as bot:
         return await _introduce(bot, clock)
+
+
+async def claim_link(config: TelegramConfig, clock: Clock, code: str) -> str:
+    """Return what the owner should read about the one-time link of that code. Asks until somebody answers.
+
+    Raises:
+        ConfigError: Telegram does not know the token.
+    """
+    async with _bot(config) as bot:
+        await _introduce(bot, clock)
+        return _claim(bot, code)
+
+
+def _claim(bot: Bot, code: str) -> str:
+    return f"Telegram: open https://t.me/{bot.username}?start={code} to own this bot; the link works once"
 
 
 async def _introduce(bot: Bot, clock: Clock) -> list[str]:

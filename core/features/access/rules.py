@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
@@ -60,7 +60,7 @@ class Access:
     guest where the mode says so, and a stranger elsewhere; `mode` holds while no other was decided.
 
     A platform without an owner has a one-time code, in every mode: the sender of `/start CODE` in a private chat
-    becomes its owner. Codes are kept in RAM only.
+    becomes its owner. `codes` keeps them by platform; by default they end with the process.
     """
 
     def __init__(
@@ -73,6 +73,7 @@ class Access:
         embedded: Collection[str] = (),
         grants: Mapping[UserKey, Role] | None = None,
         mode: Mode = Mode.PRIVATE,
+        codes: MutableMapping[str, str] | None = None,
     ) -> None:
         self._people = people
         self._decisions = decisions
@@ -81,7 +82,7 @@ class Access:
         self._embedded = frozenset(embedded)
         self._grants = dict(grants or {})
         self._mode = mode
-        self._codes: dict[str, str] = {}
+        self._codes: MutableMapping[str, str] = {} if codes is None else codes
         self._owners: set[UserKey] = set()
 
     async def claim_code(self, platform: str) -> str | None:
@@ -215,8 +216,7 @@ class Access:
     async def _claims(self, incoming: Incoming) -> bool:
         """Make the sender the owner if they sent the code in private, in every mode; a blocked person cannot."""
         platform, (command, _, given) = incoming.user.platform, incoming.text.partition(" ")
-        code = self._codes.get(platform)
-        if not incoming.private or command != "/start" or code is None:
+        if not incoming.private or command != "/start" or (code := self._codes.get(platform)) is None:
             return False
         if not hmac.compare_digest(given.strip().encode(), code.encode()):
             return False
