@@ -6,12 +6,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from bot.models.chains import Chains, build_embedder
-from bot.models.health import ModelHealth
 from bot.models.hot import prove
 from bot.models.metering import Meter
 from bot.models.presets import PROVIDERS, Mode
@@ -22,10 +21,12 @@ from bot.settings.settings import Settings
 from bot.wiring import App, build
 from core.clock import SystemClock
 from core.errors import (
+    BadReply,
     BotError,
     ConfigError,
     ContextTooLong,
     CreditGone,
+    EmptyReply,
     KeyRejected,
     ModelUnknown,
     ProviderBusy,
@@ -34,7 +35,7 @@ from core.errors import (
 )
 from core.features.ledger.calls import Call
 from core.library import new_index
-from core.ports import ChatModel, Clock, Embedder
+from core.ports import ChatModel, Clock
 from core.providers.failure import Rejected
 
 Document: TypeAlias = dict[str, Any]
@@ -139,8 +140,22 @@ async def _introduced(name: str, platform: Platform, settings: Settings) -> Docu
 
 async def doctor(settings: ModelSettings) -> Document:
     """Ask each model of each mode once, and the embedder; return the findings, and in `ok` whether all answered."""
+    findings = await ask_models(settings, ((mode, name) for mode in Mode for name in settings.chain(mode)))
+    findings.append(await _embedded(settings, SystemClock()))
+    return {
+        "ok": all(finding["ok"] for finding in findings),
+        "findings": findings,
+        "cost_usd": sum(finding.get("cost_usd") or 0.0 for finding in findings),
+        "prices_of": load_prices(settings.model_prices).date,
+    }
+
+
+async def ask_models(settings: ModelSettings, asked: Iterable[tuple[Mode, ModelName]]) -> list[Document]:
+    """Ask models one tiny question each, of the kind that the mode asks, and return a finding for each.
+
+    That of a model that did not answer has `error` (the class of core.errors), `said` and `advice`.
+    """
     clock = SystemClock()
-    prices = load_prices(settings.model_prices)
     calls: list[Call] = []
 
     async def record(call: Call) -> None:
@@ -150,30 +165,31 @@ async def doctor(settings: ModelSettings) -> Document:
     async with AsyncExitStack() as stack:
         embedder = build_embedder(settings)
         stack.push_async_callback(embedder.close)
-        chains = Chains(settings, embedder, ModelHealth(settings, clock), stack, meter=Meter(record, prices, clock))
-        for mode in Mode:
-            for name, link in zip(settings.chain(mode), chains.links(mode), strict=True):
-                calls.clear()
-                findings.append(
-                    {"mode": mode.value, "model": str(name)} | await _asked(mode, name, link.model, calls, clock)
-                )
-        findings.append(await _embedded(settings, embedder, clock))
-    return {
-        "ok": all(finding["ok"] for finding in findings),
-        "findings": findings,
-        "cost_usd": sum(finding.get("cost_usd") or 0.0 for finding in findings),
-        "prices_of": prices.date,
-    }
+        chains = Chains(
+            settings, embedder, clock, stack, meter=Meter(record, load_prices(settings.model_prices), clock)
+        )
+        for mode, name in asked:
+            calls.clear()
+            [link] = chains.links(mode, [name])
+            finding = await _asked(mode, settings, name, link.model, calls)
+            findings.append({"mode": mode.value, "model": str(name)} | finding)
+    return findings
 
 
-async def _asked(mode: Mode, name: ModelName, model: ChatModel, calls: list[Call], clock: Clock) -> Document:
+async def _asked(mode: Mode, settings: ModelSettings, name: ModelName, model: ChatModel, calls: list[Call]) -> Document:
     if name.provider == LIMITED:
         return {"ok": True, "said": "no language model: limited mode"}
     try:
-        said = await prove(mode, model, clock)
+        said = await prove(mode, model, SystemClock())
     except ProviderError as error:
-        return {"ok": False, "said": _failure(error, model.name), "advice": _advice(error, name)}
+        return _failed(error, settings, name)
     return {"ok": True, "said": said} | _figures(calls)
+
+
+def _failed(error: ProviderError, settings: ModelSettings, name: ModelName) -> Document:
+    """Return the finding of a failure. It says nothing of the model's name, which is shown beside it."""
+    said = str(error).removeprefix(f"{name} ")
+    return {"ok": False, "error": type(error).__name__, "said": said, "advice": _advice(error, settings, name)}
 
 
 def _figures(calls: list[Call]) -> Document:
@@ -190,39 +206,46 @@ def _figures(calls: list[Call]) -> Document:
     }
 
 
-async def _embedded(settings: ModelSettings, embedder: Embedder, clock: Clock) -> Document:
+async def _embedded(settings: ModelSettings, clock: Clock) -> Document:
     name, _ = settings.embedding()
+    embedder = build_embedder(settings)
     started_s = clock.monotonic()
     found: Document = {"mode": "embedding", "model": str(name)}
     try:
-        vectors = await embedder.embed(["elefante"])
+        vectors = await embedder.embed([PROBE])
     except ProviderError as error:
-        return found | {"ok": False, "said": _failure(error, str(name)), "advice": _advice(error, name)}
+        return found | _failed(error, settings, name)
+    finally:
+        await embedder.close()
     total_ms = round((clock.monotonic() - started_s) * 1000)
     return found | {"ok": True, "said": f"a vector of {vectors.shape[1]}", "total_ms": total_ms}
 
 
-def _failure(error: ProviderError, name: str) -> str:
-    """Return the error without the model's name, which is shown beside it."""
-    return str(error).removeprefix(f"{name} ")
+_ADVICE: Final[tuple[tuple[tuple[type[ProviderError], ...], str], ...]] = (
+    ((CreditGone,), "the key is right, but its account has no credit; add some where the key is from: {page}"),
+    ((KeyRejected,), "{provider} refuses the key; mend {key}: {page}"),
+    ((ProviderBusy,), "the key works, but it is over its limit; wait, or add another model after a comma"),
+    ((ModelUnknown,), "{provider} has no model {model!r} for you; is the name right, and {setting}, if it is set?"),
+    ((Rejected,), "the server refuses the question; is there a model {model!r}, and is {setting} right?"),
+    ((BadReply, EmptyReply), "it answers, but not in the form that the bot needs; choose another model"),
+    ((ProviderRefused, ContextTooLong), "choose another model"),
+    ((ProviderError,), "is the server at {address} running and reachable? {setting} names another address"),
+)
+"""What to do about a failure: the first line whose classes it is one of."""
 
 
-def _advice(error: ProviderError, name: ModelName) -> str:
+def _advice(error: ProviderError, settings: ModelSettings, name: ModelName) -> str:
     if name.provider == USEM3:
         return "see elefante check"
     preset = PROVIDERS[name.provider]
-    match error:
-        case KeyRejected():
-            page = (isinstance(error, CreditGone) and preset.credit_page) or preset.key_page
-            mend = "top up the credit of" if isinstance(error, CreditGone) else "mend"
-            return f"{mend} {preset.key_setting or 'the key'}: {page or 'the server wants one'}"
-        case ProviderBusy():
-            return "the key works, but it is over its limit; wait, or add another model after a comma"
-        case Rejected() | ModelUnknown():
-            return f"is there a model {name.model!r}, and is {preset.url_setting} right?"
-        case ProviderRefused() | ContextTooLong():
-            return "choose another model"
-    return f"is the server running and reachable? {preset.url_setting} names another address"
+    return next(advice for kinds, advice in _ADVICE if isinstance(error, kinds)).format(
+        provider=name.provider,
+        model=name.model,
+        key=preset.key_setting or "the key",
+        page=preset.key_page or "the server wants one",
+        setting=preset.url_setting,
+        address=settings.address(name.provider),
+    )
 
 
 def render(document: Document) -> str:
