@@ -1,82 +1,331 @@
-"""`elefante setup`: ask for tokens and a model, test each answer, and write it into `.env`."""
+"""`elefante setup`: ask for tokens and a model, prove each by a real question, and write it into the settings file."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from functools import partial
+import asyncio
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
 
 import dotenv
 import typer
+from pydantic import SecretStr
 
-from bot.cli.shell import run
-from bot.platforms import PLATFORMS, Platform, about
-from bot.settings.settings import load
-from core.errors import ConfigError
+from bot import logs
+from bot.doctor import ask_models
+from bot.models.presets import PROVIDERS, Mode
+from bot.platforms import PLATFORMS, NobodyAnswered, Platform, about, claim_link
+from bot.settings.env_file import env_path
+from bot.settings.models import model_name
+from bot.settings.settings import Settings, load, unknown_settings
+from core.errors import BotError, ConfigError, KeyRejected, ModelUnknown, ProviderDown
 
+Answer = TypeVar("Answer")
 
-def setup_() -> None:
-    """Ask for tokens and a model, prove each, and write them into .env.
+MODEL_PATIENCE_S: Final = 60.0
+"""How long the questions to a model may take together; the first may load it."""
 
-    Example: elefante setup
-    """
-    run(setup(Path(".env"), lambda text: typer.prompt(text, default="", show_default=False), typer.echo))
-
-
-Ask = Callable[[str], str]
-Say = Callable[[str], None]
-
-_WHERE = {
+_INTERRUPTED = 130  # the exit code of a program that SIGINT ended
+_WHERE: Final[Mapping[str, str]] = {
     "telegram": "Telegram: talk to @BotFather, /newbot, and copy the token it gives you.",
     "discord": "Discord: https://discord.com/developers/applications, New Application, Bot, Reset Token.",
 }
-_MODEL = (
+_MODEL: Final = (
     "Language model, such as anthropic:claude-haiku-5-5, openai:gpt-6-luna, gemini:gemini-2.5-flash or "
     "ollama:qwen3:8b. Without one the bot keeps and finds what it is told."
 )
+_KEYS: Final = frozenset(preset.key_setting for preset in PROVIDERS.values() if preset.key_setting)
+_URLS: Final = frozenset(preset.url_setting for preset in PROVIDERS.values())
+_ASKED: Final = frozenset({*(PLATFORMS[name].setting for name in _WHERE), "MODEL"})
 
 
-async def setup(env: Path, ask: Ask, say: Say) -> None:
-    """Ask for each setting, test and write it. An empty answer keeps the old value; a wrong one is asked again."""
-    for name, where in _WHERE.items():
-        say(where)
-        platform = PLATFORMS[name]
-        await _until_right(partial(_platform, env, platform, say), platform.setting, ask, say)
-    say(_MODEL)
-    await _until_right(partial(_model, env, ask), "MODEL", ask, say)
-    say(f"Written to {env}. `elefante doctor` proves the model with one tiny question; `make run` starts the bot.")
+def setup_() -> None:
+    """Ask for tokens and a model, prove each, and write them into the settings file.
+
+    Example: elefante setup
+    """
+    if not sys.stdin.isatty():
+        advice = f"there is no terminal to ask in; write the settings into {env_path()} yourself: see .env.example"
+        raise ConfigError("setup", advice)
+    logs.configure(None, "ERROR")
+    setup = Setup(env_path(), _asked, typer.echo)
+    try:
+        setup.run()
+    except (typer.Abort, KeyboardInterrupt):
+        typer.echo(f"\nLeft. {setup.kept}")
+        sys.stdout.flush()
+        os._exit(_INTERRUPTED)  # an exit would wait for a thread that still looks up the name of a server
+    _offer_service(setup)
 
 
-async def _until_right(write: Callable[[str], Awaitable[None]], setting: str, ask: Ask, say: Say) -> None:
-    while answer := ask(f"{setting} (Enter to leave it)").strip():
-        try:
-            await write(answer)
-        except ConfigError as error:
-            say(str(error))
-        else:
+def _asked(question: str, hidden: bool) -> str:
+    return str(typer.prompt(question, default="", show_default=False, hide_input=hidden)).strip()
+
+
+def _offer_service(setup: Setup) -> None:
+    """Say how the bot is started."""
+    command = sys.argv[0] if Path(sys.argv[0]).name == "elefante" else "elefante"
+    if setup.has_platform:
+        typer.echo(f"Start it: `{command} run`. As a service, with the machine: `{command} service install`.")
+    else:
+        typer.echo(f"No platform has a token; `{command} chat` talks to the bot in this terminal.")
+
+
+class Ask(Protocol):
+    """Ask the person at the terminal."""
+
+    def __call__(self, question: str, hidden: bool) -> str:
+        """Return the answer, "" for none; what is `hidden` is not shown while it is typed."""
+        ...
+
+
+class Setup:
+    """One run of the questions. An empty answer keeps what is set; what is refused is asked again."""
+
+    def __init__(self, env: Path, ask: Ask, say: Callable[[str], object]) -> None:
+        self._env = env
+        self._ask = ask
+        self._say = say
+        self._written: list[str] = []
+        self._wrong: dict[str, str] = {}
+        self._links: list[str] = []
+        self._reached: set[str] = set()
+        self.has_platform = False
+
+    @property
+    def kept(self) -> str:
+        """What was written until now."""
+        if not self._written:
+            return f"Nothing was written; {self._env} is as it was."
+        return f"Written to {self._env}: {', '.join(dict.fromkeys(self._written))}. Nothing else was changed."
+
+    def run(self) -> None:
+        """Ask everything.
+
+        Raises:
+            ConfigError: a setting that is not asked for here is wrong, or the file cannot be read.
+            BotError: the file cannot be written.
+        """
+        self._show_what_is_set()
+        for name, where in _WHERE.items():
+            self._say(f"\n{where}")
+            self._ask_token(PLATFORMS[name])
+        self._say(f"\n{_MODEL}")
+        self._ask_model()
+        self._say(f"\n{self.kept}")
+        self._show_links()
+
+    # --- what is set ---
+
+    def _load(self, **given: str) -> Settings:
+        """Return the settings with those in place of what is stored. What is stored wrong counts as not set."""
+        while True:
+            try:
+                return load(self._env, **{name.lower(): value for name, value in {**self._wrong, **given}.items()})
+            except ConfigError as error:
+                at_fault = "MODEL" if error.setting in _KEYS else error.setting
+                if at_fault in given or at_fault in self._wrong or at_fault not in _ASKED | _URLS:
+                    raise
+                self._say(str(error))
+                self._wrong[at_fault] = ""
+
+    def _stored(self, name: str) -> str:
+        """Return what a setting is in this shell, or else in the file, right or wrong."""
+        values = dotenv.dotenv_values(self._env, interpolate=False) if self._env.exists() else {}
+        return (os.environ.get(name) or values.get(name) or "").strip()
+
+    def _show_what_is_set(self) -> None:
+        settings = self._load()
+        self._say(f"The settings file is {self._env}{'' if self._env.exists() else ', which does not exist yet'}.")
+        for field, value in settings:
+            name = field.upper()
+            if (stored := self._stored(name)) or name in _ASKED:
+                shown = "set" if isinstance(value, SecretStr) else stored
+                here = " (in this shell, which counts more than the file)" if os.environ.get(name) else ""
+                self._say(f"  {name}: {shown if stored else 'not set'}{here}")
+        for sentence in unknown_settings(self._env, os.environ):
+            self._say(f"  {sentence}")
+        self._say(f"Data: {'nowhere but in RAM' if settings.in_memory else settings.data_dir}")
+        self._say("Enter leaves a setting as it is. Ctrl-C leaves set-up; what was proved until then stays written.")
+
+    # --- platforms ---
+
+    def _ask_token(self, platform: Platform) -> None:
+        setting, told = platform.setting, False
+        while True:
+            answer = self._ask(f"{setting} (is not shown; Enter to leave it)", True)
+            if not answer and (told or not self._stored(setting)):
+                return
+            told = not answer
+            try:
+                lines = self._proved(about(platform, self._load(**{setting: answer or self._stored(setting)})))
+            except NobodyAnswered as error:
+                self._say(str(error))
+                if answer and not self._agrees("Save it anyway?"):
+                    continue
+            except ConfigError as error:
+                self._say(str(error))
+                continue
+            else:
+                self._say(lines[0])
+                self._links += lines[1:]
+                self._reached.add(setting)
+            self.has_platform = True
+            if answer:
+                self._write({setting: answer})
             return
 
+    # --- the model ---
 
-async def _platform(env: Path, platform: Platform, say: Say, token: str) -> None:
-    for line in await about(platform, load(env, **{platform.setting.lower(): token})):
-        say(line)
-    _write(env, platform.setting, token)
+    def _ask_model(self) -> None:
+        while True:
+            answer = self._ask("MODEL (Enter to leave it)", False)
+            model = answer or self._stored("MODEL")
+            try:
+                if not model or self._settle(model, is_new=bool(answer)):
+                    return
+            except ConfigError as error:
+                self._say(str(error))
+            if not answer:
+                return
+
+    def _settle(self, model: str, *, is_new: bool) -> bool:
+        """Ask for what the model needs until it answers, then write it; return False to have the model asked again."""
+        given = {"MODEL": model}
+        while True:
+            try:
+                settings = self._load(**given)
+            except ConfigError as error:
+                if error.setting not in _KEYS:
+                    raise
+                self._say(f"{error.advice}.")
+                if not (key := self._ask(f"{error.setting} (is not shown)", True)):
+                    return False
+                given[error.setting] = key
+                continue
+            if (failed := self._failure(settings, model)) is None:
+                break
+            self._say(f"{failed['model']} {failed['said']}: {failed['advice']}.")
+            if failed["error"] == ModelUnknown.__name__:
+                return False
+            if (more := _needed(failed, settings)) and (answer := self._ask(f"{more} (Enter: none)", more in _KEYS)):
+                given[more] = answer
+            elif not is_new or self._agrees("Save it anyway?"):
+                break
+            else:
+                return False
+        if is_new or len(given) > 1:
+            self._write(given)
+        return True
+
+    def _failure(self, settings: Settings, model: str) -> dict[str, Any] | None:
+        """Return the finding of the first of the models that does not answer, or None."""
+        names = [model_name(part, "MODEL") for part in model.split(",") if part.strip()]
+        self._say(f"Asking {', '.join(map(str, names))} ...")
+        # It will decide, for which it is asked to choose, and speak, for which it is asked in words.
+        asked = [(mode, name) for name in names for mode in (Mode.HEAVY, Mode.CHAT)]
+        try:
+            findings = self._proved(_within(MODEL_PATIENCE_S, ask_models(settings, asked)))
+        except TimeoutError:
+            advice = "it may still be loading, or think for long"
+            said = f"did not answer within {MODEL_PATIENCE_S:g} s"
+            return {"model": ", ".join(map(str, names)), "error": "TimeoutError", "said": said, "advice": advice}
+        for finding in findings:
+            if not finding["ok"]:
+                return finding
+        for finding in findings[1::2]:
+            self._say(f"{finding['model']} answers: {finding['said']}")
+        return None
+
+    # --- the end ---
+
+    def _show_links(self) -> None:
+        """Show the link that makes whoever opens it the owner, how to invite the bot, and what the platforms note."""
+        later = "Telegram: the start prints the link that makes you its owner, if it has none."
+        try:
+            settings = self._load()
+            if PLATFORMS["telegram"].setting in self._reached and not settings.in_memory:
+                link = self._proved(claim_link(settings))
+                self._say(f"{link}, as soon as the bot runs." if link else "Telegram: the bot has an owner.")
+            elif PLATFORMS["telegram"].enabled(settings):
+                self._say(later)
+        except BotError as error:
+            self._say(f"{error}. {later}")
+        for line in self._links:
+            self._say(line)
+
+    # --- the terminal, the file, the loop ---
+
+    def _agrees(self, question: str) -> bool:
+        return self._ask(f"{question} (y/N)", False).lower() in {"y", "yes"}
+
+    def _write(self, values: Mapping[str, str]) -> None:
+        write_settings(self._env, values)
+        self._written += values
+        for name in values:
+            self._wrong.pop(name, None)
+            if os.environ.get(name):
+                self._say(f"{name} is also set in this shell, which counts more than the file.")
+
+    def _proved(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+        """Run a proof in an event loop of a thread, so that Ctrl-C leaves here at once, whatever it waits for."""
+        done: Future[Answer] = Future()
+
+        def prove() -> None:
+            try:
+                done.set_result(asyncio.run(work))
+            except BaseException as error:  # noqa: BLE001 (raised again where it is waited for)
+                done.set_exception(error)
+
+        threading.Thread(target=prove, daemon=True).start()
+        return done.result()
 
 
-async def _model(env: Path, ask: Ask, model: str) -> None:
+def _needed(failed: Mapping[str, Any], settings: Settings) -> str:
+    """Return the setting that may mend what failed, or ""."""
+    provider = failed["model"].partition(":")[0]
+    preset = PROVIDERS[provider]
+    if failed["error"] == KeyRejected.__name__:
+        return preset.key_setting
+    is_own = preset.is_local or settings.is_own_address(provider)
+    return preset.url_setting if failed["error"] == ProviderDown.__name__ and is_own else ""
+
+
+async def _within(patience_s: float, work: Coroutine[Any, Any, Answer]) -> Answer:
+    async with asyncio.timeout(patience_s):
+        return await work
+
+
+def write_settings(env: Path, values: Mapping[str, str]) -> None:
+    """Set lines of the settings file, all or none, readable by its owner only; the other lines stay.
+
+    Raises:
+        ConfigError: a value is none that one line can hold.
+        BotError: the file cannot be written.
+    """
+    for name, value in values.items():
+        if not value.isprintable() or (" " in value and name != "MODEL"):
+            raise ConfigError(name, "there is a space or an invisible character in it; copy it again")
+    path = env.resolve()  # the file may be a link
+    aside = None
     try:
-        load(env, model=model)
-    except ConfigError as error:
-        if not error.setting.endswith("_KEY"):
-            raise
-        key = ask(f"{error.setting}: {error.advice}").strip()
-        load(env, model=model, **{error.setting.lower(): key})
-        _write(env, error.setting, key)
-    _write(env, "MODEL", model)
-
-
-def _write(env: Path, name: str, value: str) -> None:
-    """Set one line of the file, readable by its owner only; the other lines stay."""
-    env.touch(mode=0o600, exist_ok=True)
-    env.chmod(0o600)
-    dotenv.set_key(env, name, value, quote_mode="never")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, made = tempfile.mkstemp(dir=path.parent, prefix=".env-")  # readable by its owner only
+        aside = Path(made)
+        os.close(descriptor)
+        if path.exists():
+            aside.write_bytes(path.read_bytes())
+        for name, value in values.items():
+            dotenv.set_key(aside, name, value, quote_mode="never")
+        aside.chmod(0o600)
+        aside.replace(path)
+    except OSError as error:
+        raise BotError(f"{env} cannot be written: {error.strerror}") from error
+    finally:
+        if aside is not None:
+            aside.unlink(missing_ok=True)
