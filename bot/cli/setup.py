@@ -17,6 +17,7 @@ import typer
 from pydantic import SecretStr
 
 from bot import logs
+from bot.cli.service import install_
 from bot.doctor import ask_models
 from bot.models.presets import PROVIDERS, Mode
 from bot.platforms import PLATFORMS, NobodyAnswered, Platform, about, claim_link
@@ -56,24 +57,31 @@ def setup_() -> None:
     setup = Setup(env_path(), _asked, typer.echo)
     try:
         setup.run()
+        _start(setup)
     except (typer.Abort, KeyboardInterrupt):
         typer.echo(f"\nLeft. {setup.kept}")
         sys.stdout.flush()
         os._exit(_INTERRUPTED)  # an exit would wait for a thread that still looks up the name of a server
-    _offer_service(setup)
 
 
 def _asked(question: str, hidden: bool) -> str:
     return str(typer.prompt(question, default="", show_default=False, hide_input=hidden)).strip()
 
 
-def _offer_service(setup: Setup) -> None:
-    """Say how the bot is started."""
+def _start(setup: Setup) -> None:
+    """Offer to run the bot as a service, or say how it is started."""
     command = sys.argv[0] if Path(sys.argv[0]).name == "elefante" else "elefante"
-    if setup.has_platform:
-        typer.echo(f"Start it: `{command} run`. As a service, with the machine: `{command} service install`.")
-    else:
+    if not setup.has_platform:
         typer.echo(f"No platform has a token; `{command} chat` talks to the bot in this terminal.")
+        return
+    if setup.agrees("\nRun it as a service now, from the start of the machine on?"):
+        try:
+            install_()
+        except BotError as error:
+            typer.echo(f"{error}.")
+        else:
+            return
+    typer.echo(f"`{command} run` starts it; `{command} service install` makes it a service.")
 
 
 class Ask(Protocol):
@@ -166,7 +174,7 @@ class Setup:
                 lines = self._proved(about(platform, self._load(**{setting: answer or self._stored(setting)})))
             except NobodyAnswered as error:
                 self._say(str(error))
-                if answer and not self._agrees("Save it anyway?"):
+                if answer and not self.agrees("Save it anyway?"):
                     continue
             except ConfigError as error:
                 self._say(str(error))
@@ -215,7 +223,7 @@ class Setup:
                 return False
             if (more := _needed(failed, settings)) and (answer := self._ask(f"{more} (Enter: none)", more in _KEYS)):
                 given[more] = answer
-            elif not is_new or self._agrees("Save it anyway?"):
+            elif not is_new or self.agrees("Save it anyway?"):
                 break
             else:
                 return False
@@ -261,7 +269,8 @@ class Setup:
 
     # --- the terminal, the file, the loop ---
 
-    def _agrees(self, question: str) -> bool:
+    def agrees(self, question: str) -> bool:
+        """Ask a yes-or-no question and return whether the answer is yes."""
         return self._ask(f"{question} (y/N)", False).lower() in {"y", "yes"}
 
     def _write(self, values: Mapping[str, str]) -> None:

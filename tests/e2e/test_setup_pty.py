@@ -1,0 +1,120 @@
+"""`elefante setup` at a terminal: a newcomer's whole way, and Ctrl-C at every question and in every proof."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from core.clock import SystemClock
+from tests.crash.test_telegram_kill import ANA, bot
+from tests.e2e.terminal import CTRL_C, ENTER, Terminal, environment
+from tests.fakes import openai_server
+from tests.fakes.http_server import HEAD, Answer, LoopbackServer
+from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.unit.test_doctor import well
+
+COMMAND = [sys.executable, "-m", "bot", "setup"]
+KEEP = ("TELEGRAM_TOKEN (is not shown", "DISCORD_TOKEN (is not shown", "MODEL (Enter")
+BLUNT = 130
+
+
+@asynccontextmanager
+async def terminal(env: Path, **variables: str) -> AsyncIterator[Terminal]:
+    """Open set-up on a terminal of its own."""
+    opened = Terminal(COMMAND, environment(ELEFANTE_ENV=str(env), **variables), columns=200)
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+async def answer(at: Terminal, question: str, keys: str) -> None:
+    """Wait for the question, below all that was said before, and type."""
+    await asyncio.to_thread(at.wait, lambda: at.rows[-1:] != [] and question in at.rows[-1])
+    at.type(keys)
+
+
+async def test_a_newcomer_mends_each_mistake_and_opens_the_link_that_set_up_printed(tmp_path: Path) -> None:
+    env = tmp_path / ".env"
+    models = LoopbackServer([openai_server.fails(401), well])
+    async with TelegramServer(SystemClock()) as telegram, models.running():
+        env.write_text(
+            f"TELEGRAM_API_BASE_URL={telegram.url}\nOLLAMA_BASE_URL={models.url}\nDATA_DIR={tmp_path / 'data'}\n"
+        )
+        async with terminal(env) as at:
+            await answer(at, KEEP[0], f"1:wrong{ENTER}")
+            await asyncio.to_thread(at.wait, "Telegram does not know this token")
+            await answer(at, KEEP[0], f"{TOKEN}{ENTER}")
+            await asyncio.to_thread(at.wait, "Telegram: connected as @elefante_bot")
+            await answer(at, KEEP[1], ENTER)
+            await answer(at, KEEP[2], f"ollama:tiny{ENTER}")
+            await answer(at, "Save it anyway?", f"n{ENTER}")
+            await answer(at, KEEP[2], f"ollama:tiny{ENTER}")
+            await answer(at, "Run it as a service now", ENTER)
+            assert await asyncio.to_thread(at.wait_end) == 0
+            text = at.text
+        assert "ollama refuses the key" in text
+        assert "ollama:tiny answers: Olá!" in text
+        assert TOKEN not in text, "what is secret is not echoed"
+        assert f"TELEGRAM_TOKEN={TOKEN}\nMODEL=ollama:tiny\n" in env.read_text()
+        [code] = re.findall(r"https://t\.me/elefante_bot\?start=(\S+) to own this bot", text)
+        async with bot(telegram, tmp_path / "data") as process:
+            telegram.says(ANA, f"/start {code}")
+            await telegram.until(telegram.chat(ANA.id).screen)
+            assert telegram.chat(ANA.id).screen()[0].startswith("Pronto: este bot agora é seu.")
+            process.terminate()
+            assert await process.wait() == 0
+
+
+async def _silent(server: Callable[[], int]) -> None:
+    """Return once something was asked of a server that does not answer."""
+    while not server():
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("typed", range(4))
+async def test_one_interrupt_leaves_from_any_question_and_tells_what_was_written(tmp_path: Path, typed: int) -> None:
+    env = tmp_path / ".env"
+    async with TelegramServer(SystemClock()) as telegram:
+        stored = f"TELEGRAM_API_BASE_URL={telegram.url}\nDATA_DIR={tmp_path / 'data'}\n"
+        env.write_text(stored)
+        async with terminal(env) as at:
+            questions = [*KEEP, "OPENAI_API_KEY (is not shown)"]
+            for question, said in zip(questions[:typed], (TOKEN, "", "openai:gpt-6-luna"), strict=False):
+                await answer(at, question, f"{said}{ENTER}")
+            await answer(at, questions[typed], CTRL_C)
+            assert await asyncio.to_thread(at.wait_end) == BLUNT
+            text = at.text
+    if typed:
+        assert f"Left. Written to {env}: TELEGRAM_TOKEN. Nothing else was changed." in text
+        assert env.read_text() == f"{stored}TELEGRAM_TOKEN={TOKEN}\n"
+    else:
+        assert f"Left. Nothing was written; {env} is as it was." in text
+        assert env.read_text() == stored
+    assert [path.name for path in tmp_path.iterdir() if path.name != "data"] == [".env"]
+
+
+@pytest.mark.parametrize("proof", ["platform", "model"])
+async def test_one_interrupt_leaves_at_once_while_something_is_proved(tmp_path: Path, proof: str) -> None:
+    env = tmp_path / ".env"
+    server = LoopbackServer([Answer(gates={HEAD: asyncio.Event()})])
+    async with server.running():
+        stored = f"TELEGRAM_API_BASE_URL={server.url}\nOLLAMA_BASE_URL={server.url}\n"
+        env.write_text(stored)
+        async with terminal(env) as at:
+            await answer(at, KEEP[0], TOKEN + ENTER if proof == "platform" else ENTER)
+            if proof == "model":
+                await answer(at, KEEP[1], ENTER)
+                await answer(at, KEEP[2], f"ollama:tiny{ENTER}")
+            async with asyncio.timeout(60):
+                await _silent(lambda: len(server.asked))
+            at.type(CTRL_C)
+            assert await asyncio.to_thread(at.wait_end) == BLUNT
+            assert f"Left. Nothing was written; {env} is as it was." in at.text
+    assert env.read_text() == stored
