@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
@@ -15,9 +16,11 @@ from bot.models.hot import prove
 from bot.models.metering import Meter
 from bot.models.presets import PROVIDERS, Mode
 from bot.models.prices import load_prices
+from bot.origins import origins
 from bot.platforms import PLATFORMS, Platform, about
+from bot.settings.env_file import env_path
 from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
-from bot.settings.settings import Settings
+from bot.settings.settings import Settings, unknown_settings
 from bot.wiring import App, build
 from core.clock import SystemClock
 from core.errors import (
@@ -118,15 +121,23 @@ def render_check(document: Document) -> str:
 
 
 async def examine(settings: Settings) -> Document:
-    """Ask each platform that has a token who the bot is, then run `doctor`; return all findings in one report."""
+    """Say where the settings come from, ask each platform that has a token who the bot is, then run `doctor`."""
     platforms = [
         await _introduced(name, platform, settings)
         for name, platform in PLATFORMS.items()
         if platform.enabled(settings)
     ]
     report = await doctor(settings)
-    findings = [*platforms, *report["findings"]]
+    findings = [*_settings(settings), *platforms, *report["findings"]]
     return report | {"ok": all(finding["ok"] for finding in findings), "findings": findings}
+
+
+def _settings(settings: Settings) -> list[Document]:
+    """Return where things lie, and for each name that seems to be a setting and is none, a warning."""
+    path = env_path()
+    here: Document = {"mode": "settings", "ok": True, "said": "\n      ".join(origins(settings))}
+    unknown = unknown_settings(path, os.environ)
+    return [here, *({"mode": "settings", "ok": True, "warning": True, "said": sentence} for sentence in unknown)]
 
 
 async def _introduced(name: str, platform: Platform, settings: Settings) -> Document:
@@ -252,8 +263,9 @@ def render(document: Document) -> str:
     """Return the findings, one a line, each failure with its next step."""
     lines = []
     for finding in document["findings"]:
-        mark = "ok  " if finding["ok"] else "FAIL"
-        lines.append(f"{mark}  {finding['mode']:<15} {finding['model']}: {finding['said']}")
+        mark = "warn" if "warning" in finding else "ok  " if finding["ok"] else "FAIL"
+        about_what = f"{finding['model']}: " if "model" in finding else ""
+        lines.append(f"{mark}  {finding['mode']:<15} {about_what}{finding['said']}")
         if finding["ok"] and "total_ms" in finding:
             lines[-1] += f" ({_took(finding)})"
         if not finding["ok"]:

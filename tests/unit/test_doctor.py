@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot import doctor as verb
 from bot.settings.models import ModelSettings
+from bot.settings.settings import load
 from core.dialogue import Stop
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import Answer, Asked, LoopbackServer
@@ -103,3 +105,19 @@ async def test_without_a_model_nothing_is_asked_and_nothing_costs() -> None:
     assert document["ok"]
     assert document["cost_usd"] == 0.0
     assert "limited mode" in verb.render(document)
+
+
+async def test_settings_come_first_and_one_that_does_not_exist_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = tmp_path / ".env"
+    env.write_text(f"TELEGRAM_TOKN=1\nDATA_DIR={tmp_path / 'data'}\n", "utf-8")
+    monkeypatch.setenv("ELEFANTE_ENV", str(env))
+    document = await verb.examine(load())
+    assert document["ok"], "it may be a setting of something else"
+    first, second, *_ = verb.render(document).splitlines()
+    assert f"settings in {env}" in first
+    assert f"data in {tmp_path / 'data'}" in second
+    assert f"warn  settings        TELEGRAM_TOKN in {env} is not a setting; write TELEGRAM_TOKEN" in verb.render(
+        document
+    )

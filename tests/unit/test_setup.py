@@ -46,7 +46,8 @@ class Place:
 
         def ask(question: str, hidden: bool) -> str:
             self.asked.append((question, hidden))
-            assert (answer := next(given, None)) is not None, "\n".join(self.said)
+            answer = next(given, None)
+            assert answer is not None, "\n".join(self.said)
             return answer
 
         setup = Setup(self.env, ask, self.said.append)
