@@ -40,6 +40,10 @@ async def answer(at: Terminal, question: str, keys: str) -> None:
     at.type(keys)
 
 
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
 async def test_a_newcomer_mends_each_mistake_and_opens_the_link_that_set_up_printed(tmp_path: Path) -> None:
     env = tmp_path / ".env"
     models = LoopbackServer([openai_server.fails(401), well])
@@ -91,7 +95,7 @@ async def test_one_interrupt_leaves_from_any_question_and_tells_what_was_written
     else:
         assert f"Left. Nothing was written; {env} is as it was." in text
         assert env.read_text() == stored
-    assert {path.name for path in tmp_path.glob("*")} <= {".env", "data"}, "nothing half-written is left"
+    assert names(tmp_path) <= {".env", "data"}, "nothing half-written is left"
 
 
 @pytest.mark.parametrize("proof", ["platform", "model"])
