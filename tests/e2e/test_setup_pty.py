@@ -21,7 +21,7 @@ from tests.unit.test_doctor import well
 
 COMMAND = [sys.executable, "-m", "bot", "setup"]
 KEEP = ("TELEGRAM_TOKEN (is not shown", "DISCORD_TOKEN (is not shown", "MODEL (Enter")
-BLUNT = 130
+INTERRUPTED = 130
 
 
 @asynccontextmanager
@@ -87,7 +87,7 @@ async def test_one_interrupt_leaves_from_any_question_and_tells_what_was_written
             for question, said in zip(questions[:typed], (TOKEN, "", "openai:gpt-6-luna"), strict=False):
                 await answer(at, question, f"{said}{ENTER}")
             await answer(at, questions[typed], CTRL_C)
-            assert await asyncio.to_thread(at.wait_end) == BLUNT
+            assert await asyncio.to_thread(at.wait_end) == INTERRUPTED
             text = at.text
     if typed:
         assert f"Left. Written to {env}: TELEGRAM_TOKEN. Nothing else was changed." in text
@@ -112,6 +112,22 @@ async def test_one_interrupt_leaves_at_once_while_something_is_proved(tmp_path: 
                 await answer(at, KEEP[2], f"ollama:tiny{ENTER}")
             await asyncio.to_thread(at.wait, lambda: len(server.asked) > 0)
             at.type(CTRL_C)
-            assert await asyncio.to_thread(at.wait_end) == BLUNT
+            assert await asyncio.to_thread(at.wait_end) == INTERRUPTED
             assert f"Left. Nothing was written; {env} is as it was." in at.text
     assert env.read_text() == stored
+
+
+async def test_one_interrupt_leaves_at_once_while_a_name_is_looked_up(tmp_path: Path) -> None:
+    """The system's look-up cannot be broken off, and takes half a minute where there is no network."""
+    env, asked = tmp_path / ".env", tmp_path / "asked"
+    env.write_text("TELEGRAM_API_BASE_URL=http://telegram.invalid\n")
+    (tmp_path / "sitecustomize.py").write_text(
+        "import pathlib, socket, time\n"
+        f"socket.getaddrinfo = lambda *_, **__: (pathlib.Path({str(asked)!r}).touch(), time.sleep(1e6))\n"
+    )
+    async with terminal(env, PYTHONPATH=str(tmp_path)) as at:
+        await answer(at, KEEP[0], TOKEN + ENTER)
+        await asyncio.to_thread(at.wait, asked.exists)
+        at.type(CTRL_C)
+        assert await asyncio.to_thread(at.wait_end) == INTERRUPTED
+        assert f"Left. Nothing was written; {env} is as it was." in at.text
