@@ -23,6 +23,7 @@ from bot.cli.memories import reindex_
 from bot.cli.people import actions_app, users_app
 from bot.cli.personal import export_, forget_, import_
 from bot.cli.reminders import app as reminders_app
+from bot.cli.service import app as service_app
 from bot.cli.setup import setup_
 from bot.cli.shell import JsonOption, load_settings, show
 from bot.cli.shell import run as run_now
@@ -45,6 +46,7 @@ app.add_typer(actions_app, name="actions")
 app.add_typer(memories_app, name="memories")
 app.add_typer(threads_app, name="threads")
 app.add_typer(reminders_app, name="reminders")
+app.add_typer(service_app, name="service")
 
 
 def main() -> None:
