@@ -133,7 +133,11 @@ class Manager(ABC):
 
     @abstractmethod
     def stop(self) -> None:
-        """Stop the service for good; answers under way are finished first."""
+        """Stop the service until it is started, or the machine is; answers under way are finished first."""
+
+    @abstractmethod
+    def remove(self) -> None:
+        """Stop the service and remove its file."""
 
     @abstractmethod
     def show(self) -> None:
@@ -198,8 +202,14 @@ class Systemd(Manager):
         return "It starts with the machine and stays when you log out (loginctl enable-linger)."
 
     def stop(self) -> None:
-        """Stop and disable the unit."""
+        """Stop the unit."""
+        _must("systemctl", "--user", "stop", _UNIT)
+
+    def remove(self) -> None:
+        """Stop and disable the unit, and remove it."""
         _must("systemctl", "--user", "disable", "--now", _UNIT)
+        self.file.unlink()
+        _must("systemctl", "--user", "daemon-reload")
 
     def show(self) -> None:
         """Print what systemd knows of the unit."""
@@ -264,6 +274,11 @@ class Launchd(Manager):
             if time.monotonic() > until:
                 raise BotError(f"the service did not end within {STOP_WITHIN_S} s")
             time.sleep(1)
+
+    def remove(self) -> None:
+        """Stop the service and remove its file."""
+        self.stop()
+        self.file.unlink()
 
     def show(self) -> None:
         """Print what launchd knows of the service."""
@@ -365,9 +380,19 @@ def logs_(
     _installed().show_output(lines, follow=follow)
 
 
+@app.command("stop")
+def stop_() -> None:
+    """Stop the service, which finishes the answers under way, until `restart` or the next start of the machine.
+
+    Example: elefante service stop
+    """
+    _installed().stop()
+    typer.echo("Stopped. `elefante service restart` starts it again.")
+
+
 @app.command("restart")
 def restart_() -> None:
-    """Stop the service, which finishes the answers under way, and start it. Refused while a setting is wrong.
+    """Stop the service if it runs, as `stop` does, and start it. Refused while a setting is wrong.
 
     Example: elefante service restart
     """
@@ -385,8 +410,7 @@ def uninstall_(yes: YesOption = False) -> None:
     """
     manager = _installed()
     confirm(f"Stop the service and remove {manager.file}?", yes=yes)
-    manager.stop()
-    manager.file.unlink(missing_ok=True)
+    manager.remove()
     typer.echo("Removed. The bot's data and settings stay where they are.")
 
 

@@ -31,7 +31,7 @@ SYSTEMCTL = """case "$*" in
   "--user show --property=Version") [ ! -e silent ] || { cat silent >&2; exit 1; };;
   "--user is-active elefante.service") [ -e running ];;
   "--user restart elefante.service") [ ! -e broken ] || { cat broken >&2; exit 1; }; touch running;;
-  "--user disable --now elefante.service") rm running;;
+  "--user disable --now elefante.service" | "--user stop elefante.service") rm -f running;;
   "--user status "*) echo "Active: $([ -e running ] && echo active || echo failed)";;
 esac
 """
@@ -109,12 +109,18 @@ def test_a_service_from_install_to_uninstall(machine: Machine) -> None:
     assert machine.calls()[-1] == "journalctl --user --unit=elefante.service --lines=7 --follow"
     assert machine("restart").returncode == 0
     assert machine.calls()[-1] == "systemctl --user restart elefante.service"
+    assert machine("stop").returncode == 0
+    assert machine("status").returncode == 1
+    assert "systemctl --user stop elefante.service" in machine.calls()
 
     assert machine("uninstall", "--yes").returncode == 0
     assert not machine.file().exists()
-    assert machine.calls()[-1] == "systemctl --user disable --now elefante.service"
+    assert machine.calls()[-2:] == [
+        "systemctl --user disable --now elefante.service",
+        "systemctl --user daemon-reload",
+    ]
     assert (machine.home / ".env").exists()
-    for verb in ("status", "logs", "restart", "uninstall"):
+    for verb in ("status", "logs", "stop", "restart", "uninstall"):
         missing = machine(verb)
         assert (missing.returncode, "elefante service install" in missing.stderr) == (1, True)
 
@@ -296,6 +302,8 @@ def test_launchd_from_install_to_uninstall(machine: Machine, monkeypatch: pytest
     assert mac("restart").exit_code == 0
     assert [call.split()[1] for call in machine.calls()][-3:] == ["bootout", "print", "bootstrap"]
     assert "shows the difference" not in mac("status").output
+    assert mac("stop").exit_code == 0
+    assert mac("status").exit_code == 1
     assert mac("uninstall", "--yes").exit_code == 0
     assert not mac.file().exists()
     assert not (home / "running").exists()
@@ -314,7 +322,8 @@ def test_the_output_of_launchds_service_is_shown(
 def test_launchd_is_waited_for_and_a_service_that_does_not_end_is_named(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mac, slept = Mac(machine, monkeypatch), []
+    mac = Mac(machine, monkeypatch)
+    slept: list[float] = []
     mac("install", "--yes")
     (machine.home / "bin" / "launchctl").write_text("#!/bin/sh\necho state = running\n")
     monkeypatch.setattr("time.monotonic", lambda: float(len(slept)))
