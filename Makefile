@@ -36,7 +36,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 
 MODEL ?=
 
-.PHONY: help chat setup doctor check-bot run test test-long test-model eval check fix spec bench transcript lock clean
+.PHONY: help chat setup doctor check-bot service run test test-long test-model eval check fix spec bench transcript lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -52,6 +52,9 @@ doctor: $(VENV)/.installed ## Ask every platform and model whether it answers; c
 
 check-bot: $(VENV)/.installed ## Look at the parts on this machine: settings, database, embedder, index; free
 	@$(BIN)/elefante check $(ARGS)
+
+service: $(VENV)/.installed ## Run the bot as a service of this user: shows what it writes, and asks
+	@$(BIN)/elefante service install $(ARGS)
 
 run: $(VENV)/.installed ## Run the bot on the platforms that have a token in .env
 	@$(BIN)/elefante run $(ARGS)
