@@ -181,13 +181,15 @@ def test_systemd_finds_nothing_wrong_with_the_unit_of_any_path(tmp_path: Path) -
     if (analyze := shutil.which("systemd-analyze")) is None:
         pytest.skip("systemd-analyze is not here: the unit was not verified")
     folder = tmp_path / '100%h of "my" bot\'s\\data $HOME ü'
-    programs = tmp_path / "50% $HOME ü"
+    programs = tmp_path / "50%h of $HOME ü"  # an executable that is not found is a fault, and %h means the home
     folder.mkdir()
     programs.mkdir()
     (programs / "python").symlink_to(sys.executable)
     plan = Plan(programs / "python", folder / ".env", folder / "data", Path(os.devnull))
-    unit = tmp_path / "elefante.service"
-    unit.write_text(Systemd().text(plan))
+    unit, text = tmp_path / "elefante.service", Systemd().text(plan)
+    assert f"\nWorkingDirectory={str(folder).replace('%', '%%')}\n" in text  # this value has neither quotes nor escapes
+    assert r"""/100%%h of \"my\" bot's\\data $HOME ü/.env" "DATA_DIR=""" in text
+    unit.write_text(text)
     done = subprocess.run(
         [analyze, "--user", "verify", unit], env={"XDG_RUNTIME_DIR": str(tmp_path), "HOME": str(tmp_path)},
         capture_output=True, text=True, check=False,
