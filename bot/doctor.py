@@ -5,20 +5,19 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
 from typing import Any, Final, TypeAlias
 
 from bot.models.chains import Chains, build_embedder
+from bot.models.health import ModelHealth
 from bot.models.hot import prove
 from bot.models.metering import Meter
 from bot.models.presets import PROVIDERS, Mode
 from bot.models.prices import load_prices
 from bot.origins import origins
 from bot.platforms import PLATFORMS, Platform, about
-from bot.settings.env_file import env_path
 from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
 from bot.settings.settings import Settings, unknown_settings
 from bot.wiring import App, build
@@ -134,9 +133,8 @@ async def examine(settings: Settings) -> Document:
 
 def _settings(settings: Settings) -> list[Document]:
     """Return where things lie, and for each name that seems to be a setting and is none, a warning."""
-    path = env_path()
     here: Document = {"mode": "settings", "ok": True, "said": "\n      ".join(origins(settings))}
-    unknown = unknown_settings(path, os.environ)
+    unknown = unknown_settings()
     return [here, *({"mode": "settings", "ok": True, "warning": True, "said": sentence} for sentence in unknown)]
 
 
@@ -177,7 +175,11 @@ async def ask_models(settings: ModelSettings, asked: Iterable[tuple[Mode, ModelN
         embedder = build_embedder(settings)
         stack.push_async_callback(embedder.close)
         chains = Chains(
-            settings, embedder, clock, stack, meter=Meter(record, load_prices(settings.model_prices), clock)
+            settings,
+            embedder,
+            ModelHealth(settings, clock),
+            stack,
+            meter=Meter(record, load_prices(settings.model_prices), clock),
         )
         for mode, name in asked:
             calls.clear()
@@ -233,7 +235,7 @@ async def _embedded(settings: ModelSettings, clock: Clock) -> Document:
 
 
 _ADVICE: Final[tuple[tuple[tuple[type[ProviderError], ...], str], ...]] = (
-    ((CreditGone,), "the key is right, but its account has no credit; add some where the key is from: {page}"),
+    ((CreditGone,), "the key is right, but its account has no credit; top it up: {credit_page}"),
     ((KeyRejected,), "{provider} refuses the key; mend {key}: {page}"),
     ((ProviderBusy,), "the key works, but it is over its limit; wait, or add another model after a comma"),
     ((ModelUnknown,), "{provider} has no model {model!r} for you; is the name right, and {setting}, if it is set?"),
@@ -254,6 +256,7 @@ def _advice(error: ProviderError, settings: ModelSettings, name: ModelName) -> s
         model=name.model,
         key=preset.key_setting or "the key",
         page=preset.key_page or "the server wants one",
+        credit_page=preset.credit_page or preset.key_page,
         setting=preset.url_setting,
         address=settings.address(name.provider),
     )

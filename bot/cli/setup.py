@@ -156,7 +156,7 @@ class Setup:
                 shown = "set" if isinstance(value, SecretStr) else stored
                 here = " (in this shell, which counts more than the file)" if os.environ.get(name) else ""
                 self._say(f"  {name}: {shown if stored else 'not set'}{here}")
-        for sentence in unknown_settings(self._env, os.environ):
+        for sentence in unknown_settings(self._env):
             self._say(f"  {sentence}")
         self._say(f"Data: {'nowhere but in RAM' if settings.in_memory else settings.data_dir}")
         self._say("Enter leaves a setting as it is. Ctrl-C leaves set-up; what was proved until then stays written.")

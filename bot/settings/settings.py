@@ -220,13 +220,15 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
         return from_tag(self.language)
 
 
-def unknown_settings() -> list[str]:
+def unknown_settings(path: Path | None = None) -> list[str]:
     """Return a sentence for each name in the settings file or the environment that seems to be a setting and is none.
+
+    The file is by default that of `env_path`.
 
     Raises:
         OSError, UnicodeDecodeError: the file cannot be read.
     """
-    return misspelled(env_path(), [name.upper() for name in Settings.model_fields], os.environ)
+    return misspelled(path or env_path(), [name.upper() for name in Settings.model_fields], os.environ)
 
 
 def load(env_file: Path | EllipsisType | None = ..., **overrides: Any) -> Settings:
