@@ -13,7 +13,9 @@ from core.dialogue import Delta, Finish, Prompt, Stop, Usage
 from core.errors import (
     BadReply,
     ContextTooLong,
+    CreditGone,
     KeyRejected,
+    ModelUnknown,
     ProviderBusy,
     ProviderDown,
     ProviderError,
@@ -122,9 +124,9 @@ async def test_thoughts_and_tools_never_leak(lab: Wire) -> None:
     [
         (400, ProviderDown),
         (401, KeyRejected),
-        (402, KeyRejected),
+        (402, CreditGone),
         (403, KeyRejected),
-        (404, ProviderDown),
+        (404, ModelUnknown),
         (413, ContextTooLong),
         (429, ProviderBusy),
         (500, ProviderDown),

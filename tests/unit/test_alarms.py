@@ -1,0 +1,219 @@
+"""The disk is looked at, a failed start is told, alarms are kept in a file and sent by webhook and e-mail."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.alarms import FILE, AlarmFile, tell_start_failed, watching
+from bot.alert_url import poster
+from bot.settings.settings import Settings, load
+from bot.wiring import App, build
+from core.clock import SystemClock
+from core.delivery.alerts import Alarm
+from core.errors import ConfigError
+from core.types import Locale, UserKey
+from tests.fakes.channel import RecordingChannel
+from tests.fakes.channels import OneChannel
+from tests.fakes.clock import START, FakeClock
+from tests.fakes.http_server import Answer, LoopbackServer
+from tests.fakes.smtp_server import SmtpServer
+
+OLGA = UserKey("telegram", "olga")
+MB = 1_000_000
+
+
+@dataclass
+class Disk:
+    """A disk with so many megabytes free; None: it cannot be looked at."""
+
+    free_mb: int | None = 600
+
+    def __call__(self, _: Path) -> int:
+        if self.free_mb is None:
+            raise OSError("gone")
+        return self.free_mb * MB
+
+
+@dataclass
+class Bench:
+    app: App
+    clock: FakeClock
+    owner: RecordingChannel
+    disk: Disk
+
+    async def minutes(self, minutes: float = 1) -> None:
+        for _ in range(int(minutes * 4)):
+            await self.clock.advance(15)
+
+
+@asynccontextmanager
+async def running(folder: Path, disk: Disk | None = None, **settings: Any) -> AsyncIterator[Bench]:
+    clock, disk = FakeClock(), disk or Disk()
+    async with build(Settings(data_dir=folder, language="en", **settings), clock=clock) as app:
+        await app.features.access.own(OLGA, "Olga")
+        owner = RecordingChannel(clock)
+        async with watching(app, disk):
+            app.features.notifier.connect("telegram", OneChannel(owner))
+            await rest(clock)
+            yield Bench(app, clock, owner, disk)
+
+
+async def rest(clock: FakeClock) -> None:
+    """Let the threads of the database, and what is on its way to a server, have their turn."""
+    for _ in range(20):
+        await asyncio.sleep(0.005)
+        await clock.advance(0)
+
+
+async def test_a_disk_that_fills_is_told_once_and_again_when_there_is_room(tmp_path: Path) -> None:
+    async with running(tmp_path) as bench:
+        await bench.minutes(3)
+        assert bench.owner.texts == []
+        bench.disk.free_mb = 499
+        for _ in range(60):
+            await bench.minutes()
+            await rest(bench.clock)
+        [told] = bench.owner.texts
+        assert "499 MB" in told
+        assert str(tmp_path) in told
+        bench.disk.free_mb = 510  # little more than the limit: it may be less in a minute
+        await bench.minutes(2)
+        assert len(bench.app.features.alerts.open_now()) == 1
+        bench.disk.free_mb = None
+        await bench.minutes(2)
+        assert len(bench.app.features.alerts.open_now()) == 1
+        bench.disk.free_mb = 700
+        await bench.minutes(2)
+        await rest(bench.clock)
+        assert len(bench.owner.texts) == 2
+        assert "700 MB" in bench.owner.texts[1]
+
+
+async def test_the_limit_is_a_setting_and_nought_is_none(tmp_path: Path) -> None:
+    async with running(tmp_path, Disk(1), disk_alert_mb=0) as bench:
+        await bench.minutes(2)
+        assert bench.app.features.alerts.open_now() == []
+
+
+async def test_an_alarm_that_is_open_survives_a_restart_in_a_file_that_only_its_owner_reads(tmp_path: Path) -> None:
+    told: list[list[str]] = []
+    for _ in range(3):
+        async with running(tmp_path, Disk(100)) as bench:
+            await bench.minutes(2)
+            await rest(bench.clock)
+            told.append(bench.owner.texts)
+        assert [alarm.key for alarm in bench.app.features.alerts.open_now()] == ["disk-low"]
+        assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+    assert [len(texts) for texts in told] == [1, 0, 0]
+
+
+def test_alarms_are_read_as_they_were_saved(tmp_path: Path) -> None:
+    words = dict.fromkeys(Locale, "x")
+    alarms = {
+        "a": Alarm(words, START, START, announced=True, told={OLGA}, posted=True),
+        "b": Alarm(words, None, START - timedelta(hours=1), end=words),
+    }
+    book = AlarmFile(tmp_path / FILE)
+    assert book.load() == {}
+    book.save(alarms)
+    assert AlarmFile(tmp_path / FILE).load() == alarms
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1}', "\x00"])
+def test_a_file_that_is_none_is_empty(tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture) -> None:
+    (tmp_path / FILE).write_text(text)
+    assert AlarmFile(tmp_path / FILE).load() == {}
+    assert "alarms not read" in caplog.messages
+
+
+def test_where_nothing_can_be_written_alarms_are_in_ram_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    AlarmFile(tmp_path / "no" / "folder" / FILE).save({})
+    assert caplog.messages == ["alarms not kept"]
+
+
+async def test_a_webhook_takes_the_text_as_json() -> None:
+    server = LoopbackServer([Answer()])
+    async with server.running():
+        assert await poster(f"{server.url}/hook?a=b")("⚠️ Trouble")
+    [asked] = server.asked
+    assert (asked.path, asked.body) == ("/hook?a=b", {"text": "⚠️ Trouble"})
+
+
+@pytest.mark.parametrize("status", [302, 404, 500])
+async def test_a_webhook_that_refuses_or_is_not_there_took_nothing(
+    status: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = LoopbackServer([Answer(status)])
+    async with server.running():
+        assert not await poster(f"{server.url}/SECRET")("x")
+    assert not await poster(f"{server.url}/SECRET")("x")  # nobody listens any more
+    assert "SECRET" not in caplog.text
+
+
+async def test_an_email_has_a_subject_a_sender_and_the_text() -> None:
+    server = SmtpServer()
+    async with server.running():
+        assert await poster(f"smtp://127.0.0.1:{server.port}/?to=ana@example.com&from=bot@example.com")("⚠️ Olá\nmais")
+    [mail] = server.mails
+    assert (mail["To"], mail["From"], mail["Subject"]) == ("ana@example.com", "bot@example.com", "Elefante: ⚠️ Olá")
+    assert mail.get_content().splitlines() == ["⚠️ Olá", "mais"]
+
+
+async def test_a_password_is_not_sent_without_tls_and_a_refusal_is_no_success() -> None:
+    server = SmtpServer()
+    async with server.running():
+        assert not await poster(f"smtp://ana:SECRET@127.0.0.1:{server.port}/?to=ana@example.com")("x")
+        assert not await poster(f"smtps://ana:SECRET@127.0.0.1:{server.port}/?to=ana@example.com")("x")
+        server.refuses = True
+        assert not await poster(f"smtp://127.0.0.1:{server.port}/?to=ana@example.com")("x")
+    assert server.mails == []
+
+
+@pytest.mark.parametrize(
+    "url", ["example.com", "ftp://example.com", "https://", "smtps://u:p@host:465", "smtp://host:x/?to=a@b"]
+)
+def test_an_address_that_is_none_is_refused_with_what_to_write(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"ALERT_URL: write https://…, or smtps://") as refused:
+        load(None, alert_url=url)
+    assert "u:p" not in str(refused.value)
+
+
+def test_the_address_is_a_secret_of_the_log() -> None:
+    settings = load(None, alert_url="https://example.com/SECRET")
+    assert "https://example.com/SECRET" in settings.secrets()
+    assert "SECRET" not in repr(settings)
+
+
+async def test_a_start_that_fails_again_and_again_is_told_once_and_so_is_its_end(tmp_path: Path) -> None:
+    server = LoopbackServer([Answer()])
+    async with server.running():
+        settings = load(None, data_dir=tmp_path, alert_url=server.url, language="en")
+        for _ in range(3):
+            await asyncio.to_thread(tell_start_failed, settings, "TELEGRAM_TOKEN: it was refused")
+        [body] = server.bodies
+        assert "TELEGRAM_TOKEN: it was refused" in body["text"]
+        clock = FakeClock(start=SystemClock().now())
+        async with build(settings, clock=clock) as app:
+            await app.features.access.own(OLGA, "Olga")
+            async with watching(app, Disk()):
+                assert len(server.asked) == 1
+                channel = RecordingChannel(clock)
+                app.features.notifier.connect("telegram", OneChannel(channel))
+                await rest(clock)
+                await clock.advance(10)
+                await rest(clock)
+        assert "started again" in server.bodies[1]["text"]
+        assert channel.texts == []
+
+
+def test_without_an_address_a_start_that_fails_writes_nothing(tmp_path: Path) -> None:
+    tell_start_failed(Settings(data_dir=tmp_path), "x")
+    assert list(tmp_path.iterdir()) == []
