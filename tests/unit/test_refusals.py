@@ -76,6 +76,8 @@ async def test_what_can_be_said_nowhere_is_told_to_the_owner_once_and_to_the_log
         lost = lobby.house.channel()
         lost.faults = [refusal] * 99
         await ask(lobby, lost, private=private, number=4)
+        assert len(lobby.private[OWNER].texts) == 1  # not again within the hour, unless it lasts
+        await lobby.house.clock.advance(3600)  # type: ignore[attr-defined]
         assert len(lobby.private[OWNER].texts) == 2
 
 
