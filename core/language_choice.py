@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 from core.errors import StorageError
@@ -18,13 +19,20 @@ class Locales:
     """Choose a language: the person's choice, else the owner's `fixed` one (a tag), else that of their message.
 
     Next come their earlier messages, the platform's tag, and Portuguese. A choice that is none of ours is passed over:
-    then it is that of answers only.
+    then it is that of answers only. `tag_of` returns the tag that the platform told of a person when they last wrote.
     """
 
-    def __init__(self, preferences: PreferencesOf, history: HistoryStore, fixed: str = "") -> None:
+    def __init__(
+        self,
+        preferences: PreferencesOf,
+        history: HistoryStore,
+        fixed: str = "",
+        tag_of: Callable[[UserKey], Awaitable[str]] | None = None,
+    ) -> None:
         self._preferences = preferences
         self._history = history
         self._fixed = from_tag(fixed)
+        self._tag_of = tag_of
 
     async def of(self, incoming: Incoming) -> Locale:
         """Return the language to answer a message in."""
@@ -36,8 +44,15 @@ class Locales:
         return choose("", incoming.language, await self._said(incoming.user, incoming.conversation))
 
     async def known(self, user: UserKey, tag: str = "") -> Locale:
-        """Return the language of a person who has not just written; `tag` is the platform's, if it gives one."""
-        return await self._chosen(user) or choose("", tag, await self._said(user))
+        """Return the language of a person who has not just written; `tag` is the platform's, if it gives one.
+
+        English if nothing at all is known of them, such as an owner by name who never wrote.
+        """
+        if chosen := await self._chosen(user):
+            return chosen
+        with suppress(StorageError):  # this failure may be the very thing to report
+            tag = tag or (await self._tag_of(user) if self._tag_of is not None else "")
+        return choose("", tag or Locale.EN, await self._said(user))
 
     async def _chosen(self, user: UserKey) -> Locale | None:
         try:

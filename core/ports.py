@@ -154,6 +154,9 @@ class Channel(Protocol):
 class Channels(Protocol):
     """Open chats for resumed answers and notifications."""
 
+    account_ids: str = ".+"
+    """The form of the ids of people's accounts, as a regular expression that matches all of one."""
+
     def again(self, incoming: Incoming) -> Channel:
         """Return the channel in which to answer a message that was accepted earlier."""
 

@@ -137,10 +137,12 @@ class Incoming:
 
     `message_id` is unique within the chat; `at` is aware UTC. `addressed`: it is meant for the bot (in a private chat,
     always). `private`: nobody else reads along. `language` is the platform's tag for the person ("pt-br"). `pressed`:
-    the text is the command of a pressed button, which does not wait for earlier answers. `file` is the platform's
-    handle of a file, for `Channel.fetch` ("" for none); `attachments` are all attachments, `quotes` the words it
-    replies to or forwards. `stale`: it is older than the owner wants answered. `thread_id` names its thread ("": the
-    active one). `reply_token` is what the platform needs to answer in place, also after a restart.
+    the text is the command of a pressed button, or one that was filled in from a menu (`written`); it does not wait for
+    earlier answers. `file` is the platform's handle of a file, for `Channel.fetch` ("" for none); `attachments` are all
+    attachments, `quotes` the words it replies to or forwards, `quoted_user` the account that said them ("" if it is
+    nobody's, or is not told). `handle` is the person's @name, without the @ ("" for none). `stale`: it is older than
+    the owner wants answered. `thread_id` names its thread ("": the active one). `reply_token` is what the platform
+    needs to answer in place, also after a restart.
     """
 
     chat: ChatKey
@@ -153,9 +155,12 @@ class Incoming:
     private: bool = True
     language: str = ""
     pressed: bool = False
+    written: bool = False
     file: str = ""
     attachments: tuple[Attachment, ...] = ()
     quotes: tuple[Quote, ...] = ()
+    quoted_user: str = ""
+    handle: str = ""
     stale: bool = False
     thread_id: str = ""
     reply_token: str = ""

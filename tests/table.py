@@ -76,6 +76,8 @@ STAFFS = {
     "/admin undo": "There is nothing to undo.",
 }
 OWNERS = {
+    "/admin owner": "Owners:",
+    "/admin owner {zoe}": "`{platform}:{zoe}` is not let in here (now: stranger), so I cannot ask them.",
     "/admin role {zoe} admin": "Done. `{platform}:{zoe}`: stranger → admin",
     "/admin role {zoe} guest": "Done. `{platform}:{zoe}`: stranger → guest",
     "/admin access members": "Done. access: as the settings say → members only",
@@ -148,7 +150,10 @@ def expected(role: str, text: str, place: str, mode: Mode) -> str:
     open_to = STAFFS | (WHERE_IT_WAS_LET_IN if place in LET_IN else {})
     if role == OWNER:
         open_to |= OWNERS | (WHERE_IT_IS_OPEN if mode is Mode.OPEN else {})
-    return open_to.get(text, "/admin status")
+    if text in open_to:
+        return open_to[text]
+    nothing = "Here only: /admin allow here, /admin deny here,"
+    return f"There is no /admin {text.split()[1]}." if place in SEEN_BY_ONE else nothing
 
 
 async def settle(house: House, role: str, place: str, names: Names) -> None:

@@ -70,9 +70,8 @@ class InteractionHandler:
         to = audience(room, interaction.user.id, command, unseen=unseen)
         enclosed = (Attachment(AttachmentKind.FILE),) if file else ()
         incoming = _incoming(interaction, text, to)
-        incoming = replace(
-            incoming, pressed=command is not None and not command.in_order, file=file, attachments=enclosed
-        )
+        overtakes = command is not None and not command.in_order
+        incoming = replace(incoming, pressed=overtakes, written=True, file=file, attachments=enclosed)
         stops = text == _STOP and self._messages.is_answering(incoming.conversation)
         channel = await self._pass_on(interaction, incoming, Ticket.of(interaction, hidden=to.hidden))
         if channel is None or not channel.silent:
@@ -228,6 +227,7 @@ def _incoming(interaction: discord.Interaction[Any], text: str, to: Audience) ->
         at=interaction.created_at,
         private=to.private,
         language=str(interaction.locale),
+        handle=interaction.user.name,
     )
 
 

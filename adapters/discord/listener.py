@@ -36,6 +36,8 @@ def incoming_of(message: discord.Message, room: Room, me: int) -> Incoming | Non
         file=message.attachments[0].url if message.attachments else "",
         attachments=attachments_of(message) if not message.message_snapshots else (),
         quotes=quotes_of(message, me, lambda other: _readable(other.content, other)),
+        quoted_user=_quoted_user(message),
+        handle=message.author.name,
     )
 
 
@@ -121,6 +123,17 @@ def quotes_of(message: discord.Message, me: int, readable: Callable[[discord.Mes
         )
     text = _text(replied, readable(replied))
     return (Quote(QuoteKind.REPLY, text, speaker, name, "", attachments_of(replied) if not text else _files(replied)),)
+
+
+def _quoted_user(message: discord.Message) -> str:
+    """Return the id of the person to whose own words a message replies, "" if there is none.
+
+    Discord does not tell whose words were forwarded.
+    """
+    replied = message.reference.resolved if message.type is discord.MessageType.reply and message.reference else None
+    if not isinstance(replied, discord.Message) or replied.message_snapshots or message.message_snapshots:
+        return ""
+    return "" if replied.author.bot or replied.webhook_id is not None else str(replied.author.id)
 
 
 def _speaker(who: discord.abc.User, sender: discord.abc.User, me: int) -> tuple[Speaker, str]:

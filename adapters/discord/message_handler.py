@@ -48,6 +48,9 @@ FROM_INTERACTION = "i"
 class UpdateHandler(Channels):
     """Takes messages one by one, in each room in their order."""
 
+    account_ids = r"[0-9]{17,20}"
+    """Snowflakes. Source: discord.com/developers/docs/reference#snowflakes."""
+
     def __init__(
         self,
         handler: MessageHandler,

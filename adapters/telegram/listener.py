@@ -69,6 +69,7 @@ def incoming_of(message: Message, me: User, commands: Collection[str], *, edit: 
     passed_on, replied = forwarded(message, me), replied_to(message, me)
     text = "" if passed_on is not None else _without_me(message.text or message.caption or "", message, me)
     name = message.from_user.full_name if speaker is None else speaker.title or ""
+    handle = message.from_user.username if speaker is None else speaker.username
     return Incoming(
         chat=ChatKey(PLATFORM, str(message.chat.id), _topic(message)),
         user=UserKey(PLATFORM, str(message.from_user.id if speaker is None else speaker.id)),
@@ -82,6 +83,8 @@ def incoming_of(message: Message, me: User, commands: Collection[str], *, edit: 
         file=message.document.file_id if message.document is not None else "",
         attachments=attachments_of(message) if passed_on is None else (),
         quotes=tuple(quote for quote in (passed_on, replied) if quote is not None),
+        quoted_user=_quoted_user(message),
+        handle=handle or "",
     )
 
 
@@ -111,6 +114,7 @@ def press_of(query: CallbackQuery, button: Pressed, at: datetime) -> Incoming | 
         private=private,
         language=person.language_code or "",
         pressed=True,
+        handle=person.username or "",
     )
 
 
@@ -260,6 +264,27 @@ def replied_to(message: Message, me: User) -> Quote | None:
         speaker, name = _speaker(replied.sender_chat or replied.from_user, message.from_user, me)
     text = replied.text or replied.caption or excerpt
     return Quote(QuoteKind.REPLY, text, speaker, name, excerpt, attachments_of(replied))
+
+
+def _quoted_user(message: Message) -> str:
+    """Return the id of the person whose words a message forwards or replies to, "" if there is none or it is hidden.
+
+    Whoever speaks as a chat or a channel is no person, nor is another bot. In a topic, whatever replies to nothing
+    "replies" to the message that opened it.
+    """
+    replied = message.reply_to_message if message.external_reply is None else None
+    if replied is not None and replied.forum_topic_created is not None:
+        return ""
+    origin = message.forward_origin
+    if origin is None and message.external_reply is not None:
+        origin = message.external_reply.origin
+    if origin is None and replied is not None:
+        origin = replied.forward_origin
+    if origin is not None:
+        who = origin.sender_user if isinstance(origin, MessageOriginUser) else None
+    else:
+        who = replied.from_user if replied is not None and replied.sender_chat is None else None
+    return "" if who is None or who.is_bot else str(who.id)
 
 
 def _origin(origin: MessageOrigin, sender: User | None, me: User) -> tuple[Speaker, str]:

@@ -58,6 +58,9 @@ class UpdateHandler(Channels):
     owner.
     """
 
+    account_ids = r"[1-9][0-9]{0,15}"
+    """Negative ids are chats. Source: core.telegram.org/bots/api#user, at most 52 significant bits."""
+
     def __init__(
         self,
         handler: MessageHandler,

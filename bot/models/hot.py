@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from bot.models.chains import Chains
@@ -17,6 +18,7 @@ from core.errors import ConfigError, ProviderError
 from core.features.admin.machine import Doubt, ModelSwitch, Proof
 from core.models import HotModel, Models, choose, complete
 from core.ports import ChatModel, Clock
+from core.text.nearest import nearest
 from core.text.unicode import one_line
 from core.types import Locale, MessageRole
 
@@ -82,7 +84,7 @@ class HotModels(ModelSwitch):
         for written in name.split(","):
             proof = await self._prove(MODE_OF[mode], written.strip())
             if proof.doubt is not None:
-                return proof
+                return replace(proof, nearest=self._nearest(written.strip()))
             priced = priced and proof.priced
         return Proof(priced=priced)
 
@@ -99,6 +101,24 @@ class HotModels(ModelSwitch):
         self._places[mode].model = self._chains.model(MODE_OF[mode], names)
         self._decided[mode] = name
         self._chains.health.put(mode, self.held(mode))
+
+    def _nearest(self, written: str) -> str:
+        """Return the model with a price that is most like what was written, "" if it is one of them or like none.
+
+        A name without a provider is compared with names without one, and of one whose provider alone is unknown, that
+        is mended.
+        """
+        known = [name for name in self._prices.models if not name.endswith("*")]
+        if written in known:
+            return ""
+        provider, colon, model = written.partition(":")
+        if not colon:
+            bare = {name.partition(":")[2]: name for name in known}
+            return bare.get(nearest(written, bare), "")
+        if found := nearest(written, known):
+            return found
+        meant = "" if provider in PROVIDERS else nearest(provider, PROVIDERS)
+        return f"{meant}:{model}" if meant and model else ""
 
     async def _prove(self, mode: Mode, written: str) -> Proof:
         provider, _, _ = written.partition(":")

@@ -67,6 +67,7 @@ class _AttributedChannels(Channels):
 
     def __init__(self, channels: Channels) -> None:
         self._channels = channels
+        self.account_ids = channels.account_ids
 
     def again(self, incoming: Incoming) -> Channel:
         _asker.set(asker_of(incoming))

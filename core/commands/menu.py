@@ -12,7 +12,7 @@ from core.text.catalogue import text
 from core.types import Locale, Localized
 
 _WORDS: Final = re.compile(r"\[?([a-z]+(?: \| [a-z]+)+)\]?")
-_NAMED_PERSON: Final = re.compile(r"^ \[?PLATFORM:ID")
+_NAMED_PERSON: Final = re.compile(r"^ \[?PERSON")
 
 
 class OptionKind(Enum):

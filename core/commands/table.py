@@ -7,12 +7,15 @@ from typing import Final
 
 from core.commands.command import ONLY_IN_PRIVATE, Command, CompletionRequest, Request
 from core.commands.menu import MenuEntry
-from core.outgoing import Choice
+from core.outgoing import MAX_COMMAND_BYTES, Button, Choice
 from core.text.catalogue import text
+from core.text.nearest import nearest
+from core.text.unicode import one_line
 from core.types import Role
 
 _ALIASES: Final = {"start": "help"}
 _MAX_NAME_CHARS: Final = 32
+_MAX_LABEL_CHARS: Final = 40
 
 
 class CommandTable:
@@ -43,7 +46,7 @@ class CommandTable:
         """
         command = self._named(said)
         if command is None or not command.is_for(request.role):
-            await request.tell(UNKNOWN, name=_name(said)[:_MAX_NAME_CHARS])
+            await self._unknown(request, said)
         elif command.in_private and not request.incoming.private:
             await request.tell(ONLY_IN_PRIVATE)
         else:
@@ -57,6 +60,15 @@ class CommandTable:
         if command.in_private and not request.incoming.private:
             return ()
         return await command.complete(request)
+
+    async def _unknown(self, request: Request, said: str) -> None:
+        """Say that there is no such command, and offer the one that was meant."""
+        name, argument = _name(said), said.partition(" ")[2].strip()
+        known = [command.name for command in self if command.in_menus and command.is_for(request.role)]
+        told = UNKNOWN[request.locale].format(name=name[:_MAX_NAME_CHARS])
+        if meant := nearest(name, known):
+            told = f"{told} {MEANT[request.locale].format(name=meant)}"
+        await request.turn.tell(told, choices=offer_of(f"/{meant} {argument}".rstrip()) if meant else ())
 
     def _named(self, said: str) -> Command | None:
         name = _name(said)
@@ -73,9 +85,16 @@ class CommandTable:
         await request.turn.tell("\n".join(lines))
 
 
+def offer_of(command: str) -> tuple[Button, ...]:
+    """Return the button of a command that somebody meant, labelled with all of it; none for one that is too long."""
+    fits = len(command.encode()) <= MAX_COMMAND_BYTES and one_line(command, _MAX_LABEL_CHARS) == command
+    return (Button(command, command),) if fits else ()
+
+
 def _name(said: str) -> str:
     return said.removeprefix("/").partition(" ")[0].split("\n", 1)[0].casefold()
 
 
 HELP_INTRO = text("help.intro")
 UNKNOWN = text("help.unknown")
+MEANT = text("help.meant")

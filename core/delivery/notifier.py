@@ -36,6 +36,7 @@ class Notifier:
     def __init__(self, clock: Clock) -> None:
         self.seen: set[str] = set()
         self.platforms: dict[str, Channels] = {}
+        self.account_ids: dict[str, str] = {}  # the form of ids, also of a platform that was disconnected
         self._clock = clock
         self._listeners: list[Callable[[], None]] = []
 
@@ -43,6 +44,7 @@ class Notifier:
         """Connect a platform, and call the listeners."""
         self.seen.add(platform)
         self.platforms[platform] = channels
+        self.account_ids[platform] = channels.account_ids
         for listener in self._listeners:
             listener()
 

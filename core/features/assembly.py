@@ -23,8 +23,10 @@ from core.features.admin.admin import Admin, Verb
 from core.features.admin.admission import PeopleVerbs
 from core.features.admin.decide import Decider, DecisionEffects
 from core.features.admin.decisions import OFF, ON, DecisionKind, Decisions
+from core.features.admin.handover import Handover
 from core.features.admin.machine import Machine
 from core.features.admin.model import ModelVerb
+from core.features.admin.names import Names
 from core.features.admin.places import PlaceVerbs
 from core.features.admin.status import Logs, Status
 from core.features.admin.switches import ActionVerb, DecisionVerbs
@@ -136,11 +138,12 @@ class Features:
         self._learn = learn
         self.notifier = Notifier(clock)
         self.platforms = machine.platforms
-        self.locales = Locales(stores.preferences.of, stores.history, language)
+        self.locales = Locales(stores.preferences.of, stores.history, language, access.language)
         self.alerts = OwnerAlerts(access.owners, self.notifier, self.locales.known, clock)
         self._allowance = Allowance(quotas, access, self.notifier, clock, self.locales)
         self.confirmations = Confirmations(stores.confirmations, clock)
         self.reminders = reminders
+        self._names = Names(access, self.notifier)
         self._replies = PendingReplies(
             stores.pending_inputs, self.confirmations, stores.memories, self.reminders, clock
         )
@@ -185,9 +188,25 @@ class Features:
         self._browsing = MemoryCommands(self._listed, stores.memories, stores.history, self._replies)
         self._preferences = PreferenceCommands(stores.preferences, self._browsing.share, learn)
         self._export = ExportCommands(
-            self.takeout, stores.spool, stores.copies, decisions=stores.decisions, notifier=self.notifier, clock=clock
+            self.takeout,
+            stores.spool,
+            stores.copies,
+            decisions=stores.decisions,
+            names=self._names,
+            notifier=self.notifier,
+            clock=clock,
         )
-        self.admin = Admin(self._verbs(machine, draw))
+        self._handover = Handover(
+            stores.decisions,
+            access,
+            self.effects,
+            names=self._names,
+            confirmations=self.confirmations,
+            notifier=self.notifier,
+            locales=self.locales,
+            clock=clock,
+        )
+        self.admin = Admin(self._verbs(machine, draw), self._replies)
         self.commands = CommandTable(self._commands())
 
     async def _purge(self) -> None:
@@ -266,6 +285,7 @@ class Features:
             CONTINUE_COMMAND,
             stop_command(self._replies),
             ConfirmCommand(self.confirmations).command,
+            self._handover.command,
             self.admin.command,
         )
 
@@ -287,6 +307,7 @@ class Features:
             decider,
             decisions,
             access,
+            names=self._names,
             confirmations=self.confirmations,
             notifier=notifier,
             locales=self.locales,
@@ -297,17 +318,18 @@ class Features:
             decisions,
             access=access,
             confirmations=self.confirmations,
-            notifier=notifier,
+            names=self._names,
             clock=clock,
         )
         return (
             status.verb,
             *people.verbs,
+            self._handover.verb,
             ActionVerb(decider, self._registry).verb,
             ModelVerb(decider, decisions, machine.models, self._models.embedder).verb,
             *PlaceVerbs(decider, decisions, machine.models).verbs,
             UsageVerb(quotas.ledger, quotas.zone, access, clock, place=self.stores.spool.place, draw=draw).verb,
-            QuotaVerb(decider, decisions, quotas, access=access, notifier=notifier, clock=clock).verb,
+            QuotaVerb(decider, decisions, quotas, access=access, names=self._names, clock=clock).verb,
             BroadcastVerb(self.stores.broadcasts, self.broadcaster, self.audience, decisions, clock).verb,
             Logs(machine).verb,
             *self._export.verbs,

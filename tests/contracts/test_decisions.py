@@ -11,7 +11,17 @@ import pytest
 
 from core.features.access.people import DENIED, People, Person, Stranger
 from core.features.access.storage import SqlPeople
-from core.features.admin.decisions import ALLOWED, OFF, ON, Applied, Decision, DecisionKind, Decisions
+from core.features.admin.decisions import (
+    ALL_MODES,
+    ALLOWED,
+    OFF,
+    ON,
+    Applied,
+    Decision,
+    DecisionKind,
+    Decisions,
+    of_modes,
+)
 from core.features.admin.storage import SqlDecisions
 from core.storage.sqlite import open_database
 from core.types import Role, UserKey
@@ -202,3 +212,21 @@ async def test_what_was_done_is_on_record_and_cannot_be_taken_back(kept: Stores)
     await kept.decisions.forget(ANA)
     assert await kept.decisions.value(DecisionKind.EXPORT, str(ANA)) == ""
     assert [each.name for each in await kept.decisions.newest(2)] == ["", ""]
+
+
+async def test_the_models_of_all_modes_are_decided_and_taken_back_as_one(kept: Stores) -> None:
+    own = Decision(START, ANA, DecisionKind.MODEL, "chat", "", "openai:a,openai:b")
+    await kept.decisions.apply(own)
+    assert await kept.decisions.value(DecisionKind.MODEL, ALL_MODES) == "chat=openai:a,openai:b"
+    every = of_modes(dict.fromkeys(("heavy", "chat"), "openai:c"))
+    both = Decision(START, ANA, DecisionKind.MODEL, ALL_MODES, "", every)
+    assert await kept.decisions.apply(both) is Applied.STALE
+    both = replace(both, before="chat=openai:a,openai:b")
+    assert await kept.decisions.apply(both) is Applied.DONE
+    assert dict(await kept.decisions.values(DecisionKind.MODEL)) == {"heavy": "openai:c", "chat": "openai:c"}
+    last = await kept.decisions.undoable()
+    assert last is not None
+    assert replace(last, id=0) == both
+    back = Decision(START, ANA, DecisionKind.MODEL, ALL_MODES, last.after, last.before, undoes=last.id)
+    assert await kept.decisions.apply(back) is Applied.DONE
+    assert dict(await kept.decisions.values(DecisionKind.MODEL)) == {"chat": "openai:a,openai:b"}

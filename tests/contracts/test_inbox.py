@@ -31,6 +31,9 @@ SECOND = replace(
     attachments=(PHOTO,),
     file="document-1",
     reply_token="{}",
+    quoted_user="8",
+    written=True,
+    handle="ana",
 )
 
 OLD_PAYLOAD = (

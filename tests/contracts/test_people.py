@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.features.access.people import DENIED, People, Person, Stranger
+from core.features.access.people import DENIED, Account, People, Person, Stranger
 from core.features.access.storage import SqlPeople
 from core.features.admin.decisions import Applied, Decision, DecisionKind, Decisions
 from core.features.admin.storage import SqlDecisions
@@ -148,3 +148,39 @@ async def test_strangers_are_forgotten_with_time(people: People) -> None:
     await people.note_stranger(stranger(BIA, START + DAY), DAY)
     await people.drop_strangers(START + DAY)
     assert list(await people.strangers(9)) == [stranger(BIA, START + DAY)]
+
+
+async def test_of_an_account_is_kept_what_its_platform_told_last(people: People) -> None:
+    assert await people.account(ANA) is None
+    await people.put_account(Account(ANA, "Ana_B", "pt-br"))
+    await people.put_account(Account(BIA))
+    assert await people.account(ANA) == Account(ANA, "Ana_B", "pt-br")
+    await people.put_account(Account(ANA, "AnaMaria", "en"))
+    assert await people.account(ANA) == Account(ANA, "AnaMaria", "en")
+    await people.forget_account(ANA)
+    assert await people.account(ANA) is None
+    assert await people.account(BIA) == Account(BIA)
+
+
+async def test_an_account_is_found_by_its_handle_in_any_case_and_by_no_other(people: People) -> None:
+    for user, handle in ((ANA, "Ana_B"), (BIA, ""), (ABROAD, "ana_b")):
+        await people.put_account(Account(user, handle))
+    assert list(await people.named("ANA_B")) == [ABROAD, ANA]
+    assert list(await people.named("ana")) == []
+    assert list(await people.named("")) == []
+
+
+async def test_who_takes_a_handle_over_is_its_only_bearer_on_that_platform(people: People) -> None:
+    for user in (ANA, ABROAD, BIA):
+        await people.put_account(Account(user, "Ana_B" if user != BIA else "ana_b", "pt"))
+    assert list(await people.named("ana_b")) == [ABROAD, BIA]
+    assert await people.account(ANA) == Account(ANA, "", "pt")
+
+
+async def test_with_a_stranger_their_account_is_forgotten(people: People) -> None:
+    for user, at in ((ANA, START), (BIA, START + DAY)):
+        await people.note_stranger(stranger(user, at), DAY)
+    for user in (ANA, BIA, ABROAD):
+        await people.put_account(Account(user, f"x{user.user}"))
+    await people.drop_strangers(START + DAY)
+    assert [await people.account(user) is None for user in (ANA, BIA, ABROAD)] == [True, False, False]

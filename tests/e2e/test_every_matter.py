@@ -146,7 +146,11 @@ async def settle(run: Started) -> None:
         await conversation.add(Message(MessageRole.ASSISTANT if number % 2 else MessageRole.USER, f"message {number}"))
 
 
-@pytest.mark.parametrize("matter", [matter for matter in DecisionKind if matter not in DEEDS], ids=str)
+MATTERS = [matter for matter in DecisionKind if matter not in {*DEEDS, DecisionKind.OFFER}]
+"""An offer takes two people (tests/unit/test_handover.py)."""
+
+
+@pytest.mark.parametrize("matter", MATTERS, ids=str)
 async def test_a_decision_holds_at_once_survives_a_restart_is_on_record_and_can_be_undone(
     matter: DecisionKind, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from core.dialogue import Task
+from core.features.access.people import Account
 from core.features.access.people import Person as Known
 from core.features.access.storage import SqlPeople
 from core.features.admin.storage import SqlDecisions
@@ -21,12 +22,12 @@ from tests.fakes.house import House
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
 
-ANA, BIA = Person(7, "Ana"), Person(8, "Bia *_* `x`", "en")
+ANA, BIA = Person(7, "Ana"), Person(8, "Bia *_* `x`", "en", username="bia_x")
 OWNER = UserKey("telegram", "7")
 SECRET = "the wifi password is swordfish"
 CARD = (
     "🔔 Alguém que eu não conheço me escreveu (horário UTC):\n"
-    "2026-03-14 15:09 · telegram:8 · Bia *_* x · en\n"
+    "2026-03-14 15:09 · telegram:8 · Bia *_* x · @bia_x · en\n"
     "Não guardei nada do que escreveu. Posso falar com essa pessoa?"
 )
 TOLD_OFF = "This bot is private and does not know you yet. Ask its owner to let you in."
@@ -46,6 +47,7 @@ async def at_work(folder: Path, server: TelegramServer, clock: FakeClock) -> Asy
     )
     house.decisions = SqlDecisions(database)
     await house.people.put(Known(OWNER, Role.OWNER, "Ana", clock.now()))
+    await house.people.put_account(Account(OWNER, language="pt-br"))
     async with house.chatbot() as bot, serving(server, clock, bot):
         yield
     await database.close()

@@ -21,6 +21,10 @@ class AccountEntry(Exact):
 
     user: Account
     """PLATFORM:ID"""
+    handle: str
+    """The @name on the platform, without the @; "" for none."""
+    tag: str
+    """The language that the platform tells, as a tag; "" for none."""
     role: Literal["owner", "admin", "member", "guest", "blocked"] | None
     """What the account is to the bot; null: nobody gave it a role."""
     name: str

@@ -36,9 +36,11 @@ class Person:
     first_name: str = "Ana"
     language_code: str = "pt-br"
     is_bot: bool = False
+    username: str = ""
 
     def json(self) -> Json:
-        return {
+        named = {"username": self.username} if self.username else {}
+        return named | {
             "id": self.id, "is_bot": self.is_bot, "first_name": self.first_name, "language_code": self.language_code,
         }  # fmt: skip
 

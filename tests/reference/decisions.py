@@ -7,7 +7,17 @@ from dataclasses import replace
 from datetime import timedelta
 
 from core.features.access.people import DENIED, People, Person, Stranger
-from core.features.admin.decisions import DEEDS, OF_PEOPLE, Applied, Decision, DecisionKind, Decisions
+from core.features.admin.decisions import (
+    ALL_MODES,
+    DEEDS,
+    OF_PEOPLE,
+    Applied,
+    Decision,
+    DecisionKind,
+    Decisions,
+    by_mode,
+    of_modes,
+)
 from core.types import Role, UserKey
 
 
@@ -21,7 +31,8 @@ class InMemoryDecisions(Decisions):
 
     async def value(self, matter: DecisionKind, name: str = "") -> str:
         """Return what is decided of that matter and name, "" if nothing."""
-        return (await self.values(matter)).get(name, "")
+        values = await self.values(matter)
+        return of_modes(values) if (matter, name) == (DecisionKind.MODEL, ALL_MODES) else values.get(name, "")
 
     async def values(self, matter: DecisionKind) -> Mapping[str, str]:
         """Return everything that is decided of that matter, by name."""
@@ -39,6 +50,11 @@ class InMemoryDecisions(Decisions):
             if decision.before == Role.OWNER != decision.after and not await self._owner_besides(user):
                 return Applied.LAST_OWNER
             await self._set_role(user, decision)
+        elif (decision.matter, decision.name) == (DecisionKind.MODEL, ALL_MODES):
+            for mode in await self.values(decision.matter):
+                del self._values[decision.matter, mode]
+            for mode, model in by_mode(decision.after).items():
+                self._values[decision.matter, mode] = model
         else:
             self._values.pop((decision.matter, decision.name), None)
             if decision.after:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from core.features.access.people import DENIED_FOR, People, Person, Stranger
+from core.features.access.people import DENIED_FOR, Account, People, Person, Stranger
 from core.types import Role, UserKey
 
 
@@ -16,6 +16,7 @@ class InMemoryPeople(People):
     def __init__(self) -> None:
         self._people: dict[UserKey, Person] = {}
         self._strangers: dict[UserKey, Stranger] = {}
+        self._accounts: dict[UserKey, Account] = {}
 
     async def find(self, user: UserKey) -> Person | None:
         """Return the person, or None for a stranger."""
@@ -66,5 +67,27 @@ class InMemoryPeople(People):
         return [stranger for stranger in newest if stranger.denied is denied][:limit]
 
     async def drop_strangers(self, before: datetime) -> None:
-        """Forget the strangers who were noted before then."""
-        self._strangers = {user: noted for user, noted in self._strangers.items() if noted.at >= before}
+        """Forget the strangers who were noted before then, and what is kept of their accounts."""
+        for user in [user for user, noted in self._strangers.items() if noted.at < before]:
+            del self._strangers[user]
+            self._accounts.pop(user, None)
+
+    async def put_account(self, account: Account) -> None:
+        """Store what is told of an account; another account of its platform loses the same handle."""
+        for user, known in self._accounts.items():
+            if user.platform == account.user.platform and known.handle.lower() == account.handle.lower():
+                self._accounts[user] = replace(known, handle="")
+        self._accounts[account.user] = account
+
+    async def account(self, user: UserKey) -> Account | None:
+        """Return what is kept of an account, or None for one that never wrote."""
+        return self._accounts.get(user)
+
+    async def named(self, handle: str) -> Sequence[UserKey]:
+        """Return the accounts of that handle, in any case of letters, on every platform."""
+        found = [known.user for known in self._accounts.values() if handle and known.handle.lower() == handle.lower()]
+        return sorted(found, key=str)
+
+    async def forget_account(self, user: UserKey) -> None:
+        """Remove what is kept of an account."""
+        self._accounts.pop(user, None)

@@ -7,6 +7,7 @@ from functools import partial
 
 from core.dialogue import Task
 from core.features.access.gate import VERDICTS
+from core.features.access.people import Account
 from core.features.memories.card import EDIT
 from core.types import Locale, MemoryDraft, MemoryKind, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ROOM, flow, serving
@@ -66,6 +67,7 @@ async def approval() -> Sequence[Line]:
     async with DiscordServer(clock, Limits()) as server:
         server.room(ROOM)
         await access.own(OWNER, "Ana")
+        await house.people.put_account(Account(OWNER, language="pt-BR"))
         direct = server.direct(ANA)
         async with house.chatbot(access) as handler, serving(server, clock, handler):
             await server.says(BIA, "hi, may I talk to you?")

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from core.dialogue import NOTHING_TO_ADD, Task
+from core.features.access.people import Account
 from core.features.access.people import Person as Known
 from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
 from core.types import Role, UserKey
@@ -71,6 +72,7 @@ async def scene() -> AsyncIterator[Scene]:
         trusted=(),
     )
     await house.people.put(Known(OWNER, Role.OWNER, "Ana", clock.now()))
+    await house.people.put_account(Account(OWNER, language="pt-br"))
     await house.decisions.apply(Decision(clock.now(), OWNER, DecisionKind.ROOM, f"telegram:{GROUP}", "", ALLOWED))
     async with TelegramServer(clock, Limits()) as server, house.chatbot() as handler, serving(server, clock, handler):
         server.chat(ANA.id)

@@ -147,10 +147,10 @@ async def rows(database: Database) -> Mapping[str, int]:
 
 
 TURNED_AWAY: list[tuple[str, dict[str, Any], dict[str, int]]] = [
-    ("stranger", {}, {"strangers": 1}),
-    ("stranger", {"text": "/start wrong"}, {"strangers": 1}),
-    ("stranger", {"text": "/admin allow test:caro", "pressed": True}, {"strangers": 1}),
-    ("stranger", {"stale": True}, {"strangers": 1}),
+    ("stranger", {}, {"strangers": 1, "accounts": 1}),
+    ("stranger", {"text": "/start wrong"}, {"strangers": 1, "accounts": 1}),
+    ("stranger", {"text": "/admin allow test:caro", "pressed": True}, {"strangers": 1, "accounts": 1}),
+    ("stranger", {"stale": True}, {"strangers": 1, "accounts": 1}),
     ("stranger", {"room": "r"}, {}),
     ("stranger", {"room": "let in", "addressed": False}, {}),
     (DENIED, {}, {}),
@@ -159,15 +159,15 @@ TURNED_AWAY: list[tuple[str, dict[str, Any], dict[str, int]]] = [
     ("blocked", {"room": "let in"}, {}),
     ("blocked", {"text": "/help", "pressed": True, "room": "let in"}, {}),
     ("member", {"addressed": False, "room": "r"}, {}),
-    ("member", {"stale": True}, {}),
-    ("member", {"pressed": True}, {}),
+    ("member", {"stale": True}, {"accounts": 1}),
+    ("member", {"pressed": True}, {"accounts": 1}),
     ("paused", {}, {}),
     ("paused", {"text": "/export", "pressed": True}, {}),
 ]
 
 
 @pytest.mark.parametrize(("who", "how", "more"), TURNED_AWAY, ids=str)
-async def test_of_what_is_turned_away_no_row_is_stored_but_that_a_stranger_asked(
+async def test_of_what_is_turned_away_no_row_is_stored_but_who_asked(
     database: Database, who: str, how: dict[str, Any], more: dict[str, int]
 ) -> None:
     house = on_disk(database)

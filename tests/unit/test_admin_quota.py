@@ -52,7 +52,7 @@ async def test_all_limits_are_shown_with_where_they_come_from_and_how_much_is_us
         "\nWho used most this month:\n"
         "`test:room`: `messages_minute=60` · settings · this month 1 message, 30 tokens, US$ 30.00 · "
         "1 % of 60 messages a minute\n"
-        "\nTo change: /admin quota NAME LIMITS, where NAME is PLATFORM:ID, owner, admin, member, guest or bot; "
+        "\nTo change: /admin quota NAME LIMITS, where NAME is PLATFORM:ID, @name, owner, admin, member, guest or bot; "
         "/admin quota NAME reset goes back to the settings. For example: "
         "`/admin quota guest messages_minute=10 tokens_day=50000 cost_month=2.50`"
     )
@@ -99,7 +99,7 @@ async def test_an_admin_sees_limits_and_changes_none_and_a_member_sees_nothing()
         ("caro tokens_day=-1", "That is not a limit: `tokens_day=-1`."),
         ("bot 5", "That is not a limit: 5."),
         ("mars:1 tokens_day=1", "There is no platform “mars” here."),
-        ("here tokens_day=1", "Say who, as PLATFORM:ID"),
+        ("here tokens_day=1", "Say who. I need the numeric id"),
     ],
 )
 async def test_what_cannot_be_meant_changes_nothing_and_says_what_can(text: str, told: str) -> None:

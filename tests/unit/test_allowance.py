@@ -99,8 +99,8 @@ async def test_owners_are_told_once_when_somebodys_limit_is_used_up_also_after_a
         await bot.say(handler, "hi", BIA)
     assert bot.told_texts(ANA) == bot.told_texts(DORA)
     assert "\n".join(bot.told_texts(ANA)) == (
-        "Cota: `test:bia` usou 100 % de 30 tokens por dia. Recomeça em 15 de mar., 00:00 (UTC). "
-        "Para ver ou mudar: /admin quota test:bia"
+        "Quota: `test:bia` has used 100 % of 30 tokens a day. It starts again at Mar 15, 00:00 (UTC). "
+        "To see or change it: /admin quota test:bia"
     )
     again = MeteredHouse(replace(bot.house, script=SCRIPT), numbers=bot.numbers)
     async with again.open() as handler:

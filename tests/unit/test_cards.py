@@ -73,7 +73,7 @@ async def test_every_owner_gets_one_on_every_platform_they_own() -> None:
         await lobby.say("hi", CARO)
         assert len(lobby.seen(ANA)) == 1
         assert len(lobby.seen(ABROAD)) == 1
-        assert lobby.seen(ABROAD)[0].text.startswith("🔔 Alguém que eu não conheço")  # nothing tells their language
+        assert lobby.seen(ABROAD)[0].text.startswith("🔔 Somebody I do not know")  # nothing tells their language
 
 
 async def test_an_owner_who_cannot_be_reached_keeps_nobody_else_from_being_asked() -> None:
@@ -278,10 +278,11 @@ async def test_of_one_person_what_they_are_is_shown() -> None:
     async with Lobby() as lobby:
         await owned(lobby)
         assert await lobby.say("/admin users bia", ANA) == ["admin · `test:bia` · `bia`"]
-        assert await lobby.say("/admin users dan", ANA) == ["stranger · `test:dan`"]
-        await lobby.say("/admin deny dan", ANA)
-        assert await lobby.say("/admin users dan", ANA) == ["denied · `test:dan`"]
-        assert (await lobby.say("/admin users a b", ANA))[0].startswith("Say who, as PLATFORM:ID")
+        not_seen = "I have not seen this account yet: check its id."
+        assert await lobby.say("/admin users dan", ANA) == [f"stranger · `test:dan`\n{not_seen}"]
+        assert (await lobby.say("/admin deny dan", ANA))[1:] == [not_seen]
+        assert await lobby.say("/admin users dan", ANA) == [f"denied · `test:dan`\n{not_seen}"]
+        assert (await lobby.say("/admin users a b", ANA))[0].startswith("Say who. I need the numeric id")
 
 
 async def test_an_id_that_no_button_can_hold_gets_none() -> None:

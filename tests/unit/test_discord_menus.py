@@ -51,11 +51,11 @@ def test_descriptions_have_at_most_a_hundred_characters_and_a_group_at_most_25_c
 
 def test_options_say_what_the_usage_says() -> None:
     shape = {usage: [(one.name, one.words) for one in MenuEntry("x", {}, usage).options] for usage in (
-        " pt | en | es | auto", " N | ID | all", "", " PLATFORM:ID | here", " [on | off]",
+        " pt | en | es | auto", " N | ID | all", "", " PERSON | here", " [on | off]",
     )}  # fmt: skip
     assert shape == {
         " pt | en | es | auto": [("text", ("pt", "en", "es", "auto"))], " N | ID | all": [("text", ())],
-        "": [], " PLATFORM:ID | here": [("person", ()), ("text", ())], " [on | off]": [("text", ("on", "off"))],
+        "": [], " PERSON | here": [("person", ()), ("text", ())], " [on | off]": [("text", ("on", "off"))],
     }  # fmt: skip
     assert [one.name for one in COMMANDS["import"].options] == ["file"]
     assert said("/forget", {"text": "2"}) == "/forget 2"

@@ -85,7 +85,7 @@ async def test_a_bad_answer_is_asked_for_again_and_both_calls_are_counted() -> N
     ("answer", "advice"),
     [
         (anthropic_server.fails(401), "mend ANTHROPIC_API_KEY: https://platform.claude.com"),
-        (anthropic_server.fails(402), "its account has no credit; add some where the key is from: https://platform"),
+        (anthropic_server.fails(402), "its account has no credit; top it up: https://platform"),
         (anthropic_server.fails(429), "over its limit"),
         (anthropic_server.fails(404), "anthropic has no model 'claude-haiku-5-5' for you"),
         (anthropic_server.fails(400), "refuses the question; is there a model 'claude-haiku-5-5'"),

@@ -144,3 +144,20 @@ def a_prompt() -> Prompt:
     return Prompt(
         "", (PromptTurn(MessageRole.USER, words),), PromptContext(Task.FINISH, Locale.EN, words, FakeClock().now())
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "nearest"),
+    [
+        ("openai:gpt-6-lun", "openai:gpt-6-luna"),
+        ("opnai:gpt-6-luna", "openai:gpt-6-luna"),
+        ("gpt-6-luna", "openai:gpt-6-luna"),
+        ("olama:of-my-own", "ollama:of-my-own"),
+        ("openai:gpt-6-luna", ""),
+        ("ollama:of-my-own", ""),
+        ("zzz", ""),
+    ],
+)
+async def test_the_nearest_model_is_told_for_one_that_is_not_put_in_place(written: str, nearest: str) -> None:
+    async with hot_models(failure(404, {}), openai_base_url=HERE) as (models, _, __):
+        assert (await models.prove("chat", written)).nearest == nearest

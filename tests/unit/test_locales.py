@@ -7,9 +7,12 @@ from dataclasses import replace
 import pytest
 
 from core.errors import StorageError
+from core.features.access.people import Person
 from core.language_choice import Locales
-from core.types import Locale, Message, MessageRole, Preferences
+from core.types import Locale, Message, MessageRole, Preferences, Role
+from tests.fakes.channels import OneChannel
 from tests.fakes.house import ANA, BIA, House
+from tests.fakes.lobby import Lobby
 
 
 async def talked(house: House, *texts: str) -> Locales:
@@ -78,7 +81,7 @@ async def test_who_has_not_just_written_is_told_in_the_language_that_they_wrote_
     assert await locales.known(ANA) is Locale.EN
     assert await locales.known(ANA, "es") is Locale.EN
     assert await locales.known(BIA, "es") is Locale.ES
-    assert await locales.known(BIA) is Locale.PT
+    assert await locales.known(BIA) is Locale.EN
 
 
 async def test_what_was_chosen_and_cannot_be_read_is_as_if_nothing_was() -> None:
@@ -90,3 +93,46 @@ async def test_what_was_chosen_and_cannot_be_read_is_as_if_nothing_was() -> None
     house.preferences.of = unreadable  # type: ignore[method-assign,assignment]
     assert await Locales(house.preferences.of, house.history).of(house.incoming("what is it?")) is Locale.EN
     assert await Locales(house.preferences.of, house.history, Locale.ES).of(house.incoming("what is it?")) is Locale.ES
+
+
+async def test_an_owner_is_first_written_to_in_the_language_that_the_platform_told_at_the_claim() -> None:
+    house = House(trusted=())
+    access = house.access()
+    code = await access.claim_code("test")
+    lobby = Lobby(house)
+    async with house.chatbot(access) as lobby.bot:
+        await lobby.bot.resume("test", OneChannel(house.channel(), lobby.private.__getitem__))
+        told = await lobby.say(f"/start {code}", ANA, language="es")
+        assert told[0].startswith("Listo")
+        await lobby.say("hi", BIA)
+        assert [choice.label for choice in lobby.seen(ANA)[0].choices] == ["Permitir", "Rechazar", "Bloquear"]
+
+
+@pytest.mark.parametrize(
+    ("tag", "fixed", "private", "locale"),
+    [
+        ("es-MX", "", True, Locale.ES),
+        ("es-MX", "pt", True, Locale.PT),
+        ("", "", True, Locale.EN),
+        ("", "es", True, Locale.ES),
+        ("de", "", True, Locale.EN),
+        ("es-MX", "", False, Locale.ES),
+    ],
+)
+async def test_a_persons_language_is_known_from_what_the_platform_told_last(
+    tag: str, fixed: str, *, private: bool, locale: Locale
+) -> None:
+    house = House(trusted=(), language=fixed)
+    features = house.features()
+    await house.people.put(Person(ANA, Role.OWNER, "Ana", house.clock.now()))
+    await features.access.judge(replace(house.incoming("/help"), language=tag, private=private))
+    assert await features.locales.known(ANA) is locale
+
+
+async def test_the_language_of_a_room_does_not_take_the_place_of_a_persons_own() -> None:
+    house = House(trusted=())
+    features = house.features()
+    await house.people.put(Person(ANA, Role.OWNER, "Ana", house.clock.now()))
+    for tag, private in (("es", True), ("pt-br", False), ("", True)):
+        await features.access.judge(replace(house.incoming("/help"), language=tag, private=private))
+    assert await features.locales.known(ANA) is Locale.ES

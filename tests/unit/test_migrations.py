@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
+from core.features.access.storage import SqlPeople
 from core.features.admin.decisions import DecisionKind
 from core.features.admin.storage import SqlDecisions
 from core.features.preferences.storage import SqlPreferences
@@ -254,3 +255,28 @@ async def test_what_was_said_before_the_index_is_found_unless_the_person_wants_n
     assert await history.search([UserKey("telegram", "bia")], "safe", limit=9) == []
     assert await database.rows("SELECT * FROM unindexed") == []
     await database.close()
+
+
+async def test_who_wrote_before_handles_were_kept_has_been_seen(tmp_path: Path) -> None:
+    before = next(i for i, each in enumerate(MIGRATIONS) if "CREATE TABLE accounts" in each[0])
+    old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:before])
+    async with old.transaction() as transaction:
+        await transaction.run_many(
+            "INSERT INTO people (platform, user, standing, name, since) VALUES ('telegram', ?, 'member', ?, 1)",
+            [("1", "Ana"), ("2", "")],
+        )
+        await transaction.run_many(
+            "INSERT INTO strangers (platform, user, at, name, language) VALUES ('telegram', ?, 1, ?, 'pt-br')",
+            [("3", "Bia"), ("4", "")],
+        )
+        await transaction.run_many(
+            "INSERT INTO threads (id, platform, chat, topic, user, created_at, updated_at, status)"
+            " VALUES (?, 'telegram', 'c', '', ?, 1, 2, 'active')",
+            [("one", "1"), ("two", "5")],
+        )
+    await old.close()
+    database = await open_database(tmp_path / "elefante.db")
+    people = SqlPeople(database)
+    seen = [await people.account(UserKey("telegram", str(user))) for user in range(1, 6)]
+    await database.close()
+    assert [each and each.language for each in seen] == ["", None, "pt-br", None, ""]

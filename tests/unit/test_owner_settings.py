@@ -20,6 +20,7 @@ from core.features.admin.platforms import Link, PlatformState
 from core.features.broadcast.broadcasts import Tally
 from core.features.broadcast.commands import MAX_TEXT_CHARS
 from core.features.ledger.calls import Call
+from core.models import MODES
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
 from core.prompts import SYSTEM
 from core.types import ChatKey, Locale, Preferences, Role, UserKey
@@ -153,10 +154,50 @@ async def test_a_model_without_a_price_is_put_in_place_and_that_is_said(office: 
 
 
 async def test_what_names_no_mode_or_no_model_is_told_how(office: Office) -> None:
-    for text in ("/admin model wonder a:b", "/admin model chat", f"/admin model chat a:{'b' * 200}"):
-        assert (await office.say(text)).startswith("To change one: /admin model MODE PROVIDER:MODEL")
+    for text in ("/admin model chat", f"/admin model chat a:{'b' * 200}", "/admin model all"):
+        assert (await office.say(text)).startswith(
+            "Say which model, as PROVIDER:MODEL, or default.\nWrite: `/admin model"
+        )
+    told = await office.say("/admin model wonder a:b")
+    assert told.startswith("There is no mode “wonder”. There are: heavy, reasoning, chat, summary, all.\nWrite:")
+    assert "Did you mean reasoning?" in await office.say("/admin model reasonin a:b")
     assert "write MODEL_EMBEDDING into .env, run `elefante reindex`" in await office.say("/admin model embedding a:b")
     assert office.models.proved == []
+
+
+@pytest.mark.parametrize("text", ["other:2", "all other:2", "ALL other:2"])
+async def test_all_modes_are_set_at_once_and_taken_back_by_one_undo(office: Office, text: str) -> None:
+    for name in ("other:1", "other:2"):
+        office.models.known[name] = ScriptedModel({**THINK, Task.FINISH: ["Ahoy"]}, name)
+    await office.say("/admin model chat other:1")
+    office.models.proved.clear()
+    assert await office.say(f"/admin model {text}") == (
+        "Done. model `all`: chat=other:1 → other:2\nTo undo it: /admin undo"
+    )
+    assert office.models.proved == [("heavy", "other:2"), ("chat", "other:2")]
+    assert [office.models.held(mode) for mode in MODES] == ["other:2"] * len(MODES)
+    shown = await office.say("/admin model")
+    assert all(f"`{mode}` (" in shown for mode in MODES)
+    assert shown.count("— other:2 · decided in a chat") == len(MODES)
+    assert "model `all`: other:2 → chat=other:1" in await office.say("/admin undo")
+    assert [office.models.held(mode) for mode in MODES] == ["scripted:1", "scripted:1", "other:1", "scripted:1"]
+    assert "is already so" not in await office.say("/admin model default")
+    assert [office.models.held(mode) for mode in MODES] == ["scripted:1"] * len(MODES)
+
+
+async def test_a_model_that_one_kind_of_question_refuses_is_put_in_place_for_none(office: Office) -> None:
+    office.models.known["other:2"] = ScriptedModel(THINK, "other:2")
+    refused = Proof(Doubt.ANSWER, "other:2", "no JSON")
+    office.models.proofs["other:2"] = refused
+    assert (await office.say("/admin model other:2")).startswith("I asked other:2, and it did not work: no JSON.")
+    assert dict(await office.house.decisions.values(DecisionKind.MODEL)) == {}
+
+
+async def test_the_nearest_model_is_offered_for_one_that_there_is_not(office: Office) -> None:
+    office.models.proofs["opnai:x"] = Proof(Doubt.PROVIDER, "opnai", "openai", nearest="openai:x")
+    [told] = await office.shown("/admin model summary opnai:x")
+    assert told.text.endswith("Nothing was changed.\nDid you mean `/admin model summary openai:x`?")
+    assert told.choices == (Button("/admin model summary openai:x", "/admin model summary openai:x"),)
 
 
 async def test_a_model_that_lost_its_key_is_told_beside_what_is_asked_instead(office: Office) -> None:
@@ -276,9 +317,7 @@ async def test_a_policy_holds_for_the_bot_and_another_in_a_room(office: Office) 
     await office.say("/admin policy here default", chat="room", private=False)
     await office.say("/admin policy default")
     assert await messages("room") == 4
-    assert (await office.say("/admin policy wonder")).startswith(
-        "What a model is shown of a conversation, in the whole"
-    )
+    assert (await office.say("/admin policy wonder")).startswith("There is no policy “wonder”. Nothing was changed.\n")
 
 
 async def test_a_policy_that_nobody_can_keep_is_said_so(office: Office) -> None:
@@ -464,7 +503,7 @@ async def test_a_long_text_is_refused_and_a_long_way_is_told(office: Office) -> 
 
 @pytest.mark.parametrize("text", ["Hello", "send 1", "cancel"])
 async def test_only_owners_speak_to_everybody(office: Office, text: str) -> None:
-    assert (await office.say(f"/admin broadcast {text}", BIA)).startswith("/admin status")
+    assert (await office.say(f"/admin broadcast {text}", BIA)).startswith("There is no /admin broadcast.")
     assert (await office.say(f"/admin broadcast {text}", CARO)).startswith("I do not know the command")
 
 

@@ -22,9 +22,10 @@ from core.texts import AWAY, CLAIMED, CLAIMED_OPEN, DEAD_BUTTON, PAUSED, PRIVATE
 from core.types import ChatKey, Incoming, Locale, Localized, Role, UserKey
 
 
-def card(stranger: Stranger, locale: Locale) -> OutgoingMessage:
+def card(stranger: Stranger, locale: Locale, handle: str) -> OutgoingMessage:
     """Return the card that asks about a stranger. What they wrote is not on it, for it was not kept."""
-    return OutgoingMessage(CARD[locale].format(who=stranger_line(stranger)), choices=verdicts(stranger.user, locale))
+    who = stranger_line(stranger, handle)
+    return OutgoingMessage(CARD[locale].format(who=who), choices=verdicts(stranger.user, locale))
 
 
 def verdicts(user: UserKey, locale: Locale) -> tuple[Button, ...]:
@@ -41,14 +42,20 @@ def fits(command: str) -> bool:
     return len(command.encode()) <= MAX_COMMAND_BYTES
 
 
-def person_line(person: Person, locale: Locale) -> str:
-    """Return a person's role, id and name on one line."""
-    return " · ".join([ROLES[person.role.value][locale], f"`{person.user}`", *named(person.name)])
+def person_line(person: Person, locale: Locale, handle: str) -> str:
+    """Return a person's role, id, name and @name on one line."""
+    return " · ".join([ROLES[person.role.value][locale], f"`{person.user}`", *named(person.name), *at_name(handle)])
 
 
-def stranger_line(stranger: Stranger) -> str:
-    """Return when a stranger wrote, their id, name and language on one line."""
-    return " · ".join([minute(stranger.at), f"`{stranger.user}`", *named(stranger.name), *named(stranger.language)])
+def stranger_line(stranger: Stranger, handle: str) -> str:
+    """Return when a stranger wrote, their id, name, @name and language on one line."""
+    names = (*named(stranger.name), *at_name(handle), *named(stranger.language))
+    return " · ".join([minute(stranger.at), f"`{stranger.user}`", *names])
+
+
+def at_name(handle: str) -> list[str]:
+    """Return a handle as an @name that notifies nobody; nothing for an empty one."""
+    return named(f"@{handle}") if handle else []
 
 
 def named(name: str) -> list[str]:
@@ -121,13 +128,14 @@ class Cards:
         for person in await self._access.people():
             if person.role is Role.OWNER:
                 locale = await self._locales.known(person.user)
-                await self._notifier.tell(person.user, self._shown(stranger, held_back, locale))
+                await self._notifier.tell(person.user, await self._shown(stranger, held_back, locale))
 
-    def _shown(self, stranger: Stranger, held_back: int, locale: Locale) -> OutgoingMessage:
+    async def _shown(self, stranger: Stranger, held_back: int, locale: Locale) -> OutgoingMessage:
         users = (Button(WHO[locale], "/admin users"),)
         if self._asked > MAX_AN_HOUR:
             return OutgoingMessage(counted(FLOOD, locale, MAX_AN_HOUR), choices=users)
-        shown = card(stranger, locale)
+        account = await self._access.account(stranger.user)
+        shown = card(stranger, locale, account.handle if account is not None else "")
         if not held_back:
             return shown
         return OutgoingMessage(f"{shown.text}\n\n{counted(MORE, locale, held_back)}", choices=(*shown.choices, *users))

@@ -34,6 +34,18 @@ class Stranger:
     denied: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Account:
+    """An account that wrote, as its platform tells: the @name without the @, and the tag of its language; "" for none.
+
+    It is kept of everybody whom the bot answered or noted as a stranger, whatever their role.
+    """
+
+    user: UserKey
+    handle: str = ""
+    language: str = ""
+
+
 DENIED = "denied"
 """The decision that a stranger gets no answer, and owners no question about them, for `DENIED_FOR`."""
 
@@ -83,5 +95,21 @@ class People(Protocol):
         ...
 
     async def drop_strangers(self, before: datetime) -> None:
-        """Remove the strangers who were noted before then."""
+        """Remove the strangers who were noted before then, and what is kept of their accounts."""
+        ...
+
+    async def put_account(self, account: Account) -> None:
+        """Store what is told of an account; another account of its platform loses the same handle."""
+        ...
+
+    async def account(self, user: UserKey) -> Account | None:
+        """Return what is kept of an account, or None for one that never wrote."""
+        ...
+
+    async def named(self, handle: str) -> Sequence[UserKey]:
+        """Return the accounts of that handle, in any case of letters, on every platform."""
+        ...
+
+    async def forget_account(self, user: UserKey) -> None:
+        """Remove what is kept of an account."""
         ...

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from core.errors import StorageError
-from core.features.access.people import DENIED_FOR, People, Person, Stranger
+from core.features.access.people import DENIED_FOR, Account, People, Person, Stranger
 from core.hooks import Verdict
 from core.ports import Clock
 from core.text.language import detect
@@ -84,6 +84,7 @@ class Access:
         self._mode = mode
         self._codes: MutableMapping[str, str] = {} if codes is None else codes
         self._owners: set[UserKey] = set()
+        self._named: set[UserKey] = set()
 
     async def claim_code(self, platform: str) -> str | None:
         """Return the code that makes its sender the owner, or None if the platform has an owner."""
@@ -94,8 +95,17 @@ class Access:
 
     async def own(self, user: UserKey, name: str) -> None:
         """Make a person an owner because their platform says so, in place of the role they had."""
+        self._named.add(user)
         await self._people.put(Person(user, Role.OWNER, one_line(name, _MAX_NAME_CHARS), self._clock.now()))
         self._owners.add(user)
+
+    def is_trusted(self, platform: str) -> bool:
+        """Whether everybody on that platform is the owner."""
+        return platform in self._trusted
+
+    def is_named(self, user: UserKey) -> bool:
+        """Whether the platform itself names that owner, and does so again whenever it is connected."""
+        return user in self._named
 
     async def mode(self) -> Mode:
         """Return the mode that holds now."""
@@ -114,14 +124,18 @@ class Access:
     async def judge(self, incoming: Incoming) -> Verdict:
         """Return what is done with a message that has just come: it may claim the bot, and a stranger is noted."""
         if await self._claims(incoming):
+            await self._meet(incoming)
             return Verdict.CLAIMED
         verdict = await self.recheck(incoming)
+        if verdict is Verdict.ANSWER:
+            await self._meet(incoming)
         if verdict is not Verdict.TELL_OFF:
             return verdict
         now = self._clock.now()
         stranger = Stranger(incoming.user, _name(incoming), now, _language(incoming))
         if not await self._people.note_stranger(stranger, TOLD_EVERY):
             return Verdict.IGNORE
+        await self._meet(incoming)
         await self._people.drop_strangers(now - STRANGERS_KEPT)
         return Verdict.TELL_OFF
 
@@ -145,6 +159,7 @@ class Access:
 
     async def forget(self, user: UserKey) -> None:
         """Remove what is kept of a person; a role that STAYS is kept, without a name."""
+        await self._people.forget_account(user)
         person = await self._people.find(user)
         if person is not None and person.role in STAYS:
             await self._people.put(replace(person, name=""))
@@ -172,6 +187,19 @@ class Access:
         """Return a person who has a role, or None."""
         return await self._people.find(user)
 
+    async def account(self, user: UserKey) -> Account | None:
+        """Return what the platform told of an account that wrote, or None for one that never did."""
+        return await self._people.account(user)
+
+    async def named(self, handle: str) -> Sequence[UserKey]:
+        """Return the accounts that the bot has seen under that @name, written without the @."""
+        return await self._people.named(handle)
+
+    async def language(self, user: UserKey) -> str:
+        """Return the tag of the language that the platform told of a person, "" if none."""
+        account = await self._people.account(user)
+        return account.language if account is not None else ""
+
     async def stranger(self, user: UserKey) -> Stranger | None:
         """Return what is noted of a stranger, or None."""
         return await self._people.stranger(user)
@@ -196,6 +224,18 @@ class Access:
         if mode is Mode.PRIVATE:
             return await self._decisions.is_let_in(room_name(incoming.chat))
         return mode is Mode.OPEN
+
+    async def _meet(self, incoming: Incoming) -> None:
+        """Store the sender's handle and language as they are now. A tag told in a room may be the room's own."""
+        user, tag = incoming.user, one_line(incoming.language, _MAX_TAG_CHARS)
+        if user.platform in self._trusted:
+            return
+        known = await self._people.account(user)
+        before = known.language if known is not None else ""
+        language = tag if tag and (incoming.private or not before) else before
+        account = Account(user, one_line(incoming.handle, _MAX_NAME_CHARS).removeprefix("@"), language)
+        if account != known:
+            await self._people.put_account(account)
 
     async def _known(self, incoming: Incoming) -> Role | None:
         """Return the sender's role, and store the name that they go by now."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from core.features.access.people import DENIED_FOR, People, Person, Stranger
+from core.features.access.people import DENIED_FOR, Account, People, Person, Stranger
 from core.storage.database import Database, Row, Transaction
 from core.storage.record import NO_LIMIT, OF_USER, microseconds, moment, user_key
 from core.types import Role, UserKey
@@ -15,6 +15,7 @@ _PERSON = 'platform, "user", standing, name, since'
 _SELECT = f"SELECT {_PERSON} FROM people"
 _SELECT_STRANGERS = 'SELECT platform, "user", name, at, language, denied FROM strangers'
 _NO_STRANGER = f"DELETE FROM strangers WHERE {OF_USER}"
+_NO_ACCOUNT = f"DELETE FROM accounts WHERE {OF_USER}"
 
 
 class SqlPeople(People):
@@ -111,9 +112,50 @@ class SqlPeople(People):
         return [_stranger(row) for row in rows]
 
     async def drop_strangers(self, before: datetime) -> None:
-        """Remove the strangers who were noted before then."""
+        """Remove the strangers who were noted before then, and what is kept of their accounts."""
         async with self._database.transaction() as transaction:
-            await transaction.run("DELETE FROM strangers WHERE at < ?", (microseconds(before),))
+            gone = await transaction.run(
+                'DELETE FROM strangers WHERE at < ? RETURNING platform, "user"', (microseconds(before),)
+            )
+            await transaction.run_many(_NO_ACCOUNT, gone)
+
+    async def put_account(self, account: Account) -> None:
+        """Store what is told of an account; another account of its platform loses the same handle."""
+        platform, user = user_key(account.user)
+        async with self._database.transaction() as transaction:
+            await transaction.run(
+                """
+                UPDATE accounts SET handle = ''
+                WHERE platform = ? AND "user" != ? AND handle != '' AND lower(handle) = ?
+                """,
+                (platform, user, account.handle.lower()),
+            )
+            await transaction.run(
+                """
+                INSERT INTO accounts (platform, "user", handle, language) VALUES (?, ?, ?, ?)
+                ON CONFLICT (platform, "user") DO UPDATE SET handle = excluded.handle, language = excluded.language
+                """,
+                (platform, user, account.handle, account.language),
+            )
+
+    async def account(self, user: UserKey) -> Account | None:
+        """Return what is kept of an account, or None for one that never wrote."""
+        rows = await self._database.rows(f"SELECT handle, language FROM accounts WHERE {OF_USER}", user_key(user))
+        return Account(user, *rows[0]) if rows else None
+
+    async def named(self, handle: str) -> Sequence[UserKey]:
+        """Return the accounts of that handle, in any case of letters, on every platform."""
+        if not handle:
+            return []
+        rows = await self._database.rows(
+            'SELECT platform, "user" FROM accounts WHERE lower(handle) = ? ORDER BY platform, "user"', (handle.lower(),)
+        )
+        return [UserKey(*row) for row in rows]
+
+    async def forget_account(self, user: UserKey) -> None:
+        """Remove what is kept of an account."""
+        async with self._database.transaction() as transaction:
+            await transaction.run(_NO_ACCOUNT, user_key(user))
 
 
 async def deny(transaction: Transaction, user: UserKey, at: datetime) -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from core.commands.command import Command, Request
 from core.commands.menu import MenuEntry
+from core.commands.table import offer_of
+from core.features.pending_input.replies import PendingReplies
 from core.text.catalogue import text
-from core.types import Localized, Role, UserKey
+from core.text.markdown import verbatim
+from core.text.nearest import nearest
+from core.text.unicode import one_line
+from core.types import Localized, Role
 
 HERE: Final = "here"
 """Names the place where a verb is said."""
@@ -17,20 +22,36 @@ HERE: Final = "here"
 MAX_ID_CHARS: Final = 64
 
 
+class WrongUse(Exception):
+    """A verb of /admin was used as it cannot be; the text says why, in the person's language. Nothing was done.
+
+    If it `waits`, only the name of a person is missing, which the next message may be.
+    """
+
+    def __init__(self, said: str, *, waits: bool = False) -> None:
+        super().__init__(said)
+        self.waits = waits
+
+
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A verb of /admin. `run` gets the request and what was written after the verb, stripped.
+    """A verb of /admin. `run` gets the request and what was written after the verb, stripped, and may raise WrongUse.
 
-    Only owners may run a verb that is `for_owners`. A verb that is `in_rooms` may be said where others read along if
-    HERE follows it: it is about that room then.
+    `example` is what may follow it, for whoever used it wrongly; a verb without `usage` takes nothing. Only owners may
+    run a verb that is `for_owners`. A verb that is `in_rooms` may be said where others read along if HERE follows it:
+    it is about that room then; one that goes `by_reply`, as a reply to the person it is about. One that is `decisive`
+    changes people, or something at once: no button offers it to who mistyped it.
     """
 
     name: str
     about: Localized
     run: Callable[[Request, str], Awaitable[None]]
     usage: str = ""
+    example: str = ""
     for_owners: bool = False
     in_rooms: bool = False
+    by_reply: bool = False
+    decisive: bool = False
 
     def entry(self) -> MenuEntry:
         """Return what menus show of it."""
@@ -40,34 +61,20 @@ class Verb:
         """Whether a person of that role may run it."""
         return role is Role.OWNER or (role is Role.ADMIN and not self.for_owners)
 
-
-async def person(request: Request, words: list[str], platforms: Collection[str], count: int = 1) -> UserKey | None:
-    """Return the person that the first of `count` words names as PLATFORM:ID, or None after telling what is wrong.
-
-    An id alone is one of the platform that the request came from.
-    """
-    name = words[0] if words else ""
-    platform, colon, user = name.partition(":")
-    if not colon:
-        platform, user = request.incoming.user.platform, name
-    if len(words) != count or not user or len(name) > MAX_ID_CHARS:
-        await request.tell(HOW_TO_NAME)
-    elif platform not in platforms:
-        await request.tell(NO_PLATFORM, name=platform, platforms=", ".join(sorted(platforms)))
-    else:
-        return UserKey(platform, user)
-    return None
-
-
-HOW_TO_NAME = text("admin.names.how_to_name")
-NO_PLATFORM = text("admin.names.no_platform")
+    def is_sayable(self, request: Request, rest: str) -> bool:
+        """Whether it may be said in that place, with `rest` after it."""
+        if request.incoming.private:
+            return True
+        here = self.in_rooms and rest.casefold().split()[:1] == [HERE]
+        return here or (self.by_reply and bool(request.incoming.quotes))
 
 
 class Admin:
     """Offer /admin with the verbs of every feature, in the given order."""
 
-    def __init__(self, verbs: Iterable[Verb]) -> None:
+    def __init__(self, verbs: Iterable[Verb], replies: PendingReplies) -> None:
         self.verbs: Mapping[str, Verb] = {verb.name: verb for verb in verbs}
+        self._replies = replies
 
     @property
     def command(self) -> Command:
@@ -78,20 +85,61 @@ class Admin:
     async def _run(self, request: Request, argument: str) -> None:
         """Run a verb, or list those that the person may use. In a room, run only verbs that are about that room."""
         name, _, rest = argument.partition(" ")
-        verb = self.verbs.get(name.strip().casefold())
-        if not request.incoming.private and not (verb and verb.in_rooms and rest.casefold().split()[:1] == [HERE]):
-            known = (f"/admin {verb.name} {HERE}" for verb in self._open_to(request) if verb.in_rooms)
-            await request.tell(NOT_HERE, known=", ".join(known))
-        elif verb is None or not verb.is_for(request.role):
-            lines = [
-                f"/admin {verb.name}{verb.usage} — {verb.about[request.locale]}" for verb in self._open_to(request)
-            ]
-            await request.turn.tell("\n".join(lines))
+        name, rest = name.casefold(), rest.strip()
+        await self._replies.settle(request)
+        known = {verb.name: verb for verb in self._open_to(request)}
+        verb = known.get(name)
+        if verb is None and request.incoming.private:
+            await (self._unknown(request, name, rest) if name else self._list(request))
+        elif verb is None or not verb.is_sayable(request, rest):
+            here = (f"/admin {each.name} {HERE}" for each in known.values() if each.in_rooms)
+            await request.tell(NOT_HERE, known=", ".join(here))
+        elif rest and not verb.usage:
+            await request.turn.tell(self._how(request, verb, TAKES_NOTHING[request.locale]))
         else:
-            await verb.run(request, rest.strip())
+            await self._run_verb(request, verb, rest)
+
+    async def _run_verb(self, request: Request, verb: Verb, rest: str) -> None:
+        try:
+            await verb.run(request, rest)
+        except WrongUse as error:
+            waits = error.waits and request.incoming.private
+            if waits:
+                await self._replies.await_text(request, f"/admin {verb.name}")
+            await request.turn.tell(self._how(request, verb, str(error)))
+
+    @staticmethod
+    def _how(request: Request, verb: Verb, said: str) -> str:
+        """Return what is wrong, and how the verb is used, with an example."""
+        usage = f"/admin {verb.name}"
+        how = USAGE[request.locale].format(usage=f"`{usage}{verb.usage}`")
+        example = f" {EXAMPLE[request.locale].format(example=f'`{usage} {verb.example}`')}" if verb.example else ""
+        return f"{said}\n{how}{example}"
+
+    async def _list(self, request: Request) -> None:
+        lines = [f"/admin {verb.name}{verb.usage} — {verb.about[request.locale]}" for verb in self._open_to(request)]
+        await request.turn.tell("\n".join(lines))
+
+    async def _unknown(self, request: Request, name: str, rest: str) -> None:
+        """Say that there is no such verb, and which was meant, by a button if that changes nobody."""
+        locale, known = request.locale, {verb.name: verb for verb in self._open_to(request)}
+        shown = verbatim(one_line(name, MAX_ID_CHARS))
+        if not (meant := nearest(name, known)):
+            await request.tell(NO_VERB, name=shown, verbs=", ".join(known))
+            return
+        command = f"/admin {meant} {rest}".rstrip()
+        said = MEANT_VERB[locale].format(name=shown, command=f"`{verbatim(one_line(command, _MAX_COMMAND_CHARS))}`")
+        await request.turn.tell(said, choices=() if known[meant].decisive else offer_of(command))
 
     def _open_to(self, request: Request) -> Sequence[Verb]:
         return [verb for verb in self.verbs.values() if verb.is_for(request.role)]
 
 
+_MAX_COMMAND_CHARS: Final = 200
+
 NOT_HERE = text("admin.not_here")
+NO_VERB = text("admin.verbs.no_verb")
+MEANT_VERB = text("admin.verbs.meant")
+USAGE = text("admin.verbs.usage")
+EXAMPLE = text("admin.verbs.example")
+TAKES_NOTHING = text("admin.verbs.takes_nothing")

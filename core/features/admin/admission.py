@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from core.commands.command import Request
 from core.confirmations import Confirmations
 from core.delivery.notifier import Notifier
 from core.features.access.gate import ROLES, card, fits, person_line, stranger_line, verdicts
-from core.features.access.people import DENIED
+from core.features.access.people import DENIED, Stranger
 from core.features.access.rules import Access, Mode
-from core.features.admin.admin import HERE, MAX_ID_CHARS, Verb, person
+from core.features.admin.admin import HERE, MAX_ID_CHARS, Verb, WrongUse
 from core.features.admin.decide import Decider
 from core.features.admin.decisions import ALLOWED, DecisionKind, Decisions
+from core.features.admin.names import EXAMPLE, NOT_SEEN_YET, Names
 from core.language_choice import Locales
 from core.outgoing import Button, OutgoingMessage
 from core.text.catalogue import counted, forms, text
@@ -39,6 +41,7 @@ class PeopleVerbs:
         decisions: Decisions,
         access: Access,
         *,
+        names: Names,
         confirmations: Confirmations,
         notifier: Notifier,
         locales: Locales,
@@ -46,6 +49,7 @@ class PeopleVerbs:
         self._decider = decider
         self._decisions = decisions
         self._access = access
+        self._names = names
         self._confirmations = confirmations
         self._notifier = notifier
         self._locales = locales
@@ -53,35 +57,43 @@ class PeopleVerbs:
     @property
     def verbs(self) -> Sequence[Verb]:
         """The verbs, in the order of /admin."""
+        on_people, roles = partial(Verb, by_reply=True, decisive=True), " PERSON admin|member|guest"
         return (
-            Verb("users", text("admin.commands.users"), self._users, " [PLATFORM:ID]"),
-            Verb("allow", text("admin.commands.allow"), self._allow, " PLATFORM:ID | here", in_rooms=True),
-            Verb("deny", text("admin.commands.deny"), self._deny, " PLATFORM:ID | here", in_rooms=True),
-            Verb("block", text("admin.commands.block"), self._block, " PLATFORM:ID"),
-            Verb("role", text("admin.commands.role"), self._role, " PLATFORM:ID admin|member|guest", for_owners=True),
-            Verb("access", text("admin.commands.access"), self._mode, " [private|members|open]", for_owners=True),
+            Verb("users", text("admin.commands.users"), self._users, " [PERSON]", EXAMPLE),
+            on_people("allow", text("admin.commands.allow"), self._allow, " PERSON | here", EXAMPLE, in_rooms=True),
+            on_people("deny", text("admin.commands.deny"), self._deny, " PERSON | here", EXAMPLE, in_rooms=True),
+            on_people("block", text("admin.commands.block"), self._block, " PERSON", EXAMPLE),
+            on_people("role", text("admin.commands.role"), self._role, roles, f"{EXAMPLE} admin", for_owners=True),
+            Verb(
+                "access",
+                text("admin.commands.access"),
+                self._mode,
+                " [private|members|open]",
+                "members",
+                for_owners=True,
+            ),
         )
 
     async def _users(self, request: Request, argument: str) -> None:
         """Show who has which role, which rooms are let in and who asked to be; or what is known of one person."""
-        words = argument.split()
-        if not words:
+        if argument or request.incoming.quoted_user:
+            await self._show(request, await self._names.find(request, argument.split()))
+        else:
             await self._show_all(request)
-        elif user := await person(request, words, self._notifier.seen):
-            await self._show(request, user)
 
     async def _show_all(self, request: Request) -> None:
         locale = request.locale
         asked = await self._access.strangers(MOST_COUNTED)
         rooms = await self._decisions.values(DecisionKind.ROOM)
-        lines = [USERS[locale], *(person_line(each, locale) for each in await self._access.people())]
+        people = await self._access.people()
+        lines = [USERS[locale], *[person_line(each, locale, await self._handle(each.user)) for each in people]]
         if rooms:
             lines += ["", ROOMS[locale], *(f"`{name}`" for name in rooms)]
         if denied := await self._access.denied():
-            lines += ["", REFUSED[locale], *(stranger_line(each) for each in denied[:MAX_STRANGERS])]
+            lines += ["", REFUSED[locale], *[await self._line(each) for each in denied[:MAX_STRANGERS]]]
         if asked:
             shown = asked[:MAX_STRANGERS]
-            lines += ["", ASKED[locale], *(f"{at}. {stranger_line(each)}" for at, each in enumerate(shown, 1))]
+            lines += ["", ASKED[locale], *[f"{at}. {await self._line(each)}" for at, each in enumerate(shown, 1)]]
         if (more := len(asked) - MAX_STRANGERS) > 0:
             lines.append(counted(MORE, locale, more))
         menu = [
@@ -96,20 +108,30 @@ class PeopleVerbs:
         locale = request.locale
         known, noted = await self._access.person(user), await self._access.stranger(user)
         if known is not None:
-            await request.turn.tell(person_line(known, locale))
+            await request.turn.tell(person_line(known, locale, await self._handle(user)))
         elif noted is not None and not noted.denied:
-            shown = card(noted, locale)
+            shown = card(noted, locale, await self._handle(user))
             await request.turn.tell(shown.text, choices=shown.choices)
         else:
-            role = ROLES[DENIED if noted else ""][locale]
-            await request.turn.tell(f"{role} · `{user}`", choices=() if noted else verdicts(user, locale))
+            told = f"{ROLES[DENIED if noted else ''][locale]} · `{user}`"
+            if not await self._names.is_seen(user, request):
+                told = f"{told}\n{NOT_SEEN_YET[locale]}"
+            await request.turn.tell(told, choices=() if noted else verdicts(user, locale))
+
+    async def _line(self, stranger: Stranger) -> str:
+        return stranger_line(stranger, await self._handle(stranger.user))
+
+    async def _handle(self, user: UserKey) -> str:
+        account = await self._access.account(user)
+        return account.handle if account is not None else ""
 
     async def _allow(self, request: Request, argument: str) -> None:
         """Let a person in as a member, unless they are more; or let the room in."""
         words = argument.split()
         if words and words[0].casefold() == HERE:
             await self._decider.decide(request, DecisionKind.ROOM, room_name(request.incoming.chat), ALLOWED)
-        elif user := await person(request, words, self._notifier.seen):
+        else:
+            user = await self._names.find(request, words)
             role = await self._decisions.value(DecisionKind.ROLE, str(user))
             is_more = role in {Role.OWNER, Role.ADMIN}
             await self._give(request, user, role if is_more else Role.MEMBER.value)
@@ -119,31 +141,31 @@ class PeopleVerbs:
         words = argument.split()
         if words and words[0].casefold() == HERE:
             await self._decider.decide(request, DecisionKind.ROOM, room_name(request.incoming.chat), "")
-        elif user := await person(request, words, self._notifier.seen):
-            await self._give(request, user, DENIED)
+        else:
+            await self._give(request, await self._names.find(request, words), DENIED)
 
     async def _block(self, request: Request, argument: str) -> None:
         """Never answer a person, wherever they write."""
-        if user := await person(request, argument.split(), self._notifier.seen):
-            await self._give(request, user, Role.BLOCKED.value)
+        await self._give(request, await self._names.find(request, argument.split()), Role.BLOCKED.value)
 
     async def _role(self, request: Request, argument: str) -> None:
         """Make a person an admin, a member or a guest."""
         words = argument.split()
-        if user := await person(request, words, self._notifier.seen, count=2):
-            given = words[1].casefold()
-            if given in GIVEN:
-                await self._give(request, user, given)
-            else:
-                await request.tell(NO_ROLE, name=given[:MAX_ID_CHARS], roles=", ".join(GIVEN))
+        user = await self._names.find(request, words, more=1)
+        given = words[-1].casefold()
+        if given not in GIVEN:
+            raise WrongUse(NO_ROLE[request.locale].format(name=given[:MAX_ID_CHARS], roles=", ".join(GIVEN)))
+        await self._give(request, user, given)
 
     async def _mode(self, request: Request, argument: str) -> None:
         """Show the access mode, or change it; opening the bot to everybody has to be confirmed."""
         wanted, _, code = argument.partition(" ")
         confirmations, here = self._confirmations, request.incoming.conversation
-        if wanted.casefold() not in set(Mode):
+        if not wanted:
             await self._show_modes(request)
             return
+        if wanted.casefold() not in set(Mode):
+            raise WrongUse(NO_MODE[request.locale].format(name=wanted[:MAX_ID_CHARS]))
         mode, now = Mode(wanted.casefold()), await self._access.mode()
         if mode is Mode.OPEN and now is not mode and await confirmations.take(here, code, Mode) is not mode:
             command = f"/admin access {mode} {await confirmations.ask(here, mode)}"
@@ -164,9 +186,10 @@ class PeopleVerbs:
         A button below a question about a stranger decides nothing once somebody has decided on them.
         """
         noted = await self._access.stranger(user)
-        done = await self._decider.decide(
-            request, DecisionKind.ROLE, str(user), role, only_undecided=request.incoming.pressed
-        )
+        by_card = request.incoming.pressed and not request.incoming.written
+        done = await self._decider.decide(request, DecisionKind.ROLE, str(user), role, only_undecided=by_card)
+        if done is not None and not await self._names.is_seen(user, request):
+            await request.tell(NOT_SEEN_YET)
         if done is not None and noted is not None and done.before in _OUTSIDE and done.after in GIVEN:
             locale = await self._locales.known(user, noted.language)
             await self._notifier.tell(user, OutgoingMessage(LET_IN[locale]))
@@ -178,6 +201,7 @@ ASKED = text("admin.survey.asked")
 REFUSED = text("admin.survey.refused")
 MORE = forms("admin.survey.more")
 NO_ROLE = text("access.admission.no_role")
+NO_MODE = text("access.admission.no_mode")
 ACCESS_IS = text("access.admission.access_is")
 MODES: dict[Mode, Localized] = {
     Mode.PRIVATE: text("access.admission.modes.private"),

@@ -12,7 +12,20 @@ from typing import TypeAlias
 from core.commands.command import Request
 from core.features.access.gate import ROLES
 from core.features.access.rules import Access
-from core.features.admin.decisions import ALLOWED, DEEDS, OF_PEOPLE, OFF, ON, Applied, Decision, DecisionKind, Decisions
+from core.features.admin.decisions import (
+    ALL_MODES,
+    ALLOWED,
+    DEEDS,
+    OF_PEOPLE,
+    OFF,
+    ON,
+    Applied,
+    Decision,
+    DecisionKind,
+    Decisions,
+    by_mode,
+)
+from core.models import MODES
 from core.ports import Clock
 from core.text.catalogue import text
 from core.text.markdown import verbatim
@@ -26,6 +39,7 @@ _OWNERS_ONLY = {
     DecisionKind.QUOTA,
     DecisionKind.MODEL,
     DecisionKind.PROMPT,
+    DecisionKind.OFFER,
     *DEEDS,
 }
 _MAX_VALUE_CHARS = 120
@@ -124,7 +138,12 @@ class Decider:
         applied = await self._decisions.apply(decision)
         what = describe(decision, request.locale)
         if applied is Applied.DONE:
-            self._effects.take_effect(decision.matter, decision.name, decision.after)
+            if (decision.matter, decision.name) == (DecisionKind.MODEL, ALL_MODES):
+                after = by_mode(decision.after)
+                for mode in by_mode(decision.before) | after:
+                    self._effects.take_effect(decision.matter, mode, after.get(mode, ""))
+            else:
+                self._effects.take_effect(decision.matter, decision.name, decision.after)
             if request.incoming.pressed:  # what takes the place of the question tells later readers who answered it
                 what = "\n".join([what, *await self._whose(decision.matter, decision.name, request.locale)])
         await request.tell(TOLD[applied], what=what)
@@ -156,6 +175,9 @@ def describe_value(kind: DecisionKind, name: str, value: str, locale: Locale) ->
 def value_text(kind: DecisionKind, value: str, locale: Locale) -> str:
     """Return the word for a value; text that an owner wrote is kept as it is, on one line."""
     told = _VALUES[kind].get(value)
+    models = by_mode(value) if kind is DecisionKind.MODEL and "=" in value else {}
+    if set(models) == set(MODES) and len(set(models.values())) == 1:
+        value = models[MODES[0]]
     return told[locale] if told else verbatim(one_line(value, _MAX_VALUE_CHARS))
 
 
@@ -198,6 +220,7 @@ _VALUES: dict[DecisionKind, dict[str, Localized]] = {
         OFF: text("admin.decide.values.reminders.off"),
         "": text("admin.decide.values.reminders.on"),
     },
+    DecisionKind.OFFER: {"": text("admin.decide.no_offer")},
     DecisionKind.EXPORT: {"": _NEVER},
     DecisionKind.FORGET: {"": _NEVER},
     DecisionKind.BROADCAST: {"": _NEVER},
@@ -210,6 +233,7 @@ _ABOUT: dict[DecisionKind, Localized] = {
     DecisionKind.PROMPT: text("admin.decide.about.prompt"),
     DecisionKind.POLICY: text("admin.decide.about.policy"),
     DecisionKind.REMINDERS: text("admin.decide.about.reminders"),
+    DecisionKind.OFFER: text("admin.decide.about.offer"),
     DecisionKind.EXPORT: text("admin.decide.about.export"),
     DecisionKind.FORGET: text("admin.decide.about.forget"),
     DecisionKind.BROADCAST: text("admin.decide.about.broadcast"),

@@ -23,22 +23,36 @@ class DecisionKind(StrEnum):
     PAUSE = "pause"  # ("") ON
     ACCESS = "access"  # ("") an access mode
     QUOTA = "quota"  # (a person or room as PLATFORM:ID, a Role, or "bot") limits, as `core.features.quotas` writes them
-    MODEL = "model"  # (a mode of thought) PROVIDER:MODEL
+    MODEL = "model"  # (a mode of thought) PROVIDER:MODEL; (ALL_MODES) those of all modes, as `of_modes` writes them
     PROMPT = "prompt"  # ("" or a room as PLATFORM:ID) how the bot is to be, in the owner's words
     POLICY = "policy"  # (a room as PLATFORM:ID, or "") the name of what chooses a conversation's context
     REMINDERS = "reminders"  # (a room as PLATFORM:ID) OFF
+    OFFER = "offer"  # (a person as PLATFORM:ID) when an owner offered them to be one, too
     EXPORT = "export"  # (a person as PLATFORM:ID) when an owner last took out all that is kept of them
     FORGET = "forget"  # ("") when an owner last had somebody forgotten
     BROADCAST = "broadcast"  # ("") when an owner last had everybody told something
 
 
-OF_PEOPLE = (DecisionKind.ROLE, DecisionKind.QUOTA, DecisionKind.EXPORT)
+OF_PEOPLE = (DecisionKind.ROLE, DecisionKind.QUOTA, DecisionKind.OFFER, DecisionKind.EXPORT)
 """The kinds whose name can be a person's: it is removed from the record when the person is forgotten."""
 
 DEEDS = (DecisionKind.EXPORT, DecisionKind.FORGET, DecisionKind.BROADCAST)
 """The kinds that record what was done rather than decided; they cannot be taken back."""
 
 ALLOWED, ON, OFF = "allowed", "on", "off"
+
+ALL_MODES = "all"
+"""The name under which the models of all modes are decided at once, and taken back at once."""
+
+
+def of_modes(models: Mapping[str, str]) -> str:
+    """Return the decided models of the modes as one value, "" for none: `chat=openai:a heavy=openai:b`."""
+    return " ".join(f"{mode}={models[mode]}" for mode in sorted(models))
+
+
+def by_mode(value: str) -> dict[str, str]:
+    """Map each mode to its model: read what `of_modes` wrote."""
+    return {mode: model for mode, _, model in (pair.partition("=") for pair in value.split())}
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,13 +26,14 @@ class Doubt(Enum):
 class Proof:
     """The result of asking a model one tiny question: no doubt, or a doubt and which of several models it is about.
 
-    `priced` says whether it is known what it costs.
+    `priced` says whether it is known what it costs; `nearest` is the known model that was meant perhaps, "" for none.
     """
 
     doubt: Doubt | None = None
     about: str = ""
     detail: str = ""
     priced: bool = True
+    nearest: str = ""
 
 
 class ModelSwitch(Protocol):

@@ -5,19 +5,25 @@ from __future__ import annotations
 from typing import Final
 
 from core.commands.command import Request
-from core.features.admin.admin import Verb
+from core.commands.table import offer_of
+from core.features.admin.admin import Verb, WrongUse
 from core.features.admin.decide import Decider
-from core.features.admin.decisions import DecisionKind, Decisions
-from core.features.admin.machine import Doubt, ModelSwitch
+from core.features.admin.decisions import ALL_MODES, DecisionKind, Decisions, of_modes
+from core.features.admin.machine import Doubt, ModelSwitch, Proof
 from core.models import MODES
 from core.outgoing import Button
 from core.ports import Embedder
 from core.text.catalogue import text
+from core.text.nearest import nearest
 from core.text.unicode import one_line
 from core.types import Locale, Localized
 
 DEFAULT: Final = "default"
 EMBEDDING: Final = "embedding"
+KINDS: Final = ("heavy", "chat")
+"""A mode of each kind of question: a choice out of several names, and plain text."""
+
+_FIRST_WORDS: Final = (*MODES, ALL_MODES, EMBEDDING)
 _MAX_NAME_CHARS: Final = 200
 
 
@@ -33,34 +39,57 @@ class ModelVerb:
     @property
     def verb(self) -> Verb:
         """The verb of /admin."""
-        usage = " [MODE [PROVIDER:MODEL | default]]"
-        return Verb("model", text("admin.commands.model"), self._model, usage, for_owners=True)
+        usage, example = " [PROVIDER:MODEL | MODE PROVIDER:MODEL | [MODE] default]", "chat openai:gpt-6-luna"
+        return Verb("model", text("admin.commands.model"), self._model, usage, example, for_owners=True)
 
     async def _model(self, request: Request, argument: str) -> None:
-        """Show what answers in each mode, or try another model and put it in place."""
-        mode, _, rest = argument.casefold().partition(" ")
-        name = "".join(argument[len(mode) :].split())
+        """Show what answers in each mode, or try another model and put it in place, in one mode or in all."""
+        first, _, rest = argument.partition(" ")
+        mode, name = first.casefold(), "".join(rest.split())
+        if mode and mode not in _FIRST_WORDS:
+            meant = nearest(first, _FIRST_WORDS)
+            if ":" not in first and (meant or rest):
+                raise WrongUse(self._no_mode(first, meant, request.locale))
+            mode, name = ALL_MODES, "".join(argument.split())
         if not mode:
             await self._show(request)
         elif mode == EMBEDDING:
             await request.tell(NOT_HOT, space=self._embedder.space)
-        elif mode not in MODES or not rest.strip() or len(name) > _MAX_NAME_CHARS:
-            await request.tell(HOW, modes=", ".join(MODES))
+        elif not name or len(name) > _MAX_NAME_CHARS:
+            raise WrongUse(WHICH[request.locale])
         elif name.casefold() == DEFAULT:
             await self._decider.decide(request, DecisionKind.MODEL, mode, "")
         else:
             await self._put(request, mode, name)
 
+    @staticmethod
+    def _no_mode(name: str, meant: str, locale: Locale) -> str:
+        said = NO_MODE[locale].format(name=one_line(name, 80), modes=", ".join((*MODES, ALL_MODES)))
+        return f"{said} {MEANT[locale].format(command=meant)}" if meant else said
+
     async def _put(self, request: Request, mode: str, name: str) -> None:
+        """Prove the model by one question of each kind that it is to answer, and put it in place."""
         await request.turn.status(PROVING[request.locale].format(name=name))
-        proof = await self._models.prove(mode, name)
-        if proof.doubt is not None:
-            said = DOUBTS[proof.doubt][request.locale].format(about=one_line(proof.about, 80), detail=proof.detail)
-            await request.turn.tell(f"{said} {UNCHANGED[request.locale]}")
-            return
-        await self._decider.decide(request, DecisionKind.MODEL, mode, name)
-        if not proof.priced:
+        priced = True
+        for kind in KINDS if mode == ALL_MODES else (mode,):
+            proof = await self._models.prove(kind, name)
+            if proof.doubt is not None:
+                await self._doubt(request, mode, proof, proof.doubt)
+                return
+            priced = priced and proof.priced
+        value = of_modes(dict.fromkeys(MODES, name)) if mode == ALL_MODES else name
+        await self._decider.decide(request, DecisionKind.MODEL, mode, value)
+        if not priced:
             await request.tell(UNPRICED, name=name)
+
+    async def _doubt(self, request: Request, mode: str, proof: Proof, doubt: Doubt) -> None:
+        """Say why nothing was changed, and offer the model that was meant perhaps."""
+        locale = request.locale
+        said = DOUBTS[doubt][locale].format(about=one_line(proof.about, 80), detail=proof.detail)
+        lines, command = [f"{said} {UNCHANGED[locale]}"], f"/admin model {mode} {proof.nearest}"
+        if proof.nearest:
+            lines.append(MEANT[locale].format(command=f"`{command}`"))
+        await request.turn.tell("\n".join(lines), choices=offer_of(command) if proof.nearest else ())
 
     async def _show(self, request: Request) -> None:
         locale = request.locale
@@ -72,6 +101,8 @@ class ModelVerb:
             for mode in MODES
             if mode in decided
         ]
+        if len(back) > 1:
+            back = [Button(ALL_BACK[locale], f"/admin model {ALL_MODES} {DEFAULT}"), *back]
         how = HOW[locale].format(modes=", ".join(MODES))
         await request.turn.tell("\n".join([TITLE[locale], *lines, "", how]), choices=back)
 
@@ -101,6 +132,10 @@ COLD = text("admin.model.cold")
 NOT_HOT = text("admin.model.not_hot")
 HOW = text("admin.model.how")
 BACK = text("admin.model.back")
+ALL_BACK = text("admin.model.all_back")
+WHICH = text("admin.model.which")
+NO_MODE = text("admin.model.no_mode")
+MEANT = text("admin.model.meant")
 PROVING = text("admin.model.proving")
 DOUBTS: dict[Doubt, Localized] = {
     Doubt.FORM: text("admin.model.doubts.form"),

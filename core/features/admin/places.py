@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.commands.command import Request
-from core.features.admin.admin import HERE, Verb
+from core.features.admin.admin import HERE, Verb, WrongUse
 from core.features.admin.decide import Decider
 from core.features.admin.decisions import OFF, ON, DecisionKind, Decisions
 from core.features.admin.machine import ModelSwitch
 from core.history.policy import NAMES, SUMMARY
 from core.text.catalogue import text
+from core.text.unicode import one_line
 from core.types import Locale, room_name
 
 DEFAULT: Final = "default"
 MAX_PERSONA_CHARS: Final = 2_000
+_MAX_NAME_CHARS: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,11 @@ class PlaceVerbs:
     def verbs(self) -> Sequence[Verb]:
         """The verbs, in the order of /admin."""
         persona = " [here] [TEXT | off | default]"
+        about, reminding = text("admin.commands.policy"), text("admin.commands.reminders")
         return (
             Verb("prompt", text("admin.commands.prompt"), self._prompt, persona, for_owners=True, in_rooms=True),
-            Verb("policy", text("admin.commands.policy"), self._policy, " [here] [NAME | default]", in_rooms=True),
-            Verb("reminders", text("admin.commands.reminders"), self._reminders, " here [on | off]", in_rooms=True),
+            Verb("policy", about, self._policy, " [here] [NAME | default]", SUMMARY, in_rooms=True),
+            Verb("reminders", reminding, self._reminders, " here [on | off]", "here off", in_rooms=True),
         )
 
     async def _prompt(self, request: Request, argument: str) -> None:
@@ -95,6 +98,8 @@ class PlaceVerbs:
             if name == SUMMARY and not conversations.summarises:
                 await request.tell(NOTHING_SUMMARISES)
             return
+        if name:
+            raise WrongUse(NO_POLICY[request.locale].format(name=one_line(name, _MAX_NAME_CHARS)))
         value = self._decisions.value
         held = await value(DecisionKind.POLICY, scope.name) or await value(DecisionKind.POLICY)
         await request.tell(
@@ -112,6 +117,8 @@ class PlaceVerbs:
             await request.tell(SAY_IT_THERE)
         elif word in {ON, OFF}:
             await self._decider.decide(request, DecisionKind.REMINDERS, scope.name, OFF if word == OFF else "")
+        elif word:
+            raise WrongUse(NOT_SO[request.locale])
         else:
             off = await self._decisions.reminders_off(request.incoming.chat)
             await request.tell(REMINDERS_OFF if off else REMINDERS_ON)
@@ -135,6 +142,8 @@ HOW = text("admin.prompt.how")
 TOO_LONG = text("admin.prompt.too_long")
 NO_MODEL = text("admin.prompt.no_model")
 
+NOT_SO = text("admin.verbs.not_so")
+NO_POLICY = text("admin.policy.no_policy")
 POLICY_HOLDS = text("admin.policy.policy_holds")
 NOTHING_SUMMARISES = text("admin.policy.nothing_summarises")
 

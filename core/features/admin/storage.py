@@ -4,10 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from core.features.access.people import DENIED
 from core.features.access.storage import deny
-from core.features.admin.decisions import DEEDS, OF_PEOPLE, Applied, Decision, DecisionKind, Decisions
+from core.features.admin.decisions import (
+    ALL_MODES,
+    DEEDS,
+    OF_PEOPLE,
+    Applied,
+    Decision,
+    DecisionKind,
+    Decisions,
+    by_mode,
+    of_modes,
+)
 from core.storage.database import Database, Row, Transaction
 from core.storage.record import OF_USER, microseconds, moment, user_key
 from core.types import Role, UserKey
@@ -21,8 +32,7 @@ class SqlDecisions(Decisions):
 
     async def value(self, matter: DecisionKind, name: str = "") -> str:
         """Return what is decided of that matter and name, "" if nothing."""
-        rows = await self._database.rows(*_value(matter, name))
-        return str(rows[0][0]) if rows else ""
+        return _read(matter, name, await self._database.rows(*_value(matter, name)))
 
     async def values(self, matter: DecisionKind) -> Mapping[str, str]:
         """Return everything that is decided of that matter, by name."""
@@ -36,12 +46,16 @@ class SqlDecisions(Decisions):
         """Change the value and record that, if the value is `before`, and no platform loses its last owner."""
         async with self._database.transaction() as transaction:
             rows = await transaction.run(*_value(decision.matter, decision.name))
-            if (rows[0][0] if rows else "") != decision.before:
+            if _read(decision.matter, decision.name, rows) != decision.before:
                 return Applied.STALE
             if decision.matter is DecisionKind.ROLE:
                 if not await _keeps_an_owner(transaction, decision):
                     return Applied.LAST_OWNER
                 await _set_role(transaction, decision)
+            elif _is_of_all_modes(decision.matter, decision.name):
+                await transaction.run("DELETE FROM decided WHERE matter = ?", (DecisionKind.MODEL,))
+                for mode, model in by_mode(decision.after).items():
+                    await _set(transaction, replace(decision, name=mode, after=model))
             else:
                 await _set(transaction, decision)
             by = user_key(decision.by) if decision.by else ("", "")
@@ -100,7 +114,20 @@ def _value(matter: DecisionKind, name: str) -> tuple[str, tuple[str, ...]]:
     if matter is DecisionKind.ROLE:
         platform, _, user = name.partition(":")
         return _STANDING, (platform, user, DENIED, platform, user)
+    if _is_of_all_modes(matter, name):
+        return "SELECT name, value FROM decided WHERE matter = ?", (matter,)
     return "SELECT value FROM decided WHERE matter = ? AND name = ?", (matter, name)
+
+
+def _read(matter: DecisionKind, name: str, rows: Sequence[Row]) -> str:
+    """Return the value that the query for it found."""
+    if _is_of_all_modes(matter, name):
+        return of_modes(dict(rows))
+    return str(rows[0][0]) if rows else ""
+
+
+def _is_of_all_modes(matter: DecisionKind, name: str) -> bool:
+    return matter is DecisionKind.MODEL and name == ALL_MODES
 
 
 async def _keeps_an_owner(transaction: Transaction, decision: Decision) -> bool:

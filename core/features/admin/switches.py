@@ -8,7 +8,7 @@ from typing import Final
 from core.actions.registry import Registry
 from core.commands.command import Request
 from core.features.access.gate import minute
-from core.features.admin.admin import MAX_ID_CHARS, Verb
+from core.features.admin.admin import MAX_ID_CHARS, Verb, WrongUse
 from core.features.admin.decide import FORGOTTEN, Decider, describe
 from core.features.admin.decisions import OFF, ON, DecisionKind, Decisions
 from core.text.catalogue import text
@@ -28,16 +28,18 @@ class ActionVerb:
     def verb(self) -> Verb:
         """The verb of /admin."""
         usage = " list | enable NAME | disable NAME"
-        return Verb("actions", text("admin.commands.actions"), self._actions, usage)
+        return Verb("actions", text("admin.commands.actions"), self._actions, usage, "disable MemorySave")
 
     async def _actions(self, request: Request, argument: str) -> None:
         match argument.split():
             case [verb, name] if verb.casefold() in _SWITCHES:
                 await self._switch(request, name, _SWITCHES[verb.casefold()])
-            case _:
+            case [] | ["list"]:
                 lines = [f"{ACTION_ON[request.locale]} {action.name}" for action in self._registry.enabled]
                 lines += [f"{ACTION_OFF[request.locale]} {action.name}" for action in self._registry.disabled]
                 await request.turn.tell("\n".join([ACTIONS[request.locale], *lines]))
+            case _:
+                raise WrongUse(NOT_SO[request.locale])
 
     async def _switch(self, request: Request, name: str, value: str) -> None:
         registry = self._registry
@@ -62,10 +64,10 @@ class DecisionVerbs:
     def verbs(self) -> Sequence[Verb]:
         """The verbs, in the order of /admin."""
         return (
-            Verb("pause", text("admin.commands.pause"), self._pause, for_owners=True),
-            Verb("resume", text("admin.commands.resume"), self._resume, for_owners=True),
+            Verb("pause", text("admin.commands.pause"), self._pause, for_owners=True, decisive=True),
+            Verb("resume", text("admin.commands.resume"), self._resume, for_owners=True, decisive=True),
             Verb("changes", text("admin.commands.changes"), self._changes),
-            Verb("undo", text("admin.commands.undo"), self._undo),
+            Verb("undo", text("admin.commands.undo"), self._undo, decisive=True),
         )
 
     async def _pause(self, request: Request, _: str) -> None:
@@ -94,6 +96,7 @@ ACTIONS = text("admin.survey.actions")
 ACTION_ON = text("admin.survey.action_on")
 ACTION_OFF = text("admin.survey.action_off")
 NO_ACTION = text("admin.no_action")
+NOT_SO = text("admin.verbs.not_so")
 ALWAYS_ON = text("admin.always_on")
 CHANGES = text("admin.survey.changes")
 NO_CHANGES = text("admin.survey.no_changes")

@@ -9,6 +9,7 @@ from core.actions.proposal import PROPOSALS, Deletion, Keeping, Proposal, Replac
 from core.commands.builtin import is_retry, is_stop
 from core.commands.command import Request
 from core.confirmations import Arrival, Confirmations
+from core.enclosures import QuoteKind
 from core.features.reminders.asked import QUESTIONS, Question, reply
 from core.features.reminders.service import Place, Reminders
 from core.hooks import ReplyReader
@@ -66,12 +67,13 @@ class PendingReplies(ReplyReader):
                 return answer
             if waiting is None and means_undo(text) and await self._can_undo(incoming):
                 return "/undo"
-        if waiting is None or not text or incoming.at < waiting.at - _SKEW or is_stop(text):
+        is_read = bool(text) or _names_somebody(incoming, waiting)
+        if waiting is None or not is_read or incoming.at < waiting.at - _SKEW or is_stop(text):
             return text
         if text.startswith("/") or incoming.at - waiting.at > VALID_FOR:
             await self._store.take(here)
             return text
-        return f"{waiting.command} {text}"
+        return f"{waiting.command} {text}".rstrip()
 
     async def drop(self, incoming: Incoming) -> bool:
         """Forget what was asked in that conversation; return whether a reply to it would still have counted."""
@@ -117,6 +119,12 @@ class PendingReplies(ReplyReader):
         if await self._reminders.newest_change(here) is not None:
             return True
         return await self._memories.of(await self._memories.owner(incoming.user)).last_change() is not None
+
+
+def _names_somebody(incoming: Incoming, waiting: PendingInput | None) -> bool:
+    """Whether the message is a forwarded one, and the waiting command asks who is meant."""
+    asked_who = waiting is not None and waiting.command.startswith("/admin ")
+    return asked_who and any(quote.kind is QuoteKind.FORWARD for quote in incoming.quotes)
 
 
 def _answer_to(proposal: Proposal, text: str) -> str:

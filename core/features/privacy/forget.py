@@ -10,11 +10,11 @@ from core.actions.change_report import erase_button, undo_button
 from core.actions.proposal import Deletion
 from core.commands.command import STAFF, Command, Request
 from core.confirmations import Confirmations
-from core.delivery.notifier import Notifier
 from core.features.access.gate import ROLES
 from core.features.access.rules import STAYS, Access
-from core.features.admin.admin import Verb, person
+from core.features.admin.admin import Verb
 from core.features.admin.decisions import DecisionKind, Decisions, record_deed
+from core.features.admin.names import EXAMPLE, Names
 from core.features.memories.listed import ListedMemories, found, is_number
 from core.features.preferences.commands import learning
 from core.features.privacy.erasure import Erasure
@@ -201,7 +201,7 @@ class ForgetVerb:
         *,
         access: Access,
         confirmations: Confirmations,
-        notifier: Notifier,
+        names: Names,
         clock: Clock,
     ) -> None:
         self._memories = memories
@@ -209,20 +209,22 @@ class ForgetVerb:
         self._decisions = decisions
         self._access = access
         self._confirmations = confirmations
-        self._notifier = notifier
+        self._names = names
         self._clock = clock
 
     @property
     def verb(self) -> Verb:
         """The verb."""
-        return Verb("forget", text("admin.commands.forget"), self._forget, " PLATFORM:ID", for_owners=True)
+        about = text("admin.commands.forget")
+        return Verb("forget", about, self._forget, " PERSON", EXAMPLE, for_owners=True, decisive=True)
 
     async def _forget(self, request: Request, argument: str) -> None:
         """Say what would be erased and ask for a code, or erase it."""
         word, _, code = argument.partition(" ")
         if word.casefold() == CONFIRM:
             await self._confirmed(request, code)
-        elif user := await person(request, argument.split(), self._notifier.seen):
+        else:
+            user = await self._names.find(request, argument.split())
             code = await self._confirmations.ask(request.incoming.conversation, Somebody(user))
             total = await self._memories.of(await self._memories.owner(user)).count()
             command = f"/admin forget {CONFIRM} {code}"

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from typing import Final
 
 from core.commands.command import Command, Request
-from core.delivery.notifier import Notifier
 from core.features.access.rules import Access
-from core.features.admin.admin import HERE, Verb, person
+from core.features.admin.admin import HERE, Verb
 from core.features.admin.decide import Decider
 from core.features.admin.decisions import DecisionKind, Decisions
+from core.features.admin.names import Names
 from core.features.ledger.calls import BOT, Scope, month_of
 from core.features.ledger.wording import clock_time, spend_text, unpriced_note
 from core.features.quotas.limits import EXAMPLE, Limit, Limits, NotALimit, read, written
+from core.features.quotas.limits import NO_LIMITS as NONE
 from core.features.quotas.quotas import Holding, Quotas, Use
 from core.features.quotas.wording import amount, use_text
 from core.ports import Clock
@@ -79,29 +80,32 @@ class QuotaVerb:
         quotas: Quotas,
         *,
         access: Access,
-        notifier: Notifier,
+        names: Names,
         clock: Clock,
     ) -> None:
         self._decider = decider
         self._decisions = decisions
         self._quotas = quotas
         self._access = access
-        self._notifier = notifier
+        self._names = names
         self._clock = clock
 
     @property
     def verb(self) -> Verb:
         """The verb of /admin."""
-        usage = " [NAME | here] [LIMITS | reset]"
-        return Verb("quota", text("admin.commands.quota"), self._quota, usage, in_rooms=True)
+        usage, example = " [NAME | here] [LIMITS | reset]", f"guest {EXAMPLE}"
+        return Verb("quota", text("admin.commands.quota"), self._quota, usage, example, in_rooms=True)
 
     async def _quota(self, request: Request, argument: str) -> None:
         """Show all limits, or those of one name; or set them, or let the settings hold again."""
         name, _, rest = argument.partition(" ")
-        if not name:
+        is_limit = not name or "=" in name or name.casefold() in {RESET, NONE}
+        if is_limit and request.incoming.quoted_user:
+            scope_name, rest = str(await self._names.find(request, [])), argument
+        elif name:
+            scope_name = await self._named(request, name)
+        else:
             await self._show_all(request)
-            return
-        if not (scope_name := await self._named(request, name)):
             return
         if not rest.strip():
             line = await self._line(request.locale, scope_name, await self._rooms())
@@ -121,15 +125,19 @@ class QuotaVerb:
             await self._decider.decide(request, DecisionKind.QUOTA, name, written(limits))
 
     async def _named(self, request: Request, name: str) -> str:
-        """Return the name that limits are decided under, or "" after telling what is wrong with it."""
+        """Return the name that limits are decided under: the bot, a role, a room that is known, or a person.
+
+        Raises:
+            WrongUse: it is none of them.
+        """
         folded = name.casefold()
         if folded in {BOT.name, *ROLES}:
             return folded
         if folded == HERE and not request.incoming.private:
             return room_name(request.incoming.chat)
-        words = [] if folded == HERE else [name]
-        user = await person(request, words, self._notifier.seen)
-        return str(user) if user else ""
+        if name in await self._rooms():
+            return name
+        return str(await self._names.find(request, [] if folded == HERE else [name]))
 
     async def _show_all(self, request: Request) -> None:
         """Show the limits of the bot, of roles, of rooms, of names with limits of their own, and of who spent most."""

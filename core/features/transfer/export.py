@@ -16,8 +16,9 @@ from core.delivery.notifier import Notifier
 from core.enclosures import enclosures_to_json
 from core.errors import ChannelError, ChannelGone, StorageError
 from core.features.access.rules import Access
-from core.features.admin.admin import Verb, person
+from core.features.admin.admin import Verb
 from core.features.admin.decisions import DecisionKind, Decisions, record_deed
+from core.features.admin.names import EXAMPLE, Names
 from core.features.ledger.calls import Ledger, Scope, Sum
 from core.features.preferences.store import PreferenceStore
 from core.features.reminders.reminders import ReminderStore, State
@@ -134,12 +135,14 @@ class Takeout:
 
     async def _account(self, user: UserKey) -> dict[str, JSONValue]:
         role, chosen = await self._access.role(user), await self._preferences.of(user)
-        person = await self._access.person(user)
+        person, account = await self._access.person(user), await self._access.account(user)
         return {
             "user": str(user),
+            "handle": account.handle if account else "",
             "role": role.value if role else None,
             "name": person.name if person else "",
             "since": _time(person.since) if person else None,
+            "tag": account.language if account else "",
             "language": chosen.language or None,
             "remembers": chosen.remembers,
             "learn": chosen.learn.value if chosen.learn else None,
@@ -302,12 +305,21 @@ class ExportCommands:
     """Offer /export to everybody, and the verbs export and backup to owners."""
 
     def __init__(
-        self, takeout: Takeout, spool: Spool, copies: Copies, *, decisions: Decisions, notifier: Notifier, clock: Clock
+        self,
+        takeout: Takeout,
+        spool: Spool,
+        copies: Copies,
+        *,
+        decisions: Decisions,
+        names: Names,
+        notifier: Notifier,
+        clock: Clock,
     ) -> None:
         self._takeout = takeout
         self._spool = spool
         self._copies = copies
         self._decisions = decisions
+        self._names = names
         self._notifier = notifier
         self._clock = clock
 
@@ -319,9 +331,10 @@ class ExportCommands:
     @property
     def verbs(self) -> Sequence[Verb]:
         """The verbs of /admin, in the order of its list."""
+        about = text("admin.commands.export")
         return (
             Verb("backup", text("admin.commands.backup"), self._backup, for_owners=True),
-            Verb("export", text("admin.commands.export"), self._export_of, " PLATFORM:ID", for_owners=True),
+            Verb("export", about, self._export_of, " PERSON", EXAMPLE, for_owners=True, decisive=True),
         )
 
     async def _export(self, request: Request, _: str) -> None:
@@ -330,9 +343,9 @@ class ExportCommands:
 
     async def _export_of(self, request: Request, argument: str) -> None:
         """Hand the owner the file of somebody, and put that on record."""
-        if user := await person(request, argument.split(), self._notifier.seen):
-            await record_deed(self._decisions, self._clock, request.incoming.user, DecisionKind.EXPORT, str(user))
-            await self._hand_over(request, user)
+        user = await self._names.find(request, argument.split())
+        await record_deed(self._decisions, self._clock, request.incoming.user, DecisionKind.EXPORT, str(user))
+        await self._hand_over(request, user)
 
     async def _hand_over(self, request: Request, user: UserKey) -> None:
         """Send that person's file to the one who asks, and one for a calendar if there are reminders."""

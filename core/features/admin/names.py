@@ -1,0 +1,133 @@
+"""Find whom somebody means after a verb of /admin, so that a typo names nobody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from core.commands.command import Request
+from core.delivery.notifier import Notifier
+from core.enclosures import Speaker
+from core.features.access.rules import Access
+from core.features.admin.admin import MAX_ID_CHARS, WrongUse
+from core.ports import Channels
+from core.text.catalogue import text
+from core.text.markdown import verbatim
+from core.text.nearest import nearest
+from core.text.unicode import one_line
+from core.types import Locale, Localized, UserKey
+
+EXAMPLE: Final = "telegram:123456"
+"""A person, in the examples of verbs."""
+
+_MENTION: Final = re.compile(r"<@!?([0-9]+)>")
+
+
+class Names:
+    """Find a person by PLATFORM:ID, a numeric id, an @name that wrote, a reply or a forwarded message.
+
+    The form of ids is the platform's (`Channels.account_ids`). An id of another form names only an account that is
+    known already.
+    """
+
+    def __init__(self, access: Access, notifier: Notifier) -> None:
+        self._access = access
+        self._notifier = notifier
+
+    async def find(self, request: Request, words: Sequence[str], *, more: int = 0) -> UserKey:
+        """Return whom the first word names or, if only the `more` other words are there, whose message is quoted.
+
+        Raises:
+            WrongUse: that is nobody, or several accounts.
+        """
+        incoming, locale = request.incoming, request.locale
+        if len(words) == more and incoming.quoted_user:
+            return UserKey(incoming.user.platform, incoming.quoted_user)
+        if len(words) == more and any(quote.speaker is Speaker.OTHER for quote in incoming.quotes):
+            raise WrongUse(f"{HIDDEN[locale]} {HOW[locale]}")
+        if len(words) != more + 1 or len(words[0]) > MAX_ID_CHARS:
+            raise WrongUse(f"{WHO[locale]} {HOW[locale]}", waits=not words)
+        found = _MENTION.fullmatch(words[0])
+        return await self._named(request, found[1] if found else words[0])
+
+    async def is_seen(self, user: UserKey, request: Request) -> bool:
+        """Whether the account ever wrote and was answered or noted, or the request shows a message of it."""
+        shown = UserKey(user.platform, request.incoming.quoted_user or "-")
+        return user == shown or await self._access.account(user) is not None
+
+    async def _named(self, request: Request, word: str) -> UserKey:
+        platform, colon, name = word.partition(":")
+        if not colon:
+            platform, name = "", word
+        elif platform not in self._notifier.seen:
+            self._refuse_platform(platform, request.locale)
+        if name.startswith("@"):
+            return await self._by_handle(name[1:], platform, request.locale)
+        own = request.incoming.user.platform
+        places = [platform] if platform else self._places(name, own)
+        users = [UserKey(place, name) for place in places if name.strip() and self._fits(place, name)]
+        if len(users) == 1:
+            return users[0]
+        if users:
+            raise _several(users, request.locale)
+        known = UserKey(platform or own, name) if name.strip() else None
+        if known is None or not await self._is_kept(known):
+            raise _wrong(NOT_AN_ID, name, request.locale)
+        return known
+
+    def _places(self, name: str, own: str) -> Sequence[str]:
+        """Return the platforms on which an id without one may be: the sender's, or else those with such ids.
+
+        Where everybody is the owner nobody needs a role, so that an id there has to be named with its platform.
+        """
+        if not self._access.is_trusted(own) and self._fits(own, name):
+            return [own]
+        return [place for place, form in self._notifier.account_ids.items() if form != Channels.account_ids]
+
+    def _fits(self, platform: str, name: str) -> bool:
+        form = self._notifier.account_ids.get(platform, Channels.account_ids)
+        return re.fullmatch(form, name) is not None
+
+    async def _by_handle(self, handle: str, platform: str, locale: Locale) -> UserKey:
+        users = [user for user in await self._access.named(handle) if platform in {"", user.platform}]
+        if not users:
+            raise _wrong(NEVER_SEEN, f"@{handle}", locale)
+        if len(users) > 1:
+            raise _several(users, locale)
+        return users[0]
+
+    async def _is_kept(self, user: UserKey) -> bool:
+        """Whether something is kept of the account, be it a role that an earlier version gave to a typo."""
+        access = self._access
+        kept = (await access.account(user), await access.person(user), await access.stranger(user))
+        return any(each is not None for each in kept)
+
+    def _refuse_platform(self, platform: str, locale: Locale) -> None:
+        platforms = sorted(self._notifier.seen)
+        said = NO_PLATFORM[locale].format(name=_shown(platform), platforms=", ".join(platforms))
+        meant = nearest(platform, platforms)
+        raise WrongUse(f"{said} {MEANT[locale].format(name=f'{meant}:…')}" if meant else said)
+
+
+def _several(users: Sequence[UserKey], locale: Locale) -> WrongUse:
+    return WrongUse(SEVERAL[locale].format(users=", ".join(f"`{user}`" for user in users)))
+
+
+def _wrong(said: Localized, name: str, locale: Locale) -> WrongUse:
+    return WrongUse(f"{said[locale].format(name=_shown(name))} {HOW[locale]}")
+
+
+def _shown(name: str) -> str:
+    return verbatim(one_line(name, MAX_ID_CHARS))
+
+
+WHO = text("admin.names.who")
+HOW = text("admin.names.how")
+HIDDEN = text("admin.names.hidden")
+NOT_AN_ID = text("admin.names.not_an_id")
+NEVER_SEEN = text("admin.names.never_seen")
+SEVERAL = text("admin.names.several")
+NO_PLATFORM = text("admin.names.no_platform")
+MEANT = text("admin.names.meant")
+NOT_SEEN_YET = text("admin.names.not_seen_yet")
