@@ -81,7 +81,10 @@ def _document(state: PlatformState) -> Document:
 
 def _last_backup(app: App) -> str | None:
     """Return when the newest backup was made, or None."""
-    made = [path.stat().st_mtime for path in DataFolder(app.settings, app.clock).backups.glob("elefante-*")]
+    try:
+        made = [path.stat().st_mtime for path in DataFolder(app.settings, app.clock).backups.glob("elefante-*")]
+    except OSError:  # one was removed just now
+        return None
     return datetime.fromtimestamp(max(made), UTC).isoformat() if made else None
 
 
