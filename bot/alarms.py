@@ -88,17 +88,15 @@ async def watching(app: App, free_bytes: Callable[[Path], int] = free_bytes) -> 
         await alerts.close(_LAST_NOTICES_S)
 
 
-def tell_start_failed(settings: Settings, reason: str) -> None:
+async def tell_start_failed(settings: Settings, reason: str) -> None:
     """Send to ALERT_URL, if there is one, why the bot did not start: once an hour, however often it is started.
 
-    Call it where no event loop runs, and not if another process answers from this folder. `reason` has no secrets. It
-    takes 20 s at most; the end is told once a platform is connected.
+    Not for a start that another process on this folder prevented. `reason` has no secrets. It takes 20 s at most; the
+    end is told once a platform is connected.
     """
-    if settings.alert_url is not None:
-        asyncio.run(_tell_start_failed(settings, reason))
+    if settings.alert_url is None:
+        return
 
-
-async def _tell_start_failed(settings: Settings, reason: str) -> None:
     async def nobody() -> tuple[UserKey, ...]:
         return ()
 

@@ -12,7 +12,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from bot.alarms import watching
+from bot.alarms import tell_start_failed, watching
 from bot.models.metering import AttributedHandler
 from bot.origins import models_line, origins
 from bot.platforms import PLATFORMS, Platform, Start
@@ -45,10 +45,21 @@ async def run(settings: Settings) -> None:
     for line in (*unknown, *origins(settings)):
         say(line)
     with serving(settings, RUN, chosen):
-        await _run(settings, chosen)
+        try:
+            failure = await _run(settings, chosen)
+        except BotError as error:
+            await tell_start_failed(settings, str(error))
+            raise
+    if failure is not None:
+        raise failure
 
 
-async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> None:
+async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> BaseException | None:
+    """Run the platforms, and return the failure of one that was connected and ended the whole.
+
+    Raises:
+        BotError: nothing was ever connected.
+    """
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -63,8 +74,9 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> None:
         async with status.kept():
             failure = await supervisor.run()
         chatbot.abandon()
-    if failure is not None:
+    if failure is not None and not supervisor.was_connected:
         raise failure
+    return failure
 
 
 @asynccontextmanager

@@ -51,6 +51,9 @@ class StatusFile:
                 "version": metadata.version("elefante"),
                 "since": self._since.isoformat(),
                 "platforms": [_document(state) for state in app.features.platforms.all.values()],
+                "alarms": [
+                    {"key": each.key, "since": each.since.isoformat()} for each in app.features.alerts.open_now()
+                ],
                 "last_backup": _last_backup(app),
                 "at": app.clock.now().isoformat(),
             }
@@ -144,6 +147,7 @@ def render(document: Document) -> str:
         if each["next_try"]:
             line += f"; next try {_local(each['next_try'])}"
         lines.append(line)
+    lines += [f"      alarm: {each['key']} since {_local(each['since'])}" for each in document["alarms"]]
     lines.append(f"      last backup: {_local(document['last_backup']) if document['last_backup'] else 'none'}")
     return "\n".join(lines)
 

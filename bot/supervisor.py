@@ -48,7 +48,7 @@ class Supervisor:
         self._states = start.app.features.platforms
         self._states.retry = self.retry_now
         self._again = asyncio.Event()
-        self._was_connected = False
+        self.was_connected = False
         self._failures: dict[str, Exception] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         for name in chosen:
@@ -107,7 +107,7 @@ class Supervisor:
     def _final(self, name: str, settings: Settings, failure: Exception) -> Exception | None:
         """Return why the whole ends now that this platform ended, or None if it goes on."""
         failures = self._failures | {name: failure}
-        if not self._was_connected and len(failures) == len(self._chosen):
+        if not self.was_connected and len(failures) == len(self._chosen):
             return next(failures[each] for each in self._chosen)
         return BotError(f"{name} ended: {_said(failure)}") if settings.on_platform_end == "exit" else None
 
@@ -135,7 +135,7 @@ class Supervisor:
             return
         self._note(name, Link.CONNECTED if is_connected else Link.CONNECTING)
         if is_connected:
-            self._was_connected = True
+            self.was_connected = True
             self._failures.pop(name, None)
             self._later(partial(self._start.app.features.alerts.over, _alarm(name), self._words(AGAIN, name)))
         _log.info("%s is connected" if is_connected else "%s is not connected", name)
@@ -150,7 +150,8 @@ class Supervisor:
         next_try = None if pause_s is None else self._start.app.clock.now() + timedelta(seconds=pause_s)
         setting = failure.setting if isinstance(failure, ConfigError) else ""
         self._note(name, Link.ENDED, reason=_said(failure), setting=setting, next_try=next_try)
-        return self._later(partial(self._start.app.features.alerts.tell, _alarm(name), self._words(ENDED, name)))
+        told = partial(self._start.app.features.alerts.tell, _alarm(name), self._words(ENDED, name), level=logging.INFO)
+        return self._later(told)  # the log has it, with the reason
 
     def _note(self, name: str, link: Link, **why: Any) -> None:
         before, since = self._states.all.get(name), self._start.app.clock.now()

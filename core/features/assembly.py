@@ -300,6 +300,7 @@ class Features:
             decisions=decisions,
             access=access,
             notifier=notifier,
+            alerts=self.alerts,
             clock=clock,
             spend_line=self._usage.spend_line,
         )

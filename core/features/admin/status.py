@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from core.commands.command import Request
+from core.delivery.alerts import OwnerAlerts
 from core.delivery.notifier import Notifier
 from core.features.access.rules import Access
 from core.features.admin.admin import Verb
@@ -41,6 +42,7 @@ class Status:
         decisions: Decisions,
         access: Access,
         notifier: Notifier,
+        alerts: OwnerAlerts,
         clock: Clock,
         spend_line: Callable[[Locale], Awaitable[str]],
     ) -> None:
@@ -50,6 +52,7 @@ class Status:
         self._decisions = decisions
         self._access = access
         self._notifier = notifier
+        self._alerts = alerts
         self._clock = clock
         self._spend_line = spend_line
 
@@ -81,7 +84,10 @@ class Status:
             people=len(owners),
         )
         choices = [Button(TRY_NOW[locale], f"/admin status {RETRY}")] if states.any_ended else []
-        await request.turn.tell("\n".join([told, *await self._figures(request)]), choices=choices)
+        alarms = [
+            f"{each.text[locale]} · {each.since.astimezone(UTC):%Y-%m-%d %H:%M}" for each in self._alerts.open_now()
+        ]
+        await request.turn.tell("\n".join([told, *await self._figures(request), *alarms]), choices=choices)
 
     async def _figures(self, request: Request) -> Sequence[str]:
         locale, machine = request.locale, self._machine
@@ -117,8 +123,11 @@ class Logs:
 def _line(trouble: Trouble, locale: Locale) -> str:
     kind, place = (text.replace("`", "'") for text in (trouble.kind, trouble.place))
     often = f" · {counted(TIMES, locale, trouble.count)}" if trouble.count > 1 else ""
-    at = f"{trouble.at.astimezone(UTC):%Y-%m-%d %H:%M}"
-    return f"{_MARKS.get(trouble.level, '❌')} {at} · `{kind}` · `{place}`{often}"
+    return f"{_MARKS.get(trouble.level, '❌')} {_minute(trouble.at)} · `{kind}` · `{place}`{often}"
+
+
+def _minute(at: datetime) -> str:
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
 TRY_NOW = text("admin.platforms.try_now")
