@@ -1,52 +1,82 @@
-"""The data folder: where backups, exports and the terminal's history lie, and the daily care for the database."""
+"""The data folder: where backups, exports and the terminal's history lie; daily backups and care for the database."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 from adapters.console.files import EXPORTS
+from bot.archive import pack
 from bot.settings.settings import Settings
 from core.delivery.alerts import DAMAGED, IS_SOUND, OwnerAlerts
 from core.errors import Damaged, StorageError
 from core.features.transfer.files import Backup, Copies, locked
 from core.ports import Clock
 from core.storage.database import Database
-from core.storage.sqlite_backup import PART, copy_database
+from core.storage.sqlite_backup import PART
+from core.text.catalogue import text
 from core.types import UserKey
 
-_BACKUPS: Final = "backups"
+_log = logging.getLogger(__name__)
+
 _NAME: Final = "elefante-"
+_TIME: Final = "%Y%m%d-%H%M%S"
 _ASIDE: Final = "before-restore-"
+_EVERY: Final = timedelta(days=1)
+_HOUR_S: Final = 3600.0
+
+
+class BackupUnderWay(StorageError):
+    """Another process is making a backup."""
 
 
 class DataFolder(Copies):
-    """Make and find copies of the data: backups in `backups`, files handed over in the terminal in `exports`."""
+    """Make and find copies of the data: backups in BACKUP_DIR, files handed over in the terminal in `exports`.
+
+    The daily backups and those made by hand are `elefante-TIME.zip` (`bot.archive`) and rotate together; what a restore
+    replaced is `before-restore-TIME.db`, and migrations leave `before-update-TIME.db` (`core.storage.sqlite_upgrade`).
+    """
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self._settings = settings
         self._clock = clock
-        self.backups = settings.data_dir / _BACKUPS
+        self.backups = settings.backups_folder
         self.exports = settings.data_dir / EXPORTS
 
     async def make(self) -> Backup:
         """Make and verify a backup; remove the oldest beyond BACKUPS_KEPT.
 
         Raises:
-            StorageError: there is no room, or the database is damaged; no backup was made.
+            DiskFull: there is no room; no backup was made.
+            BackupUnderWay: another process makes one.
+            StorageError: the database is damaged, or the folder cannot be written; no backup was made.
         """
         with self.alone():
-            path = self._free(_NAME)
-            size_bytes = await copy_database(self._settings.database_path, path)
-        old = sorted(self.backups.glob(f"{_NAME}*.db"))[: -self._settings.backups_kept]
-        for each in old:
-            each.unlink(missing_ok=True)
+            path = self._free(_NAME, ".zip")
+            size_bytes = await pack(self._settings, path, self._clock.now().astimezone(UTC))
+            old = self._rotating()[: -self._settings.backups_kept]
+            for each in old:
+                each.unlink(missing_ok=True)
         return Backup(path, size_bytes, tuple(old))
+
+    def newest(self) -> datetime | None:
+        """Return when the newest backup was made; None if there is none."""
+        times = []
+        for path in self._rotating():
+            with suppress(ValueError):  # somebody gave it another name
+                times.append(datetime.strptime(path.stem.removeprefix(_NAME)[:15], _TIME).replace(tzinfo=UTC))
+        return max(times, default=None)
+
+    def due_in(self) -> timedelta:
+        """Return how long until the next daily backup is due; not positive if it is due now."""
+        newest = self.newest()
+        return timedelta(0) if newest is None else newest + _EVERY - self._clock.now()
 
     async def paths(self) -> Sequence[Path]:
         """Return every backup and export, each of which may hold what was deleted since."""
@@ -54,36 +84,46 @@ class DataFolder(Copies):
 
     def aside(self) -> Path:
         """Return a free path for a database that is about to be replaced. Call and use it inside `alone`."""
-        return self._free(_ASIDE)
+        return self._free(_ASIDE, ".db")
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep other processes from making copies here; remove the half copies that a crash left.
 
         Raises:
-            StorageError: another process is making a copy, or the folder cannot be made.
+            BackupUnderWay: another process is making a copy.
+            StorageError: the folder cannot be made.
         """
         try:
-            self.backups.mkdir(mode=0o700, exist_ok=True)
+            self.backups.mkdir(mode=0o700, parents=True, exist_ok=True)
             lock = locked(self.backups)
         except OSError as error:
             raise StorageError(f"{self.backups} cannot be made: {error.strerror}") from error
         if lock is None:
-            raise StorageError("another backup is being made: try again when it is done")
+            raise BackupUnderWay("another backup is being made: try again when it is done")
         try:
-            for part in self.backups.glob(f"*{PART}*"):
-                part.unlink(missing_ok=True)
+            for name in (_NAME, _ASIDE):
+                for part in self.backups.glob(f"{name}*{PART}*"):
+                    part.unlink(missing_ok=True)
             yield
         finally:
             os.close(lock)
 
-    def _free(self, name: str) -> Path:
+    def scratch(self) -> Path:
+        """Return the path of a file that is removed by the next `alone` at the latest. Use it inside `alone`."""
+        return self.backups / f"{_NAME}restore{PART}"
+
+    def _rotating(self) -> list[Path]:
+        """Return the backups of which the newest stay, the oldest first."""
+        return sorted(path for path in self.backups.glob(f"{_NAME}*") if path.suffix in {".zip", ".db"})
+
+    def _free(self, name: str, suffix: str) -> Path:
         """Return a free path named by the time, so that names sort by age."""
-        stem = f"{name}{self._clock.now().astimezone(UTC):%Y%m%d-%H%M%S}"
-        path, number = self.backups / f"{stem}.db", 1
+        stem = f"{name}{self._clock.now().astimezone(UTC):{_TIME}}"
+        path, number = self.backups / f"{stem}{suffix}", 1
         while path.exists():
             number += 1
-            path = self.backups / f"{stem}_{number:02}.db"
+            path = self.backups / f"{stem}_{number:02}{suffix}"
         return path
 
 
@@ -133,3 +173,42 @@ async def _every_day(database: Database, alerts: OwnerAlerts, clock: Clock) -> N
         except StorageError as error:
             await alerts.storage_failed(error)
         await clock.sleep(_DAY_S)
+
+
+@asynccontextmanager
+async def daily_backups(settings: Settings, alerts: OwnerAlerts, clock: Clock) -> AsyncIterator[None]:
+    """While the block runs, make a backup whenever the newest is a day old; tell the owners if that fails.
+
+    Leaving the block breaks off the one under way. With BACKUPS_KEPT=0, or data in RAM, there are none.
+    """
+    if settings.in_memory or not settings.backups_kept:
+        yield
+        return
+    task = asyncio.get_running_loop().create_task(_back_up(DataFolder(settings, clock), alerts, clock))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def _back_up(folder: DataFolder, alerts: OwnerAlerts, clock: Clock) -> None:
+    while True:
+        if (due_in := folder.due_in()) <= timedelta(0):
+            try:
+                await folder.make()
+            except BackupUnderWay:
+                pass  # it is looked at again in an hour
+            except StorageError as error:
+                _log.error("no backup: %s", error)
+                with suppress(StorageError):
+                    await alerts.tell("backup", {at: said.format(reason=error) for at, said in FAILED.items()})
+            else:
+                with suppress(StorageError):
+                    await alerts.over("backup", MADE)
+        await clock.sleep(min(due_in.total_seconds(), _HOUR_S) if due_in > timedelta(0) else _HOUR_S)
+
+
+FAILED = text("backups.failed")
+MADE = text("backups.made")

@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from bot.models.chains import Chains, build_embedder
@@ -39,6 +41,7 @@ from core.features.ledger.calls import Call
 from core.library import new_index
 from core.ports import ChatModel, Clock
 from core.providers.failure import Rejected
+from core.storage.sqlite_upgrade import inspect
 
 Document: TypeAlias = dict[str, Any]
 
@@ -46,25 +49,39 @@ PROBE = "elefante"
 
 
 async def check(settings: Settings) -> Document:
-    """Return a finding for each part of the bot on this machine, and in `ok` whether all are well."""
-    kept = "nothing is written to the disk" if settings.in_memory else f"data in {settings.data_dir}"
-    findings: list[Document] = [_finding("settings", kept)]
+    """Return a finding for each part of the bot on this machine, and in `ok` whether all are well.
+
+    Nothing is written and nothing migrated, whether the bot runs or not: parts are tried in a bot that is in RAM.
+    """
+    findings = [_probed("settings", partial(_folder, settings)), _probed("storage", partial(_storage, settings))]
     try:
-        async with build(settings) as app:
+        async with build(settings.model_copy(update={"storage_url": "memory:"})) as app:
             for name, probe in _PROBES.items():
-                findings.append(await _probed(name, probe, app))
+                findings.append(await _tried(name, probe, app))
     except BotError as error:
         findings.append(_finding("start", str(error), ok=False))
     return {"ok": all(finding["ok"] for finding in findings), "findings": findings}
 
 
-async def _storage(app: App) -> str:
-    problems = await app.database.integrity()
-    if problems:
-        raise BotError(f"{problems[0]}: restore a backup of {app.settings.database_path}")
-    owners = await app.store.owners()
-    name = "the database in memory" if app.settings.in_memory else app.settings.database_path.name
-    return f"{name} is sound; people with memories: {len(owners)}"
+def _folder(settings: Settings) -> str:
+    if settings.in_memory:
+        return "nothing is written to the disk"
+    folder = settings.data_dir
+    there = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise ConfigError("DATA_DIR", f"cannot write to {there}; name a folder you may write to")
+    return f"data in {folder}" + ("" if folder.exists() else ", which the first start makes")
+
+
+def _storage(settings: Settings) -> str:
+    path = settings.database_path
+    if settings.in_memory or not path.exists():
+        return "the database in memory" if settings.in_memory else "there is no database yet; the first start makes it"
+    found = inspect(path)
+    said = f"{path.name} is sound; people with memories: {found.people}; schema {found.version}"
+    if found.version == found.known:
+        return said
+    return f"{said}: the next start backs it up and migrates it to {found.known}"
 
 
 async def _embedder(app: App) -> str:
@@ -96,14 +113,20 @@ async def _models(app: App) -> str:
 
 
 _PROBES: dict[str, Callable[[App], Awaitable[str]]] = {
-    "storage": _storage,
     "embedder": _embedder,
     "index": _index,
     "models": _models,
 }
 
 
-async def _probed(name: str, probe: Callable[[App], Awaitable[str]], app: App) -> Document:
+def _probed(name: str, probe: Callable[[], str]) -> Document:
+    try:
+        return _finding(name, probe())
+    except BotError as error:
+        return _finding(name, str(error), ok=False)
+
+
+async def _tried(name: str, probe: Callable[[App], Awaitable[str]], app: App) -> Document:
     try:
         return _finding(name, await probe(app))
     except (BotError, ImportError) as error:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from bot.alarms import tell_start_failed, watching
+from bot.data_folder import daily_backups
 from bot.models.metering import AttributedHandler
 from bot.origins import models_line, origins
 from bot.platforms import PLATFORMS, Platform, Start
@@ -65,7 +66,13 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> BaseExcept
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, lambda: None)  # a closed terminal does not end it
-    async with build(settings) as app, watching(app), open_chatbot(app) as chatbot, _unasked(app, stop):
+    async with (
+        build(settings) as app,
+        watching(app),
+        open_chatbot(app) as chatbot,
+        _unasked(app, stop),
+        daily_backups(settings, app.features.alerts, app.clock),
+    ):
         say(models_line(app.parts.models))
         await warm_embedder(app)
         status = StatusFile(app)

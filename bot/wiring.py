@@ -182,7 +182,9 @@ async def _open(settings: Settings, *, dry: bool) -> Database:
     if settings.in_memory:
         return await open_copy(None)
     prepare_folder(settings.data_dir)
-    return await (open_copy if dry else open_database)(settings.database_path)
+    if dry:
+        return await open_copy(settings.database_path)
+    return await open_database(settings.database_path, backups=settings.backups_folder)
 
 
 async def _build_over(

@@ -1,33 +1,39 @@
-"""`elefante backup` and `elefante restore`: copy the database, and put a copy in its place."""
+"""`elefante backup`, `restore` and `migrate`: copy all that makes a bot, put a copy in its place, update the schema."""
 
 from __future__ import annotations
 
+import asyncio
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
+from bot.archive import Contents, pack, state_files, unpack
 from bot.cli.shell import JsonOption, NewFile, YesOption, busy, confirm, load_settings, run, show
 from bot.data_folder import DataFolder
+from bot.settings.env_file import env_path
 from bot.settings.settings import Settings
 from bot.wiring import prepare_folder
 from core.clock import SystemClock
 from core.errors import StorageError
-from core.features.transfer.files import Backup
-from core.storage.sqlite_backup import copy_database, restore_database, verify
+from core.features.transfer.files import Backup, private_file
+from core.storage.sqlite_backup import new_file, restore_database
+from core.storage.sqlite_migrations import MIGRATIONS
+from core.storage.sqlite_upgrade import upgrade
 
 
 def backup_(
     file: NewFile = None,
-    list_: Annotated[bool, typer.Option("--list", help="List the backups in the data folder instead.")] = False,
+    list_: Annotated[bool, typer.Option("--list", help="List the backups in BACKUP_DIR instead.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Copy the whole database, verified, while the bot runs or not.
+    """Copy all that makes a bot into one file, verified, while the bot runs or not. Secrets are not in it.
 
-    Without FILE into the data folder, where the newest BACKUPS_KEPT stay.
+    Without FILE into BACKUP_DIR, where the newest BACKUPS_KEPT stay.
 
-    Example: elefante backup before-update.db
+    Example: elefante backup before-move.zip
     """
     if list_:
         show(listed(load_settings()), as_json=as_json, plain=render)
@@ -42,24 +48,38 @@ def restore_(
     yes: YesOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Replace the database by a backup. Refused while the bot runs; what is there now is kept aside.
+    """Put a backup in place, here or on another machine. Refused while the bot runs; what is there now is kept aside.
 
-    Example: elefante restore before-update.db
+    The settings are written into `.env` where there is none; the secrets are left for you to fill in.
+
+    Example: elefante restore before-move.zip
     """
     loaded = load_settings()
-    confirm(f"Replace {loaded.database_path} by {file}?", yes=yes)
+    if loaded.database_path.exists():
+        confirm(f"Replace {loaded.database_path} by {file}?", yes=yes)
     with busy("verifying and copying"):
         done = run(restore(loaded, file))
+    show(done, as_json=as_json, plain=render)
+
+
+def migrate_(as_json: JsonOption = False) -> None:
+    """Back up and migrate the database of an older version now. A start does it, too. Refused while the bot runs.
+
+    Example: elefante migrate
+    """
+    with busy("migrating"):
+        done = migrate(load_settings())
     show(done, as_json=as_json, plain=render)
 
 
 Document: TypeAlias = dict[str, Any]
 
 _MIB: Final = 1 << 20
+_LOCKED_FOR_S: Final = 60.0  # another migration is waited for
 
 
 async def backup(settings: Settings, file: Path | None = None) -> Document:
-    """Copy the database to `file`, or into the data folder, while the bot runs or not; return where the copy is.
+    """Make a backup in `file`, or in BACKUP_DIR, while the bot runs or not; return where it is.
 
     Raises:
         StorageError: there is no database, the file exists, or there is no room.
@@ -67,36 +87,72 @@ async def backup(settings: Settings, file: Path | None = None) -> Document:
     prepare_folder(settings.data_dir)
     if not settings.database_path.exists():
         raise StorageError(f"there is nothing to copy yet: no {settings.database_path}")
+    clock = SystemClock()
     if file is not None:
-        made = Backup(file, await copy_database(settings.database_path, file))
+        made = Backup(file, await pack(settings, file, clock.now()))
     else:
-        made = await DataFolder(settings, SystemClock()).make()
+        made = await DataFolder(settings, clock).make()
     return {"file": str(made.path), "bytes": made.size_bytes, "removed": [str(path) for path in made.removed]}
 
 
 async def restore(settings: Settings, file: Path) -> Document:
-    """Replace the database by a backup; the replaced one is kept aside. Refused while the bot runs.
+    """Put a backup, or a bare database file, in place; what it replaces is kept aside. Refused while the bot runs.
 
     Raises:
         StorageError: the backup is damaged or of a newer version, or the bot runs; nothing was changed.
     """
     prepare_folder(settings.data_dir)
-    await verify(file)
     folder = DataFolder(settings, SystemClock())
     with folder.alone():
-        aside = folder.aside()
-        there_was = await restore_database(file, settings.database_path, aside)
-    return {"restored": str(file), "database": str(settings.database_path), "aside": str(aside) if there_was else None}
+        scratch, aside = folder.scratch(), folder.aside()
+        try:
+            contents = await asyncio.to_thread(unpack, file, scratch)
+            there_was = await restore_database(contents.database, settings.database_path, aside)
+        finally:
+            scratch.unlink(missing_ok=True)
+        kept = [aside] if there_was else []
+        env = None
+        if contents.about is not None:
+            kept += _put_state(settings, contents, aside)
+            env = _write_settings(contents)
+    return {
+        "restored": str(file),
+        "program": contents.about and contents.about.program,
+        "at": contents.about and contents.about.at,
+        "database": str(settings.database_path),
+        "state": sorted(contents.state),
+        "aside": [str(path) for path in kept],
+        "settings": env and str(env),
+        "secrets": list(contents.about.secrets) if contents.about else [],
+        "paths": list(contents.about.paths) if contents.about else [],
+    }
+
+
+def migrate(settings: Settings) -> Document:
+    """Migrate the database, if it is of an older version; return the versions and the backup made before.
+
+    Raises:
+        StorageError: there is no database, another process has it open, or it failed; nothing was changed.
+    """
+    if not (path := settings.database_path).exists():
+        raise StorageError(f"there is nothing to migrate yet: no {path}")
+    done = upgrade(path, MIGRATIONS, settings.backups_folder, wait_s=_LOCKED_FOR_S)
+    return {
+        "database": str(path),
+        "before": done.before if done else len(MIGRATIONS),
+        "after": len(MIGRATIONS),
+        "backup": str(done.backup) if done and done.backup else None,
+    }
 
 
 def listed(settings: Settings) -> Document:
-    """Return the backups in the data folder, the oldest first."""
+    """Return the backups in BACKUP_DIR, the oldest first."""
     folder = DataFolder(settings, SystemClock())
+    found = [path for path in folder.backups.glob("*") if path.suffix in {".db", ".zip"}]
     return {
         "folder": str(folder.backups),
         "backups": [
-            {"file": str(path), "bytes": path.stat().st_size, "at": _made(path)}
-            for path in sorted(folder.backups.glob("*.db"))
+            {"file": str(path), "bytes": path.stat().st_size, "at": _made(path)} for path in sorted(found, key=_made)
         ],
     }
 
@@ -104,13 +160,63 @@ def listed(settings: Settings) -> Document:
 def render(document: Document) -> str:
     """Return the document as text for a person."""
     if "restored" in document:
-        aside = f"\nWhat was there before is kept as {document['aside']}" if document["aside"] else ""
-        return f"{document['database']} is now what {document['restored']} was.{aside}"
+        return "\n".join(_restored_lines(document))
     if "backups" in document:
         lines = [f"{each['at']}  {each['bytes'] / _MIB:8.1f} MB  {each['file']}" for each in document["backups"]]
         return "\n".join(lines) or f"There is no backup in {document['folder']}."
+    if "before" in document:
+        if document["before"] == document["after"]:
+            return f"{document['database']} is up to date: schema {document['after']}."
+        said = f"{document['database']} is migrated from schema {document['before']} to {document['after']}."
+        return said + (f"\nWhat it was before is kept as {document['backup']}" if document["backup"] else "")
     removed = "".join(f"\nremoved {path}" for path in document["removed"])
     return f"{document['file']}  {document['bytes'] / _MIB:.1f} MB, verified{removed}"
+
+
+def _restored_lines(document: Document) -> list[str]:
+    of = f", of {document['at']} by Elefante {document['program']}" if document["program"] else ""
+    lines = [f"{document['database']} is now what {document['restored']} was{of}."]
+    lines += [f"What was there before is kept as {path}" for path in document["aside"]]
+    if document["settings"]:
+        lines.append(f"The settings were written into {document['settings']}.")
+    fill_in = ", ".join(document["secrets"])
+    if fill_in and document["settings"]:
+        lines.append(f"Fill in there: {fill_in}.")
+    elif fill_in:
+        lines.append(f"{env_path()} was left as it is. It needs: {fill_in}.")
+    if document["paths"]:
+        lines.append(f"Paths are those of each machine; there it had set {', '.join(document['paths'])}.")
+    return lines
+
+
+def _put_state(settings: Settings, contents: Contents, aside: Path) -> list[Path]:
+    """Let platform files be those of the backup; return where those of before are kept."""
+    kept = []
+    try:
+        for path in state_files(settings):
+            kept.append(aside.with_name(f"{aside.stem}.{path.name}"))
+            path.replace(kept[-1])
+        for name, content in contents.state.items():
+            with new_file(settings.data_dir / name) as part:
+                part.write_bytes(content)
+    except OSError as error:
+        raise StorageError(
+            f"the database was put back, but not what platforms keep ({', '.join(contents.state)}): {error.strerror}"
+        ) from error
+    return kept
+
+
+def _write_settings(contents: Contents) -> Path | None:
+    """Write the settings of the backup where there are none yet, and return the path of the file."""
+    try:
+        descriptor = private_file(path := env_path())
+    except FileExistsError:
+        return None
+    except OSError as error:
+        raise StorageError(f"the bot was put back, but not its settings: {env_path()}: {error.strerror}") from error
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(contents.settings or "")
+    return path
 
 
 def _made(path: Path) -> str:

@@ -17,7 +17,7 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.backup import backup_, restore_
+from bot.cli.backup import backup_, migrate_, restore_
 from bot.cli.memories import app as memories_app
 from bot.cli.memories import reindex_
 from bot.cli.people import actions_app, users_app
@@ -116,13 +116,13 @@ app.command("think")(think_)
 
 @app.command()
 def check(as_json: JsonOption = False) -> None:
-    """Check settings, storage, index, embedder and models; exit 1 if one of them fails.
+    """Check settings, storage, index, embedder and models; exit 1 if one of them fails. Nothing is changed.
 
     Example: elefante check --json
     """
     from bot import doctor as health
 
-    report = run_now(health.check(load_settings(stored=False)))
+    report = run_now(health.check(load_settings(stored=False, writes=False)))
     show(report, as_json=as_json, plain=health.render_check)
     if not report["ok"]:
         raise typer.Exit(1)
@@ -148,6 +148,7 @@ def doctor(as_json: JsonOption = False) -> None:
 app.command("usage")(usage_)
 app.command("backup")(backup_)
 app.command("restore")(restore_)
+app.command("migrate")(migrate_)
 app.command("export")(export_)
 app.command("import")(import_)
 app.command("forget")(forget_)

@@ -26,10 +26,10 @@ UserOption = Annotated[str, typer.Option("--user", help="Whose memory, as PLATFO
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
-def load_settings(*, stored: bool = True) -> Settings:
+def load_settings(*, stored: bool = True, writes: bool = True) -> Settings:
     """Read the settings, make the folders of the data and of the log, and open the log.
 
-    `stored` says that the verb reads or changes what is on the disk.
+    `stored` says that the verb reads or changes what is on the disk; if it `writes` nothing, there is no folder and no log.
 
     Raises:
         ConfigError: a setting is wrong, or nothing is stored.
@@ -38,6 +38,9 @@ def load_settings(*, stored: bool = True) -> Settings:
     if loaded.in_memory and stored:
         advice = "nothing is stored with memory:, so there is nothing here for this command; write sqlite:"
         raise ConfigError("STORAGE_URL", advice)
+    if not writes:
+        logs.configure(None, loaded.log_level, loaded.secrets())
+        return loaded
     if loaded.state_dir is not None:
         prepare_folder(loaded.state_dir)
     if loaded.log_dir is not None:

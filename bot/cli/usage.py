@@ -60,7 +60,7 @@ async def usage(settings: Settings, *, days: int = 30, by: Sequence[str] = ("day
     zone = settings.zone()
     since = days_back(SystemClock().now(), zone, days)
     prepare_folder(settings.data_dir)
-    database = await open_database(settings.database_path)
+    database = await open_database(settings.database_path, backups=settings.backups_folder)
     try:
         ledger = SqlLedger(database, zone)
         sums, total = await ledger.sums(since, by), await ledger.sums(since, ())

@@ -65,8 +65,15 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
         description="What happens when a platform ends, such as when its token is refused: it is tried again while the "
         "others go on (retry), or the whole process ends with exit code 1 (exit), for a supervisor that starts it.",
     )
+    backup_dir: Path | None = Field(
+        default=None,
+        description="Folder of the backups, and of nothing else; best on another disk. Default: backups in DATA_DIR.",
+    )
     backups_kept: int = Field(
-        default=7, ge=1, description="How many backups stay in DATA_DIR/backups; older ones go when one is made."
+        default=7,
+        ge=0,
+        description="How many backups stay in BACKUP_DIR. One is made each day while the bot runs, and the oldest "
+        "goes. 0: none is made by itself, and none goes.",
     )
     memory_undo_s: float = Field(
         default=UNDO_WITHIN.total_seconds(),
@@ -187,6 +194,11 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     def database_path(self) -> Path:
         """The database file."""
         return self.data_dir / "elefante.db"
+
+    @property
+    def backups_folder(self) -> Path:
+        """The folder of the backups."""
+        return self.backup_dir or self.data_dir / "backups"
 
     @property
     def console_owner(self) -> UserKey:

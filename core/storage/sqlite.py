@@ -10,8 +10,8 @@ import asyncio
 import re
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from contextvars import ContextVar
 from functools import lru_cache, partial
 from pathlib import Path
@@ -19,65 +19,25 @@ from typing import TypeVar
 
 import aiosqlite
 
-from core.errors import Damaged, DiskFull, SchemaTooNew, StorageError
+from core.errors import StorageError
 from core.storage.database import Database, Query, Row, Transaction
-from core.storage.record import digest
+from core.storage.sqlite_errors import translated
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
+from core.storage.sqlite_schema import PRAGMAS, migrate
 from core.storage.sqlite_scrub import DatabaseFile, scrub
+from core.storage.sqlite_upgrade import upgrade
 
 T = TypeVar("T")
 
 _CHECK, _FOREIGN_CHECK = "PRAGMA quick_check(10)", "PRAGMA foreign_key_check"
 _STEPS_BETWEEN_LOOKS = 100_000  # of SQLite's machine: some milliseconds
 
-APPLICATION_ID = 0x456C6566
-"""`Elef`: what the file says it is, so that another program's database is not taken for ours."""
-
-RESTORE = "stop the bot, see `elefante backup --list`, and restore a backup with `elefante restore FILE`"
 _BUSY_TIMEOUT_S = 60.0
 """How long another process that writes is waited for."""
 
 _OUR_FUNCTIONS = {"numbers": "json_each", "texts": "json_each", "tuples": "json_each", "json_list": "json_group_array"}
 _OUR_CALL = re.compile(rf"\b({'|'.join(_OUR_FUNCTIONS)})\(")
 _KNOWN_STATEMENTS = 512
-_PRAGMAS = (
-    "PRAGMA foreign_keys = ON",
-    "PRAGMA synchronous = FULL",
-    "PRAGMA secure_delete = ON",  # what is deleted is overwritten with zeros
-    "PRAGMA temp_store = MEMORY",  # sorting never writes anybody's words into a temporary file
-)
-_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-_ADVICE = {
-    sqlite3.SQLITE_BUSY: "another program holds it: stop that one, or wait",
-    sqlite3.SQLITE_LOCKED: "another program holds it: stop that one, or wait",
-    sqlite3.SQLITE_READONLY: "it cannot be written to: see who owns the file and its folder",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: see who owns the file and its folder",
-    sqlite3.SQLITE_PERM: "it cannot be opened: see who owns the file and its folder",
-    sqlite3.SQLITE_IOERR: "the disk failed: see that it has room, and is sound",
-}
-"""What the owner can do, by SQLite's primary error code."""
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Turn SQLite's errors into ours; they carry SQLite's error name and nothing that anybody wrote.
-
-    Raises:
-        Damaged: the file is no database, or broken.
-        DiskFull: there is no room.
-        StorageError: anything else.
-    """
-    try:
-        yield
-    except sqlite3.Error as error:
-        name = getattr(error, "sqlite_errorname", type(error).__name__)
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _DAMAGE:
-            raise Damaged(f"the database cannot be read ({name}): {RESTORE}") from error
-        if code == sqlite3.SQLITE_FULL:
-            raise DiskFull(f"the disk is full ({name}): make room where the data folder is") from error
-        advice = _ADVICE.get(code)
-        raise StorageError(f"the database refused ({name})" + (f": {advice}" if advice else "")) from error
 
 
 class Connection(aiosqlite.Connection):
@@ -275,20 +235,24 @@ _put_off: ContextVar[dict[SqliteDatabase, bool]] = ContextVar("put_off", default
 """The databases whose scrubs are put off, by the task at hand, and whether one was asked for."""
 
 
-async def open_database(path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> SqliteDatabase:
-    """Open the file, made now if there is none, readable by its owner only, and bring it up to date.
+async def open_database(
+    path: Path, migrations: Sequence[Migration] = MIGRATIONS, *, backups: Path | None = None
+) -> SqliteDatabase:
+    """Open the file, made now if there is none, readable by its owner only, and migrate it (`upgrade`).
+
+    The backup made before a migration lies in `backups`, by default the folder of that name beside the file.
 
     Raises:
         SchemaTooNew: a newer version of this program wrote it.
         Damaged: it is not a database of this program, or broken.
-        StorageError: it cannot be opened or written.
+        StorageError: it cannot be opened, written or migrated.
     """
     _make_private(path)
+    await asyncio.to_thread(upgrade, path, migrations, backups or path.parent / "backups", wait_s=_BUSY_TIMEOUT_S)
     async with AsyncExitStack() as opened:
         writer = await _connect(str(path))
         opened.push_async_callback(writer.close)
         await _fetch(writer, "PRAGMA journal_mode = WAL")
-        await _migrate(writer, migrations)
         reader = await _connect(str(path))
         opened.push_async_callback(reader.close)
         await _fetch(reader, "PRAGMA query_only = ON")
@@ -312,7 +276,7 @@ async def open_copy(path: Path | None, migrations: Sequence[Migration] = MIGRATI
                     await source.backup(copy)
             finally:
                 await source.close()
-        await _migrate(copy, migrations)
+        await copy.call(lambda raw: migrate(raw, migrations))
     except BaseException:
         await copy.close()
         raise
@@ -372,7 +336,7 @@ async def _connect(name: str) -> Connection:
         connection = Connection(opening, iter_chunk_size=1)  # rows of a cursor; we use none
         await connection
     try:
-        for pragma in _PRAGMAS:
+        for pragma in PRAGMAS:
             await _fetch(connection, pragma)
     except BaseException:
         await connection.close()
@@ -388,30 +352,3 @@ async def _fetch(connection: Connection, sql: str, parameters: Sequence[object] 
 def _in_sqlite(sql: str) -> str:
     """Return a statement with SQLite's names for the four functions of `core.storage.database`."""
     return _OUR_CALL.sub(lambda call: f"{_OUR_FUNCTIONS[call[1]]}(", sql)
-
-
-async def _migrate(connection: Connection, migrations: Sequence[Migration]) -> None:
-    await _fetch(connection, "BEGIN IMMEDIATE")
-    try:
-        version = await _version(connection, len(migrations))
-        missing = [statement for migration in migrations[version:] for statement in migration]
-        if missing:
-            missing += [f"PRAGMA application_id = {APPLICATION_ID}", f"PRAGMA user_version = {len(migrations)}"]
-        await connection.create_function("content_digest", 2, digest, deterministic=True)
-        for statement in (*missing, "COMMIT"):
-            await _fetch(connection, statement)
-    except BaseException:
-        with translated():
-            await connection.rollback()
-        raise
-
-
-async def _version(connection: Connection, known: int) -> int:
-    [(version,)] = await _fetch(connection, "PRAGMA user_version")
-    [(application,)] = await _fetch(connection, "PRAGMA application_id")
-    [(tables,)] = await _fetch(connection, "SELECT count(*) FROM sqlite_schema")
-    if application != APPLICATION_ID and (application or tables):
-        raise Damaged("this file is another program's database")
-    if version > known:
-        raise SchemaTooNew(f"the database has version {version}, this program knows {known}: update the program")
-    return int(version)

@@ -6,20 +6,52 @@ Everything here is in threads of its own: a copy of gigabytes holds nobody up.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
+import shutil
 import sqlite3
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from core.errors import Damaged, SchemaTooNew, StorageError
-from core.storage.sqlite import APPLICATION_ID, translated
+from core.errors import Damaged, DiskFull, StorageError
+from core.storage.sqlite_errors import translated
 from core.storage.sqlite_migrations import MIGRATIONS
+from core.storage.sqlite_schema import schema_version
+
+T = TypeVar("T")
 
 _SIDES: Final = ("-wal", "-shm")  # what SQLite keeps beside a file that is in use
 PART: Final = ".part"
 """What the name of a copy ends in until it is whole."""
+
+_ROOM_LEFT_BYTES: Final = 16 << 20  # a copy never takes the last of the disk
+_PAGES_AT_ONCE: Final = 2_000
+_STEPS_BETWEEN_LOOKS: Final = 100_000  # of SQLite's machine: some milliseconds
+_SHARED_LOCK: Final = (
+    "1073741826"  # first byte of the lock of whoever has a file open: sqlite.org/fileformat.html, 1.3.1
+)
+_MEBIBYTE: Final = 1 << 20
+
+
+class InUse(StorageError):
+    """Another process has the database open. The message is its name."""
+
+
+async def in_thread(function: Callable[[threading.Event], T]) -> T:
+    """Return what a function returns that runs in a thread; if this is cancelled, its event is set and it has ended."""
+    stop = threading.Event()
+    doing = asyncio.get_running_loop().run_in_executor(None, function, stop)
+    try:
+        return await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.wait([doing])
+        raise
 
 
 async def copy_database(source: Path, target: Path) -> int:
@@ -28,9 +60,11 @@ async def copy_database(source: Path, target: Path) -> int:
     It is a single file, sound and complete, or it is not there.
 
     Raises:
+        DiskFull: the disk has no room for it; nothing was written.
         Damaged, StorageError: there is no copy: `target` exists, there is no room, or the source is not sound.
     """
-    return await asyncio.to_thread(_copied, source, target)
+    await in_thread(partial(copied, source, target))
+    return await asyncio.to_thread(lambda: target.stat().st_size)
 
 
 async def verify(path: Path) -> None:
@@ -40,7 +74,7 @@ async def verify(path: Path) -> None:
         SchemaTooNew: a newer version of this program wrote it.
         Damaged, StorageError: it is none, or cannot be read.
     """
-    await asyncio.to_thread(_verify, path)
+    await in_thread(partial(verified, path))
 
 
 async def restore_database(copy: Path, database: Path, aside: Path) -> bool:
@@ -53,28 +87,66 @@ async def restore_database(copy: Path, database: Path, aside: Path) -> bool:
     return await asyncio.to_thread(_restored, copy, database, aside)
 
 
-def _copied(source: Path, target: Path) -> int:
+def copied(source: Path, target: Path, stop: threading.Event) -> int:
+    """Do what `copy_database` says, until `stop` is set, and return the version of the schema."""
     try:
         if target.exists():
             raise StorageError(f"{target} is there already; name another file")
-        with _new_file(target) as part:
+        with new_file(target) as part:
             with translated(), closing(_open(source, "rw")) as live:
-                _write(live, part)
-            _verify(part)
+                write_copy(live, part, stop)
+            return verified(part, stop)
     except OSError as error:
-        raise StorageError(f"{target} cannot be written: {error.strerror}") from error
-    return target.stat().st_size
+        raise unwritten(target, error) from error
 
 
-def _write(live: sqlite3.Connection, part: Path) -> None:
-    with closing(_open(part, "rw")) as copy:
-        live.backup(copy)
-        copy.execute("PRAGMA journal_mode = DELETE")  # one file, with nothing beside it
+def write_copy(live: sqlite3.Connection, part: Path, stop: threading.Event) -> None:
+    """Write what is committed to the empty file `part`, as one file with nothing beside it.
+
+    Raises:
+        DiskFull: the disk has no room for it; nothing was written.
+        StorageError: `stop` was set.
+        sqlite3.Error: the database cannot be read, or the file cannot be written.
+    """
+
+    def look(*_: int) -> None:
+        if stop.is_set():
+            raise StorageError("the copy was stopped")
+
+    live.execute("BEGIN")  # one state: a copy in steps would begin anew after each commit of others
+    try:
+        [pages] = live.execute("PRAGMA page_count").fetchone()
+        [page_bytes] = live.execute("PRAGMA page_size").fetchone()
+        ensure_room(part.parent, pages * page_bytes)
+        with closing(_open(part, "rw")) as copy:
+            live.backup(copy, pages=_PAGES_AT_ONCE, progress=look)
+            copy.execute("PRAGMA journal_mode = DELETE")
+    finally:
+        live.rollback()
+
+
+def ensure_room(folder: Path, needed_bytes: int) -> None:
+    """Return if the disk of the folder has room for so many bytes, and some more.
+
+    Raises:
+        DiskFull: it has not.
+        OSError: there is no such folder.
+    """
+    free_bytes = shutil.disk_usage(folder).free
+    if free_bytes < needed_bytes + _ROOM_LEFT_BYTES:
+        raise DiskFull(
+            f"{folder} has no room for a copy: it takes {needed_bytes / _MEBIBYTE:.0f} MB and "
+            f"{free_bytes / _MEBIBYTE:.0f} MB are free. Make room, or name a folder of another disk: BACKUP_DIR"
+        )
 
 
 @contextmanager
-def _new_file(path: Path) -> Iterator[Path]:
-    """Give a file to write to, its owner's only: it is at `path` when all went well, or nowhere."""
+def new_file(path: Path) -> Iterator[Path]:
+    """Give a file to write to, its owner's only: it is at `path` when all went well, or nowhere.
+
+    Raises:
+        OSError: it cannot be written.
+    """
     part = path.with_name(f"{path.name}{PART}")
     part.unlink(missing_ok=True)
     os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -82,51 +154,69 @@ def _new_file(path: Path) -> Iterator[Path]:
         yield part
         _settle(part)
         part.replace(path)
+        _settle(path.parent)
     except BaseException:
-        part.unlink(missing_ok=True)
+        for left in (part, Path(f"{part}-journal")):
+            left.unlink(missing_ok=True)
         raise
 
 
-def _verify(path: Path) -> None:
+def unwritten(path: Path, error: OSError) -> StorageError:
+    """Return our error for a file that could not be written."""
+    kind = DiskFull if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG} else StorageError
+    return kind(f"{path} cannot be written: {error.strerror}")
+
+
+def verified(path: Path, stop: threading.Event | None = None) -> int:
+    """Do what `verify` says, until `stop` is set, and return the version of the schema."""
     if not path.is_file():
         raise StorageError(f"there is no file {path}")
     with translated(), closing(_open(path, "ro")) as connection:
-        [application] = connection.execute("PRAGMA application_id").fetchone()
-        [version] = connection.execute("PRAGMA user_version").fetchone()
-        if application != APPLICATION_ID:
+        if stop is not None:
+            connection.set_progress_handler(stop.is_set, _STEPS_BETWEEN_LOOKS)
+        version = schema_version(connection, len(MIGRATIONS))
+        if not version:
             raise Damaged(f"{path.name} is no database of this program")
-        if version > len(MIGRATIONS):
-            raise SchemaTooNew(f"{path.name} has version {version}, this program knows {len(MIGRATIONS)}: update it")
         [found] = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if found != "ok" or connection.execute("PRAGMA foreign_key_check").fetchone():
             raise Damaged(f"{path.name} is not sound")
+    return version
 
 
 def _restored(copy: Path, database: Path, aside: Path) -> bool:
-    _verify(copy)
+    stop = threading.Event()
+    verified(copy)
     if not database.exists():
-        _copied(copy, database)
+        copied(copy, database, stop)
         return False
     try:
-        with translated(), closing(_alone(database)) as present:
-            with _new_file(aside) as part:
-                _write(present, part)
+        with translated(), closing(alone(database)) as present:
+            with new_file(aside) as part:
+                write_copy(present, part, stop)
             with closing(_open(copy, "ro")) as source:
                 source.backup(present)
+    except InUse as error:
+        raise StorageError(f"{error} has the database open: stop it first, then restore") from error
     except Damaged:  # what is there cannot even be opened: it is put aside as it is
         aside.unlink(missing_ok=True)
         database.replace(aside)
         for side in _SIDES:
             Path(f"{database}{side}").unlink(missing_ok=True)
-        _copied(copy, database)
+        copied(copy, database, stop)
+    except OSError as error:
+        raise unwritten(aside, error) from error
     return True
 
 
-def _alone(database: Path) -> sqlite3.Connection:
-    """Open the file for this connection only.
+def alone(database: Path) -> sqlite3.Connection:
+    """Open the file for this connection only; others wait until it is closed.
 
     Whoever has a file in WAL mode open holds a shared lock on it, so that an exclusive one shows that nobody does.
     Source: sqlite.org/wal.html, "Use of WAL Without Shared-Memory".
+
+    Raises:
+        InUse: another process has it open.
+        sqlite3.Error: it cannot be opened.
     """
     connection = _open(database, "rw")
     try:
@@ -136,7 +226,7 @@ def _alone(database: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError as error:
         connection.close()
         if error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY:
-            raise StorageError("the bot is running: stop it first, then restore") from error
+            raise InUse(_holder(database)) from error
         raise
     except sqlite3.Error:
         connection.close()
@@ -144,8 +234,33 @@ def _alone(database: Path) -> sqlite3.Connection:
     return connection
 
 
+def _holder(database: Path) -> str:
+    """Return the name of a process that has the file open, where the system tells. Source: proc_locks(5)."""
+    try:
+        inode = str(database.stat().st_ino)
+        for line in Path("/proc/locks").read_text("ascii").splitlines():
+            *_, pid, file, start, _end = line.split()
+            if file.rpartition(":")[2] == inode and start == _SHARED_LOCK:
+                return _process(int(pid))
+    except (OSError, ValueError):
+        pass
+    return "another process"
+
+
+def _process(pid: int) -> str:
+    """Return the name of a process, without the arguments of its verb: those may be somebody's words."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace").split("\0")
+    except OSError:
+        words = []
+    for program, verb in pairwise(words):
+        if Path(program).name in {"elefante", "bot"}:
+            return f"`elefante {verb}` (process {pid})"
+    return f"process {pid}"
+
+
 def _settle(path: Path) -> None:
-    """Write the file through to the disk, so that a crash of the machine does not lose it."""
+    """Write a file, or the names in a folder, through to the disk, so that a crash of the machine loses nothing."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

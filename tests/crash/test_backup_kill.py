@@ -7,23 +7,23 @@ import subprocess
 import sys
 from pathlib import Path
 
+from bot.archive import unpack
 from bot.data_folder import DataFolder
 from bot.settings.settings import load
 from core.clock import SystemClock
 from core.storage.sqlite import open_database
-from core.storage.sqlite_backup import verify
 
 COPYING = """
-import sqlite3, sys, time
+import sys, threading, time
 from pathlib import Path
 from core.storage import sqlite_backup as backup
 
-def halfway(path):
+def halfway(path, stop):
     print("halfway", flush=True)
     time.sleep(60)
 
-backup._verify = halfway  # all is written, and nothing is settled yet
-backup._copied(Path(sys.argv[1]), Path(sys.argv[2]))
+backup.verified = halfway  # all is written, and nothing is settled yet
+backup.copied(Path(sys.argv[1]), Path(sys.argv[2]), threading.Event())
 """
 
 
@@ -46,5 +46,5 @@ async def test_what_a_killed_backup_left_is_no_backup_and_goes_with_the_next(tmp
     (folder.backups / "elefante-1.db.part-journal").touch()
     made = await folder.make()
     assert list(folder.backups.iterdir()) == [made.path]
-    await verify(made.path)
+    await asyncio.to_thread(unpack, made.path, tmp_path / "scratch")
     await database.close()

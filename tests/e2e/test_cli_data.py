@@ -12,6 +12,7 @@ import pytest
 
 from tests.e2e.command import Elefante, document
 from tests.fakes.export_file import ExportFile
+from tests.fakes.packed import content
 
 IMPORTS = Path(__file__).parents[1] / "data" / "imports"
 SAID = "Lembre que a senha do cofre é zebra77\n"
@@ -23,8 +24,8 @@ def elefante(tmp_path: Path) -> Elefante:
 
 
 def holds(folder: Path, needle: str) -> list[str]:
-    """The files in which the words stand."""
-    return [path.name for path in folder.rglob("*") if path.is_file() and needle.encode() in path.read_bytes()]
+    """The files in which the words stand, packed or not."""
+    return [path.name for path in folder.rglob("*") if path.is_file() and needle.encode() in content(path)]
 
 
 def test_a_backup_is_made_while_the_bot_runs_and_put_back_only_when_it_does_not(
@@ -44,19 +45,19 @@ def test_a_backup_is_made_while_the_bot_runs_and_put_back_only_when_it_does_not(
         running.stdin.flush()
         assert running.stdout.readline()
         made = document(elefante("backup", "--json"))
-        named = document(elefante("backup", "mine.db", "--json"))
+        named = document(elefante("backup", "mine.zip", "--json"))
         refused = elefante("restore", made["file"], "--yes")
         running.stdin.close()
         running.stdout.read()
     assert refused.returncode == 1
-    assert "the bot is running" in refused.stderr
+    assert f"`elefante chat` (process {running.pid}) has the database open: stop it first" in refused.stderr
     assert Path(made["file"]).parent == tmp_path / "data" / "backups"
-    assert named["file"] == "mine.db"
+    assert named["file"] == "mine.zip"
     assert [each["file"] for each in document(elefante("backup", "--list", "--json"))["backups"]] == [made["file"]]
     document(elefante("forget", "--yes", "--json"))
     assert document(elefante("memories", "list", "--json"))["total"] == 0
-    restored = document(elefante("restore", "mine.db", "--yes", "--json"))
-    assert Path(restored["aside"]).exists()
+    restored = document(elefante("restore", "mine.zip", "--yes", "--json"))
+    assert [Path(each).suffix for each in restored["aside"] if Path(each).exists()] == [".db"]
     assert document(elefante("memories", "list", "--json"))["total"] == 1
 
 
@@ -70,8 +71,8 @@ def test_what_cannot_be_put_back_or_copied_is_told_by_exit_codes(elefante: Elefa
     asked = elefante("restore", "text.db")
     assert asked.returncode == 2
     assert "--yes" in asked.stderr
-    elefante("backup", "x.db")
-    assert "there already" in elefante("backup", "x.db").stderr
+    elefante("backup", "x.zip")
+    assert "there already" in elefante("backup", "x.zip").stderr
     assert "There is no backup" in elefante("backup", "--list").stdout
     assert "verified" in elefante("backup").stdout
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import uuid
@@ -12,16 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from bot.archive import unpack
 from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.chatbot import ChatBot
 from core.features.access.people import Person
 from core.features.admin.decisions import DecisionKind, record_deed
 from core.outgoing import ChannelLimits
-from core.storage.sqlite_backup import verify
 from core.types import ChatKey, Incoming, Role, UserKey
 from tests.fakes.export_file import ExportFile
 from tests.fakes.file_channel import FileChannel
+from tests.fakes.packed import content
 
 OWNER, ADMIN, ANA = (UserKey("telegram", f"{n}110123456789") for n in (1, 2, 3))
 
@@ -52,14 +54,14 @@ async def office_in(folder: Path) -> AsyncIterator[Office]:
 
 
 def holding(folder: Path, needle: str) -> list[str]:
-    return sorted(p.name for p in folder.rglob("*") if p.is_file() and needle.encode() in p.read_bytes())
+    return sorted(p.name for p in folder.rglob("*") if p.is_file() and needle.encode() in content(p))
 
 
 async def test_an_owner_makes_a_backup_in_the_chat(tmp_path: Path) -> None:
     async with office_in(tmp_path) as office:
         told = await office.told("/admin backup")
-        [name] = re.findall(r"`(backups/elefante-\S+\.db)`", told)
-        await verify(tmp_path / name)
+        [name] = re.findall(r"`(backups/elefante-\S+\.zip)`", told)
+        await asyncio.to_thread(unpack, tmp_path / name, tmp_path / "scratch")
         (tmp_path / "backups").rename(tmp_path / "elsewhere")
         (tmp_path / "backups").write_text("in the way")
         assert (await office.told("/admin backup")).startswith("No backup was made.")

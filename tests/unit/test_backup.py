@@ -113,7 +113,7 @@ async def test_nothing_is_put_back_while_the_bot_runs(tmp_path: Path) -> None:
     await copy_database(path, copy)
     database = await open_database(path)
     await keep(database, "second")
-    with pytest.raises(StorageError, match="the bot is running"):
+    with pytest.raises(StorageError, match="has the database open: stop it first"):
         await restore_database(copy, path, tmp_path / "aside.db")
     await keep(database, "third")
     await database.close()
@@ -140,7 +140,7 @@ async def test_what_is_no_backup_of_ours_is_refused(tmp_path: Path, monkeypatch:
         connection.execute("CREATE TABLE letters (text TEXT)")
     connection.close()
     await filled(ours, "x")
-    with pytest.raises(Damaged, match="no database of this program"):
+    with pytest.raises(Damaged, match="another program's database"):
         await verify(other)
     with pytest.raises(StorageError, match="no file"):
         await verify(tmp_path / "nowhere.db")
@@ -175,7 +175,7 @@ async def test_of_the_backups_in_the_data_folder_the_newest_stay(tmp_path: Path)
     assert made[2].removed == (made[0].path,)
     left = await folder.paths()
     assert [path.name for path in left] == [made[1].path.name, made[2].path.name, "elefante-ana.json"]
-    assert made[1].path.name.endswith("_02.db"), "made within the same second"
+    assert made[1].path.name.endswith("_02.zip"), "made within the same second"
 
 
 async def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:

@@ -168,7 +168,6 @@ def test_memories_are_added_listed_searched_shown_exported_and_deleted(elefante:
         (("actions", "disable", "Finish"), "cannot be turned off"),
         (("actions", "disable", "Dance"), "there is no action 'Dance'"),
         (("usage", "--by", "colour"), "there is no 'colour'"),
-        (("restore", "x.db"), "say --yes"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_told_with_what_to_write(
@@ -245,13 +244,13 @@ def test_a_backup_is_made_listed_and_put_back_and_the_oldest_goes(
         elefante("backup")
     elefante("memories", "add", "abc123", "-b", "wifi")
     assert elefante("backup", "--list").stdout.startswith("There is no backup in ")
-    assert elefante("backup", "mine.db").stdout.startswith("mine.db  ")
+    assert elefante("backup", "mine.zip").stdout.startswith("mine.zip  ")
     monkeypatch.setenv("BACKUPS_KEPT", "1")
     old = document(elefante("backup", "--json"))["file"]
     assert elefante("backup").stdout.endswith(f", verified\nremoved {old}\n")
     assert elefante("backup", "--list").stdout.count(" MB  ") == 1
     elefante("forget", "--yes")
-    assert "What was there before is kept as " in elefante("restore", "mine.db", "--yes").stdout
+    assert "What was there before is kept as " in elefante("restore", "mine.zip", "--yes").stdout
     assert document(elefante("memories", "list", "--json"))["total"] == 1
 
 

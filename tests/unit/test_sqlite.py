@@ -16,8 +16,9 @@ import pytest
 
 from core.errors import Damaged, SchemaTooNew, StorageError
 from core.storage.database import Database, Query
-from core.storage.sqlite import APPLICATION_ID, open_copy, open_database
+from core.storage.sqlite import open_copy, open_database
 from core.storage.sqlite_migrations import MIGRATIONS
+from core.storage.sqlite_schema import APPLICATION_ID
 
 Opener: TypeAlias = Callable[..., Awaitable[Database]]
 
@@ -224,8 +225,10 @@ async def test_a_place_that_cannot_be_written_is_named_as_such(tmp_path: Path) -
 
 async def test_a_newer_database_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "elefante.db"
+    await (await open_database(path, NOTES)).close()
     await (await open_database(path, (*NOTES, ("CREATE TABLE later (x)",)))).close()
-    with pytest.raises(SchemaTooNew, match="version 2, this program knows 1"):
+    back = r"`elefante restore \S+before-update-\S+.db`"
+    with pytest.raises(SchemaTooNew, match=rf"schema 2 of Elefante \S+; this is Elefante \S+, which knows 1\..*{back}"):
         await open_database(path, NOTES)
     with pytest.raises(SchemaTooNew):
         await open_copy(path, NOTES)

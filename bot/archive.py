@@ -1,0 +1,184 @@
+"""One file that holds a bot: a ZIP archive of what is needed to go on elsewhere.
+
+| entry | what it is |
+| --- | --- |
+| `about.json` | versions of the program and of the schema, when it was made, settings that are left to be filled in |
+| `elefante.db` | the database, verified |
+| `state/NAME.json` | each file that a platform keeps in the data folder |
+| `settings.env` | the settings that differ from the defaults; secrets by their name only, paths commented out |
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import threading
+import zipfile
+import zlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import dotenv
+from pydantic import SecretStr
+
+from bot.settings.env_file import env_path
+from bot.settings.settings import Settings
+from core.errors import Damaged, StorageError
+from core.features.transfer.files import private_file
+from core.storage.sqlite_backup import copied, ensure_room, in_thread, new_file, unwritten, verified
+from core.storage.sqlite_schema import program_version
+
+_ABOUT: Final = "about.json"
+_DATABASE: Final = "elefante.db"
+_SETTINGS: Final = "settings.env"
+_STATE: Final = re.compile(r"state/([\w-]+\.json)")
+_OF_THIS_MACHINE: Final = {"status.json", "alerts.json"}  # what runs here, and what is wrong with it
+_CREDENTIALS: Final = re.compile(r"://[^/@\s]*:[^/@\s]*@")  # in an address
+_CHUNK_BYTES: Final = 1 << 20
+_FAST: Final = 1  # of zlib: vectors hardly get smaller
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a backup says of itself. `secrets` and `paths` are names of settings whose values it does not hold."""
+
+    program: str
+    schema: int
+    at: str
+    secrets: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """An opened backup: the path of a verified database, platform files by name, and settings; None of a bare .db."""
+
+    database: Path
+    state: Mapping[str, bytes]
+    settings: str | None
+    about: About | None
+
+
+def state_files(settings: Settings) -> list[Path]:
+    """Return the files that platforms keep in the data folder."""
+    return [path for path in sorted(settings.data_dir.glob("*.json")) if path.name not in _OF_THIS_MACHINE]
+
+
+async def pack(settings: Settings, target: Path, at: datetime) -> int:
+    """Write a backup to a new file, readable by its owner only, and return its size in bytes.
+
+    It is sound and complete, or it is not there.
+
+    Raises:
+        DiskFull: the disk has no room for it.
+        Damaged, StorageError: `target` exists, or the database or the settings cannot be read.
+    """
+    return await in_thread(partial(_pack, settings, target, at))
+
+
+def unpack(file: Path, scratch: Path) -> Contents:
+    """Open and verify a backup, or a bare database file. The database of a backup is written to the new file `scratch`.
+
+    Raises:
+        SchemaTooNew: a newer version of this program made it.
+        Damaged: it is no backup, or broken.
+        StorageError: it cannot be read, or there is no room.
+    """
+    if not zipfile.is_zipfile(file):
+        verified(file)
+        return Contents(file, {}, None, None)
+    try:
+        with zipfile.ZipFile(file) as archive:
+            contents = _read(archive, scratch)
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError) as error:
+        raise Damaged(f"{file} is no backup of this program, or broken ({type(error).__name__})") from error
+    except OSError as error:
+        raise unwritten(scratch, error) from error
+    verified(scratch)
+    return contents
+
+
+def _pack(settings: Settings, target: Path, at: datetime, stop: threading.Event) -> int:
+    if target.exists():
+        raise StorageError(f"{target} is there already; name another file")
+    try:
+        with new_file(target) as part:
+            database = Path(f"{part}.db")
+            try:
+                schema = copied(settings.database_path, database, stop)
+                ensure_room(part.parent, database.stat().st_size)
+                text, secrets, paths = _settings_text(settings, at)
+                about = About(program_version(), schema, at.isoformat(timespec="seconds"), secrets, paths)
+                entries = {f"state/{path.name}": path.read_bytes() for path in state_files(settings)}
+                entries |= {_ABOUT: json.dumps(asdict(about), indent=2).encode(), _SETTINGS: text.encode()}
+                _write(part, entries, database, stop)
+            finally:
+                database.unlink(missing_ok=True)
+            with zipfile.ZipFile(part) as archive:
+                if (broken := archive.testzip()) is not None:
+                    raise Damaged(f"{target} could not be read back: {broken}")
+    except OSError as error:
+        raise unwritten(target, error) from error
+    return target.stat().st_size
+
+
+def _write(part: Path, entries: Mapping[str, bytes], database: Path, stop: threading.Event) -> None:
+    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=_FAST) as archive:
+        for name, content in entries.items():
+            archive.writestr(name, content)
+        with database.open("rb") as source, archive.open(_DATABASE, "w", force_zip64=True) as entry:
+            while chunk := source.read(_CHUNK_BYTES):
+                if stop.is_set():
+                    raise StorageError("the backup was stopped")
+                entry.write(chunk)
+
+
+def _read(archive: zipfile.ZipFile, database: Path) -> Contents:
+    kept = json.loads(archive.read(_ABOUT))
+    about = About(**(kept | {name: tuple(kept[name]) for name in ("secrets", "paths")}))
+    state = {found[1]: archive.read(name) for name in archive.namelist() if (found := _STATE.fullmatch(name))}
+    settings = archive.read(_SETTINGS).decode()
+    ensure_room(database.parent, archive.getinfo(_DATABASE).file_size)
+    with archive.open(_DATABASE) as entry, os.fdopen(private_file(database), "wb") as target:
+        shutil.copyfileobj(entry, target, _CHUNK_BYTES)
+    return Contents(database, state, settings, about)
+
+
+def _settings_text(settings: Settings, at: datetime) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Return a settings file without secrets, and the names of the secrets and of the paths that are set."""
+    try:
+        given = dotenv.dotenv_values(env_path(), interpolate=False)
+    except UnicodeDecodeError as error:
+        raise StorageError(f"{env_path()} is not UTF-8") from error
+    given = {name.upper(): value for name, value in {**given, **os.environ}.items()}
+    lines, paths, secrets = [], [], []
+    for field in type(settings).model_fields:
+        if not (value := given.get(name := field.upper())):
+            continue
+        present = getattr(settings, field)
+        if isinstance(present, SecretStr) or _is_secret(value, settings):
+            secrets.append(name)
+        elif isinstance(present, Path):
+            paths.append(f"{name}={_quoted(value)}")
+        else:
+            lines.append(f"{name}={_quoted(value)}")
+    text = [f"# Settings of Elefante {program_version()}, from its backup of {at:%Y-%m-%d %H:%M} UTC.", *lines]
+    text += ["# Secrets are in no backup. Fill them in:"] * bool(secrets) + [f"{name}=" for name in secrets]
+    text += ["# Paths of the machine where it was made:"] * bool(paths) + [f"# {line}" for line in paths]
+    return "\n".join(text) + "\n", tuple(secrets), tuple(line.partition("=")[0] for line in paths)
+
+
+def _is_secret(value: str, settings: Settings) -> bool:
+    return bool(_CREDENTIALS.search(value)) or any(secret and secret in value for secret in settings.secrets())
+
+
+def _quoted(value: str) -> str:
+    if re.fullmatch(r"[\w./:,@+-]*", value, re.ASCII):
+        return value
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -1,0 +1,99 @@
+"""The schema of a database file: which version it has, who brought it there, and the way to the present one.
+
+The table `schema_history` has a row for each migration: the version that it led to, the version of the program, when
+(microseconds since 1970), and the backup made before ("" if there was nothing to lose). It is not a migration itself,
+so that every program that finds the schema too new can tell by it what to do.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from importlib import metadata
+from typing import Final
+
+from core.errors import Damaged, SchemaTooNew
+from core.storage.record import digest
+from core.storage.sqlite_migrations import Migration
+
+APPLICATION_ID: Final = 0x456C6566
+"""`Elef`: what the file says it is, so that another program's database is not taken for ours."""
+
+PRAGMAS: Final = (
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA secure_delete = ON",  # what is deleted is overwritten with zeros
+    "PRAGMA temp_store = MEMORY",  # sorting never writes anybody's words into a temporary file
+)
+"""What every connection that writes begins with."""
+
+_HISTORY: Final = """
+CREATE TABLE IF NOT EXISTS schema_history (
+    version INTEGER NOT NULL, program TEXT NOT NULL, at INTEGER NOT NULL, backup TEXT NOT NULL
+)
+"""
+
+
+def program_version() -> str:
+    """Return the version of this program."""
+    return metadata.version("elefante")
+
+
+def schema_version(connection: sqlite3.Connection, known: int) -> int:
+    """Return the schema version of a database; 0 if it is empty. This program knows versions up to `known`.
+
+    Raises:
+        SchemaTooNew: the database is newer; the message says which program wrote it, and what to do.
+        Damaged: it is another program's database.
+        sqlite3.Error: it cannot be read.
+    """
+    [version] = connection.execute("PRAGMA user_version").fetchone()
+    [application] = connection.execute("PRAGMA application_id").fetchone()
+    [tables] = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if application != APPLICATION_ID and (application or tables):
+        raise Damaged("this file is another program's database")
+    if version > known:
+        raise SchemaTooNew(_too_new(connection, version, known))
+    return int(version)
+
+
+def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration], backup: str = "") -> None:
+    """Run the missing migrations in one transaction, and record them with the path of the backup made before.
+
+    Raises:
+        SchemaTooNew, Damaged, sqlite3.Error: nothing was changed.
+    """
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = schema_version(connection, len(migrations))
+        if version < len(migrations):
+            connection.create_function("content_digest", 2, digest, deterministic=True)
+            for statement in (statement for migration in migrations[version:] for statement in migration):
+                connection.execute(statement)
+            connection.execute(_HISTORY)
+            connection.execute(
+                "INSERT INTO schema_history VALUES (?, ?, CAST(strftime('%s', 'now') AS INTEGER) * 1000000, ?)",
+                (len(migrations), program_version(), backup),
+            )
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {len(migrations)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.rollback()
+        raise
+
+
+def _too_new(connection: sqlite3.Connection, version: int, known: int) -> str:
+    """Return what to do about a database of a newer program, as far as it says which."""
+    here = f"this is Elefante {program_version()}, which knows {known}"
+    try:
+        [writer] = connection.execute("SELECT program FROM schema_history ORDER BY version DESC LIMIT 1").fetchone()
+        [backup] = connection.execute(
+            "SELECT backup FROM schema_history WHERE version > ? ORDER BY version LIMIT 1", (known,)
+        ).fetchone()
+    except (sqlite3.Error, TypeError):  # no such table, or no row in it
+        return f"the database has schema {version} of a newer Elefante; {here}: update the program"
+    return (
+        f"the database has schema {version} of Elefante {writer}; {here}. Update the program to {writer} or newer"
+        + (f"; or go back to what was there before: `elefante restore {backup}`" if backup else "")
+    )
