@@ -14,7 +14,7 @@ from bot.archive import Contents, pack, state_files, unpack
 from bot.cli.shell import JsonOption, NewFile, YesOption, busy, confirm, load_settings, run, show
 from bot.data_folder import DataFolder
 from bot.settings.env_file import env_path
-from bot.settings.settings import Settings
+from bot.settings.settings import Settings, load
 from bot.wiring import prepare_folder
 from core.clock import SystemClock
 from core.errors import StorageError
@@ -54,7 +54,7 @@ def restore_(
 
     Example: elefante restore before-move.zip
     """
-    loaded = load_settings()
+    loaded = load_settings(lambda: load() if env_path().exists() else load(None))  # the backup may bring the file
     if loaded.database_path.exists():
         confirm(f"Replace {loaded.database_path} by {file}?", yes=yes)
     with busy("verifying and copying"):

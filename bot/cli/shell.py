@@ -26,15 +26,15 @@ UserOption = Annotated[str, typer.Option("--user", help="Whose memory, as PLATFO
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 
-def load_settings(*, stored: bool = True, writes: bool = True) -> Settings:
+def load_settings(read: Callable[[], Settings] = load, *, stored: bool = True, writes: bool = True) -> Settings:
     """Read the settings, make the folders of the data and of the log, and open the log.
 
-    `stored` says that the verb reads or changes what is on the disk; if it `writes` nothing, there is no folder and no log.
+    `stored` says that the verb reads or changes what is on the disk; without `writes` there is no folder and no log.
 
     Raises:
         ConfigError: a setting is wrong, or nothing is stored.
     """
-    loaded = load()
+    loaded = read()
     if loaded.in_memory and stored:
         advice = "nothing is stored with memory:, so there is nothing here for this command; write sqlite:"
         raise ConfigError("STORAGE_URL", advice)

@@ -26,7 +26,7 @@ from core.types import ChatKey, ConversationKey, Role, UserKey
 
 DATA = Path(__file__).parents[1] / "data"
 FIRST, MIDDLE = 3, 14
-NOTES = (("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)",),)
+NOTES: tuple[tuple[str, ...], ...] = (("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE)",),)
 ANA, BIA, OLGA, EVE = (
     UserKey(*name) for name in (("console", "ana"), ("telegram", "7"), ("telegram", "5"), ("telegram", "9"))
 )
@@ -143,7 +143,7 @@ async def test_a_migration_that_fails_leaves_all_as_it_was_and_says_where_the_ba
 
 def no_room(monkeypatch: pytest.MonkeyPatch) -> None:
     def usage(folder: Path) -> object:
-        return shutil._ntuple_diskusage(10**9, 10**9 - 10**6, 10**6)  # type: ignore[attr-defined]
+        return shutil._ntuple_diskusage(10**9, 10**9 - 10**6, 10**6)
 
     monkeypatch.setattr(shutil, "disk_usage", usage)
 

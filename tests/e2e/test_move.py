@@ -1,0 +1,198 @@
+"""A bot is copied by one command and goes on elsewhere by another; a full disk spoils nothing."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from bot.archive import unpack
+from core.storage.sqlite_migrations import MIGRATIONS
+from core.storage.sqlite_upgrade import inspect
+
+ROOT = Path(__file__).parents[2]
+OLD = ROOT / "tests" / "data" / "database_v14.db.gz"
+TOKEN = "123:abc_DEF-9"
+
+
+class Home:
+    """A machine: a home with settings and data."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        folder.mkdir()
+        self.folder, self.data = folder, folder / "data"
+        self.environment = {
+            "PATH": os.environ["PATH"], "HOME": str(folder), "DATA_DIR": str(self.data), "CONSOLE_USER": "ana",
+            "PYTHONPATH": str(ROOT), "LANG": "en_US.UTF-8", "ELEFANTE_ENV": str(folder / ".env"),
+        } | settings  # fmt: skip
+
+    def start(self, *arguments: str, before: Callable[[], None] | None = None) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [sys.executable, "-m", "bot", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=self.folder,
+            env=self.environment,
+            preexec_fn=before,  # noqa: PLW1509 - no thread runs here
+        )
+
+    def call(self, *arguments: str, before: Callable[[], None] | None = None) -> tuple[int, str]:
+        """Run a verb and return its exit code and all that it printed."""
+        with self.start(*arguments, before=before) as process:
+            said, _ = process.communicate("", timeout=180)
+        return process.returncode, said
+
+    def done(self, *arguments: str) -> str:
+        code, said = self.call(*arguments)
+        assert code == 0, said
+        return said
+
+    def write_settings(self, settings: Mapping[str, str]) -> None:
+        (self.folder / ".env").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
+
+    def put_old_database(self) -> Path:
+        self.data.mkdir()
+        path = self.data / "elefante.db"
+        path.write_bytes(gzip.decompress(OLD.read_bytes()))
+        return path
+
+    def files(self) -> dict[str, bytes]:
+        return {
+            str(path.relative_to(self.folder)): path.read_bytes() for path in self.folder.rglob("*") if path.is_file()
+        }
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    made = Home(tmp_path / "old")
+    made.write_settings({"LANGUAGE": "es", "TELEGRAM_TOKEN": TOKEN, "MAX_REMINDERS": "7"})
+    return made
+
+
+def test_a_bot_is_moved_to_an_empty_machine_by_one_command_there(home: Home, tmp_path: Path) -> None:
+    home.done("memories", "add", "abc123", "-b", "wifi password")
+    home.done("users", "role", "telegram:5", "owner")
+    (home.data / "telegram.json").write_text('{"moved": {"-1": -2}, "menus": {}}')
+    home.done("backup", str(tmp_path / "move.zip"))
+    other = Home(tmp_path / "new")
+    said = other.done("restore", str(tmp_path / "move.zip"))
+    settings = other.folder / ".env"
+    assert f"The settings were written into {settings}." in said
+    assert "Fill in there: TELEGRAM_TOKEN." in said
+    assert settings.stat().st_mode & 0o777 == 0o600
+    assert TOKEN not in settings.read_text()
+    assert {"LANGUAGE=es", "MAX_REMINDERS=7", "TELEGRAM_TOKEN="} <= set(settings.read_text().splitlines())
+    assert "abc123" in other.done("memories", "list")
+    assert "owner    telegram:5" in other.done("users", "list")
+    assert json.loads((other.data / "telegram.json").read_text())["moved"] == {"-1": -2}
+    assert "elefante.db is sound; people with memories: 1" in other.done("check")
+    assert list((other.data / "backups").iterdir()) == [], "there was nothing to put aside"
+
+
+def test_what_is_replaced_is_asked_about_and_kept_whole(home: Home, tmp_path: Path) -> None:
+    home.done("memories", "add", "first", "-b", "a")
+    (home.data / "telegram.json").write_text('{"moved": {}, "menus": {"1": "old"}}')
+    home.done("backup", "first.zip")
+    home.done("memories", "add", "second", "-b", "b")
+    (home.data / "telegram.json").write_text('{"moved": {}, "menus": {"1": "new"}}')
+    (home.data / "discord.json").write_text("{}")
+    before = home.files()
+    code, asked = home.call("restore", "first.zip")
+    assert code == 2
+    assert "Replace" in asked
+    assert "--yes" in asked
+    assert home.files() | {"data/elefante.log": b""} == before | {"data/elefante.log": b""}
+    done = json.loads(home.done("restore", "first.zip", "--yes", "--json"))
+    assert (done["settings"], done["secrets"]) == (None, ["TELEGRAM_TOKEN"])
+    assert "second" not in home.done("memories", "list")
+    assert "old" in (home.data / "telegram.json").read_text()
+    assert not (home.data / "discord.json").exists()
+    database, *state = (Path(path) for path in done["aside"])
+    assert ["new" in path.read_text() for path in state] == [False, True]
+    home.done("restore", str(database), "--yes")
+    assert "second" in home.done("memories", "list")
+
+
+def let_files_grow_no_further_than(size_bytes: int) -> Callable[[], None]:
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, size_bytes))
+
+
+@pytest.mark.parametrize("share", [0.5, 1.02])
+def test_a_disk_that_fills_in_the_middle_of_a_backup_leaves_no_half_file(home: Home, share: float) -> None:
+    for number in range(4):
+        home.done("memories", "add", os.urandom(40_000).hex(), "-b", f"noise {number}")
+    size_bytes = (home.data / "elefante.db").stat().st_size
+    (home.data / "discord.json").write_text(json.dumps(os.urandom(size_bytes).hex()))  # the archive is larger, then
+    code, said = home.call("backup", before=let_files_grow_no_further_than(int(size_bytes * share)))
+    assert code == 1
+    assert "Traceback" not in said
+    assert len(said.strip().splitlines()) == 1
+    assert "disk" in said or "File too large" in said
+    assert list((home.data / "backups").iterdir()) == []
+    home.done("backup")
+
+
+def test_a_verb_does_not_migrate_under_a_bot_that_runs(home: Home) -> None:
+    path = home.put_old_database()
+    reading = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[2], isolation_level=None)
+connection.execute("PRAGMA journal_mode = WAL")
+print(connection.execute("SELECT count(*) FROM memories").fetchone()[0], flush=True)
+sys.stdin.read()
+"""
+    command = [sys.executable, "-c", reading, "elefante", str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as older:
+        assert older.stdout is not None
+        assert older.stdout.readline() == "3\n"
+        code, said = home.call("memories", "list")
+        checked = home.done("check")
+        older.communicate("")
+    assert code == 1
+    assert f"(process {older.pid}) has the database open" in said
+    assert f"schema 14: the next start backs it up and migrates it to {len(MIGRATIONS)}" in checked
+    assert f"is migrated from schema 14 to {len(MIGRATIONS)}" in home.done("migrate")
+    assert "is up to date" in home.done("migrate")
+    assert "abc123" in home.done("memories", "list")
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_check_writes_nothing_and_migrates_nothing(home: Home, *, stored: bool) -> None:
+    if stored:
+        home.put_old_database()
+    before = home.files()
+    said = home.done("check")
+    assert home.files() == before
+    assert home.data.exists() == stored
+    assert ("migrates it to" if stored else "there is no database yet") in said
+
+
+def test_check_reads_the_database_of_a_bot_that_runs(home: Home) -> None:
+    with home.start("chat") as running:
+        assert running.stdin is not None
+        assert running.stdout is not None
+        running.stdin.write("Remember that the wifi password is abc123\n")
+        running.stdin.flush()
+        assert running.stdout.readline()
+        assert "elefante.db is sound; people with memories: 1" in home.done("check")
+        running.communicate("", timeout=180)
+    assert running.returncode == 0
+
+
+def test_several_verbs_that_start_together_on_an_old_folder_migrate_it_once(home: Home) -> None:
+    path = home.put_old_database()
+    started = [home.start("memories", "list") for _ in range(3)]
+    told = [process.communicate("", timeout=180)[0] for process in started]
+    assert [process.returncode for process in started] == [0, 0, 0], told
+    [backup] = (home.data / "backups").iterdir()
+    assert unpack(backup, home.folder / "scratch").about is None
+    assert (inspect(backup).version, inspect(path).version) == (14, len(MIGRATIONS))
