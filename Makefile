@@ -36,7 +36,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 
 MODEL ?=
 
-.PHONY: help chat setup doctor check-bot service run test test-long test-model eval check fix spec bench transcript lock clean
+.PHONY: help chat setup doctor check-bot service run update test test-long test-model eval check fix spec bench transcript lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -58,6 +58,19 @@ service: $(VENV)/.installed ## Run the bot as a service of this user: shows what
 
 run: $(VENV)/.installed ## Run the bot on the platforms that have a token in .env
 	@$(BIN)/elefante run $(ARGS)
+
+# The second make reads the Makefile that was fetched.
+update: ## Fetch the newest version, install it, back up and migrate the data, restart the service if it runs
+	@if [ -e .git ]; then git pull --ff-only; \
+	else echo "This is no git clone: unpack the new version over this folder first; what is here is installed now." >&2; fi
+	@$(MAKE) --no-print-directory _updated
+
+.PHONY: _updated
+_updated: $(VENV)/.installed
+	@if $(BIN)/elefante service status >/dev/null 2>&1; then \
+	  $(BIN)/elefante service stop && $(BIN)/elefante migrate && $(BIN)/elefante service restart; \
+	else $(BIN)/elefante migrate; fi
+	@$(BIN)/elefante --version
 
 test: $(VENV)/.installed-dev ## Run every test
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)

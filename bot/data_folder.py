@@ -179,9 +179,9 @@ async def _every_day(database: Database, alerts: OwnerAlerts, clock: Clock) -> N
 async def daily_backups(settings: Settings, alerts: OwnerAlerts, clock: Clock) -> AsyncIterator[None]:
     """While the block runs, make a backup whenever the newest is a day old; tell the owners if that fails.
 
-    Leaving the block breaks off the one under way. With BACKUPS_KEPT=0, or data in RAM, there are none.
+    Leaving the block breaks off the one under way. With BACKUPS_KEPT=0, or without a SQLite file, there are none.
     """
-    if settings.in_memory or not settings.backups_kept:
+    if settings.storage_url != "sqlite:" or not settings.backups_kept:
         yield
         return
     task = asyncio.get_running_loop().create_task(_back_up(DataFolder(settings, clock), alerts, clock))

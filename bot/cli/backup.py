@@ -68,7 +68,7 @@ def migrate_(as_json: JsonOption = False) -> None:
     Example: elefante migrate
     """
     with busy("migrating"):
-        done = migrate(load_settings())
+        done = migrate(load_settings(stored=False))
     show(done, as_json=as_json, plain=render)
 
 
@@ -129,14 +129,14 @@ async def restore(settings: Settings, file: Path) -> Document:
 
 
 def migrate(settings: Settings) -> Document:
-    """Migrate the database, if it is of an older version; return the versions and the backup made before.
+    """Migrate the database, if it is of an older version; return the versions, equal if it is not, and the backup.
 
     Raises:
-        StorageError: there is no database, another process has it open, or it failed; nothing was changed.
+        StorageError: another process has it open, or it failed; nothing was changed.
     """
-    if not (path := settings.database_path).exists():
-        raise StorageError(f"there is nothing to migrate yet: no {path}")
-    done = upgrade(path, MIGRATIONS, settings.backups_folder, wait_s=_LOCKED_FOR_S)
+    path, done = settings.database_path, None
+    if not settings.in_memory and path.exists():
+        done = upgrade(path, MIGRATIONS, settings.backups_folder, wait_s=_LOCKED_FOR_S)
     return {
         "database": str(path),
         "before": done.before if done else len(MIGRATIONS),
@@ -166,7 +166,7 @@ def render(document: Document) -> str:
         return "\n".join(lines) or f"There is no backup in {document['folder']}."
     if "before" in document:
         if document["before"] == document["after"]:
-            return f"{document['database']} is up to date: schema {document['after']}."
+            return f"There is nothing to migrate: schema {document['after']} is the present one."
         said = f"{document['database']} is migrated from schema {document['before']} to {document['after']}."
         return said + (f"\nWhat it was before is kept as {document['backup']}" if document["backup"] else "")
     removed = "".join(f"\nremoved {path}" for path in document["removed"])

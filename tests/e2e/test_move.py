@@ -161,7 +161,7 @@ sys.stdin.read()
     assert f"(process {older.pid}) has the database open" in said
     assert f"schema 14: the next start backs it up and migrates it to {len(MIGRATIONS)}" in checked
     assert f"is migrated from schema 14 to {len(MIGRATIONS)}" in home.done("migrate")
-    assert "is up to date" in home.done("migrate")
+    assert "nothing to migrate" in home.done("migrate")
     assert "abc123" in home.done("memories", "list")
 
 

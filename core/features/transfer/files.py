@@ -83,7 +83,7 @@ def private_file(path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A copy of the whole database; `removed` are the older copies that were deleted for it."""
+    """A copy of all that makes a bot; `removed` are the older copies that were deleted for it."""
 
     path: Path
     size_bytes: int
@@ -91,7 +91,7 @@ class Backup:
 
 
 class Copies(Protocol):
-    """Copies of the database, beside it."""
+    """Copies of all that is kept."""
 
     async def make(self) -> Backup:
         """Make a backup, verify it, and delete the oldest ones beyond the number to keep.
