@@ -19,6 +19,7 @@ from bot.data_folder import DataFolder
 from bot.settings.settings import Settings
 from bot.wiring import App
 from core.features.admin.platforms import Link, PlatformState
+from core.types import Locale
 
 Document: TypeAlias = dict[str, Any]
 
@@ -52,7 +53,8 @@ class StatusFile:
                 "since": self._since.isoformat(),
                 "platforms": [_document(state) for state in app.features.platforms.all.values()],
                 "alarms": [
-                    {"key": each.key, "since": each.since.isoformat()} for each in app.features.alerts.open_now()
+                    {"key": alarm.key, "since": alarm.since.isoformat(), "text": alarm.text[Locale.EN]}
+                    for alarm in app.features.alerts.open_now()
                 ],
                 "last_backup": _last_backup(app),
                 "at": app.clock.now().isoformat(),
@@ -147,7 +149,7 @@ def render(document: Document) -> str:
         if each["next_try"]:
             line += f"; next try {_local(each['next_try'])}"
         lines.append(line)
-    lines += [f"      alarm: {each['key']} since {_local(each['since'])}" for each in document["alarms"]]
+    lines += [f"      since {_local(alarm['since'])}: {alarm['text']}" for alarm in document["alarms"]]
     lines.append(f"      last backup: {_local(document['last_backup']) if document['last_backup'] else 'none'}")
     return "\n".join(lines)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -45,12 +45,12 @@ class Supervisor:
         self._chosen = chosen
         self._reload = reload
         self._changed = changed
+        self._alerts = start.app.features.alerts
         self._states = start.app.features.platforms
         self._states.retry = self.retry_now
         self._again = asyncio.Event()
         self.was_connected = False
         self._failures: dict[str, Exception] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
         for name in chosen:
             self._note(name, Link.CONNECTING)
 
@@ -65,12 +65,7 @@ class Supervisor:
         That is why the first of them was refused, if every one was before any was connected (ConfigError, as a rule);
         with ON_PLATFORM_END=exit, a BotError that says which platform ended.
         """
-        try:
-            ended = await asyncio.gather(*(self._run(name) for name in self._chosen), return_exceptions=True)
-        finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+        ended = await asyncio.gather(*(self._run(name) for name in self._chosen), return_exceptions=True)
         return next((failure for failure in ended if failure is not None), None)
 
     async def _run(self, name: str) -> None:
@@ -96,9 +91,9 @@ class Supervisor:
                 backoff.reset()
             pause_s = backoff.next_s()
             final = self._final(name, settings, failure)
-            told = self._ended(name, failure, None if final else pause_s)
+            self._ended(name, failure, None if final else pause_s)
             if final is not None:
-                await until(stop, asyncio.wait({told}), clock.sleep(_LAST_WORDS_S))
+                await self._alerts.close(_LAST_WORDS_S)  # before the other platforms end
                 raise final
             await until(stop, clock.sleep(pause_s), self._woken())
             if stop.is_set():
@@ -133,25 +128,24 @@ class Supervisor:
     def _connected(self, name: str, is_connected: bool) -> None:
         if is_connected is (self._states.all[name].link is Link.CONNECTED):
             return
-        self._note(name, Link.CONNECTED if is_connected else Link.CONNECTING)
         if is_connected:
             self.was_connected = True
             self._failures.pop(name, None)
-            self._later(partial(self._start.app.features.alerts.over, _alarm(name), self._words(AGAIN, name)))
+            self._alerts.over_soon(_alarm(name), self._words(AGAIN, name))
+        self._note(name, Link.CONNECTED if is_connected else Link.CONNECTING)
         _log.info("%s is connected" if is_connected else "%s is not connected", name)
 
-    def _ended(self, name: str, failure: Exception, pause_s: float | None) -> asyncio.Task[None]:
-        """Note and tell that a platform ended, and is tried again after a pause; return the task that tells owners."""
+    def _ended(self, name: str, failure: Exception, pause_s: float | None) -> None:
+        """Note and tell that a platform ended, and is tried again after a pause."""
         again = _said(self._failures.get(name)) == _said(failure)
-        _log.log(logging.WARNING if name in self._failures else logging.ERROR, "%s ended", name, exc_info=failure)
+        _log.warning("%s ended", name, exc_info=failure)
         if pause_s is not None and not again:
             self._start.say(f"{name.title()} ended: {_said(failure)}. It is tried again, next in {pause_s:g} s.")
         self._failures[name] = failure
         next_try = None if pause_s is None else self._start.app.clock.now() + timedelta(seconds=pause_s)
         setting = failure.setting if isinstance(failure, ConfigError) else ""
+        self._alerts.tell_soon(_alarm(name), self._words(ENDED, name), about=name)
         self._note(name, Link.ENDED, reason=_said(failure), setting=setting, next_try=next_try)
-        told = partial(self._start.app.features.alerts.tell, _alarm(name), self._words(ENDED, name), level=logging.INFO)
-        return self._later(told)  # the log has it, with the reason
 
     def _note(self, name: str, link: Link, **why: Any) -> None:
         before, since = self._states.all.get(name), self._start.app.clock.now()
@@ -164,20 +158,6 @@ class Supervisor:
         """Return the notice to owners. It has no detail of the failure: that is in the log."""
         words = {"platform": name.title(), "setting": self._chosen[name].setting}
         return {locale: sentence.format(**words) for locale, sentence in sentences.items()}
-
-    def _later(self, work: Callable[[], Awaitable[None]]) -> asyncio.Task[None]:
-        """Tell the owners something beside the platforms' work: a platform that does not answer may hold it up."""
-
-        async def contained() -> None:
-            try:
-                await work()
-            except Exception:  # noqa: BLE001  (no reason to end)
-                _log.exception("owners not told")
-
-        task = asyncio.create_task(contained())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
 
 
 def _alarm(name: str) -> str:

@@ -108,6 +108,7 @@ async def test_a_token_that_was_revoked_is_mended_in_the_file_and_taken_up(tmp_p
         assert (told["state"], states["telegram"]["link"]) == ("running", "ended")
         assert "TELEGRAM_TOKEN" in states["telegram"]["reason"]
         assert states["discord"]["link"] == "connected"
+        assert [alarm["key"] for alarm in told["alarms"]] == ["platform:telegram"]
         shown = await bot.tell_discord("/admin status", "telegram: stopped")
         assert "TELEGRAM_TOKEN in .env is refused" in shown
         assert "discord: connected" in shown

@@ -19,7 +19,7 @@ from bot.wiring import App, build, open_chatbot
 from core.errors import BotError, ChannelBusy, ConfigError
 from core.features.admin.platforms import Link
 from core.ports import MessageHandler
-from core.types import ChatKey, Incoming, UserKey
+from core.types import ChatKey, Incoming, Locale, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import START, FakeClock
@@ -181,9 +181,8 @@ async def test_its_settings_are_read_anew_and_no_others(caplog: pytest.LogCaptur
         taken = scene_settings(scene)
         assert (taken.telegram_drafts, taken.max_steps) == (True, 8)
         assert taken.discord_token.get_secret_value() == "a.b.c"
-        assert [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR] == [
-            "telegram ended"
-        ]
+        errors = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
+        assert errors == ["alarm platform:telegram (telegram)"]
 
 
 def scene_settings(scene: Scene) -> Settings:
@@ -261,12 +260,10 @@ async def test_a_hundred_starts_leave_nothing_behind() -> None:
             scene.app.features.platforms.retry()
             await scene.until_connected("telegram")
             assert set(notifier.platforms) == set(BOTH)
-        await scene.clock.advance(3600)  # what is opened again is told when its hour is over, if it still is open
-        await scene.until(lambda: len(asyncio.all_tasks()) <= alive)
+        await scene.until(lambda: len(asyncio.all_tasks()) <= alive + 1, step_s=1.0)  # an alarm waits for its hour
         assert connections == 100
-        assert len(asyncio.all_tasks()) == alive
         assert "secret" not in "".join(scene.said)
-        assert len(scene.told) == 2
+        assert len(scene.told) == 2  # it ended, it is connected again; and nothing more within the hour
 
 
 async def test_an_answer_that_was_under_way_is_given_once_when_it_is_connected_again() -> None:
@@ -288,3 +285,15 @@ async def test_an_answer_that_was_under_way_is_given_once_when_it_is_connected_a
                 await scene.clock.advance(1)
         assert stuck.texts == []
         assert len([text for text in scene.owner.texts[before:] if "Telegram" not in text]) == 1
+
+
+async def test_the_status_tells_what_else_is_the_matter_and_since_when() -> None:
+    async with running(*BOTH) as (scene, _):
+        await scene.app.features.alerts.tell("disk", dict.fromkeys(Locale, "The disk is full."))
+        await scene.end("telegram", REVOKED)
+        await scene.clock.advance(61)
+        shown = RecordingChannel(scene.clock)
+        asked = Incoming(ChatKey("discord", "d"), OLGA, "Olga", "1", "/admin status", START, private=True)
+        await (await scene.handler.receive(asked, shown))
+        assert "For 1 min: The disk is full." in shown.texts[0].splitlines()
+        assert "I have stopped" not in shown.texts[0]

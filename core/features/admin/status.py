@@ -85,9 +85,11 @@ class Status:
         )
         choices = [Button(TRY_NOW[locale], f"/admin status {RETRY}")] if states.any_ended else []
         alarms = [
-            f"{each.text[locale]} · {each.since.astimezone(UTC):%Y-%m-%d %H:%M}" for each in self._alerts.open_now()
+            ALARM[locale].format(span=span((now - alarm.since).total_seconds()), text=alarm.text[locale])
+            for alarm in self._alerts.open_now()
+            if not alarm.key.startswith("platform:")  # a line above says it
         ]
-        await request.turn.tell("\n".join([told, *await self._figures(request), *alarms]), choices=choices)
+        await request.turn.tell("\n".join([told, *alarms, *await self._figures(request)]), choices=choices)
 
     async def _figures(self, request: Request) -> Sequence[str]:
         locale, machine = request.locale, self._machine
@@ -136,6 +138,7 @@ STATUS = text("admin.survey.status")
 STATE_PAUSED = text("admin.survey.state_paused")
 STATE_ANSWERING = text("admin.survey.state_answering")
 QUEUE = text("admin.figures.queue")
+ALARM = text("admin.figures.alarm")
 ERRORS = forms("admin.figures.errors")
 DATA = text("admin.figures.data")
 VERSION = text("admin.figures.version")
