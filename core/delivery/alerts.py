@@ -36,13 +36,15 @@ class Alarm:
     """One trouble: its sentence, and who knows of it. `since` is None once it is over; `end` is the sentence for that.
 
     `told` are the owners who were told and do not know of its end; `posted` says the same of the `Post`. `noticed` is
-    the time of the last notice to anybody, `announced` whether there was one since the alarm was opened.
+    the time of the last notice to anybody. The alarm was opened `openings` times; `announced` is the last of them that
+    there was a notice of.
     """
 
     text: dict[Locale, str]
     since: datetime | None
     noticed: datetime | None = None
-    announced: bool = False
+    openings: int = 0
+    announced: int = 0
     told: set[UserKey] = field(default_factory=set)
     posted: bool = False
     end: dict[Locale, str] | None = None
@@ -184,7 +186,8 @@ class OwnerAlerts:
         if alarm.since is None:
             if alarm.end is None:  # nobody waits for the end of what was before
                 alarm.told.clear()
-            alarm.since, alarm.announced, alarm.end = self._clock.now(), False, None
+            alarm.since, alarm.end = self._clock.now(), None
+            alarm.openings += 1
             event = f"alarm {key}" + (f" ({about})" if about else "")
             _log.log(level, event)  # no arguments: each key is a kind of its own for /admin logs
             self._keep()
@@ -210,11 +213,12 @@ class OwnerAlerts:
             alarm = self._alarms.get(key)
             if alarm is None or alarm.since is None:
                 return
-            if not alarm.announced and (wait_s := self._quiet_s(alarm)):
+            opening = alarm.openings  # it may be over, and opened again, while a notice is on its way
+            if alarm.announced < opening and (wait_s := self._quiet_s(alarm)):
                 self._tell_after(key, wait_s)
                 return
             if self._post is not None and not alarm.posted and key not in self._posting:
-                self._announce(alarm)
+                self._announce(alarm, opening)
                 self._posting.add(key)
                 self._later(self._send(key, alarm, alarm.since))
             for user in await self._owners():
@@ -223,7 +227,7 @@ class OwnerAlerts:
                 shown = OutgoingMessage(alarm.text[await self._locale_of(user)])
                 if await self._notifier.tell(user, shown):
                     alarm.told.add(user)
-                    self._announce(alarm)
+                    self._announce(alarm, opening)
 
     async def _notify_end(self, key: str) -> None:
         """Tell those who were told of an alarm that it is over, as far as they can be reached now."""
@@ -233,15 +237,15 @@ class OwnerAlerts:
                 return
             if alarm.posted:
                 alarm.posted = False
-                self._announce(alarm)
+                self._announce(alarm, alarm.announced)
                 self._later(self._send_end(alarm.end))
             for user in tuple(alarm.told):
                 if await self._notifier.tell(user, OutgoingMessage(alarm.end[await self._locale_of(user)])):
                     alarm.told.discard(user)
-                    self._announce(alarm)
+                    self._announce(alarm, alarm.announced)
 
-    def _announce(self, alarm: Alarm) -> None:
-        alarm.announced, alarm.noticed = True, self._clock.now()
+    def _announce(self, alarm: Alarm, opening: int) -> None:
+        alarm.announced, alarm.noticed = opening, self._clock.now()
         self._keep()
 
     def _quiet_s(self, alarm: Alarm) -> float:
