@@ -19,7 +19,7 @@ from core.errors import Damaged, StorageError
 from core.features.transfer.files import Backup, Copies, locked
 from core.ports import Clock
 from core.storage.database import Database
-from core.storage.sqlite_backup import PART
+from core.storage.sqlite_backup import PART, free_path
 from core.text.catalogue import text
 from core.types import UserKey
 
@@ -119,12 +119,7 @@ class DataFolder(Copies):
 
     def _free(self, name: str, suffix: str) -> Path:
         """Return a free path named by the time, so that names sort by age."""
-        stem = f"{name}{self._clock.now().astimezone(UTC):{_TIME}}"
-        path, number = self.backups / f"{stem}{suffix}", 1
-        while path.exists():
-            number += 1
-            path = self.backups / f"{stem}_{number:02}{suffix}"
-        return path
+        return free_path(self.backups, f"{name}{self._clock.now().astimezone(UTC):{_TIME}}", suffix)
 
 
 class ConsoleHistory:

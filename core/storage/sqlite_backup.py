@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import re
 import shutil
 import sqlite3
 import threading
@@ -159,6 +160,13 @@ def new_file(path: Path) -> Iterator[Path]:
         for left in (part, Path(f"{part}-journal")):
             left.unlink(missing_ok=True)
         raise
+
+
+def free_path(folder: Path, stem: str, suffix: str) -> Path:
+    """Return a path that nobody has, named by the stem and, from the second on, a number: names sort by age."""
+    taken = [re.fullmatch(r"(?:_(\d+))?", path.stem.removeprefix(stem)) for path in folder.glob(f"{stem}*{suffix}")]
+    last = max((int(found[1] or 1) for found in taken if found), default=0)
+    return folder / (f"{stem}_{last + 1:02}{suffix}" if last else f"{stem}{suffix}")
 
 
 def unwritten(path: Path, error: OSError) -> StorageError:

@@ -18,7 +18,7 @@ from typing import Final
 
 from core.clock import SystemClock
 from core.errors import Damaged, StorageError
-from core.storage.sqlite_backup import PART, InUse, alone, new_file, unwritten, verified, write_copy
+from core.storage.sqlite_backup import PART, InUse, alone, free_path, new_file, unwritten, verified, write_copy
 from core.storage.sqlite_errors import RESTORE, translated
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
 from core.storage.sqlite_schema import PRAGMAS, migrate, schema_version
@@ -129,15 +129,11 @@ def _backup(connection: sqlite3.Connection, folder: Path) -> Path:
     Raises:
         DiskFull, Damaged, StorageError: there is none.
     """
-    stem = f"{BEFORE_UPDATE}{SystemClock().now():%Y%m%d-%H%M%S}"
-    path, number = folder / f"{stem}.db", 1
+    path = free_path(folder, f"{BEFORE_UPDATE}{SystemClock().now():%Y%m%d-%H%M%S}", ".db")
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for left in folder.glob(f"{BEFORE_UPDATE}*{PART}*"):
             left.unlink(missing_ok=True)
-        while path.exists():
-            number += 1
-            path = folder / f"{stem}_{number:02}.db"
         with translated(), new_file(path) as part:
             write_copy(connection, part, threading.Event())
             verified(part)
