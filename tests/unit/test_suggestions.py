@@ -93,3 +93,9 @@ async def test_what_no_button_can_hold_is_suggested_without_one() -> None:
 def test_the_nearest_word_is_near() -> None:
     assert nearest("MODLE", ["model", "role"]) == "model"
     assert nearest("foo", ["model", "role"]) == ""
+
+
+@pytest.mark.parametrize("asked", ["", " help", " ?"])
+async def test_who_asks_for_help_gets_the_verbs(asked: str) -> None:
+    told = await shown(f"/admin{asked}")
+    assert [line.split()[1] for line in told.text.splitlines()] == list(VERBS)

@@ -19,6 +19,8 @@ from core.types import Localized, Role
 HERE: Final = "here"
 """Names the place where a verb is said."""
 
+_HELP: Final = {"", "help", "?"}
+
 MAX_ID_CHARS: Final = 64
 
 
@@ -90,7 +92,7 @@ class Admin:
         known = {verb.name: verb for verb in self._open_to(request)}
         verb = known.get(name)
         if verb is None and request.incoming.private:
-            await (self._unknown(request, name, rest) if name else self._list(request))
+            await (self._list(request) if name in _HELP else self._unknown(request, name, rest))
         elif verb is None or not verb.is_sayable(request, rest):
             here = (f"/admin {each.name} {HERE}" for each in known.values() if each.in_rooms)
             await request.tell(NOT_HERE, known=", ".join(here))
