@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -16,6 +18,7 @@ import pytest
 from bot.archive import unpack
 from core.storage.sqlite_migrations import MIGRATIONS
 from core.storage.sqlite_upgrade import inspect
+from tests.unit.test_http import free_port
 
 ROOT = Path(__file__).parents[2]
 OLD = ROOT / "tests" / "data" / "database_v14.db.gz"
@@ -196,3 +199,22 @@ def test_several_verbs_that_start_together_on_an_old_folder_migrate_it_once(home
     [backup] = (home.data / "backups").iterdir()
     assert unpack(backup, home.folder / "scratch").about is None
     assert (inspect(backup).version, inspect(path).version) == (14, len(MIGRATIONS))
+
+
+async def test_a_bot_that_starts_on_an_old_folder_migrates_it_and_makes_the_backup_of_the_day(tmp_path: Path) -> None:
+    home = Home(tmp_path / "old", HTTP_PORT=str(free_port()), ELEFANTE_ENV=os.devnull)
+    path = home.put_old_database()
+    running = await asyncio.to_thread(home.start, "run")
+    try:
+        async with asyncio.timeout(120):
+            while not (made := sorted((home.data / "backups").glob("elefante-*.zip"))):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+    finally:
+        running.send_signal(signal.SIGTERM)
+        said, _ = await asyncio.to_thread(running.communicate)
+    assert running.returncode == 0, said
+    [before] = (home.data / "backups").glob("before-update-*.db")
+    assert inspect(before).version == 14
+    held = unpack(made[0], tmp_path / "scratch")
+    assert inspect(held.database).people == inspect(path).people == 2
+    assert inspect(path).version == len(MIGRATIONS)
