@@ -42,7 +42,7 @@ async def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setenv("DISCORD_TOKEN", "secret_discord.of.three_parts")
     loaded = load()
     await (await open_database(loaded.database_path)).close()
-    for name in ("telegram.json", "discord.json", "status.json"):
+    for name in ("telegram.json", "discord.json", "status.json", "claim.json"):
         (loaded.data_dir / name).write_text(json.dumps({"of": name}))
     return loaded
 
