@@ -170,6 +170,7 @@ class Setup:
             if not answer and (told or not self._stored(setting)):
                 return
             told = not answer
+            self._say(f"Asking {setting.split('_')[0].title()} ...")
             try:
                 lines = self._proved(about(platform, self._load(**{setting: answer or self._stored(setting)})))
             except NobodyAnswered as error:
