@@ -123,9 +123,9 @@ async def _watch_disk(settings: Settings, alerts: OwnerAlerts, clock: Clock, fre
             free = free_bytes(settings.state_dir) // _MEGABYTE
             words = {"free": str(free), "limit": str(limit), "folder": str(settings.state_dir)}
             if free < limit:
-                await alerts.tell(_DISK, _filled(DISK_LOW, **words))
+                alerts.tell_soon(_DISK, _filled(DISK_LOW, **words))
             elif free >= limit * _ENOUGH:
-                await alerts.over(_DISK, _filled(DISK_OK, **words))
+                alerts.over_soon(_DISK, _filled(DISK_OK, **words))
         except (OSError, StorageError) as error:
             _log.warning("disk not looked at", extra={"error": type(error).__name__})
         await clock.sleep(LOOK_EACH_S)

@@ -163,10 +163,10 @@ async def _every_day(database: Database, alerts: OwnerAlerts, clock: Clock) -> N
         try:
             if found := await database.integrity():
                 raise Damaged(f"the database is not sound: {len(found)} faults")  # they may quote what is stored
-            await alerts.over(DAMAGED, IS_SOUND)
+            alerts.over_soon(DAMAGED, IS_SOUND)
             await database.scrub()
         except StorageError as error:
-            await alerts.storage_failed(error)
+            alerts.storage_failed(error)
         await clock.sleep(_DAY_S)
 
 
@@ -198,10 +198,10 @@ async def _back_up(folder: DataFolder, alerts: OwnerAlerts, clock: Clock) -> Non
             except StorageError as error:
                 _log.error("no backup: %s", error)
                 with suppress(StorageError):
-                    await alerts.tell("backup", {at: said.format(reason=error) for at, said in FAILED.items()})
+                    alerts.tell_soon("backup", {at: said.format(reason=error) for at, said in FAILED.items()})
             else:
                 with suppress(StorageError):
-                    await alerts.over("backup", MADE)
+                    alerts.over_soon("backup", MADE)
         await clock.sleep(min(due_in.total_seconds(), _HOUR_S) if due_in > timedelta(0) else _HOUR_S)
 
 

@@ -325,7 +325,7 @@ class ChatBot(MessageHandler):
         if (refusal := await view.show_last(OutgoingMessage(text, choices=choices))) is not None:
             self._later(self._views.report(incoming, refusal))
         if isinstance(error, StorageError):
-            await self._parts.alerts.storage_failed(error)
+            self._parts.alerts.storage_failed(error)
         if record is not None and turn is not None:
             record.last_words = text
 
@@ -336,7 +336,7 @@ class ChatBot(MessageHandler):
                 await record.turn.end(record.error, record.last_words)
             await self._parts.inbox.close(incoming)
             if record is not None and not record.error:
-                await self._parts.alerts.storage_written()
+                self._parts.alerts.storage_written()
         except StorageError as error:  # the message is answered twice rather than never
             _log.warning("inbox not closed", extra={"error": type(error).__name__})
         if record is None:

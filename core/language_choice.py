@@ -33,6 +33,7 @@ class Locales:
         self._history = history
         self._fixed = from_tag(fixed)
         self._tag_of = tag_of
+        self._found: dict[UserKey, Locale] = {}
 
     async def of(self, incoming: Incoming) -> Locale:
         """Return the language to answer a message in."""
@@ -41,18 +42,26 @@ class Locales:
         told = None if incoming.text.startswith("/") else spoken(incoming.text)
         if told is not None:
             return told
-        return choose("", incoming.language, await self._said(incoming.user, incoming.conversation))
+        said: list[str] = []
+        with suppress(StorageError):  # this failure may be the very thing to report
+            said = await self._said(incoming.user, incoming.conversation)
+        return choose("", incoming.language, said)
 
     async def known(self, user: UserKey, tag: str = "") -> Locale:
         """Return the language of a person who has not just written; `tag` is the platform's, if it gives one.
 
-        English if nothing at all is known of them, such as an owner by name who never wrote.
+        English if nothing at all is known of them, such as an owner by name who never wrote. Where the database cannot
+        be read, which may be the very thing to report, it is the language that was found before.
         """
-        if chosen := await self._chosen(user):
-            return chosen
-        with suppress(StorageError):  # this failure may be the very thing to report
-            tag = tag or (await self._tag_of(user) if self._tag_of is not None else "")
-        return choose("", tag or Locale.EN, await self._said(user))
+        try:
+            found = from_tag((await self._preferences(user)).language) or self._fixed
+            if found is None:
+                tag = tag or (await self._tag_of(user) if self._tag_of is not None else "")
+                found = choose("", tag or Locale.EN, await self._said(user))
+        except StorageError:
+            return self._found.get(user) or self._fixed or choose("", tag or Locale.EN, ())
+        self._found[user] = found
+        return found
 
     async def _chosen(self, user: UserKey) -> Locale | None:
         try:
@@ -63,9 +72,8 @@ class Locales:
     async def _said(self, user: UserKey, here: ConversationKey | None = None) -> list[str]:
         """Return the person's latest messages, the newest first: of that conversation, then of the one used last."""
         said: list[str] = []
-        with suppress(StorageError):  # this failure may be the very thing to report
-            threads = sorted(await self._history.threads(user), key=lambda thread: thread.conversation != here)
-            for thread in threads[:_THREADS_LOOKED_AT]:
-                messages = await self._history.tail(thread.id, _MESSAGES_LOOKED_AT)
-                said += [message.text for message in reversed(messages) if message.role is MessageRole.USER]
+        threads = sorted(await self._history.threads(user), key=lambda thread: thread.conversation != here)
+        for thread in threads[:_THREADS_LOOKED_AT]:
+            messages = await self._history.tail(thread.id, _MESSAGES_LOOKED_AT)
+            said += [message.text for message in reversed(messages) if message.role is MessageRole.USER]
         return said

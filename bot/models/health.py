@@ -21,6 +21,9 @@ _SUMMARY: Final = "summary"
 _KEY, _CREDIT, _UNKNOWN, _RESTING = "key-refused", "credit-gone", "model-unknown", "models-resting"
 _MAX_ERROR_CHARS: Final = 200
 
+SETTLE_S: Final = 180.0
+"""How long a model that answers again must go on before its owners are told, in seconds."""
+
 
 class ModelHealth:
     """What is known of the models in place. It makes their circuit breakers, and hears through them how each does.
@@ -115,7 +118,7 @@ class ModelHealth:
     def _over(self, key: str, sentence: Localized) -> None:
         self._failed_by.pop(key, None)
         if self._alerts is not None:
-            self._alerts.over_soon(key, sentence)
+            self._alerts.over_soon(key, sentence, settle_s=SETTLE_S)
 
     def _open_keys(self) -> Iterator[str]:
         kinds = (_KEY, _CREDIT, _UNKNOWN, _RESTING)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final, Protocol, TypeAlias
 
-from core.delivery.notifier import Notifier
+from core.delivery.notifier import Delivery, Notifier
 from core.errors import Damaged, DiskFull, StorageError
 from core.outgoing import OutgoingMessage
 from core.ports import Clock
@@ -94,7 +94,8 @@ class OwnerAlerts:
         self._locale_of = locale_of
         self._clock = clock
         self._alarms: dict[str, Alarm] = {}
-        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._telling: set[tuple[str, UserKey]] = set()
+        self._gone: set[UserKey] = set()
         self._book: AlarmBook | None = None
         self._post: Post | None = None
         self._locale = Locale.EN
@@ -138,36 +139,37 @@ class OwnerAlerts:
         if self._close(key, text):
             await self._notify_end(key)
 
-    def tell_soon(self, key: str, text: Localized, *, about: str = "") -> None:
-        """Open the alarm at once, as `tell`, and tell the owners in a task."""
-        self._open(key, text, about, logging.ERROR)
+    def tell_soon(self, key: str, text: Localized, *, about: str = "", level: int = logging.ERROR) -> None:
+        """Open the alarm at once, as `tell`, and tell the owners in a task: a chat that hangs holds nobody up."""
+        self._open(key, text, about, level)
         self._later(self._notify(key))
 
-    def over_soon(self, key: str, text: Localized | None = None) -> None:
-        """Close the alarm at once, as `over`, and tell the owners in a task."""
-        if self._close(key, text):
+    def over_soon(self, key: str, text: Localized | None = None, *, settle_s: float = 0.0) -> None:
+        """Close the alarm at once, as `over`; tell the owners in a task, after `settle_s` if it is not open again."""
+        if not self._close(key, text):
+            return
+        if settle_s:
+            self._after(f"end of {key}", settle_s, partial(self._notify_end, key))
+        else:
             self._later(self._notify_end(key))
 
-    async def storage_failed(self, error: StorageError) -> None:
+    def storage_failed(self, error: StorageError) -> None:
         """Log the error; alert the owners to a full disk, and a database that is damaged or refuses again and again."""
         is_known = isinstance(error, Damaged | DiskFull)
         _log.log(logging.ERROR if is_known else logging.WARNING, "storage: %s", error)
         self._storage_failures += not is_known
-        try:
-            if isinstance(error, Damaged):
-                await self.tell(DAMAGED, IS_DAMAGED)
-            elif isinstance(error, DiskFull):
-                await self.tell(_FULL, IS_FULL)
-            elif self._storage_failures >= _FAILURES_TO_ALERT:
-                await self.tell(_UNREACHABLE, UNREACHABLE)
-        except StorageError as failure:
-            _log.error("the owners cannot be told: %s", failure)
+        if isinstance(error, Damaged):
+            self.tell_soon(DAMAGED, IS_DAMAGED)
+        elif isinstance(error, DiskFull):
+            self.tell_soon(_FULL, IS_FULL)
+        elif self._storage_failures >= _FAILURES_TO_ALERT:
+            self.tell_soon(_UNREACHABLE, UNREACHABLE)
 
-    async def storage_written(self) -> None:
+    def storage_written(self) -> None:
         """Close the alarms for a full disk and a database that refuses, after a successful write."""
         self._storage_failures = 0
-        await self.over(_FULL, HAS_ROOM)
-        await self.over(_UNREACHABLE, REACHABLE)
+        self.over_soon(_FULL, HAS_ROOM)
+        self.over_soon(_UNREACHABLE, REACHABLE)
 
     async def close(self, within_s: float = 0.0) -> None:
         """Let notices under way end, for so long at most; cancel what waits for its time."""
@@ -209,40 +211,62 @@ class OwnerAlerts:
 
     async def _notify(self, key: str) -> None:
         """Tell those who do not know yet of an open alarm, or let a timer do it when the quiet time is over."""
-        async with self._locks[key]:
-            alarm = self._alarms.get(key)
-            if alarm is None or alarm.since is None:
+        alarm = self._alarms.get(key)
+        if alarm is None or alarm.since is None:
+            return
+        opening = alarm.openings  # it may be over, and opened again, while a notice is on its way
+        if alarm.announced < opening and (wait_s := self._quiet_s(alarm)):
+            self._after(key, wait_s, partial(self._notify, key))
+            return
+        if self._post is not None and not alarm.posted and key not in self._posting:
+            self._announce(alarm, opening)
+            self._posting.add(key)
+            self._later(self._send(key, alarm, alarm.since))
+        unknowing = [user for user in await self._owners() if user not in alarm.told]
+        await asyncio.gather(*(self._tell(key, alarm, user, opening) for user in unknowing))
+
+    async def _tell(self, key: str, alarm: Alarm, user: UserKey, opening: int) -> None:
+        if (key, user) in self._telling or user in self._gone:
+            return
+        self._telling.add((key, user))
+        try:
+            if not await self._arrives(user, alarm.text):
                 return
-            opening = alarm.openings  # it may be over, and opened again, while a notice is on its way
-            if alarm.announced < opening and (wait_s := self._quiet_s(alarm)):
-                self._tell_after(key, wait_s)
-                return
-            if self._post is not None and not alarm.posted and key not in self._posting:
-                self._announce(alarm, opening)
-                self._posting.add(key)
-                self._later(self._send(key, alarm, alarm.since))
-            for user in await self._owners():
-                if user in alarm.told:
-                    continue
-                shown = OutgoingMessage(alarm.text[await self._locale_of(user)])
-                if await self._notifier.tell(user, shown):
-                    alarm.told.add(user)
-                    self._announce(alarm, opening)
+            alarm.told.add(user)
+            self._announce(alarm, opening)
+        finally:
+            self._telling.discard((key, user))
+        if alarm.since is None:  # it ended while they were being told
+            await self._notify_end(key)
 
     async def _notify_end(self, key: str) -> None:
         """Tell those who were told of an alarm that it is over, as far as they can be reached now."""
-        async with self._locks[key]:
-            alarm = self._alarms.get(key)
-            if alarm is None or alarm.since is not None or alarm.end is None:
-                return
-            if alarm.posted:
-                alarm.posted = False
+        alarm = self._alarms.get(key)
+        if alarm is None or alarm.since is not None or alarm.end is None:
+            return
+        if alarm.posted:
+            alarm.posted = False
+            self._announce(alarm, alarm.announced)
+            self._later(self._send_end(alarm.end))
+        await asyncio.gather(*(self._tell_end(key, alarm, user, alarm.end) for user in tuple(alarm.told)))
+
+    async def _tell_end(self, key: str, alarm: Alarm, user: UserKey, end: Localized) -> None:
+        if (key, user) in self._telling:
+            return
+        self._telling.add((key, user))
+        try:
+            if await self._arrives(user, end):
+                alarm.told.discard(user)
                 self._announce(alarm, alarm.announced)
-                self._later(self._send_end(alarm.end))
-            for user in tuple(alarm.told):
-                if await self._notifier.tell(user, OutgoingMessage(alarm.end[await self._locale_of(user)])):
-                    alarm.told.discard(user)
-                    self._announce(alarm, alarm.announced)
+        finally:
+            self._telling.discard((key, user))
+
+    async def _arrives(self, user: UserKey, words: Localized) -> bool:
+        """Send the words to an owner; return whether they arrived. Who let the bot write no more is left alone."""
+        delivery = await self._notifier.write(user, None, OutgoingMessage(words[await self._locale_of(user)]))
+        if delivery is Delivery.GONE:
+            self._gone.add(user)
+        return delivery is Delivery.ARRIVED
 
     def _announce(self, alarm: Alarm, opening: int) -> None:
         alarm.announced, alarm.noticed = opening, self._clock.now()
@@ -255,14 +279,17 @@ class OwnerAlerts:
         past_s = (self._clock.now() - alarm.noticed).total_seconds()
         return QUIET_S - past_s if 0.0 <= past_s < QUIET_S else 0.0
 
-    def _tell_after(self, key: str, wait_s: float) -> None:
-        async def tell() -> None:
-            await self._clock.sleep(wait_s)
-            del self._timers[key]
-            await self._contained(self._notify(key))
+    def _after(self, timer: str, wait_s: float, work: Callable[[], Coroutine[None, None, None]]) -> None:
+        """Do something later, in place of what was put off under the same name."""
 
-        if key not in self._timers:
-            self._timers[key] = asyncio.get_running_loop().create_task(tell())
+        async def waited() -> None:
+            await self._clock.sleep(wait_s)
+            del self._timers[timer]
+            await self._contained(work())
+
+        if timer in self._timers:
+            self._timers[timer].cancel()
+        self._timers[timer] = asyncio.get_running_loop().create_task(waited())
 
     async def _send(self, key: str, alarm: Alarm, since: datetime) -> None:
         """Post the text of an alarm, again after a while if it was not taken, as long as the alarm is open."""
@@ -295,7 +322,7 @@ class OwnerAlerts:
         """Forget the alarms that are over, known to be, and out of their quiet time; save the others."""
         oldest, quiet = (self._clock.now() - age for age in (_KEPT, timedelta(seconds=QUIET_S)))
         for key, alarm in tuple(self._alarms.items()):
-            if alarm.since is not None or self._locks[key].locked():
+            if alarm.since is not None or any(told == key for told, _ in self._telling):
                 continue
             limit = oldest if alarm.told or alarm.posted else quiet
             if alarm.noticed is None or alarm.noticed < limit:
@@ -307,13 +334,15 @@ class OwnerAlerts:
         self._later(self._tell_again())
 
     async def _tell_again(self) -> None:
-        await self._owners()  # read also without alarms: the list may be damaged later
+        self._gone.clear()
+        for owner in await self._owners():  # read also without alarms: both may be damaged later
+            await self._locale_of(owner)
         if not self._alarms:
             return
         await self._clock.sleep(SETTLE_S)
         for key in tuple(self._alarms):
-            await self._notify(key)
-            await self._notify_end(key)
+            self._later(self._notify(key))
+            self._later(self._notify_end(key))
 
     def _later(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(self._contained(work))

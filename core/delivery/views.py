@@ -64,10 +64,7 @@ class Views:
             )
             for locale, sentence in text.items()
         }
-        try:
-            await self._alerts.tell(_key(incoming, kind), filled, level=logging.WARNING)
-        except StorageError as failure:
-            _log.warning("owners not told", extra={"error": type(failure).__name__})
+        self._alerts.tell_soon(_key(incoming, kind), filled, level=logging.WARNING)
 
     async def settle(self, incoming: Incoming, view: View) -> None:
         """Alert the owners if the chat refused the answer or did not confirm it; else close the alerts of that chat."""
@@ -75,7 +72,7 @@ class Views:
             await self.report(incoming, trouble)
         elif not view.channel.said_aside:
             for kind in _WHY:
-                await self._alerts.over(_key(incoming, kind))
+                self._alerts.over_soon(_key(incoming, kind))
 
     async def _find_aside(self, incoming: Incoming, refusal: ChannelError) -> Aside | None:
         """Return the person's private chat and the reason to show there; None if the platform is not connected."""

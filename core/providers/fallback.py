@@ -70,7 +70,7 @@ class Circuit:
         rest_s = self.rest_s
         if not rest_s:
             return None
-        message = f"{name} is left alone for another {rest_s:.0f} s"
+        message = f"{name} is left alone for another {rest_s:.0f} s, after: {self._last}"
         match self._last:
             case ProviderBusy():
                 return ProviderBusy(message, rest_s)

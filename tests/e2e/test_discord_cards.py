@@ -145,11 +145,11 @@ async def test_the_owner_lets_a_stranger_in_by_the_card_in_direct_messages_also_
             [card] = [note for note in server.direct(ANA).notes.values() if note.components]
             assert "may I?" not in card.text
         async with built.chatbot(access) as handler, serving(server, clock, handler):
-            tried = await server.interactions.press(BIA, card, VERDICTS["allow"][PT])
+            tried = await server.interactions.press(BIA, card, VERDICTS["allow"][EN])
             await flow(server, clock, lambda: tried.kind and not tried.thinking)
             assert card.components  # a stranger's press decides nothing
-            await server.interactions.press(ANA, card, VERDICTS["allow"][PT])
-            await flow(server, clock, lambda: VERDICTS["allow"][PT] not in labels(card.components))
+            await server.interactions.press(ANA, card, VERDICTS["allow"][EN])
+            await flow(server, clock, lambda: VERDICTS["allow"][EN] not in labels(card.components))
             await server.says(BIA, "hello again")
             await flow(server, clock, lambda: server.direct(BIA).screen()[-1:] == ["Pronto."])
 

@@ -10,7 +10,7 @@ import pytest
 
 from core.delivery.alerts import HAS_ROOM, IS_FULL, REACHABLE, UNREACHABLE, Alarm, OwnerAlerts
 from core.delivery.notifier import Notifier
-from core.errors import ChannelForbidden, DiskFull, StorageError
+from core.errors import ChannelDown, ChannelForbidden, ChannelGone, DiskFull, StorageError
 from core.types import Locale, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
@@ -255,22 +255,67 @@ async def test_opening_is_an_error_in_the_log_that_names_what_it_is_about(
     ]
 
 
-async def test_a_database_that_refuses_three_times_in_a_row_is_an_alarm_until_it_takes_a_write(bench: Bench) -> None:
+async def test_a_database_that_refuses_three_times_in_a_row_is_an_alarm_until_it_takes_a_write(
+    bench: Bench, clock: FakeClock
+) -> None:
     for _ in range(2):
-        await bench.alerts.storage_failed(StorageError("locked"))
-    await bench.alerts.storage_written()
+        bench.alerts.storage_failed(StorageError("locked"))
+    bench.alerts.storage_written()
     for _ in range(2):
-        await bench.alerts.storage_failed(StorageError("locked"))
+        bench.alerts.storage_failed(StorageError("locked"))
+    await clock.advance(0)
     assert bench.texts() == []
     for _ in range(3):
-        await bench.alerts.storage_failed(StorageError("locked"))
+        bench.alerts.storage_failed(StorageError("locked"))
+    await clock.advance(0)
     assert bench.texts() == [UNREACHABLE[Locale.EN]]
-    await bench.alerts.storage_written()
+    bench.alerts.storage_written()
+    await clock.advance(0)
     assert bench.texts() == [UNREACHABLE[Locale.EN], REACHABLE[Locale.EN]]
 
 
-async def test_a_full_disk_is_no_database_that_refuses(bench: Bench) -> None:
+async def test_a_full_disk_is_no_database_that_refuses(bench: Bench, clock: FakeClock) -> None:
     for _ in range(5):
-        await bench.alerts.storage_failed(DiskFull("full"))
-    await bench.alerts.storage_written()
+        bench.alerts.storage_failed(DiskFull("full"))
+    await clock.advance(0)
+    bench.alerts.storage_written()
+    await clock.advance(0)
     assert bench.texts() == [IS_FULL[Locale.EN], HAS_ROOM[Locale.EN]]
+
+
+async def test_a_chat_that_hangs_keeps_no_other_owner_from_knowing(bench: Bench, clock: FakeClock) -> None:
+    bench.connect(LATER)
+    bench.channels[OLGA].faults = [ChannelDown(600.0)]
+    bench.alerts.tell_soon("disk", TROUBLE)
+    await clock.advance(0)
+    assert (bench.texts(), bench.texts(LATER)) == ([], [TROUBLE[Locale.ES]])
+    bench.alerts.over_soon("disk", OVER)
+    await clock.advance(0)
+    assert bench.texts(LATER) == [TROUBLE[Locale.ES], OVER[Locale.ES]]
+    await clock.advance(601)
+    assert bench.texts() == [TROUBLE[Locale.EN], OVER[Locale.EN]]
+
+
+async def test_who_lets_the_bot_write_no_more_is_left_alone_until_it_connects_anew(
+    bench: Bench, clock: FakeClock
+) -> None:
+    bench.channels[OLGA].faults = [ChannelGone("blocked")] * 30
+    for _ in range(10):
+        await bench.alerts.tell("disk", TROUBLE)
+    tried = 30 - len(bench.channels[OLGA].faults)
+    assert 1 <= tried <= 2
+    bench.channels[OLGA].faults = []
+    bench.connect(OLGA)
+    await clock.advance(6)
+    assert bench.texts() == [TROUBLE[Locale.EN]]
+
+
+async def test_an_end_that_does_not_last_is_not_told(bench: Bench, clock: FakeClock) -> None:
+    for _ in range(30):
+        bench.alerts.tell_soon("model", TROUBLE)
+        await clock.advance(60)
+        bench.alerts.over_soon("model", OVER, settle_s=180)
+        await clock.advance(60)
+    assert bench.texts() == [TROUBLE[Locale.EN]]
+    await clock.advance(120)
+    assert bench.texts() == [TROUBLE[Locale.EN], OVER[Locale.EN]]

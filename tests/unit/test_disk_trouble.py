@@ -143,7 +143,7 @@ async def test_a_full_disk_is_told_and_told_to_be_over(house: House) -> None:
     assert house.owner.texts == [IS_FULL[EN]]
     await writer(house).execute_fetchall("PRAGMA max_page_count = 1000000")
     await house.say("/memories")
-    assert house.owner.texts == [IS_FULL[EN], HAS_ROOM[EN]]
+    await until(lambda: house.owner.texts == [IS_FULL[EN], HAS_ROOM[EN]])
 
 
 async def test_a_locked_file_is_a_sentence_that_says_what_to_do(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bot.models.chains import build_chains
+from bot.models.health import SETTLE_S
 from bot.models.hot import HotModels
 from bot.settings.models import ModelSettings
 from core.delivery.alerts import OwnerAlerts
@@ -129,6 +130,7 @@ async def test_the_first_question_that_fails_for_good_tells_the_owner_and_the_fi
         await found.clock.advance(400)
         assert await found.ask() == "Olá!"
         assert found.keys == []
+        await found.clock.advance(SETTLE_S)
         assert found.owner.texts[1:] == [f"{model} answers again."]
 
 
@@ -143,6 +145,7 @@ async def test_every_alarm_has_its_sentence_in_every_language(locale: Locale) ->
             found.server.answers = [well]
             await found.clock.advance(400)
             await found.ask()
+            await found.clock.advance(SETTLE_S)
             texts += found.owner.texts
     assert len(set(texts)) == 5
     assert all("gpt-x" in text and "{" not in text for text in texts)
@@ -199,6 +202,7 @@ async def test_a_chain_that_does_not_answer_is_told_when_all_of_it_rests_and_ove
         await found.clock.advance(400)
         found.server.answers = [by_model(a=openai_server.fails(500), b=well)]
         assert await found.ask() == "Olá!"
+        await found.clock.advance(SETTLE_S)
         assert found.owner.texts[1:] == ["ollama:b answers again."]
 
 
@@ -233,6 +237,7 @@ async def test_an_embedder_that_is_down_is_told_with_what_it_means() -> None:
         found.server.answers = [well]
         await found.models.models.embedder.embed(["d"])
         await found.settle()
+        await found.clock.advance(SETTLE_S)
         assert found.owner.texts[1:] == ["ollama:tiny answers again."]
 
 
@@ -248,6 +253,7 @@ async def test_putting_another_model_in_place_closes_the_alarm_of_the_one_before
             found.models.put(mode, "openai:b")
         await found.settle()
         assert found.keys == []
+        await found.clock.advance(SETTLE_S)
         assert found.owner.texts[1:] == ["openai:a is no longer in use: what I reported about it is settled."]
 
 
