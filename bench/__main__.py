@@ -11,6 +11,7 @@ from importlib import import_module
 from bench import table
 
 BENCHES = {
+    "alarms": "an hour of each kind of trouble: when owners know, how often they are told; it takes minutes",
     "candidates": "memories found by a person's own words: how many, what small talk carries, what the search costs",
     "changes": "memory in rooms, undone, purged and linked, at 10,000 memories",
     "commands": "/memories and /recall at 10,000 memories, beside bare SQLite asked for the same",
@@ -52,10 +53,8 @@ def main(names: list[str]) -> int:
 
         read_times(names[2:])
         return 0
-    if names[:1] == ["limited"]:
-        from bench.limited import main as limited
-
-        limited(names[1:])
+    if names[:1] in (["limited"], ["alarms"]):
+        import_module(f"bench.{names[0]}").main(names[1:])
         return 0
     if names[:1] == ["recall"] and names[1:2] and names[1].startswith("--"):
         from bench.recall import main as recall

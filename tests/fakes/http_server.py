@@ -76,9 +76,9 @@ class LoopbackServer:
         return [asked.body for asked in self.asked]
 
     @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """Listen on a free port of 127.0.0.1."""
-        server = await asyncio.start_server(self._connection, "127.0.0.1", 0)
+    async def running(self, port: int = 0) -> AsyncIterator[None]:
+        """Listen on a port of 127.0.0.1, by default on a free one."""
+        server = await asyncio.start_server(self._connection, "127.0.0.1", port)
         self.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         try:
             yield
