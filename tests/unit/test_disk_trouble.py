@@ -85,7 +85,7 @@ async def test_a_corrupt_page_is_told_to_the_person_truly_and_to_the_owner_once(
         await transaction.run("INSERT INTO spaces (name) VALUES ('x')")
     for _ in range(2):
         assert await house.say("hello") == FAILURES[Damaged][EN]
-    assert house.owner.texts == [IS_DAMAGED[EN]]
+    await until(lambda: house.owner.texts == [IS_DAMAGED[EN]])
 
 
 async def test_a_file_that_is_damaged_already_is_found_by_the_start_and_daily(tmp_path: Path, clock: FakeClock) -> None:
@@ -115,7 +115,7 @@ async def test_owners_are_told_even_if_the_list_of_them_and_what_they_wrote_are_
         await transaction.run("INSERT INTO spaces (name) VALUES ('x')")
     for _ in range(2):
         assert await house.say("hello") == FAILURES[Damaged][EN]
-    assert house.owner.texts == [IS_DAMAGED[EN]]
+    await until(lambda: house.owner.texts == [IS_DAMAGED[EN]])
 
 
 def test_a_disk_that_is_full_at_the_start_keeps_nobody_from_holding_the_lock(
@@ -140,7 +140,7 @@ async def test_a_full_disk_is_told_and_told_to_be_over(house: House) -> None:
     while (said := await house.say("remember " + "x" * 9000)) != FAILURES[DiskFull][EN]:
         pass
     assert said == FAILURES[DiskFull][EN]
-    assert house.owner.texts == [IS_FULL[EN]]
+    await until(lambda: house.owner.texts == [IS_FULL[EN]])
     await writer(house).execute_fetchall("PRAGMA max_page_count = 1000000")
     await house.say("/memories")
     await until(lambda: house.owner.texts == [IS_FULL[EN], HAS_ROOM[EN]])

@@ -84,7 +84,7 @@ class Scene:
 
     @property
     def told(self) -> list[str]:
-        return [text for text in self.owner.texts if text.startswith("Telegram: ")]
+        return [text for text in self.owner.texts if text.removeprefix("⚠️ ").startswith("Telegram: ")]
 
     async def end(self, name: str, failure: Exception) -> None:
         """End a platform that is connected, and wait until that is noted."""
@@ -141,7 +141,7 @@ async def test_a_platform_that_ended_is_tried_again_later_and_later() -> None:
         assert not task.done()
         await scene.until(lambda: bool(scene.told))
         assert len(scene.told) == 1
-        assert scene.told[0].startswith("Telegram: I have stopped working there. Most likely TELEGRAM_TOKEN")
+        assert scene.told[0].startswith("⚠️ Telegram: I have stopped working there. Most likely TELEGRAM_TOKEN")
         assert len(scene.said) == 1
 
         del scene.refused["telegram"]
