@@ -189,7 +189,7 @@ async def flapping(folder: Path) -> Night:
         total = [len(world.of_trouble(to)) for to in ("pt", "en")]
         world.must(max(total) <= 2, f"{total} messages in an hour of flapping")
         world.must("⚠️" in world.of_trouble()[-1].text, "the last word is that it works, and it fails for an hour more")
-        await _judge(world, names="openai", told=total[0], over=0)
+        await _judge(world, names="openai", told=total[0], over=1)
         return world
 
 

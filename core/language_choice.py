@@ -37,6 +37,10 @@ class Locales:
 
     async def of(self, incoming: Incoming) -> Locale:
         """Return the language to answer a message in."""
+        found = self._found[incoming.user] = await self._of(incoming)
+        return found
+
+    async def _of(self, incoming: Incoming) -> Locale:
         if chosen := await self._chosen(incoming.user):
             return chosen
         told = None if incoming.text.startswith("/") else spoken(incoming.text)
