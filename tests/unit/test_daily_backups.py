@@ -41,6 +41,14 @@ async def asleep(clock: FakeClock) -> None:
             await asyncio.sleep(0.01)
 
 
+async def told(owner: RecordingChannel, count: int) -> list[str]:
+    """Return what the owner was told, once it is that many sentences: they are told in a task of its own."""
+    async with asyncio.timeout(120):
+        while len(owner.texts) < count:  # noqa: ASYNC110 - threads set no event
+            await asyncio.sleep(0.01)
+    return owner.texts
+
+
 async def days(clock: FakeClock, count: float) -> None:
     await clock.advance(count * DAY_S)
     await asleep(clock)
@@ -118,12 +126,12 @@ async def test_owners_are_told_when_it_fails_and_when_it_is_made_again(
         async with daily_backups(app.settings, app.features.alerts, clock):
             await asleep(clock)
             await days(clock, 2 / 24)
-            [told] = owner.texts
-            assert str(failure).rpartition("] ")[2] in told
+            [failed] = await told(owner, 1)
+            assert str(failure).rpartition("] ")[2] in failed
             assert list(app.settings.backups_folder.iterdir()) == []
             here.undo()
             await days(clock, 1 / 24)
-    assert owner.texts[1:] == [MADE[Locale.EN]]
+    assert (await told(owner, 2))[1:] == [MADE[Locale.EN]]
     assert len(made(app)) == 1
 
 
