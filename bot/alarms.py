@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import shutil
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
 from bot.alert_url import TIMEOUT_S, poster
+from bot.background import background
 from bot.settings.settings import Settings
 from bot.wiring import App
 from core.clock import SystemClock
@@ -21,8 +21,8 @@ from core.delivery.alerts import Alarm, AlarmBook, OwnerAlerts, Post
 from core.delivery.notifier import Notifier
 from core.errors import StorageError
 from core.ports import Clock
-from core.text.catalogue import text
-from core.types import Locale, Localized, UserKey
+from core.text.catalogue import filled, text
+from core.types import Locale, UserKey
 
 FILE: Final = "alerts.json"
 LOOK_EACH_S: Final = 60.0
@@ -78,13 +78,10 @@ async def watching(app: App, free_bytes: Callable[[Path], int] = free_bytes) -> 
     _keep(alerts, app.settings)
     app.health.close_unused()
     app.features.notifier.on_connect(lambda: alerts.over_soon(START_FAILED, STARTED))
-    task = asyncio.get_running_loop().create_task(_watch_disk(app.settings, alerts, app.clock, free_bytes))
     try:
-        yield
+        async with background(_watch_disk(app.settings, alerts, app.clock, free_bytes)):
+            yield
     finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
         await alerts.close(_LAST_NOTICES_S)
 
 
@@ -106,7 +103,7 @@ async def tell_start_failed(settings: Settings, reason: str) -> None:
     clock = SystemClock()
     alerts = OwnerAlerts(nobody, Notifier(clock), locale_of, clock)
     _keep(alerts, settings)
-    await alerts.tell(START_FAILED, _filled(FAILED, reason=reason), about=reason)
+    await alerts.tell(START_FAILED, filled(FAILED, reason=reason), about=reason)
     await alerts.close(TIMEOUT_S)
 
 
@@ -123,16 +120,12 @@ async def _watch_disk(settings: Settings, alerts: OwnerAlerts, clock: Clock, fre
             free = free_bytes(settings.state_dir) // _MEGABYTE
             words = {"free": str(free), "limit": str(limit), "folder": str(settings.state_dir)}
             if free < limit:
-                alerts.tell_soon(_DISK, _filled(DISK_LOW, **words))
+                alerts.tell_soon(_DISK, filled(DISK_LOW, **words))
             elif free >= limit * _ENOUGH:
-                alerts.over_soon(_DISK, _filled(DISK_OK, **words))
+                alerts.over_soon(_DISK, filled(DISK_OK, **words))
         except (OSError, StorageError) as error:
             _log.warning("disk not looked at", extra={"error": type(error).__name__})
         await clock.sleep(LOOK_EACH_S)
-
-
-def _filled(sentence: Localized, **words: str) -> dict[Locale, str]:
-    return {locale: sentence[locale].format(**words) for locale in Locale}
 
 
 DISK_LOW = text("alerts.disk_low")

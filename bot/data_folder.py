@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -13,6 +12,7 @@ from typing import Final
 
 from adapters.console.files import EXPORTS
 from bot.archive import pack
+from bot.background import background
 from bot.settings.settings import Settings
 from core.delivery.alerts import DAMAGED, IS_SOUND, OwnerAlerts
 from core.errors import Damaged, StorageError
@@ -149,13 +149,8 @@ _DAY_S: Final = 86_400.0
 @asynccontextmanager
 async def upkeep(database: Database, alerts: OwnerAlerts, clock: Clock) -> AsyncIterator[None]:
     """While the block runs, check the database at once and then daily, and scrub what remains of deleted data."""
-    task = asyncio.get_running_loop().create_task(_every_day(database, alerts, clock))
-    try:
+    async with background(_every_day(database, alerts, clock)):
         yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 async def _every_day(database: Database, alerts: OwnerAlerts, clock: Clock) -> None:
@@ -179,13 +174,8 @@ async def daily_backups(settings: Settings, alerts: OwnerAlerts, clock: Clock) -
     if settings.storage_url != "sqlite:" or not settings.backups_kept:
         yield
         return
-    task = asyncio.get_running_loop().create_task(_back_up(DataFolder(settings, clock), alerts, clock))
-    try:
+    async with background(_back_up(DataFolder(settings, clock), alerts, clock)):
         yield
-    finally:
-        task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
 
 
 async def _back_up(folder: DataFolder, alerts: OwnerAlerts, clock: Clock) -> None:

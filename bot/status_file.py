@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import json
 import os
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from adapters.running import StateFile
+from bot.background import background
 from bot.data_folder import DataFolder
 from bot.settings.settings import Settings
 from bot.wiring import App
@@ -70,12 +70,10 @@ class StatusFile:
                 self.write()
                 await self._app.clock.sleep(_EVERY_S)
 
-        task = asyncio.create_task(keep())
         try:
-            yield
+            async with background(keep()):
+                yield
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
             if self._path is not None:
                 self._path.unlink(missing_ok=True)
 

@@ -13,9 +13,9 @@ from core.delivery.alerts import OwnerAlerts
 from core.errors import CreditGone, KeyRejected, ModelUnknown, ProviderError
 from core.ports import Clock
 from core.providers.fallback import Circuit
-from core.text.catalogue import text
+from core.text.catalogue import filled, text
 from core.text.unicode import one_line
-from core.types import Locale, Localized
+from core.types import Localized
 
 _SUMMARY: Final = "summary"
 _KEY, _CREDIT, _UNKNOWN, _RESTING = "key-refused", "credit-gone", "model-unknown", "models-resting"
@@ -67,7 +67,7 @@ class ModelHealth:
                 else bool(known & used if known else {name for name in used if _is_about(key, name)})
             )
             if not is_used:
-                self._over(key, _filled(UNUSED, model=about.replace(",", ", ")))
+                self._over(key, filled(UNUSED, model=about.replace(",", ", ")))
 
     def _observed(self, name: str, error: ProviderError | None) -> None:
         if self._alerts is None or not any(name in chain for chain in self._places.values()):
@@ -76,7 +76,7 @@ class ModelHealth:
             for key in self._open_keys():
                 failed_by = self._failed_by.get(key)  # None: the alarm was opened before this start
                 if name in failed_by if failed_by is not None else _is_about(key, name):
-                    self._over(key, _filled(ANSWERS, model=name))
+                    self._over(key, filled(ANSWERS, model=name))
             return
         provider = name.partition(":")[0]
         match error:
@@ -103,7 +103,7 @@ class ModelHealth:
             facts["address"] = address
             facts["page"] = page if page and address == preset.url else address  # another server has other pages
             facts["setting"] = preset.key_setting or preset.url_setting
-        filled = _filled(
+        words = filled(
             sentence,
             **facts if is_account else facts | {"setting": self._named(names[0])},
             provider=provider,
@@ -113,7 +113,7 @@ class ModelHealth:
             meanwhile=self._meanwhile(names, is_account=is_account),
         )
         if self._alerts is not None:
-            self._alerts.tell_soon(key, filled, about=", ".join(names) if is_account else "")
+            self._alerts.tell_soon(key, words, about=", ".join(names) if is_account else "")
 
     def _over(self, key: str, sentence: Localized) -> None:
         self._failed_by.pop(key, None)
@@ -158,7 +158,7 @@ class ModelHealth:
         if LIMITED in talking:
             return WITH_LIMITED
         if talking or answering.get(_SUMMARY):
-            return _filled(OTHER, other=talking[0] if talking else answering[_SUMMARY])
+            return filled(OTHER, other=talking[0] if talking else answering[_SUMMARY])
         return NO_SUMMARY if _SUMMARY in answering else WITH_WORDS
 
 
@@ -176,15 +176,6 @@ def _is_about(key: str, name: str) -> bool:
         case "model-unknown":
             return name == about
     return name.partition(":")[0] == about
-
-
-def _filled(sentence: Localized, **values: str | Localized) -> dict[Locale, str]:
-    return {
-        locale: sentence[locale].format(
-            **{name: value if isinstance(value, str) else value[locale] for name, value in values.items()}
-        )
-        for locale in Locale
-    }
 
 
 KEY_REFUSED = text("alerts.models.key_refused")

@@ -38,6 +38,16 @@ def text(key: str) -> Localized:
     return _Entry[str](key)
 
 
+def filled(sentence: Localized, **values: str | Localized) -> dict[Locale, str]:
+    """Return the sentence with its gaps filled, in every language; a value may have a wording for each."""
+    return {
+        locale: sentence[locale].format(
+            **{name: value if isinstance(value, str) else value[locale] for name, value in values.items()}
+        )
+        for locale in Locale
+    }
+
+
 def forms(key: str) -> Mapping[Locale, Mapping[str, str]]:
     """Return the plural forms of a sentence that counts, by CLDR's names ("one", "other"), in every language."""
     return _Entry[Mapping[str, str]](key)
