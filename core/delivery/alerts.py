@@ -226,7 +226,8 @@ class OwnerAlerts:
         await asyncio.gather(*(self._tell(key, alarm, user, opening) for user in unknowing))
 
     async def _tell(self, key: str, alarm: Alarm, user: UserKey, opening: int) -> None:
-        if (key, user) in self._telling or user in self._gone:
+        # Another notice may have reached them since it was found that they do not know.
+        if (key, user) in self._telling or user in alarm.told or user in self._gone:
             return
         self._telling.add((key, user))
         try:
