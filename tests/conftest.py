@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import ipaddress
 import os
+import shutil
 import socket
 import sys
 from pathlib import Path
@@ -22,6 +23,12 @@ os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "data" / "authority.pe
 
 # Neither a test nor a process that it starts reads the settings file of whoever works on the project.
 os.environ["ELEFANTE_ENV"] = os.devnull
+
+# Databases are written through to the disk; a kill does not tell that from RAM, and RAM takes a fifth less time.
+_RAM_DISK = Path("/dev/shm")  # noqa: S108
+_TEMPORARY_BYTES = 2 << 30
+if _RAM_DISK.is_dir() and os.access(_RAM_DISK, os.W_OK) and shutil.disk_usage(_RAM_DISK).free > _TEMPORARY_BYTES:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_RAM_DISK))
 
 _SECRET_PARTS = ("API_KEY", "TOKEN", "BASE_URL", "_PROXY", "MODEL", "DATA_DIR", "DISCORD", "TELEGRAM")
 

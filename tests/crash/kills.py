@@ -11,7 +11,6 @@ import os
 import random
 import re
 import sqlite3
-import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, closing
@@ -23,6 +22,7 @@ from core.actions.finish import ANSWER
 from core.clock import SystemClock
 from core.cycle import DECIDE, THINKING
 from core.models import Cycle
+from tests.e2e.command import Running, start
 from tests.fakes import openai_server
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
@@ -263,16 +263,13 @@ async def scene_of(platform: str) -> AsyncIterator[TelegramScene | DiscordScene]
 @asynccontextmanager
 async def process(
     scene: Scene, model: SlowModel, folder: Path, cycle: Cycle = Cycle.STEPWISE
-) -> AsyncIterator[asyncio.subprocess.Process]:
+) -> AsyncIterator[Running]:
     """Run the bot; in the end it is killed, if it still runs."""
     settings = {
         "DATA_DIR": str(folder), "MODEL": "openai:slow", "OPENAI_BASE_URL": f"{model.url}/v1", "LOCALE": "pt-BR",
         "CYCLE": cycle.value,
     }  # fmt: skip
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot", "run", env=os.environ | settings | scene.settings, cwd=ROOT,
-        stderr=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+    child = await start("run", environment=os.environ | settings | scene.settings)
     assert child.stderr is not None
     try:
         await scene.ready(child.stderr)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from core.features.access.people import Person as Known
 from core.features.access.storage import SqlPeople
 from core.storage.sqlite import open_database
 from core.types import Role, UserKey
+from tests.e2e.command import Running, start
 from tests.fakes.clock import START
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
@@ -29,13 +29,11 @@ TEXT = "Amanhã fecho às 18h: zebra77"
 
 
 @asynccontextmanager
-async def bot(server: TelegramServer, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+async def bot(server: TelegramServer, folder: Path) -> AsyncIterator[Running]:
     """Run the bot on its data; whatever is left of it in the end is killed."""
     settings = {"TELEGRAM_TOKEN": TOKEN, "TELEGRAM_API_BASE_URL": server.url, "DATA_DIR": str(folder)}
     settings["BROADCAST_INTERVAL_S"] = "0.1"
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot", "run", env=os.environ | settings, cwd=ROOT, stderr=asyncio.subprocess.PIPE
-    )
+    child = await start("run", environment=os.environ | settings)
     try:
         yield child
     finally:

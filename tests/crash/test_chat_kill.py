@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.e2e.command import ROOT, execute
 
 
 @pytest.fixture
@@ -64,10 +64,9 @@ def test_a_message_that_was_accepted_is_answered_after_a_kill(
 
     answers = []
     for _ in range(2):
-        again = subprocess.run(
-            command, env=environ(tmp_path), cwd=tmp_path, input=b"", capture_output=True, timeout=180, check=True
-        )
-        answers.append(again.stdout.decode())
+        again = execute(("chat",), tmp_path, environ(tmp_path))
+        assert again.returncode == 0
+        answers.append(again.stdout)
     assert answers[0].count("zebra77") == 1
     assert "zebra77" not in answers[1]
     with closing(sqlite3.connect(tmp_path / "data" / "elefante.db")) as database:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.clock import SystemClock
+from tests.e2e.command import Running, start
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import BOT_ID, OWNER_ID, Person
 from tests.profile import tries
@@ -25,13 +25,11 @@ OWNER = Person(OWNER_ID, "Dona", "en-US")
 
 
 @asynccontextmanager
-async def bot(server: DiscordServer, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+async def bot(server: DiscordServer, folder: Path) -> AsyncIterator[Running]:
     """Run the bot on its data until it listens; whatever is left of it in the end is killed."""
     settings = {"DISCORD_TOKEN": TOKEN, "DISCORD_API_BASE_URL": server.api_url, "DATA_DIR": str(folder)}
     sessions = len(server.gateway.identified)
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot", "run", env=os.environ | settings, cwd=ROOT, stderr=asyncio.subprocess.DEVNULL
-    )
+    child = await start("run", environment=os.environ | settings)
     try:
         await server.until(lambda: len(server.gateway.identified) > sessions)
         yield child

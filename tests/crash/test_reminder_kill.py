@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -21,7 +20,8 @@ from core.features.reminders.reminders import Reminder, Schedule, State
 from core.features.reminders.storage import SqlReminders
 from core.storage.sqlite import open_database
 from core.types import ChatKey, Locale, Role, UserKey
-from tests.crash.kills import ROOT, DiscordScene, TelegramScene, scene_of
+from tests.crash.kills import DiscordScene, TelegramScene, scene_of
+from tests.e2e.command import Running, start
 from tests.fakes.clock import START
 from tests.fakes.discord_world import OWNER_ID
 from tests.fakes.telegram_people import Person
@@ -76,12 +76,10 @@ async def store(platform: str, folder: Path) -> None:
 
 
 @asynccontextmanager
-async def bot(scene: TelegramScene | DiscordScene, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+async def bot(scene: TelegramScene | DiscordScene, folder: Path) -> AsyncIterator[Running]:
     """Run the bot on its data; whatever is left of it in the end is killed."""
     settings = scene.settings | {"DATA_DIR": str(folder)}
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot", "run", env=os.environ | settings, cwd=ROOT, stderr=asyncio.subprocess.DEVNULL
-    )
+    child = await start("run", environment=os.environ | settings)
     try:
         yield child
     finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.clock import SystemClock
+from tests.e2e.command import Running, start
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.profile import tries
@@ -25,12 +25,10 @@ ANA = Person(7)
 
 
 @asynccontextmanager
-async def bot(server: TelegramServer, folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+async def bot(server: TelegramServer, folder: Path) -> AsyncIterator[Running]:
     """Run the bot on its data; whatever is left of it in the end is killed."""
     settings = {"TELEGRAM_TOKEN": TOKEN, "TELEGRAM_API_BASE_URL": server.url, "DATA_DIR": str(folder)}
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot", "run", env=os.environ | settings, cwd=ROOT, stderr=asyncio.subprocess.PIPE
-    )
+    child = await start("run", environment=os.environ | settings)
     try:
         yield child
     finally:
@@ -39,7 +37,7 @@ async def bot(server: TelegramServer, folder: Path) -> AsyncIterator[asyncio.sub
         await child.wait()
 
 
-async def own(server: TelegramServer, child: asyncio.subprocess.Process) -> None:
+async def own(server: TelegramServer, child: Running) -> None:
     """Open the link that the bot prints at its first start."""
     assert child.stderr is not None
     while not (link := re.search(r"t\.me/\w+\?start=(\S+)", (await child.stderr.readline()).decode())):

@@ -1,7 +1,7 @@
 """The command `elefante` as a real process of its own, forked from one that has imported it already.
 
-Importing takes ten times as long as most verbs do; `make test-long` and a run that measures coverage start each process
-anew instead.
+Importing, and reading the embedder's model, take ten times as long as most verbs do; `make test-long` and a run that
+measures coverage start each process anew instead.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ import json
 import multiprocessing
 import os
 import runpy
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.reduction import DupFd
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from tests.profile import LONG
 
@@ -26,9 +28,7 @@ ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 180.0
 
 _FORKS = multiprocessing.get_context("forkserver")
-_FORKS.set_forkserver_preload(
-    ["bot.chat", "bot.cli.main", "core.providers.anthropic", "core.providers.openai", "core.storage.faiss_index"]
-)
+_FORKS.set_forkserver_preload(["tests.e2e.preloaded"])
 _MEASURED = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
 
 
@@ -40,8 +40,8 @@ class Elefante:
 
     def __call__(self, *arguments: str, said: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
         """Run it to its end; where PYTHONPATH is set, in an interpreter that has imported nothing."""
-        run = _started if "PYTHONPATH" in settings or LONG or _MEASURED else _forked
-        return run(arguments, self.folder, self.environment(**settings), said)
+        anew = "PYTHONPATH" in settings
+        return execute(arguments, self.folder, self.environment(**settings), said, anew=anew)
 
     async def meanwhile(self, *arguments: str, said: str = "", **settings: str) -> tuple[int, str, str]:
         """Run it while servers of this loop answer it; return its exit code and what it printed."""
@@ -52,7 +52,7 @@ class Elefante:
         """Return the environment of Ana, who has no settings but these."""
         own = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "DATA_DIR": str(self.folder / "data")}
         own |= {"CONSOLE_USER": "ana", "ELEFANTE_ENV": os.devnull}
-        return {"PYTHONPATH": str(ROOT)} | own | _MEASURED | settings
+        return {"PYTHONPATH": str(ROOT)} | own | settings
 
 
 def document(done: subprocess.CompletedProcess[str]) -> Any:
@@ -61,30 +61,41 @@ def document(done: subprocess.CompletedProcess[str]) -> Any:
     return json.loads(done.stdout)
 
 
-def _started(
-    arguments: tuple[str, ...], folder: Path, environment: Mapping[str, str], said: str
+def execute(
+    arguments: tuple[str, ...],
+    folder: Path,
+    environment: Mapping[str, str],
+    said: str = "",
+    *,
+    before: Callable[[], object] | None = None,
+    anew: bool = False,
 ) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "bot", *arguments]
+    """Run the command to its end, after `before` in its process, which is a new interpreter where `anew` wants one."""
+    if not (anew or LONG or _MEASURED):
+        return _forked(arguments, folder, environment, said, before)
     return subprocess.run(
-        command,
+        [sys.executable, "-m", "bot", *arguments],
         input=said,
-        env=environment,
+        env=dict(environment) | _MEASURED,
         cwd=folder,
         capture_output=True,
         text=True,
         timeout=TIMEOUT_S,
         check=False,
+        preexec_fn=before,
     )
 
 
 def _forked(
-    arguments: tuple[str, ...], folder: Path, environment: Mapping[str, str], said: str
+    arguments: tuple[str, ...],
+    folder: Path,
+    environment: Mapping[str, str],
+    said: str,
+    before: Callable[[], object] | None,
 ) -> subprocess.CompletedProcess[str]:
     reading, writing = os.pipe()
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, os.fdopen(writing, "wb") as typed:
-        given = [DupFd(reading), DupFd(out.fileno()), DupFd(err.fileno())]
-        process = _FORKS.Process(target=_main, args=(arguments, str(folder), dict(environment), given))
-        process.start()
+        process = _fork(arguments, folder, environment, (reading, out.fileno(), err.fileno()), before)
         os.close(reading)
         try:
             typed.write(said.encode())
@@ -102,14 +113,119 @@ def _forked(
         return subprocess.CompletedProcess(arguments, process.exitcode, *printed)
 
 
-def _main(arguments: tuple[str, ...], folder: str, environment: dict[str, str], given: list[Any]) -> None:
+def _fork(
+    arguments: tuple[str, ...],
+    folder: Path,
+    environment: Mapping[str, str],
+    files: tuple[int, int, int],
+    before: Callable[[], object] | None = None,
+) -> Any:
+    """Start the command with those files as its standard ones, and return its process."""
+    given = [DupFd(file) for file in files]
+    process = _FORKS.Process(target=_main, args=(arguments, str(folder), dict(environment), given, before))
+    process.start()
+    return process
+
+
+def _main(
+    arguments: tuple[str, ...],
+    folder: str,
+    environment: dict[str, str],
+    given: list[Any],
+    before: Callable[[], object] | None,
+) -> None:
     """Be the command, in the process that was forked."""
     for number, file in enumerate(given):
-        os.dup2(file.detach(), number)
+        os.dup2(descriptor := file.detach(), number)
+        os.close(descriptor)
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     sys.stdout, sys.stderr = (os.fdopen(number, "w", encoding="utf-8", closefd=False) for number in (1, 2))
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
     sys.argv = ["elefante", *arguments]
+    if before is not None:
+        before()
     runpy.run_module("bot", run_name="__main__")
+
+
+class _Pipe(asyncio.StreamReaderProtocol):
+    """Reads a pipe, and knows when it was read to its end."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        super().__init__(reader)
+        self.ended = asyncio.Event()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        super().connection_lost(error)
+        self.ended.set()
+
+
+class Forked:
+    """The command as it runs, forked: what `asyncio.subprocess.Process` offers of it that tests use."""
+
+    def __init__(self, process: Any, stdout: asyncio.StreamReader, stderr: asyncio.StreamReader) -> None:
+        self._process = process
+        self._ended = asyncio.Event()
+        self.pipes: list[_Pipe] = []
+        self.stdout, self.stderr = stdout, stderr
+        asyncio.get_running_loop().add_reader(process.sentinel, self._end)
+
+    @property
+    def pid(self) -> int:
+        return int(self._process.pid)
+
+    @property
+    def returncode(self) -> int | None:
+        code: int | None = self._process.exitcode
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    async def wait(self) -> int:
+        await self._ended.wait()
+        for pipe in self.pipes:
+            await pipe.ended.wait()
+        self._process.join()
+        return int(self._process.exitcode)
+
+    async def communicate(self) -> tuple[bytes, bytes]:
+        said = await asyncio.gather(self.stdout.read(), self.stderr.read())
+        await self.wait()
+        return said[0], said[1]
+
+    def _end(self) -> None:
+        asyncio.get_running_loop().remove_reader(self._process.sentinel)
+        self._ended.set()
+
+
+Running: TypeAlias = asyncio.subprocess.Process | Forked
+
+
+async def start(*arguments: str, environment: Mapping[str, str], folder: Path = ROOT) -> Running:
+    """Start the command, and return it while it runs: its standard error and output can be read."""
+    if LONG or _MEASURED:
+        pipe = asyncio.subprocess.PIPE
+        command = [sys.executable, "-m", "bot", *arguments]
+        return await asyncio.create_subprocess_exec(
+            *command, env={"PYTHONPATH": str(ROOT), **environment, **_MEASURED}, cwd=folder, stdout=pipe, stderr=pipe
+        )
+    outputs = [os.pipe(), os.pipe()]
+    with open(os.devnull, "rb") as nothing:  # noqa: ASYNC230, PTH123 - it is there at once
+        process = _fork(arguments, folder, environment, (nothing.fileno(), outputs[0][1], outputs[1][1]))
+    readers = [asyncio.StreamReader(limit=1 << 24), asyncio.StreamReader(limit=1 << 24)]
+    running = Forked(process, *readers)
+    for reader, (reading, writing) in zip(readers, outputs, strict=True):
+        os.close(writing)
+        made = partial(_Pipe, reader)
+        _, pipe_of_it = await asyncio.get_running_loop().connect_read_pipe(made, os.fdopen(reading, "rb", 0))
+        running.pipes.append(pipe_of_it)
+    return running

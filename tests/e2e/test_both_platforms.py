@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.clock import SystemClock
+from tests.e2e.command import Running, start
 from tests.fakes import discord_server, telegram_server
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import BOT_ID, OWNER_ID
@@ -29,7 +29,7 @@ class Bot:
 
     telegram: TelegramServer
     discord: DiscordServer
-    process: asyncio.subprocess.Process
+    process: Running
 
     async def tell_telegram(self, text: str, expected: str) -> str:
         """Write on Telegram, and return the message that says what is expected."""
@@ -70,9 +70,7 @@ async def running(folder: Path) -> AsyncIterator[Bot]:
             "DATA_DIR": str(folder),
             "LANGUAGE": "en",
         }
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bot", "run", env=os.environ | settings, cwd=ROOT, stderr=asyncio.subprocess.PIPE
-        )
+        process = await start("run", environment=os.environ | settings)
         bot = Bot(telegram, discord, process)
         try:
             link = re.search(r"\?start=(\S+)", await bot.until_told("?start="))

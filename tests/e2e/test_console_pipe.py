@@ -11,64 +11,64 @@ from pathlib import Path
 import pytest
 
 from core.features.memories.commands import NO_MEMORIES
+from tests.e2e.command import ROOT, execute
 from tests.e2e.terminal import environment
 
 CHAT = [sys.executable, "-m", "bot", "chat"]
 TIMEOUT_S = 180
 
 
-def chat(text: str | bytes, data: Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        CHAT,
-        input=text.encode() if isinstance(text, str) else text,
-        capture_output=True,
-        env=environment(DATA_DIR=str(data), **variables),
-        timeout=TIMEOUT_S,
-        check=False,
-    )
+def chat(text: str, data: Path) -> subprocess.CompletedProcess[str]:
+    return execute(("chat",), ROOT, environment(DATA_DIR=str(data)), text)
+
+
+def chat_in_bytes(text: bytes, data: Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
+    """Say it to an interpreter of its own, which takes the encoding of what is said from its environment."""
+    variables = environment(DATA_DIR=str(data), **variables)
+    return subprocess.run(CHAT, input=text, capture_output=True, env=variables, timeout=TIMEOUT_S, check=False)
 
 
 @pytest.mark.spec("T2", "T9", "T10")
 def test_what_was_saved_is_found_in_the_same_process_and_in_a_new_one(tmp_path: Path) -> None:
     first = chat("Lembre que a senha do aliexpress é 123456\nQual é a senha do aliexpress?\n", tmp_path)
     assert first.returncode == 0
-    assert "123456" in first.stdout.decode().splitlines()[-1]
+    assert "123456" in first.stdout.splitlines()[-1]
     second = chat("Qual é a senha do aliexpress?\n", tmp_path)
     assert second.returncode == 0
-    assert "123456" in second.stdout.decode().splitlines()[-1]
+    assert "123456" in second.stdout.splitlines()[-1]
 
 
 def test_a_new_value_is_confirmed_by_a_word(tmp_path: Path) -> None:
     said = "Lembre que o portão abre com 4433\no portão agora abre com 777\nsim\n"
-    out = chat(said, tmp_path).stdout.decode()
+    out = chat(said, tmp_path).stdout
     assert re.search(r"Atualizei\. Agora está assim: “o portão abre com 777”\n→ /\w ↩️ Desfazer\n$", out)
 
 
 def test_a_pipe_gets_no_status_no_colour_no_prompt_and_no_greeting(tmp_path: Path) -> None:
     done = chat("Lembre que a senha do wi-fi é abc123\n", tmp_path)
-    out = done.stdout.decode()
+    out = done.stdout
     assert out
     assert "\x1b" not in out
     assert "..." not in out
     assert "›" not in out
     assert "🐘" not in out
-    assert done.stderr == b""
+    assert done.stderr == ""
 
 
 def test_each_line_is_a_message_blank_lines_are_none_and_quit_ends(tmp_path: Path) -> None:
     done = chat("/memories\n\n   \n/memories\n/quit\n/memories\n", tmp_path)
     assert done.returncode == 0
-    assert done.stdout.decode().count("Você ainda não me pediu") == 2
+    assert done.stdout.count("Você ainda não me pediu") == 2
 
 
 def test_the_last_line_needs_no_end_and_lines_may_end_as_on_windows(tmp_path: Path) -> None:
     done = chat("/memories\r\n/memories", tmp_path)
-    assert done.stdout.decode().count("Você ainda não me pediu") == 2
+    assert done.stdout.count("Você ainda não me pediu") == 2
 
 
 def test_no_input_is_no_work_and_no_failure(tmp_path: Path) -> None:
     done = chat("", tmp_path)
-    assert (done.returncode, done.stdout) == (0, b"")
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_a_line_of_anything_is_answered_and_the_next_one_too(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_line_of_anything_is_answered_and_the_next_one_too(tmp_path: Path) -> 
         b"a" * 1_000_000,
         "é".encode() * 3_000_000,
     ]
-    done = chat(b"".join(line + b"\n/memories\n" for line in lines), tmp_path)
+    done = chat_in_bytes(b"".join(line + b"\n/memories\n" for line in lines), tmp_path)
     assert done.returncode == 0
     said = done.stdout.decode()
     none = "|".join(re.escape(text) for text in NO_MEMORIES.values())  # in whichever language that garbage looks like
@@ -133,7 +133,7 @@ def test_an_answer_is_there_before_the_next_line_is_sent(tmp_path: Path) -> None
 
 
 def test_an_output_that_cannot_encode_everything_still_gets_every_line(tmp_path: Path) -> None:
-    done = chat("/help\n", tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="latin-1")
+    done = chat_in_bytes(b"/help\n", tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="latin-1")
     assert done.returncode == 0
     assert "Sou o Elefante" in done.stdout.decode("latin-1")
 

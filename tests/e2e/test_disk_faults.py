@@ -5,14 +5,13 @@ from __future__ import annotations
 import ctypes
 import os
 import resource
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.e2e.command import ROOT, execute
+
 ADD = ("memories", "add", "--user", "telegram:1", "--binding", "dog")
 LIMIT_BYTES = 40_000  # what SQLite shares between processes fits, a log of several pages does not
 _PR_CAPBSET_DROP = 24
@@ -20,22 +19,12 @@ _PR_CAPBSET_DROP = 24
 
 def call(folder: Path, *arguments: str, said: str = "", before: Callable[[], None] | None = None) -> tuple[int, str]:
     """Run a verb and return its exit code and all that it printed."""
-    done = subprocess.run(
-        [sys.executable, "-m", "bot", *arguments],
-        input=said,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        cwd=folder,
-        env={
-            "PATH": os.environ["PATH"], "HOME": str(folder), "DATA_DIR": str(folder / "data"),
-            "PYTHONPATH": str(ROOT), "LANG": "en_US.UTF-8", "ELEFANTE_ENV": os.devnull,
-        },
-        preexec_fn=before,
-        timeout=180,
-        check=False,
-    )  # fmt: skip
-    return done.returncode, done.stdout
+    environment = {
+        "PATH": os.environ["PATH"], "HOME": str(folder), "DATA_DIR": str(folder / "data"),
+        "PYTHONPATH": str(ROOT), "LANG": "en_US.UTF-8", "ELEFANTE_ENV": os.devnull,
+    }  # fmt: skip
+    done = execute(arguments, folder, environment, said, before=before, anew=before is be_nobody_special)
+    return done.returncode, done.stdout + done.stderr
 
 
 def let_files_grow_no_further() -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import socket
-import sys
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
 
+from tests.e2e.command import start
 from tests.unit.test_http import free_port
 
 
@@ -31,9 +30,7 @@ async def test_a_process_without_a_platform_answers_programs_and_keeps_nothing_o
         for name, value in os.environ.items()
         if name in {"PATH", "HOME", "ELEFANTE_ENV"} or name.startswith("COV")
     }
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bot", "run"), env=kept | own, stderr=asyncio.subprocess.PIPE
-    )
+    process = await start("run", environment=kept | own)
     assert process.stderr is not None
     try:
         said = [(await process.stderr.readline()).decode() for _ in range(5)]
@@ -67,11 +64,7 @@ async def test_a_port_that_is_taken_stops_the_start_with_the_settings_name(tmp_p
             for name, value in os.environ.items()
             if name in {"PATH", "HOME", "ELEFANTE_ENV"} or name.startswith("COV")
         }
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bot", "run"),
-            env=kept | {"DATA_DIR": str(tmp_path), "HTTP_PORT": port},
-            stderr=asyncio.subprocess.PIPE,
-        )
+        process = await start("run", environment=kept | {"DATA_DIR": str(tmp_path), "HTTP_PORT": port})
         _, err = await process.communicate()
     assert process.returncode == 2
     assert f"elefante: HTTP_PORT: cannot listen on 127.0.0.1:{port}" in err.decode()

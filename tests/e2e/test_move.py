@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ import pytest
 from bot.archive import unpack
 from core.storage.sqlite_migrations import MIGRATIONS
 from core.storage.sqlite_upgrade import inspect
+from tests.e2e.command import execute
 from tests.unit.test_http import free_port
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +38,7 @@ class Home:
             "PYTHONPATH": str(ROOT), "LANG": "en_US.UTF-8", "ELEFANTE_ENV": str(folder / ".env"),
         } | settings  # fmt: skip
 
-    def start(self, *arguments: str, before: Callable[[], None] | None = None) -> subprocess.Popen[str]:
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-m", "bot", *arguments],
             stdin=subprocess.PIPE,
@@ -45,14 +47,12 @@ class Home:
             text=True,
             cwd=self.folder,
             env=self.environment,
-            preexec_fn=before,  # noqa: PLW1509 - no thread runs here
         )
 
-    def call(self, *arguments: str, before: Callable[[], None] | None = None) -> tuple[int, str]:
+    def call(self, *arguments: str, before: Callable[[], object] | None = None) -> tuple[int, str]:
         """Run a verb and return its exit code and all that it printed."""
-        with self.start(*arguments, before=before) as process:
-            said, _ = process.communicate("", timeout=180)
-        return process.returncode, said
+        done = execute(arguments, self.folder, self.environment, before=before)
+        return done.returncode, done.stdout + done.stderr
 
     def done(self, *arguments: str) -> str:
         code, said = self.call(*arguments)
@@ -125,8 +125,8 @@ def test_what_is_replaced_is_asked_about_and_kept_whole(home: Home, tmp_path: Pa
     assert "second" in home.done("memories", "list")
 
 
-def let_files_grow_no_further_than(size_bytes: int) -> Callable[[], None]:
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, size_bytes))
+def let_files_grow_no_further_than(size_bytes: int) -> Callable[[], object]:
+    return partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size_bytes, size_bytes))
 
 
 @pytest.mark.parametrize("share", [0.5, 1.02])

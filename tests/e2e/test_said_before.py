@@ -15,7 +15,7 @@ ASKED = "o que eu disse do encanador?"
 
 def test_in_the_terminal_it_is_quoted_and_kept(tmp_path: Path) -> None:
     done = chat(f"{SAID}\n/reset\n{ASKED}\n/a\n/reset\n{ASKED}\n", tmp_path)
-    told, asked, kept = done.stdout.decode().split("Esta é uma conversa nova.")
+    told, asked, kept = done.stdout.split("Esta é uma conversa nova.")
     assert "Guardei:" not in told
     assert f": “{SAID}”\n" in asked
     assert asked.count("Você disse em ") == 1
@@ -23,11 +23,11 @@ def test_in_the_terminal_it_is_quoted_and_kept(tmp_path: Path) -> None:
     assert f"Guardei: “{SAID}”\n" in asked
     assert f"“{SAID}” (" in kept
     assert "Guardar isto?" not in kept
-    assert done.stderr == b""
+    assert done.stderr == ""
 
 
 def test_what_was_forgotten_or_said_with_memory_off_is_not_quoted(tmp_path: Path) -> None:
-    out = chat(f"/memory off\n{SAID}\n/memory on\n/reset\n{ASKED}\n", tmp_path).stdout.decode()
+    out = chat(f"/memory off\n{SAID}\n/memory on\n/reset\n{ASKED}\n", tmp_path).stdout
     assert "Você disse" not in out
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from core.clock import SystemClock
-from tests.e2e.command import Elefante
+from tests.e2e.command import Elefante, start
 from tests.e2e.test_both_platforms import HERE, THERE, Bot
 from tests.fakes import discord_server, telegram_server
 from tests.fakes.discord_server import DiscordServer
@@ -55,10 +55,7 @@ async def running(folder: Path, **more: str) -> AsyncIterator[Bot]:
         path = write_env(folder, (telegram, discord), telegram_server.TOKEN, **more)
         elsewhere = folder / "elsewhere"
         elsewhere.mkdir()
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bot", "run", env=environment(folder, path), cwd=elsewhere,
-            stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
+        process = await start("run", environment=environment(folder, path), folder=elsewhere)
         bot = Bot(telegram, discord, process)
         try:
             link = re.search(r"\?start=(\S+)", await bot.until_told("?start="))
@@ -74,10 +71,7 @@ async def running(folder: Path, **more: str) -> AsyncIterator[Bot]:
 
 async def status(folder: Path) -> tuple[int, Mapping[str, Any]]:
     """Return the exit code and the document of `elefante status`, asked from another folder."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot", "status", "--json", env=environment(folder, folder / "bot.env"),
-        cwd=folder, stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+    process = await start("status", "--json", environment=environment(folder, folder / "bot.env"), folder=folder)
     said, _ = await process.communicate()
     assert process.returncode is not None
     return process.returncode, json.loads(said)

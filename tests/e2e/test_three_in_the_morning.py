@@ -7,13 +7,13 @@ import json
 import os
 import re
 import sqlite3
-import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.clock import SystemClock
+from tests.e2e.command import Running, start
 from tests.fakes import telegram_server
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
@@ -40,20 +40,18 @@ class House:
     model: LoopbackServer
     webhook: LoopbackServer
     settings: dict[str, str] = field(default_factory=dict)
-    process: asyncio.subprocess.Process | None = None
+    process: Running | None = None
 
     def write(self, **settings: str) -> None:
         """Write the settings file."""
         self.settings |= settings
         (self.folder / ".env").write_text("".join(f"{name}={value}\n" for name, value in self.settings.items()))
 
-    async def start(self) -> asyncio.subprocess.Process:
+    async def start(self) -> Running:
         """Start `elefante run` on it."""
         env = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "PYTHONPATH": str(ROOT)}
         env["ELEFANTE_ENV"] = str(self.folder / ".env")
-        self.process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "bot", "run", env=env, cwd=self.folder, stderr=asyncio.subprocess.PIPE
-        )
+        self.process = await start("run", environment=env, folder=self.folder)
         return self.process
 
     async def claim(self) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,9 +18,9 @@ from core.ask import ask
 from core.errors import ConfigError, StorageError
 from core.features.access.people import Person
 from core.types import ChatKey, ConversationKey, Role, UserKey
+from tests.e2e.command import ROOT, execute
 from tests.fakes.clock import START
 
-ROOT = Path(__file__).parents[2]
 ANA = UserKey("api", "ana")
 Elefante = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -31,18 +30,9 @@ def elefante(tmp_path: Path) -> Elefante:
     """Run the command where nothing is but its home."""
 
     def run(*arguments: str, said: str = "", **settings: str) -> subprocess.CompletedProcess[str]:
-        measured = {name: value for name, value in os.environ.items() if name.startswith("COVERAGE_")}
         own = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "DATA_DIR": str(tmp_path / "data"), "LANG": "en_US"}
-        return subprocess.run(
-            [sys.executable, "-m", "bot", *arguments],
-            input=said,
-            env={"PYTHONPATH": str(ROOT), "ELEFANTE_ENV": os.devnull} | own | measured | settings,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=180,
-            check=False,
-        )
+        environment = {"PYTHONPATH": str(ROOT), "ELEFANTE_ENV": os.devnull} | own | settings
+        return execute(arguments, tmp_path, environment, said)
 
     return run
 
