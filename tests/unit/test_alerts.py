@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Collection, Mapping
 from copy import deepcopy
@@ -75,6 +76,24 @@ class Bench:
 @pytest.fixture
 async def bench(clock: FakeClock) -> Bench:
     return Bench(clock)
+
+
+async def test_notices_of_one_alarm_that_overlap_tell_an_owner_once(bench: Bench) -> None:
+    """Finding who the owners are takes longer for the second notice, by ever more steps of the loop."""
+
+    async def owners() -> Collection[UserKey]:
+        asked.append(None)
+        for _ in range(steps * (len(asked) - 1)):
+            await asyncio.sleep(0)
+        return [OLGA]
+
+    bench.alerts._owners = owners
+    for steps in range(12):
+        asked: list[None] = []
+        bench.alerts.tell_soon(f"disk {steps}", TROUBLE)
+        bench.alerts.tell_soon(f"disk {steps}", TROUBLE)
+        await bench.alerts.close(60.0)
+        assert bench.texts() == [TROUBLE[Locale.EN]] * (steps + 1)
 
 
 async def test_every_owner_is_told_once_and_nobody_else() -> None:
