@@ -18,7 +18,16 @@ from zoneinfo import ZoneInfo
 
 from core.actions.change_report import undo_button
 from core.actions.registry import Registry
-from core.commands.builtin import CONTINUE_PLEASE, again, asked_before, is_continue, is_retry, is_stop
+from core.commands.builtin import (
+    CONTINUE_PLEASE,
+    DISLIKED,
+    again,
+    asked_before,
+    is_continue,
+    is_disliked,
+    is_retry,
+    is_stop,
+)
 from core.commands.command import CompletionRequest, Request
 from core.commands.table import CommandTable
 from core.confirmations import Arrival, Confirmations
@@ -44,7 +53,7 @@ from core.texts import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_te
 from core.think import think
 from core.threads import TurnState
 from core.turn import Turn
-from core.types import ConversationKey, Incoming, Learn, Role, room_name
+from core.types import ConversationKey, Incoming, Learn, MemoryItem, Role, room_name
 
 _LAST_WORDS_S = 2.0
 _log = logging.getLogger(__name__)
@@ -170,8 +179,7 @@ class ChatBot(MessageHandler):
         """Return what the command's field offers to a person who may be answered there."""
         incoming = cleaned(incoming, self._parts.limits.max_message_chars)
         try:
-            role = await self._parts.gate.role_here(incoming)
-            if role is None or await self._parts.gate.recheck(incoming) is not Verdict.ANSWER:
+            if (role := await self._role(incoming)) is None:
                 return ()
             locale = await self._parts.locales.of(incoming)
             typed = incoming.text.partition(" ")[2]
@@ -179,6 +187,27 @@ class ChatBot(MessageHandler):
         except Exception:  # noqa: BLE001  (what was not offered can be typed)
             _log.exception("nothing offered while typing")
             return ()
+
+    async def find(self, incoming: Incoming, limit: int) -> Sequence[MemoryItem]:
+        """Return the sender's memories that the text finds, or the newest."""
+        incoming = cleaned(incoming, self._parts.limits.max_message_chars)
+        try:
+            if await self._role(incoming) is None:
+                return ()
+            owner = await self._parts.memories.owner(incoming.user)
+            context = ChangeContext("", "" if incoming.private else room_name(incoming.chat), incoming.user)
+            memory = self._parts.memories.of(owner, context)
+            if not (query := incoming.text.strip()):
+                return await memory.page(limit=limit)
+            return [hit.item for hit in await memory.search([query], await memory.embed_queries([query]), limit=limit)]
+        except Exception:  # noqa: BLE001  (what was not found can be asked for)
+            _log.exception("nothing found while typing")
+            return ()
+
+    async def _role(self, incoming: Incoming) -> Role | None:
+        """Return the role of a person who may be answered there, or None."""
+        role = await self._parts.gate.role_here(incoming)
+        return role if await self._parts.gate.recheck(incoming) is Verdict.ANSWER else None
 
     def _later(self, work: Coroutine[None, None, None], platform: str = "") -> asyncio.Task[None]:
         task = self._tasks.create_task(_contained(work))
@@ -242,6 +271,10 @@ class ChatBot(MessageHandler):
             incoming = replace(incoming, text=asked.text, attachments=asked.attachments, quotes=asked.quotes)
         elif is_continue(incoming.text) and await asked_before(conversation, ""):
             incoming = replace(incoming, text=CONTINUE_PLEASE[await parts.locales.of(incoming)])
+        elif is_disliked(incoming.text):
+            handle = incoming.text.partition(" ")[2].strip()
+            disliked = await parts.inbox.turn_of(incoming.user, incoming.chat.chat, handle)
+            incoming = replace(incoming, text=f"{DISLIKED} {disliked}")
         preferences = await parts.preferences(incoming.user)
         turn = uuid.uuid4().hex
         change = ChangeContext(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
@@ -334,7 +367,8 @@ class ChatBot(MessageHandler):
         try:
             if record is not None and record.turn is not None and not record.is_command:
                 await record.turn.end(record.error, record.last_words)
-            await self._parts.inbox.close(incoming)
+            answered_in = record.turn.asked.turn if record is not None and record.turn is not None else ""
+            await self._parts.inbox.close(incoming, answered_in)
             if record is not None and not record.error:
                 self._parts.alerts.storage_written()
         except StorageError as error:  # the message is answered twice rather than never

@@ -14,7 +14,7 @@ from typing import Protocol
 from core.dialogue import Prompt, StreamEvent
 from core.errors import ChannelError, ChannelGone
 from core.outgoing import ChannelLimits, Choice, OutgoingMessage
-from core.types import AskedTime, ChatKey, Incoming, Locale, Message, UserKey, Vectors
+from core.types import AskedTime, ChatKey, Incoming, Locale, MemoryItem, Message, UserKey, Vectors
 
 
 class Clock(Protocol):
@@ -199,6 +199,15 @@ class MessageHandler(Protocol):
         offered to those who would not be answered.
         """
         del incoming, option
+        return ()
+
+
+    async def find(self, incoming: Incoming, limit: int) -> Sequence[MemoryItem]:
+        """Return up to `limit` of the sender's memories: the best for the text, the newest for none; store nothing.
+
+        No model is asked. Nothing is found for those who would not be answered, nor is anybody told.
+        """
+        del incoming, limit
         return ()
 
 

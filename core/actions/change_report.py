@@ -28,9 +28,9 @@ def erase_button(locale: Locale, deleted: Sequence[MemoryItem]) -> tuple[Button,
     return (Button(ERASE[locale], f"/forget said {said[0].id}" if len(said) == 1 else "/forget said", in_place=True),)
 
 
-async def undo_button(turn: Turn) -> tuple[Button, ...]:
-    """Return the button that undoes this turn's changes; none if there is nothing to undo."""
-    memory, act = turn.memory, turn.memory.context.act
+async def undo_button(turn: Turn, earlier: str = "") -> tuple[Button, ...]:
+    """Return the button that undoes the changes of this turn, or of an `earlier` one; none if there are none."""
+    memory, act = turn.memory, earlier or turn.memory.context.act
     if not act or not memory.undo_within:
         return ()
     if not await memory.store.changes(memory.owner, act=act, not_undone=True, limit=1):

@@ -6,6 +6,7 @@ first answer did to memory stays. Nor is /continue, which stands for a message t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -16,6 +17,8 @@ from core.text.catalogue import text
 from core.types import Message, MessageRole
 
 _MESSAGES_LOOKED_AT: Final = 200
+DISLIKED: Final = "/disliked"
+"""The command of who did not like an answer, followed by the handle of a message of it (`Channel.post`)."""
 
 
 def is_stop(text: str) -> bool:
@@ -33,9 +36,20 @@ def is_continue(text: str) -> bool:
     return text.casefold().split(maxsplit=1)[:1] == ["/continue"]
 
 
+def is_disliked(text: str) -> bool:
+    """Return whether the text is /disliked, which platforms send for a thumbs-down below an answer."""
+    return text.split(maxsplit=1)[:1] == [DISLIKED]
+
+
 def again(turn: str) -> str:
     """Return the command that repeats the question of that turn."""
     return f"/retry {turn}"
+
+
+async def questions(conversation: Conversation) -> Sequence[Message]:
+    """Return what the person said lately in the thread, in order."""
+    said = await conversation.store.tail(conversation.thread.id, _MESSAGES_LOOKED_AT)
+    return [message for message in said if message.role is MessageRole.USER]
 
 
 async def asked_before(conversation: Conversation, text: str) -> Message | None:
@@ -44,8 +58,7 @@ async def asked_before(conversation: Conversation, text: str) -> Message | None:
     None if the thread has no such question, or its words were removed.
     """
     turn = text.partition(" ")[2].strip()
-    said = await conversation.store.tail(conversation.thread.id, _MESSAGES_LOOKED_AT)
-    asked = [message for message in said if message.role is MessageRole.USER and turn in {"", message.turn}]
+    asked = [message for message in await questions(conversation) if turn in {"", message.turn}]
     return asked[-1] if asked and (asked[-1].text or asked[-1].quotes) else None
 
 
@@ -73,7 +86,7 @@ NOTHING_ASKED = text("conversations.retry.nothing_asked")
 CONTINUE_PLEASE = text("conversations.continue.message")
 """What the person says by /continue."""
 
-RESET = Command("reset", text("commands.reset"), reset, in_conversation=True, in_order=True)
+RESET = Command("reset", text("commands.reset"), reset, in_conversation=True, in_order=True, is_listed=True)
 CONTINUE_COMMAND = Command(
     "continue", text("commands.continue"), retry, in_menus=False, in_conversation=True, for_all=True, in_order=True
 )
@@ -82,4 +95,4 @@ RETRY = Command("retry", text("commands.retry"), retry, in_conversation=True, fo
 
 def stop_command(replies: ReplyReader) -> Command:
     """Return /stop, which drops what the bot asked in the conversation."""
-    return Command("stop", text("commands.stop"), partial(stop, replies), in_conversation=True)
+    return Command("stop", text("commands.stop"), partial(stop, replies), in_conversation=True, is_listed=True)

@@ -94,6 +94,7 @@ class Command:
     in_conversation: bool = False
     for_all: bool = False
     in_order: bool = False
+    is_listed: bool = False
     fields: tuple[MenuOption, ...] = ()
     complete: Callable[[CompletionRequest], Awaitable[Sequence[Choice]]] | None = None
     verbs: Sequence[MenuEntry] = ()

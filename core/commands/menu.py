@@ -43,9 +43,9 @@ class MenuEntry:
 
     `for_staff` is shown to owners and admins only, `in_private` only where nobody else reads along. `in_conversation`
     acts on the conversation in which it is given; `for_all` is answered there, too, for everybody to see; `in_order`
-    waits for earlier answers. `fields` are its own fields; without them they are derived from the usage. An entry with
-    `verbs` is a group, each verb given as "/name verb". Its names in other
-    languages are `core.text.catalogue.menu_names(name)`.
+    waits for earlier answers. `is_listed` is also shown where a menu has room for a dozen commands. `fields` are its
+    own fields; without them they are derived from the usage. An entry with `verbs` is a group, each verb given as
+    "/name verb". Its names in other languages are `core.text.catalogue.menu_names(name)`.
     """
 
     name: str
@@ -57,6 +57,7 @@ class MenuEntry:
     in_conversation: bool = False
     for_all: bool = False
     in_order: bool = False
+    is_listed: bool = False
     fields: tuple[MenuOption, ...] = ()
     verbs: Sequence[MenuEntry] = ()
 

@@ -27,7 +27,7 @@ class CommandTable:
 
     def __init__(self, commands: Iterable[Command]) -> None:
         self._commands: dict[str, Command] = {}
-        for command in (Command("help", text("commands.help"), self._help), *commands):
+        for command in (Command("help", text("commands.help"), self._help, is_listed=True), *commands):
             if command.name in self._commands:
                 raise ValueError(f"two commands are named /{command.name}")
             self._commands[command.name] = command

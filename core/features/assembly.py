@@ -63,7 +63,7 @@ from core.features.threads import CONTEXT_COMMAND, THREADS
 from core.features.transfer.export import ExportCommands, Takeout
 from core.features.transfer.files import Copies, NoCopies, Spool
 from core.features.transfer.import_ import ImportCommand
-from core.features.undo import undo_command
+from core.features.undo import disliked_command, undo_command
 from core.history.conversation import Conversations
 from core.language_choice import Locales
 from core.memory.memories import Memories
@@ -268,6 +268,7 @@ class Features:
             *self._browsing.commands,
             forget.command,
             undo_command(self.reminders),
+            disliked_command(self.reminders),
             *ReminderCommands(self.reminders, self.confirmations, self._replies, completion).commands,
             self._preferences.memory,
             self._export.command,

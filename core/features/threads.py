@@ -101,5 +101,6 @@ THREADS = Command(
     in_private=True,
     in_conversation=True,
     in_order=True,
+    is_listed=True,
 )
 CONTEXT_COMMAND = Command("context", text("commands.context"), context, in_conversation=True)

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from functools import partial
 from typing import Final
 
 from core.actions.change_report import BOTH, undo_button
+from core.commands.builtin import DISLIKED, again, questions
 from core.commands.command import Command, Request
 from core.features.memories.card import SHOW
 from core.features.reminders.commands import tell_undone
 from core.features.reminders.reminders import IMPORTED, Reminder
 from core.features.reminders.service import Reminders
 from core.features.reminders.telling import place_of
+from core.features.reminders.telling import undo_button as undo_reminder
 from core.memory.user_memory import UndoResult
 from core.outcomes import listed
 from core.outgoing import Button, memory_line
 from core.text.catalogue import counted, forms, in_words, text
 from core.text.days import noted
-from core.types import Change, MemoryItem, room_name
+from core.texts import TRY_AGAIN
+from core.types import Change, MemoryItem, Message, room_name
 
 _MAX_LINES: Final = 20
 
 
 def undo_command(reminders: Reminders) -> Command:
     """Return the command /undo."""
-    return Command("undo", text("commands.undo"), partial(undo, reminders))
+    return Command("undo", text("commands.undo"), partial(undo, reminders), is_listed=True)
 
 
 async def undo(reminders: Reminders, request: Request, act: str) -> None:
@@ -38,6 +42,36 @@ async def undo(reminders: Reminders, request: Request, act: str) -> None:
         return
     gone = await reminders.take_back(place_of(request.turn), f"{IMPORTED}{act}") if act else ()
     await _undo_memories(request, act, [counted(REMINDERS_GONE, request.locale, len(gone))] if gone else [])
+
+
+def disliked_command(reminders: Reminders) -> Command:
+    """Return the command of who did not like an answer, which names the turn of it."""
+    return Command(DISLIKED.removeprefix("/"), text("commands.undo"), partial(disliked, reminders), in_menus=False)
+
+
+async def disliked(reminders: Reminders, request: Request, turn: str) -> None:
+    """Offer to take back what the answer of that turn changed or, if it changed nothing, to answer again.
+
+    Say nothing about what is no answer to the person, or is too long ago.
+    """
+    asked = await questions(request.turn.conversation)
+    index = next((place for place, message in enumerate(asked) if message.turn == turn), None) if turn else None
+    undo = await undo_button(request.turn, turn) if turn else ()
+    if not undo and index is not None:
+        question, later = asked[index], asked[index + 1 :]
+        reminder = await reminders.newest_change(place_of(request.turn))
+        if reminder is not None and _is_between(question, reminder.changed_at, later):
+            undo = (undo_reminder(reminder, request.locale),)
+    if undo:
+        await request.turn.tell(TAKE_BACK[request.locale], choices=undo)
+    elif index is not None:
+        await request.turn.tell(ANSWER_AGAIN[request.locale], choices=(Button(TRY_AGAIN[request.locale], again(turn)),))
+
+
+def _is_between(question: Message, at: datetime | None, later: Sequence[Message]) -> bool:
+    """Whether that was after the question and before what was said next."""
+    begin, end = question.at, later[0].at if later else None
+    return begin is not None and at is not None and begin <= at and (end is None or at < end)
 
 
 async def _newest_of_reminders(reminders: Reminders, request: Request) -> Reminder | None:
@@ -140,6 +174,8 @@ def _show(request: Request, items: Sequence[MemoryItem]) -> list[Button]:
 
 
 BOTH_KEPT = text("resolve.both")
+TAKE_BACK = text("undo.disliked.take_back")
+ANSWER_AGAIN = text("undo.disliked.answer_again")
 UNDO_IS_OFF = text("undo.undo_is_off")
 BACK = text("undo.back")
 GONE = text("undo.gone")

@@ -104,6 +104,7 @@ class MemoryCommands:
                 self._browse,
                 usage=" [N | text | json | profile | …]",
                 in_private=True,
+                is_listed=True,
             ),
         )
 

@@ -42,13 +42,13 @@ class PreferenceCommands:
     def language(self) -> Command:
         """The command /language."""
         usage = f" {' | '.join(each.code for each in Locale)} | … | {AUTO}"
-        return Command("language", text("commands.language"), self._language, usage=usage)
+        return Command("language", text("commands.language"), self._language, usage=usage, is_listed=True)
 
     @property
     def memory(self) -> Command:
         """The command /memory."""
         usage = f" off | on | {' | '.join(_LEARN)} | share N | unshare N"
-        return Command("memory", text("commands.memory"), self._memory, usage=usage)
+        return Command("memory", text("commands.memory"), self._memory, usage=usage, is_listed=True)
 
     async def _language(self, request: Request, argument: str) -> None:
         """Choose the language of every answer, or let it follow what the person writes."""

@@ -43,7 +43,7 @@ class PrivacyCommand:
     @property
     def command(self) -> Command:
         """The command."""
-        return Command("privacy", text("commands.privacy"), self._privacy)
+        return Command("privacy", text("commands.privacy"), self._privacy, is_listed=True)
 
     async def _privacy(self, request: Request, _: str) -> None:
         models = self._models
@@ -108,7 +108,7 @@ class ForgetCommand:
     @property
     def command(self) -> Command:
         """The command."""
-        return Command("forget", text("commands.forget"), self._forget, usage=" N | … | said | all", in_private=True)
+        return Command("forget", text("commands.forget"), self._forget, usage=" N | … | said | all", in_private=True, is_listed=True)
 
     async def _forget(self, request: Request, argument: str) -> None:
         """Delete what is named, or show what a search finds and ask for a yes."""
