@@ -17,7 +17,7 @@ from core.outgoing import Choice
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.text.catalogue import text
 from core.text.unicode import one_line
-from core.types import Incoming
+from core.types import Incoming, MemoryItem
 
 _ROUNDING = 1e-9  # of a refill
 
@@ -160,6 +160,10 @@ class Session:
     async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
         """Return what a field of a command offers while a person fills it in."""
         return await self._handler.complete(incoming, option)
+
+    async def find(self, incoming: Incoming, limit: int) -> Sequence[MemoryItem]:
+        """Return the sender's memories that the text finds."""
+        return await self._handler.find(incoming, limit)
 
     def keep(self, work: Awaitable[None]) -> asyncio.Future[None]:
         """Run the work, so that `drain` waits for it."""

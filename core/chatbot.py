@@ -20,7 +20,6 @@ from core.actions.change_report import undo_button
 from core.actions.registry import Registry
 from core.commands.builtin import (
     CONTINUE_PLEASE,
-    DISLIKED,
     again,
     asked_before,
     is_continue,
@@ -29,6 +28,7 @@ from core.commands.builtin import (
     is_stop,
 )
 from core.commands.command import CompletionRequest, Request
+from core.commands.menu import DISLIKED
 from core.commands.table import CommandTable
 from core.confirmations import Arrival, Confirmations
 from core.conversation_locks import ConversationLocks
@@ -274,7 +274,7 @@ class ChatBot(MessageHandler):
         elif is_disliked(incoming.text):
             handle = incoming.text.partition(" ")[2].strip()
             disliked = await parts.inbox.turn_of(incoming.user, incoming.chat.chat, handle)
-            incoming = replace(incoming, text=f"{DISLIKED} {disliked}")
+            incoming = replace(incoming, text=f"/{DISLIKED} {disliked}")
         preferences = await parts.preferences(incoming.user)
         turn = uuid.uuid4().hex
         change = ChangeContext(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)

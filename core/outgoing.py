@@ -80,6 +80,7 @@ class OutgoingMessage:
     button for each thing that the text lists, in that order, each labelled "N. what it is". A `file` is a message of
     its own, with the text (a sentence or two) as its caption. A `plain` message is a new text without formatting,
     buttons, embeds or a reference to another message. `mention` is whom it is for in a room: they are notified.
+    `unseen` is of no use to others than the asker: in a room only they see it, where the platform can do that.
 
     A time in the text is a link, "[Friday, 8:00](time:1764316800)" (`core.text.markdown.time_link`): platforms on which
     everybody reads their own hour show it so, others its words.
@@ -94,6 +95,7 @@ class OutgoingMessage:
     file: File | None = None
     plain: bool = False
     mention: Mention | None = None
+    unseen: bool = False
 
     @property
     def gap(self) -> str:

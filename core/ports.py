@@ -201,7 +201,6 @@ class MessageHandler(Protocol):
         del incoming, option
         return ()
 
-
     async def find(self, incoming: Incoming, limit: int) -> Sequence[MemoryItem]:
         """Return up to `limit` of the sender's memories: the best for the text, the newest for none; store nothing.
 

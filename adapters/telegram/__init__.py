@@ -22,7 +22,7 @@ from adapters.telegram.menu import Menus, Staff
 from adapters.telegram.pacer import Pacer
 from adapters.telegram.state import State
 from adapters.telegram.update_handler import UpdateHandler
-from adapters.telegram.updates import LongPoll, Take
+from adapters.telegram.updates import LongPoll, Take, kinds
 from core.commands.menu import MenuEntry
 from core.ports import Clock, MessageHandler
 
@@ -32,6 +32,11 @@ _KNOWN_REFUSALS = (400, 401, 403, 404, 409, 429)
 _PRIVACY = (
     "Telegram: privacy mode is on. In groups the bot sees commands and replies to it, but no mentions. To change that: "
     "@BotFather, /setprivacy, Disable; then remove the bot from each group and add it again, or make it administrator."
+)
+
+_NO_INLINE = (
+    "Telegram: TELEGRAM_INLINE is true, but the bot's inline mode is off, so nothing is offered. To turn it on: "
+    "@BotFather, /setinline, and a few words for people to see, like: search your memories"
 )
 
 
@@ -58,7 +63,7 @@ async def run(
         ConfigError: Telegram does not know the token, be it at the start or later.
     """
     async with _bot(config) as bot:
-        lines = await until(stop, _introduce(bot, clock))
+        lines = await until(stop, _introduce(bot, config, clock))
         if lines is None:
             return
         for line in lines:
@@ -76,6 +81,7 @@ async def run(
             config,
             state=state,
             commands=frozenset(entry.name for entry in menu),
+            unseen=frozenset(entry.name for entry in menu if not entry.for_all),
             claimed=menus.changed,
         )
         await updates.resume()
@@ -99,7 +105,7 @@ async def about(config: TelegramConfig, clock: Clock) -> list[str]:
         ConfigError: Telegram does not know the token.
     """
     async with _bot(config) as bot:
-        return await _introduce(bot, clock)
+        return await _introduce(bot, config, clock)
 
 
 async def claim_link(config: TelegramConfig, clock: Clock, code: str) -> str:
@@ -109,7 +115,7 @@ async def claim_link(config: TelegramConfig, clock: Clock, code: str) -> str:
         ConfigError: Telegram does not know the token.
     """
     async with _bot(config) as bot:
-        await _introduce(bot, clock)
+        await _introduce(bot, config, clock)
         return _claim(bot, code)
 
 
@@ -117,7 +123,7 @@ def _claim(bot: Bot, code: str) -> str:
     return f"Telegram: open https://t.me/{bot.username}?start={code} to own this bot; the link works once"
 
 
-async def _introduce(bot: Bot, clock: Clock) -> list[str]:
+async def _introduce(bot: Bot, config: TelegramConfig, clock: Clock) -> list[str]:
     """Learn who the bot is, and return what the owner should read about it. While nobody answers, keep asking."""
 
     async def ask() -> None:
@@ -128,17 +134,19 @@ async def _introduce(bot: Bot, clock: Clock) -> list[str]:
 
     await keep_trying(ask, clock, "telegram cannot be reached", TelegramError, *MALFORMED)
     _LOG.info("telegram is connected", extra={"bot": bot.username})
-    return [f"Telegram: connected as @{bot.username}", *([] if bot.can_read_all_group_messages else [_PRIVACY])]
+    lines = [f"Telegram: connected as @{bot.username}"]
+    lines += [] if bot.can_read_all_group_messages else [_PRIVACY]
+    return lines if bot.supports_inline_queries or not config.inline else [*lines, _NO_INLINE]
 
 
 async def _listen(config: TelegramConfig, bot: Bot, take: Take, clock: Clock, connected: Connected) -> None:
     """Take updates for ever: pushed to the webhook if the owner set one, else by asking."""
     if config.webhook is None:
-        await LongPoll(bot, take, clock, config.poll_timeout_s, connected).run()
+        await LongPoll(bot, take, clock, config, connected).run()
         return
     from adapters.telegram.webhook import WebhookListener  # only who uses it loads a web server
 
-    await WebhookListener(bot, take, clock, config.webhook, connected).run()
+    await WebhookListener(bot, take, clock, config.webhook, connected, kinds=kinds(config)).run()
 
 
 async def _until_rejected(api: TelegramApi) -> None:

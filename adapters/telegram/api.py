@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from telegram import Bot, LinkPreviewOptions, ReplyParameters
+from telegram import Bot, InlineQueryResult, LinkPreviewOptions, Message, ReplyParameters
 from telegram.constants import ChatAction, ReactionEmoji
 from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, RetryAfter, TelegramError
 
@@ -32,8 +32,8 @@ _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 _MAX_FILE_BYTES = 50_000_000
 _MAX_PICTURE_BYTES = 10_000_000
 """What a bot may send. Source: core.telegram.org/bots/faq#how-do-i-upload-a-large-file, bots/api#sendphoto."""
-_MARKLESS_S = 600.0
-_MAX_MARKLESS = 1024
+_REFUSED_S = 600.0
+_MAX_REFUSING = 1024
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/webp"})
 
 
@@ -57,6 +57,8 @@ class TelegramApi:
         self.rejected = asyncio.Event()
         """Set when Telegram no longer knows the token."""
         self._markless: dict[int, float] = {}  # chats where no message can be marked, and until when
+        self._aloud: dict[int, float] = {}  # chats where nothing can be said to one person alone, and until when
+        self._can_whisper = True  # the server knows of such messages, as far as we know
         self.pacer = pacer
 
     async def send(self, place: Place, rendered: Rendered, priority: Priority, reply_to: int | None = None) -> int:
@@ -123,6 +125,72 @@ class TelegramApi:
         with suppress(Unchanged):  # an edit that arrived, though we did not hear of it
             await self._formatted(place, rendered, priority, call)
 
+    def can_whisper(self, place: Place) -> bool:
+        """Whether a message that one person alone sees may be tried in that chat."""
+        return self._can_whisper and self._aloud.get(self._state.address(place.chat_id), 0.0) <= self.pacer.now_s
+
+    def whisper_no_more(self, place: Place) -> None:
+        """Say everything aloud in that chat for ten minutes: the bot is no administrator there."""
+        _until(self._aloud, self._state.address(place.chat_id), self.pacer.now_s + _REFUSED_S)
+
+    async def whisper(
+        self, place: Place, rendered: Rendered, priority: Priority, *, to: int, answers: int | None
+    ) -> tuple[int, bool]:
+        """Write a message that only that person sees; return its id, and whether it is seen by nobody else.
+
+        The ids of such messages are ephemeral ids. `answers` is the ephemeral message that it replies to, which the
+        server allows for 15 s; without one, the bot has to be an administrator. A server older than Bot API 10.3 does
+        not know the parameter, and writes for all: it is not asked again, so `answers` keeps what has to stay unseen
+        from such a server, as it comes with an ephemeral id only from one that knows them.
+        """
+        extra: dict[str, object] = {"ephemeral_message_parameters": {"receiver_user_id": to}}
+        if answers is not None:
+            extra["reply_parameters"] = {"ephemeral_message_id": answers}
+
+        async def call(chat_id: int, what: Rendered) -> tuple[int, bool]:
+            sent = await self._bot.send_message(
+                chat_id,
+                what.text,
+                entities=what.entities or None,
+                message_thread_id=place.thread_id,
+                reply_markup=what.keyboard,
+                link_preview_options=_NO_PREVIEW,
+                api_kwargs=extra,
+            )
+            unseen = ephemeral_id(sent)
+            self._can_whisper = self._can_whisper and unseen is not None
+            return (sent.message_id, False) if unseen is None else (unseen, True)
+
+        return await self._formatted(place, rendered, priority, call)
+
+    async def edit_whisper(self, place: Place, to: int, ephemeral: int, rendered: Rendered, priority: Priority) -> None:
+        """Replace a message that only that person sees, and its buttons."""
+
+        async def call(chat_id: int, what: Rendered) -> None:
+            asked = {
+                **_whispered(chat_id, to, ephemeral),
+                "text": what.text,
+                "entities": what.entities or None,
+                "reply_markup": what.keyboard,
+                "link_preview_options": _NO_PREVIEW,
+            }
+            given = {name: value for name, value in asked.items() if value is not None}
+            await self._bot.do_api_request("editEphemeralMessageText", api_kwargs=given)
+
+        with suppress(Unchanged):
+            await self._formatted(place, rendered, priority, call)
+
+    async def remove_whisper(self, place: Place, to: int, ephemeral: int) -> None:
+        """Delete a message that only that person sees; do nothing if it is gone."""
+        with suppress(MessageLost):
+            await self._call(
+                place.chat_id,
+                Priority.ANSWER,
+                lambda chat_id: self._bot.do_api_request(
+                    "deleteEphemeralMessage", api_kwargs=_whispered(chat_id, to, ephemeral)
+                ),
+            )
+
     async def remove(self, place: Place, message_id: int) -> None:
         """Delete a message; do nothing if it is gone."""
         with suppress(MessageLost):
@@ -166,10 +234,8 @@ class TelegramApi:
             await self._bot.set_message_reaction(address, message_id, ReactionEmoji.EYES)
         except TelegramError as error:
             _LOG.info("a message was not marked as seen", extra={"error": type(error).__name__})
-            if len(self._markless) >= _MAX_MARKLESS:
-                self._markless.clear()
-            wait_s = seconds(error) if isinstance(error, RetryAfter) else _MARKLESS_S
-            self._markless[address] = now_s + wait_s
+            wait_s = seconds(error) if isinstance(error, RetryAfter) else _REFUSED_S
+            _until(self._markless, address, now_s + wait_s)
 
     async def acknowledge(self, query_id: str, notice: str = "") -> None:
         """Tell the client that a press was received, with a notice to show for a moment. It takes no budget.
@@ -180,6 +246,16 @@ class TelegramApi:
             await self._bot.answer_callback_query(query_id, text=notice or None)
         except (TelegramError, *MALFORMED) as error:
             _LOG.info("a press was not acknowledged", extra={"error": type(error).__name__})
+
+    async def offer(self, query_id: str, results: Sequence[InlineQueryResult]) -> None:
+        """Answer an inline query, for that person alone and not to be kept by the server. It takes no budget.
+
+        Failures are logged only: the next letter asks again.
+        """
+        try:
+            await self._bot.answer_inline_query(query_id, results, cache_time=0, is_personal=True)
+        except (TelegramError, *MALFORMED) as error:
+            _LOG.info("an inline query was not answered", extra={"error": type(error).__name__})
 
     async def fetch(self, file_id: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message; the server itself hands out 20 MB at most.
@@ -263,6 +339,22 @@ class TelegramApi:
                 self.rejected.set()
             raise ChannelBusy(self._backoff.next_s()) from None
         self._in_doubt, self._is_known = False, True
+
+
+def ephemeral_id(message: Message) -> int | None:
+    """Return the id of a message that one person alone sees; None for any other message."""
+    found = message.api_kwargs.get("ephemeral_message_id")
+    return found if isinstance(found, int) else None
+
+
+def _whispered(chat_id: int, to: int, ephemeral: int) -> dict[str, object]:
+    return {"chat_id": chat_id, "receiver_user_id": to, "ephemeral_message_id": ephemeral}
+
+
+def _until(refusing: dict[int, float], address: int, until_s: float) -> None:
+    if len(refusing) >= _MAX_REFUSING:
+        refusing.clear()
+    refusing[address] = until_s
 
 
 def _reply(reply_to: int | None) -> ReplyParameters | None:

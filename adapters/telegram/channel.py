@@ -150,6 +150,11 @@ class TelegramChannel(Channel):
         if self._thinking:
             await self._api.typing(self._place)
 
+    def _adopted(self, message_id: int, written: Rendered, shown: OutgoingMessage) -> str:
+        """Keep a message that was written by other means."""
+        self._saw(shown)
+        return self._keep(_Message(message_id, written))
+
     def _keep(self, message: _Message) -> str:
         handle = str(message.id)
         self._messages[handle] = message

@@ -42,8 +42,8 @@ class TelegramConfig:
     """`base_url` is a Bot API server without the token; an update older than `max_age_s` is not answered.
 
     `drafts` is whether answers in private chats grow by `sendMessageDraft` instead of edits; `stop_button` puts a Stop
-    button below an answer that grows. `drain_s` limits a graceful stop. `state_path` is the file for what outlives the
-    process; None keeps nothing.
+    button below an answer that grows. `inline` offers people their own memories in any chat. `drain_s`
+    limits a graceful stop. `state_path` is the file for what outlives the process; None keeps nothing.
     """
 
     token: str = field(repr=False)
@@ -56,5 +56,6 @@ class TelegramConfig:
     drain_s: float = 20.0
     drafts: bool = False
     stop_button: bool = True
+    inline: bool = False
     state_path: Path | None = None
     webhook: Webhook | None = None

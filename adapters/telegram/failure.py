@@ -27,7 +27,15 @@ _GONE = (  # nobody will read there any more
     "chat not found", "user is deactivated", "peer_id_invalid", "topic_closed", "topic_deleted",
     "message thread not found", "group chat was deactivated", "channel_private",
 )  # fmt: skip
-_FORBIDDEN = ("chat_write_forbidden", "have no rights to send", "not enough rights", "chat_restricted", "_forbidden")
+_FORBIDDEN = (
+    "chat_write_forbidden",
+    "have no rights to send",
+    "not enough rights",
+    "chat_restricted",
+    "_forbidden",
+    "bot_not_admin",
+    "message_not_command",
+)
 _UNREADABLE = ("can't parse entities", "entity_bounds_invalid", "entities_too_long", "entity_")
 _LOST = (
     "message to edit not found", "message can't be edited", "message_id_invalid",

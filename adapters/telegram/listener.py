@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -19,13 +19,19 @@ from telegram import (
     MessageOriginChat,
     MessageOriginHiddenUser,
     MessageOriginUser,
+    MessageReactionUpdated,
+    ReactionType,
+    ReactionTypeEmoji,
     Update,
     User,
 )
+from telegram.constants import ReactionEmoji
 
 from adapters.running import display_name, without_mention
+from adapters.telegram.api import ephemeral_id
 from adapters.telegram.keyboard import Pressed
 from adapters.telegram.markup import AGAIN
+from core.commands.menu import DISLIKED
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.outgoing import Mention
 from core.types import ChatKey, Incoming, UserKey
@@ -33,7 +39,8 @@ from core.types import ChatKey, Incoming, UserKey
 PLATFORM = "telegram"
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<at>\w+))?(?=\s|$)")
-_IN_PLACE, _ANEW, _NAMING, _MOVED = "!", "+", "@", "s"  # in ids of messages
+_IN_PLACE, _ANEW, _NAMING, _MOVED, _EPHEMERAL = "!", "+", "@", "s", "e"  # in ids of messages
+_DISLIKE: Final = ReactionEmoji.THUMBS_DOWN
 
 _KINDS: Final = {
     "photo": AttachmentKind.PHOTO,
@@ -104,11 +111,13 @@ def press_of(query: CallbackQuery, button: Pressed, at: datetime) -> Incoming | 
     theirs = private or named or (asked is not None and asked.from_user == person)
     in_place = button.in_place and theirs
     hangs_on = message.message_id if in_place or asked is None or not theirs else asked.message_id
+    ephemeral = None if known is None else ephemeral_id(known)
+    place = f"{hangs_on}" if ephemeral is None else f"{_EPHEMERAL}{ephemeral}"
     return Incoming(
         chat=ChatKey(PLATFORM, str(message.chat.id), "" if known is None else _topic(known)),
         user=UserKey(PLATFORM, str(person.id)),
         user_name=display_name(person.full_name),
-        message_id=f"{hangs_on}.{_IN_PLACE if in_place else _ANEW}{_NAMING * (in_place and named)}{query.id}",
+        message_id=f"{place}.{_IN_PLACE if in_place else _ANEW}{_NAMING * (in_place and named)}{query.id}",
         text=button.command,
         at=at,
         private=private,
@@ -136,6 +145,49 @@ def stop_of(update: Update, at: datetime) -> Incoming | None:
         at=at,
         pressed=True,
     )
+
+
+def dislike_of(reaction: MessageReactionUpdated, at: datetime) -> Incoming | None:
+    """Return the command of who put a thumbs-down below a message, or None for any other change of reactions.
+
+    It counts once a message, however often it is taken away and put again.
+    """
+    person, chat = reaction.user, reaction.chat
+    was, now = _emoji(reaction.old_reaction), _emoji(reaction.new_reaction)
+    if person is None or person.is_bot or _DISLIKE in was or _DISLIKE not in now:
+        return None
+    return Incoming(
+        chat=ChatKey(PLATFORM, str(chat.id)),
+        user=UserKey(PLATFORM, str(person.id)),
+        user_name=display_name(person.full_name),
+        message_id=f"{reaction.message_id}.{_ANEW}{DISLIKED}",
+        text=f"/{DISLIKED} {reaction.message_id}",
+        at=at,
+        private=chat.type == chat.PRIVATE,
+        language=person.language_code or "",
+        pressed=True,
+        handle=person.username or "",
+    )
+
+
+def _emoji(reactions: Sequence[ReactionType]) -> set[str]:
+    return {each.emoji for each in reactions if isinstance(each, ReactionTypeEmoji)}
+
+
+def unseen(incoming: Incoming, ephemeral: int, update_id: int) -> Incoming:
+    """Return a message that its sender and the bot alone see, whose id may be given to another one later."""
+    return replace(incoming, message_id=f"{_EPHEMERAL}{ephemeral}.{update_id}")
+
+
+def unseen_in(incoming: Incoming) -> int | None:
+    """Return the id of the ephemeral message itself, or of that with the button; None for what everybody sees."""
+    head = incoming.message_id.partition(".")[0]
+    return int(head[1:]) if head[:1] == _EPHEMERAL and head[1:].isdecimal() else None
+
+
+def unseen_replaced(incoming: Incoming) -> int | None:
+    """Return the id of the ephemeral message whose place the answer takes: below one, every button replaces it."""
+    return unseen_in(incoming) if incoming.pressed else None
 
 
 def rehoused(incoming: Incoming, home: int) -> Incoming:

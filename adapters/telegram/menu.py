@@ -59,12 +59,12 @@ class Menus:
 
     async def offer(self) -> None:
         """Set everybody's menus in each language, in groups only what may be read there; then those of staff."""
-        everybody = [entry for entry in self._entries if not entry.for_staff]
+        everybody = [entry for entry in self._entries if entry.is_listed and not entry.for_staff]
         public = [entry for entry in everybody if not entry.in_private]
         try:
             for tag, locale in _LANGUAGES.items():
                 await self._set(_offers(everybody, locale), BotCommandScopeDefault(), tag)
-                await self._set(_offers(public, locale), BotCommandScopeAllGroupChats(), tag)
+                await self._set(_offers(public, locale, in_groups=True), BotCommandScopeAllGroupChats(), tag)
         except (TelegramError, *MALFORMED) as error:  # a menu is a convenience
             _LOG.warning("the menu of commands was not set", extra={"error": type(error).__name__})
         await self._offer_staff()
@@ -78,7 +78,8 @@ class Menus:
 
     async def _set(self, commands: list[BotCommand], scope: BotCommandScope, tag: str) -> None:
         # What the server has is the fingerprint: nothing of ours to keep, and nothing to get out of step.
-        if await self._bot.get_my_commands(scope=scope, language_code=tag or None) != tuple(commands):
+        there = await self._bot.get_my_commands(scope=scope, language_code=tag or None)
+        if [each.to_dict() for each in there] != [each.to_dict() for each in commands]:
             await self._bot.set_my_commands(commands, scope=scope, language_code=tag or None)
 
     async def _offer_staff(self) -> None:
@@ -90,7 +91,8 @@ class Menus:
         except StorageError as error:
             _LOG.warning("who the staff are could not be read", extra={"error": type(error).__name__})
             return
-        menus = {tag: _offers(self._entries, locale) for tag, locale in _LANGUAGES.items()}
+        listed = [entry for entry in self._entries if entry.is_listed]
+        menus = {tag: _offers(listed, locale) for tag, locale in _LANGUAGES.items()}
         fingerprint = _fingerprint(menus)
         for person in sorted(staff | set(known)):
             wanted = fingerprint if person in staff else ""
@@ -116,8 +118,16 @@ class Menus:
             await self._bot.delete_my_commands(scope=scope, language_code=tag or None)
 
 
-def _offers(entries: Iterable[MenuEntry], locale: Locale) -> list[BotCommand]:
-    return [BotCommand(entry.name, entry.about[locale]) for entry in entries]
+def _offers(entries: Iterable[MenuEntry], locale: Locale, *, in_groups: bool = False) -> list[BotCommand]:
+    """Return the commands of a menu; in groups those whose answer is not for all are seen by who gives them alone.
+
+    Source: core.telegram.org/bots/api#botcommand (`is_ephemeral`, Bot API 10.2; older servers leave it out).
+    """
+    unseen = {"is_ephemeral": True}
+    return [
+        BotCommand(entry.name, entry.about[locale], api_kwargs=unseen if in_groups and not entry.for_all else None)
+        for entry in entries
+    ]
 
 
 def _fingerprint(menus: dict[str, list[BotCommand]]) -> str:

@@ -9,17 +9,28 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import TypeVar
 
-from telegram import CallbackQuery, ChatMember, ChatMemberUpdated, InlineKeyboardMarkup, Message, Update, User
+from telegram import (
+    CallbackQuery,
+    ChatMember,
+    ChatMemberUpdated,
+    InlineKeyboardMarkup,
+    InlineQuery,
+    Message,
+    Update,
+    User,
+)
 
 from adapters.running import NOT_YOURS, Session
-from adapters.telegram.api import Place, TelegramApi
+from adapters.telegram.api import Place, TelegramApi, ephemeral_id
 from adapters.telegram.channel import DraftChannel, TelegramChannel
 from adapters.telegram.config import TelegramConfig
+from adapters.telegram.inline import MAX_RESULTS, results_of, search_of
 from adapters.telegram.keyboard import pressed, stop_keyboard
 from adapters.telegram.listener import (
     PLATFORM,
     asked_in,
     command_of,
+    dislike_of,
     incoming_of,
     is_rehoused,
     named_by,
@@ -27,10 +38,15 @@ from adapters.telegram.listener import (
     rehoused,
     replaced_by,
     stop_of,
+    unseen,
+    unseen_in,
+    unseen_replaced,
 )
 from adapters.telegram.markup import style
 from adapters.telegram.pacer import Priority
 from adapters.telegram.state import State
+from adapters.telegram.whisper import WhisperChannel
+from core.commands.menu import DISLIKED
 from core.delivery.view import View
 from core.enclosures import QuoteKind
 from core.errors import ChannelError
@@ -54,7 +70,8 @@ _REMEMBERED = 1024  # recent messages whose text tells a real edit from one that
 class UpdateHandler(Channels):
     """Takes updates one by one.
 
-    `commands` are the names that address the bot in a group; `claimed` is called when somebody may have become the
+    `commands` are the names that address the bot in a group, `unseen` those whose answer is of no use to others;
+    `claimed` is called when somebody may have become the
     owner.
     """
 
@@ -71,6 +88,7 @@ class UpdateHandler(Channels):
         *,
         state: State | None = None,
         commands: Collection[str] = (),
+        unseen: Collection[str] = (),
         claimed: Callable[[], None] = lambda: None,
     ) -> None:
         self._session = Session(PLATFORM, handler, clock, config.max_age_s)
@@ -80,16 +98,18 @@ class UpdateHandler(Channels):
         self._config = config
         self._state = state or State()
         self._commands = {*commands, "start"}
+        self._unseen = {*unseen, DISLIKED}
         self._claimed = claimed
         self._style = style()
         self._texts: OrderedDict[tuple[int, int], int] = OrderedDict()
         self._albums: OrderedDict[str, None] = OrderedDict()
         self._presses: set[tuple[str, str, str]] = set()
+        self._searches: dict[int, asyncio.Future[None]] = {}  # the last of each person
 
     async def take(self, update: Update) -> None:
         """Take one update. The server may forget it when this returns."""
         if update.message is not None:
-            await self._message(update.message)
+            await self._message(update.message, update.update_id)
         elif update.edited_message is not None:
             await self._edited(update.edited_message, update.update_id)
         elif update.callback_query is not None:
@@ -98,6 +118,11 @@ class UpdateHandler(Channels):
             if self._state.home(change.chat.id) == change.chat.id:  # a supergroup that was a group was greeted as that
                 channel = TelegramChannel(self._api, Place(change.chat.id), self._style, whole=Priority.ANSWER)
                 self._session.keep(welcome(change, self._me, channel, self._clock))
+        elif update.inline_query is not None:
+            self._search(update.inline_query)
+        elif update.message_reaction is not None:
+            if (disliked := dislike_of(update.message_reaction, self._clock.now())) is not None:
+                await self._receive(disliked)
         elif (stop := stop_of(update, self._clock.now())) is not None:
             await self._receive(stop)
 
@@ -134,6 +159,22 @@ class UpdateHandler(Channels):
         # Ids of before the move name other messages now.
         there = self._state.address(place.chat_id) == place.chat_id or is_rehoused(incoming)
         asked = asked_in(incoming) if there and not incoming.pressed else None
+        ephemeral, is_person = unseen_in(incoming), incoming.user.user.isdecimal()
+        if is_person and (ephemeral is not None or (not incoming.private and replaced_by(incoming) is None)):
+            return WhisperChannel(
+                self._api,
+                place,
+                self._style,
+                to=int(incoming.user.user),
+                command=ephemeral,
+                replaces_unseen=unseen_replaced(incoming),
+                always=command_of(incoming.text) in self._unseen,
+                reply_to=asked_in(incoming) if there else None,
+                asked=asked,
+                whole=rank,
+                stop=stop,
+                moved=not there,
+            )
         if self._config.drafts and incoming.private and replaced_by(incoming) is None:
             return DraftChannel(
                 self._api,
@@ -166,7 +207,7 @@ class UpdateHandler(Channels):
 
     # --- what comes ---
 
-    async def _message(self, message: Message) -> None:
+    async def _message(self, message: Message, update_id: int) -> None:
         if message.migrate_to_chat_id is not None:
             self._state.moved(message.chat.id, message.migrate_to_chat_id)
         if message.migrate_from_chat_id is not None:
@@ -174,6 +215,8 @@ class UpdateHandler(Channels):
         incoming = incoming_of(message, self._me, self._commands)
         if incoming is None:
             return
+        if (ephemeral := ephemeral_id(message)) is not None:
+            incoming = unseen(incoming, ephemeral, update_id)
         self._is_news(message, incoming)
         more = self._is_more_of_an_album(message)
         if _says_something(incoming) or (incoming.addressed and incoming.attachments and not more):
@@ -198,6 +241,23 @@ class UpdateHandler(Channels):
             self._presses.add(press)
             answered = await self._receive(incoming)
             answered.add_done_callback(lambda _: self._presses.discard(press))
+
+    def _search(self, query: InlineQuery) -> None:
+        """Offer memories for what a person writes; what they wrote before is not searched for any more."""
+        if (earlier := self._searches.pop(query.from_user.id, None)) is not None:
+            earlier.cancel()
+        if not self._config.inline:
+            return
+        search = self._searches[query.from_user.id] = self._session.keep(self._offer(query))
+        search.add_done_callback(lambda ended: self._searched(query.from_user.id, ended))
+
+    def _searched(self, person: int, ended: asyncio.Future[None]) -> None:
+        if self._searches.get(person) is ended:
+            del self._searches[person]
+
+    async def _offer(self, query: InlineQuery) -> None:
+        found = await self._session.find(search_of(query, self._clock.now()), MAX_RESULTS)
+        await self._api.offer(query.id, results_of(found))
 
     async def _receive(self, incoming: Incoming) -> asyncio.Future[None]:
         chat_id = int(incoming.chat.chat)

@@ -14,6 +14,7 @@ from telegram import Bot, Update
 from telegram.error import Conflict, EndPointNotFound, InvalidToken, RetryAfter, TelegramError
 
 from adapters.running import Backoff, Connected
+from adapters.telegram.config import TelegramConfig
 from adapters.telegram.failure import MALFORMED, rejected_token, seconds
 from core.ports import Clock
 
@@ -21,8 +22,15 @@ _LOG = logging.getLogger(__name__)
 
 Take: TypeAlias = Callable[[Update], Awaitable[None]]
 
-ALLOWED = ("message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation")
-"""The kinds of update we ask for; the server keeps the list between runs."""
+_KINDS = (
+    "message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation", "message_reaction",
+)  # fmt: skip
+
+
+def kinds(config: TelegramConfig) -> tuple[str, ...]:
+    """Return the kinds of update we ask for; the server keeps the list between runs."""
+    return (*_KINDS, "inline_query") if config.inline else _KINDS
+
 
 _ANSWER_SLACK_S = 10.0  # beyond the poll's own time, before we call the connection dead
 _CONFLICT_PAUSE_S = 5.0
@@ -31,11 +39,12 @@ _CONFLICT_PAUSE_S = 5.0
 class LongPoll:
     """Asks for updates until cancelled. Only one process may do so for one bot."""
 
-    def __init__(self, bot: Bot, take: Take, clock: Clock, timeout_s: int, connected: Connected) -> None:
+    def __init__(self, bot: Bot, take: Take, clock: Clock, config: TelegramConfig, connected: Connected) -> None:
         self._bot = bot
         self._take = take
         self._clock = clock
-        self._timeout_s = timeout_s
+        self._timeout_s = config.poll_timeout_s
+        self._kinds = kinds(config)
         self._connected = connected
         self._offset = 0
         self._failures = 0  # in a row
@@ -76,7 +85,7 @@ class LongPoll:
     async def _fetch(self, *, limit: int, timeout_s: int) -> list[Any]:
         # By its bare name, because the typed call reads a whole batch or none: one update that the library cannot read
         # would come back for ever. Method names know no case; this spelling is not the typed call's.
-        asked = {"offset": self._offset, "limit": limit, "timeout": timeout_s, "allowed_updates": list(ALLOWED)}
+        asked = {"offset": self._offset, "limit": limit, "timeout": timeout_s, "allowed_updates": list(self._kinds)}
         batch: list[Any] = await self._bot.do_api_request(
             "GetUpdates", api_kwargs=asked, read_timeout=timeout_s + _ANSWER_SLACK_S
         )

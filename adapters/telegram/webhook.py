@@ -11,6 +11,7 @@ import hmac
 import logging
 import secrets
 import ssl
+from collections.abc import Sequence
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -21,7 +22,7 @@ from telegram.error import BadRequest, InvalidToken, TelegramError
 from adapters.running import Connected, keep_trying
 from adapters.telegram.config import Webhook
 from adapters.telegram.failure import MALFORMED, rejected_token
-from adapters.telegram.updates import ALLOWED, Take, take_one
+from adapters.telegram.updates import Take, take_one
 from core.errors import ConfigError
 from core.ports import Clock
 
@@ -34,11 +35,14 @@ _MAX_UPDATE_BYTES = 1 << 20
 class WebhookListener:
     """Serves one address until cancelled."""
 
-    def __init__(self, bot: Bot, take: Take, clock: Clock, webhook: Webhook, connected: Connected) -> None:
+    def __init__(
+        self, bot: Bot, take: Take, clock: Clock, webhook: Webhook, connected: Connected, *, kinds: Sequence[str]
+    ) -> None:
         self._bot = bot
         self._take = take
         self._clock = clock
         self._webhook = webhook
+        self._kinds = kinds
         self._connected = connected
         self._secret = secrets.token_urlsafe(32)
 
@@ -76,7 +80,7 @@ class WebhookListener:
                 await self._bot.set_webhook(
                     self._webhook.url,
                     certificate=self._webhook.cert,  # so that one we signed ourselves is trusted
-                    allowed_updates=ALLOWED,
+                    allowed_updates=self._kinds,
                     secret_token=self._secret,
                 )
             except InvalidToken:

@@ -44,6 +44,11 @@ class TelegramSettings(BaseSettings):
     telegram_stop_button: bool = Field(
         default=True, description="Show a Stop button below an answer that is still growing: true or false."
     )
+    telegram_inline: bool = Field(
+        default=False,
+        description="Offer people their own memories when they write the bot's @name and some words in any chat: "
+        "true or false.",
+    )
     telegram_max_age_s: float = Field(
         default=6 * 3600.0,
         ge=60,
@@ -95,6 +100,7 @@ class TelegramSettings(BaseSettings):
             group=replace(usual.group, edit_interval_s=self.telegram_group_edit_interval_s),
             drafts=self.telegram_drafts,
             stop_button=self.telegram_stop_button,
+            inline=self.telegram_inline,
             state_path=None if data_dir is None else data_dir / "telegram.json",
             max_age_s=self.telegram_max_age_s,
             webhook=webhook if webhook.url else None,

@@ -11,14 +11,13 @@ from functools import partial
 from typing import Final
 
 from core.commands.command import Command, Request
+from core.commands.menu import DISLIKED
 from core.history.conversation import Conversation
 from core.hooks import ReplyReader
 from core.text.catalogue import text
 from core.types import Message, MessageRole
 
 _MESSAGES_LOOKED_AT: Final = 200
-DISLIKED: Final = "/disliked"
-"""The command of who did not like an answer, followed by the handle of a message of it (`Channel.post`)."""
 
 
 def is_stop(text: str) -> bool:
@@ -38,7 +37,7 @@ def is_continue(text: str) -> bool:
 
 def is_disliked(text: str) -> bool:
     """Return whether the text is /disliked, which platforms send for a thumbs-down below an answer."""
-    return text.split(maxsplit=1)[:1] == [DISLIKED]
+    return text.split(maxsplit=1)[:1] == [f"/{DISLIKED}"]
 
 
 def again(turn: str) -> str:

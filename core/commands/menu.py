@@ -77,5 +77,8 @@ class MenuEntry:
         return (PERSON, option) if _NAMED_PERSON.match(self.usage) else (option,)
 
 
+DISLIKED: Final = "disliked"
+"""The name of the command of who did not like an answer, which takes the handle of a message of it (`Channel.post`)."""
+
 PERSON: Final = MenuOption("person", OptionKind.PERSON, text("menus.person"))
 FILE: Final = MenuOption("file", OptionKind.FILE, text("menus.file"))

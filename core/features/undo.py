@@ -8,8 +8,9 @@ from functools import partial
 from typing import Final
 
 from core.actions.change_report import BOTH, undo_button
-from core.commands.builtin import DISLIKED, again, questions
+from core.commands.builtin import again, questions
 from core.commands.command import Command, Request
+from core.commands.menu import DISLIKED
 from core.features.memories.card import SHOW
 from core.features.reminders.commands import tell_undone
 from core.features.reminders.reminders import IMPORTED, Reminder
@@ -46,7 +47,7 @@ async def undo(reminders: Reminders, request: Request, act: str) -> None:
 
 def disliked_command(reminders: Reminders) -> Command:
     """Return the command of who did not like an answer, which names the turn of it."""
-    return Command(DISLIKED.removeprefix("/"), text("commands.undo"), partial(disliked, reminders), in_menus=False)
+    return Command(DISLIKED, text("commands.undo"), partial(disliked, reminders), in_menus=False)
 
 
 async def disliked(reminders: Reminders, request: Request, turn: str) -> None:

@@ -58,7 +58,9 @@ class Post:
     at_s: float = 0.0
     buttons: list[list[Json]] = field(default_factory=list)
     file: Any = None
-    reaction: str = ""
+    reaction: str = ""  # the bot's
+    reactions: dict[int, str] = field(default_factory=dict)  # people's
+    to: int | None = None  # the only person who sees it, whose ids are counted apart
 
     @property
     def labels(self) -> list[list[str]]:
@@ -77,6 +79,12 @@ class Chat:
     moved_to: int | None = None
     flooded_until_s: float = 0.0
     reactions: str = "👀👍❤"
+    administered: bool = False  # the bot is an administrator
+    whispers: dict[int, Post] = field(default_factory=dict)  # ephemeral messages, by their own ids
+
+    def heard(self, person: int) -> list[str]:
+        """What the bot said to that person alone, top to bottom."""
+        return [post.text for post in self.whispers.values() if post.to == person]
 
     def json(self) -> Json:
         if self.type == "private":
@@ -105,6 +113,8 @@ class People:
         self.chats: dict[int, Chat] = {}
         self.updates: list[Json] = []
         self.said: list[tuple[float, int, str, int, str]] = []  # when, in which chat, who, message, text
+        self.inline: dict[str, int] = {}  # inline queries that were not answered: by whom
+        self._next_ephemeral = 7_000_001
 
     def chat(self, chat_id: int) -> Chat:
         """The chat of that id; a negative one is a supergroup."""
@@ -166,7 +176,9 @@ class People:
         self._next_query += 1
         now_s = self._clock.monotonic()
         self.queries[query] = (now_s, person.first_name)
-        if now_s - post.at_s > _INACCESSIBLE_AFTER_S:
+        if post.to is not None:
+            message = self.whispered(chat, post, BOT, person.json())
+        elif now_s - post.at_s > _INACCESSIBLE_AFTER_S:
             message = {"chat": chat.json(), "message_id": post.id, "date": 0}
         else:
             message = self.shown(chat, post)
@@ -175,6 +187,57 @@ class People:
                 "id": query, "from": person.json(), "chat_instance": "1", "message": message, "data": data,
             }
         })  # fmt: skip
+
+    def whispers(self, person: Person, text: str, chat_id: int) -> int:
+        """A person gives a command that the bot declared as ephemeral, which nobody else in the group sees."""
+        chat, number = self.chat(chat_id), self.next_ephemeral()
+        self.seen.add(person.id)
+        chat.whispers[number] = Post(number, person.id, text, [], at_s=self._clock.monotonic(), to=BOT_ID)
+        self.said.append((self._clock.monotonic(), chat.id, person.first_name, number, text))
+        self.push({"message": self.whispered(chat, chat.whispers[number], person.json(), BOT)})
+        return number
+
+    def whispered(self, chat: Chat, post: Post, by: Json, to: Json) -> Json:
+        """An ephemeral message, as the API gives it."""
+        message: Json = {
+            "message_id": 0, "ephemeral_message_id": post.id, "receiver_user": to, "date": self._now(),
+            "chat": chat.json(), "from": by, "text": post.text, "entities": [*special(post.text), *post.entities],
+        }  # fmt: skip
+        return message | ({"reply_markup": {"inline_keyboard": post.buttons}} if post.buttons else {})
+
+    def next_ephemeral(self) -> int:
+        """The id of the next ephemeral message."""
+        self._next_ephemeral += 1
+        return self._next_ephemeral - 1
+
+    def searches(self, person: Person, words: str) -> str:
+        """A person writes the bot's name and some words, in whatever chat. Returns the id of the query."""
+        query = str(5_000_000_000 + self._next_query)
+        self._next_query += 1
+        self.inline[query] = person.id
+        self.push({
+            "inline_query": {
+                "id": query, "from": person.json(), "query": words, "offset": "", "chat_type": "private"
+            }
+        })  # fmt: skip
+        return query
+
+    def reacts(self, person: Person, emoji: str, *, chat_id: int | None = None, post: Post | None = None) -> None:
+        """A person puts a reaction on a message, the bot's last unless another is named; "" takes it off.
+
+        In a group the bot is told only if it is an administrator.
+        """
+        chat = self.chat(person.id if chat_id is None else chat_id)
+        post = post or chat.ours()[-1]
+        old, new = (
+            [{"type": "emoji", "emoji": one}] if one else [] for one in (post.reactions.get(person.id, ""), emoji)
+        )
+        post.reactions[person.id] = emoji
+        self.said.append((self._clock.monotonic(), chat.id, person.first_name, post.id, f"[{emoji or 'no reaction'}]"))
+        if chat.type == "private" or chat.administered:
+            change = {"old_reaction": old, "new_reaction": new, "date": self._now()}
+            told = {"chat": chat.json(), "message_id": post.id, "user": person.json()} | change
+            self.push({"message_reaction": told})
 
     def invites(self, person: Person, chat_id: int, status: str = "member", *, before: str = "left") -> None:
         """A person adds the bot to a group, or takes it out again."""

@@ -27,10 +27,12 @@ _JSON = {
     "caption_entities",
     "commands",
     "entities",
+    "ephemeral_message_parameters",
     "link_preview_options",
     "message_thread_id",
     "reply_markup",
     "reply_parameters",
+    "results",
     "scope",
 }
 
@@ -44,6 +46,8 @@ class TelegramServer(Writing):
         self.calls: list[Call] = []
         self.commands: dict[tuple[str, str], list[Json]] = {}  # by scope and language
         self.token = TOKEN
+        self.supports_inline = False
+        self.allowed: list[str] = []  # the kinds of update that the bot asked for
         self.webhook: Json | None = None
         self.busy = 0  # requests being worked on, long polls aside
         self.faults: list[Callable[[str, Json], None]] = []  # each sees every call first and may raise
@@ -156,7 +160,7 @@ class TelegramServer(Writing):
     # --- methods ---
 
     def _do_getme(self, _: Json) -> Json:
-        return BOT
+        return BOT | {"supports_inline_queries": self.supports_inline}
 
     def _do_deletewebhook(self, _: Json) -> bool:
         self.webhook = None
@@ -171,6 +175,8 @@ class TelegramServer(Writing):
 
     def _do_setmycommands(self, params: Json) -> bool:
         self._known(params)
+        if not self.knows_ephemeral:
+            params["commands"] = [{key: one[key] for key in ("command", "description")} for one in params["commands"]]
         self.commands[menu(params)] = params["commands"]
         return True
 
@@ -192,6 +198,7 @@ class TelegramServer(Writing):
             self._poller.set()  # the older one is sent away
         mine = self._poller = asyncio.Event()
         self.polled = True
+        self.allowed = params.get("allowed_updates", self.allowed)
         self.offset = max(self.offset, int(params.get("offset", 0)))
         self.updates = [update for update in self.updates if update["update_id"] >= self.offset]
         try:

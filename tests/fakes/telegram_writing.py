@@ -34,6 +34,8 @@ class Writing(People):
         super().__init__(clock)
         self.clock = clock
         self.limits = limits
+        self.knows_ephemeral = True  # a server of Bot API 10.3; an older one leaves the parameter unread
+        self.offered: dict[str, list[Json]] = {}  # results of inline queries
         self.drafts: dict[int, tuple[float, str]] = {}
         self.files: dict[str, bytes] = {}  # what people sent, by file_id
         self.hides: set[str] = set()  # what getFile does not tell
@@ -62,7 +64,65 @@ class Writing(People):
     def _do_sendmessage(self, params: Json) -> Json:
         chat = self._writable(params)
         text, entities = checked(params)
+        if "ephemeral_message_parameters" in params and self.knows_ephemeral:
+            return self._whispered(chat, params, text, entities)
         return self._posted(chat, params, text, entities)
+
+    def _whispered(self, chat: Chat, params: Json, text: str, entities: list[Json]) -> Json:
+        """Write what one person sees. Source of the rules: core.telegram.org/bots/api#ephemeral-messages-and-commands."""
+        to, reply = params["ephemeral_message_parameters"], params.get("reply_parameters", {})
+        answered = chat.whispers.get(reply.get("ephemeral_message_id", 0))
+        if chat.type == "private" or to["receiver_user_id"] not in self.seen:
+            raise Refused(400, "Bad Request: USER_ID_INVALID")
+        in_time = answered is not None and self.clock.monotonic() - answered.at_s <= QUERY_LIVES_S
+        if not chat.administered and not (answered is not None and answered.by == to["receiver_user_id"] and in_time):
+            raise Refused(400, "Bad Request: BOT_NOT_ADMIN")
+        if reply and answered is None:
+            raise Refused(400, "Bad Request: MESSAGE_NOT_COMMAND")
+        number = self.next_ephemeral()
+        post = Post(number, BOT_ID, text, entities, at_s=self.clock.monotonic(), to=to["receiver_user_id"])
+        post.buttons = checked_keyboard(params)
+        chat.whispers[number] = post
+        return self.whispered(chat, post, BOT, {"id": post.to, "is_bot": False, "first_name": "Ana"})
+
+    def _do_editephemeralmessagetext(self, params: Json) -> bool:
+        chat, post = self._whisper(params, "edit")
+        text, entities = checked(params)
+        if len(text) > 1024:  # github.com/tdlib/telegram-bot-api/issues/881
+            raise Refused(400, "Bad Request: MEDIA_CAPTION_TOO_LONG")
+        post.text, post.entities, post.buttons = text, entities, checked_keyboard(params)
+        return True
+
+    def _do_deleteephemeralmessage(self, params: Json) -> bool:
+        chat, post = self._whisper(params, "delete")
+        del chat.whispers[post.id]
+        return True
+
+    def _whisper(self, params: Json, what: str) -> tuple[Chat, Post]:
+        if not self.knows_ephemeral:
+            raise Refused(404, "Not Found")
+        chat = self._writable(params)
+        post = chat.whispers.get(int(params["ephemeral_message_id"]))
+        if post is None or post.by != BOT_ID or post.to != int(params["receiver_user_id"]):
+            raise Refused(400, f"Bad Request: message to {what} not found")
+        return chat, post
+
+    def _do_answerinlinequery(self, params: Json) -> bool:
+        if self.inline.pop(params["inline_query_id"], None) is None:
+            raise Refused(400, "Bad Request: query is too old and response timeout expired or query ID is invalid")
+        results = params["results"]
+        if len(results) > 50:
+            raise Refused(400, "Bad Request: RESULTS_TOO_MUCH")
+        if len({result["id"] for result in results}) < len(results):
+            raise Refused(400, "Bad Request: RESULT_ID_DUPLICATE")
+        for result in results:
+            if not 1 <= len(result["id"].encode()) <= 64:
+                raise Refused(400, "Bad Request: RESULT_ID_INVALID")
+            if not result["title"]:
+                raise Refused(400, "Bad Request: ARTICLE_TITLE_EMPTY")
+            checked({"text": result["input_message_content"]["message_text"]})
+        self.offered[params["inline_query_id"]] = results
+        return True
 
     def _do_senddocument(self, params: Json) -> Json:
         return self._file(params, _upload(params, "document"))

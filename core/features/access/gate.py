@@ -184,7 +184,7 @@ class AccessGate(Gate):
             await self._say(_WORDS[verdict], incoming, view)
 
     async def _say(self, words: Localized, incoming: Incoming, view: View) -> None:
-        await view.show_last(OutgoingMessage(words[await self._locales.of(incoming)]))
+        await view.show_last(OutgoingMessage(words[await self._locales.of(incoming)], unseen=True))
 
 
 WHO = text("access.cards.who")

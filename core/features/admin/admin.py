@@ -82,7 +82,9 @@ class Admin:
     def command(self) -> Command:
         """The command."""
         verbs = [verb.entry() for verb in self.verbs.values()]
-        return Command("admin", text("commands.admin"), self._run, usage=" …", for_staff=True, is_listed=True, verbs=verbs)
+        return Command(
+            "admin", text("commands.admin"), self._run, usage=" …", for_staff=True, is_listed=True, verbs=verbs
+        )
 
     async def _run(self, request: Request, argument: str) -> None:
         """Run a verb, or list those that the person may use. In a room, run only verbs that are about that room."""

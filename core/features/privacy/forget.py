@@ -108,7 +108,14 @@ class ForgetCommand:
     @property
     def command(self) -> Command:
         """The command."""
-        return Command("forget", text("commands.forget"), self._forget, usage=" N | … | said | all", in_private=True, is_listed=True)
+        return Command(
+            "forget",
+            text("commands.forget"),
+            self._forget,
+            usage=" N | … | said | all",
+            in_private=True,
+            is_listed=True,
+        )
 
     async def _forget(self, request: Request, argument: str) -> None:
         """Delete what is named, or show what a search finds and ask for a yes."""

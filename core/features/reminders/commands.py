@@ -87,7 +87,9 @@ class ReminderCommands:
             fields=(WHAT_AND_WHEN,),
             complete=self._completion,
         )
-        reminders = Command("reminders", text("commands.reminders"), self._browse, usage=" [N]", is_listed=True, verbs=_VERBS)
+        reminders = Command(
+            "reminders", text("commands.reminders"), self._browse, usage=" [N]", is_listed=True, verbs=_VERBS
+        )
         return (remind, reminders) if self._reminders.limits.most else (reminders,)
 
     async def _browse(self, request: Request, argument: str) -> None:
