@@ -265,16 +265,17 @@ class ChatBot(MessageHandler):
 
     async def _open(self, incoming: Incoming, view: View, arrival: Arrival) -> Turn:
         parts = self._parts
+        if is_disliked(incoming.text):  # a platform tells which message, and not of which conversation
+            handle = incoming.text.partition(" ")[2].strip()
+            asked_at = await parts.inbox.question(incoming.user, incoming.chat.chat, handle)
+            chat, message_id = asked_at or (incoming.chat, "")
+            incoming = replace(incoming, chat=chat, text=f"/{DISLIKED} {message_id}")
         conversation = await parts.conversations.open(incoming.conversation, incoming.thread_id)
         incoming = replace(incoming, text=await parts.replies.read(incoming, arrival))
         if is_retry(incoming.text) and (asked := await asked_before(conversation, incoming.text)):
             incoming = replace(incoming, text=asked.text, attachments=asked.attachments, quotes=asked.quotes)
         elif is_continue(incoming.text) and await asked_before(conversation, ""):
             incoming = replace(incoming, text=CONTINUE_PLEASE[await parts.locales.of(incoming)])
-        elif is_disliked(incoming.text):
-            handle = incoming.text.partition(" ")[2].strip()
-            disliked = await parts.inbox.turn_of(incoming.user, incoming.chat.chat, handle)
-            incoming = replace(incoming, text=f"/{DISLIKED} {disliked}")
         preferences = await parts.preferences(incoming.user)
         turn = uuid.uuid4().hex
         change = ChangeContext(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
@@ -367,8 +368,7 @@ class ChatBot(MessageHandler):
         try:
             if record is not None and record.turn is not None and not record.is_command:
                 await record.turn.end(record.error, record.last_words)
-            answered_in = record.turn.asked.turn if record is not None and record.turn is not None else ""
-            await self._parts.inbox.close(incoming, answered_in)
+            await self._parts.inbox.close(incoming)
             if record is not None and not record.error:
                 self._parts.alerts.storage_written()
         except StorageError as error:  # the message is answered twice rather than never

@@ -33,14 +33,17 @@ class Inbox(Protocol):
     async def accept(self, incoming: Incoming) -> bool:
         """Store it; it is on disk when this returns. False, and nothing stored, for a known (chat, message_id)."""
 
-    async def close(self, incoming: Incoming, turn: str = "") -> None:
-        """Mark it answered in that turn; do nothing for a message that was never accepted, or is closed already."""
+    async def close(self, incoming: Incoming) -> None:
+        """Mark it answered; do nothing for a message that was never accepted, or is closed already.
+
+        What was posted for it stays recorded.
+        """
 
     async def put_posted(self, incoming: Incoming, handles: Sequence[str]) -> None:
         """Record, on disk, what is posted for it while it is owed: handles; a last "" for one that is about to be."""
 
-    async def turn_of(self, user: UserKey, chat: str, handle: str) -> str:
-        """Return the turn of the answer that stands in that message of the chat; "" if none answers the user there.
+    async def question(self, user: UserKey, chat: str, handle: str) -> tuple[ChatKey, str] | None:
+        """Return where the user said what that message of the chat answers, and its id; None if it answers nothing.
 
         It is known as long as the row is kept, also after a restart.
         """

@@ -160,7 +160,7 @@ def dislike_of(reaction: MessageReactionUpdated, at: datetime) -> Incoming | Non
         chat=ChatKey(PLATFORM, str(chat.id)),
         user=UserKey(PLATFORM, str(person.id)),
         user_name=display_name(person.full_name),
-        message_id=f"{reaction.message_id}.{_ANEW}{DISLIKED}",
+        message_id=f"{reaction.message_id}.{_ANEW}{DISLIKED}{person.id}",
         text=f"/{DISLIKED} {reaction.message_id}",
         at=at,
         private=chat.type == chat.PRIVATE,

@@ -17,7 +17,7 @@ from core.features.ledger.calls import Asker, Call, asker_of
 from core.history.tokens import ByCharacters, counted
 from core.outgoing import Choice
 from core.ports import Channel, Channels, ChatModel, Clock, Embedder, MessageHandler
-from core.types import ChatKey, Incoming, UserKey, Vectors
+from core.types import ChatKey, Incoming, MemoryItem, UserKey, Vectors
 
 Record: TypeAlias = Callable[[Call], Awaitable[None]]
 
@@ -60,6 +60,14 @@ class AttributedHandler(MessageHandler):
     async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
         """Pass on; no model is called."""
         return await self._handler.complete(incoming, option)
+
+    async def find(self, incoming: Incoming, limit: int) -> Sequence[MemoryItem]:
+        """Pass on, so that vectors are on the sender's account."""
+        token = _asker.set(asker_of(incoming))
+        try:
+            return await self._handler.find(incoming, limit)
+        finally:
+            _asker.reset(token)
 
 
 class _AttributedChannels(Channels):

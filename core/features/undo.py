@@ -46,27 +46,27 @@ async def undo(reminders: Reminders, request: Request, act: str) -> None:
 
 
 def disliked_command(reminders: Reminders) -> Command:
-    """Return the command of who did not like an answer, which names the turn of it."""
+    """Return the command of who did not like an answer, which names the message that it answers."""
     return Command(DISLIKED, text("commands.undo"), partial(disliked, reminders), in_menus=False)
 
 
-async def disliked(reminders: Reminders, request: Request, turn: str) -> None:
-    """Offer to take back what the answer of that turn changed or, if it changed nothing, to answer again.
+async def disliked(reminders: Reminders, request: Request, message_id: str) -> None:
+    """Offer to take back what the answer to that message changed or, if it changed nothing, to answer again.
 
     Say nothing about what is no answer to the person, or is too long ago.
     """
     asked = await questions(request.turn.conversation)
-    index = next((place for place, message in enumerate(asked) if message.turn == turn), None) if turn else None
-    undo = await undo_button(request.turn, turn) if turn else ()
-    if not undo and index is not None:
-        question, later = asked[index], asked[index + 1 :]
-        reminder = await reminders.newest_change(place_of(request.turn))
-        if reminder is not None and _is_between(question, reminder.changed_at, later):
-            undo = (undo_reminder(reminder, request.locale),)
-    if undo:
-        await request.turn.tell(TAKE_BACK[request.locale], choices=undo)
-    elif index is not None:
-        await request.turn.tell(ANSWER_AGAIN[request.locale], choices=(Button(TRY_AGAIN[request.locale], again(turn)),))
+    found = [place for place, message in enumerate(asked) if message_id and message.source_id == message_id]
+    if not found:
+        return
+    question, later = asked[found[-1]], asked[found[-1] + 1 :]
+    undo = await undo_button(request.turn, question.turn)
+    reminder = None if undo else await reminders.newest_change(place_of(request.turn))
+    if reminder is not None and _is_between(question, reminder.changed_at, later):
+        undo = (undo_reminder(reminder, request.locale),)
+    try_again = Button(TRY_AGAIN[request.locale], again(question.turn))
+    told = TAKE_BACK if undo else ANSWER_AGAIN
+    await request.turn.tell(told[request.locale], choices=undo or (try_again,))
 
 
 def _is_between(question: Message, at: datetime | None, later: Sequence[Message]) -> bool:

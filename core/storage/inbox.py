@@ -50,17 +50,10 @@ class SqlInbox(Inbox):
             )
         return bool(stored)
 
-    async def close(self, incoming: Incoming, turn: str = "") -> None:
-        """Mark it answered and remove its words. Which posts answer it stays, so that they name the turn."""
+    async def close(self, incoming: Incoming) -> None:
+        """Mark it answered and remove its words."""
         async with self._database.transaction() as transaction:
-            found = await transaction.run(
-                f"SELECT posted FROM inbox WHERE {_THIS} AND payload IS NOT NULL", _key(incoming)
-            )
-            if found:
-                answer = to_json({_TURN: turn, _HANDLES: json.loads(found[0][0] or "[]")}) if turn else None
-                await transaction.run(
-                    f"UPDATE inbox SET payload = NULL, posted = ? WHERE {_THIS}", (answer, *_key(incoming))
-                )
+            await transaction.run(f"UPDATE inbox SET payload = NULL WHERE {_THIS}", _key(incoming))
 
     async def put_posted(self, incoming: Incoming, handles: Sequence[str]) -> None:
         """Record what stands on the screen for it; on disk when this returns."""
@@ -70,14 +63,16 @@ class SqlInbox(Inbox):
                 (to_json(list(handles)), *_key(incoming)),
             )
 
-    async def turn_of(self, user: UserKey, chat: str, handle: str) -> str:
-        """Return the turn of the answer that stands in that message of the chat; "" if none answers the user there."""
+    async def question(self, user: UserKey, chat: str, handle: str) -> tuple[ChatKey, str] | None:
+        """Return where the user said what that message of the chat answers, and its id; None if it answers nothing."""
         rows = await self._database.rows(
-            f"SELECT posted FROM inbox WHERE {OF_USER} AND chat = ? AND payload IS NULL AND posted IS NOT NULL",
+            f"""
+            SELECT topic, message_id, posted FROM inbox WHERE {OF_USER} AND chat = ? AND posted IS NOT NULL ORDER BY id
+            """,
             (*user_key(user), chat),
         )
-        answers = (json.loads(posted) for (posted,) in rows)
-        return next((answer[_TURN] for answer in answers if handle in answer[_HANDLES]), "")
+        found = [(topic, message_id) for topic, message_id, posted in rows if handle in json.loads(posted)]
+        return (ChatKey(user.platform, chat, found[-1][0]), found[-1][1]) if found and handle else None
 
     async def purge(self, before: datetime, limit: int) -> int:
         """Remove up to `limit` answered messages that were sent before then, and return how many."""
@@ -111,7 +106,6 @@ class SqlInbox(Inbox):
         await self._database.scrub()
 
 
-_TURN, _HANDLES = "turn", "handles"  # of an answered message, in `posted`
 _THIS = "platform = ? AND chat = ? AND topic = ? AND message_id = ?"
 
 

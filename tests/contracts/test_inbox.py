@@ -175,3 +175,17 @@ async def test_rows_are_found_for_purging_without_reading_those_that_stay(tmp_pa
     )
     await database.close()
     assert ["inbox_closed (at<?)" in row[3] for row in plan] == [True]
+
+
+async def test_a_post_names_the_message_that_it_answers_also_after_that_was_answered(inbox: Inbox) -> None:
+    await inbox.accept(FIRST)
+    await inbox.accept(SECOND)
+    await inbox.put_posted(FIRST, ["10", "11"])
+    await inbox.close(FIRST)
+    assert await inbox.question(ANA, "c", "11") == (FIRST.chat, "1")
+    assert await inbox.question(BIA, "c", "11") is None  # it answers somebody else
+    assert await inbox.question(ANA, "d", "11") is None
+    assert await inbox.question(ANA, "c", "1") is None
+    assert await inbox.question(ANA, "c", "") is None
+    await inbox.forget(ANA)
+    assert await inbox.question(ANA, "c", "11") is None

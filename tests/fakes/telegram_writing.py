@@ -69,7 +69,7 @@ class Writing(People):
         return self._posted(chat, params, text, entities)
 
     def _whispered(self, chat: Chat, params: Json, text: str, entities: list[Json]) -> Json:
-        """Write what one person sees. Source of the rules: core.telegram.org/bots/api#ephemeral-messages-and-commands."""
+        """Write what one person sees. Source: core.telegram.org/bots/api#ephemeral-messages-and-commands."""
         to, reply = params["ephemeral_message_parameters"], params.get("reply_parameters", {})
         answered = chat.whispers.get(reply.get("ephemeral_message_id", 0))
         if chat.type == "private" or to["receiver_user_id"] not in self.seen:
@@ -86,7 +86,7 @@ class Writing(People):
         return self.whispered(chat, post, BOT, {"id": post.to, "is_bot": False, "first_name": "Ana"})
 
     def _do_editephemeralmessagetext(self, params: Json) -> bool:
-        chat, post = self._whisper(params, "edit")
+        _, post = self._whisper(params, "edit")
         text, entities = checked(params)
         if len(text) > 1024:  # github.com/tdlib/telegram-bot-api/issues/881
             raise Refused(400, "Bad Request: MEDIA_CAPTION_TOO_LONG")

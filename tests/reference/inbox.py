@@ -15,7 +15,6 @@ class InMemoryInbox(Inbox):
     def __init__(self) -> None:
         self._owed: dict[tuple[ChatKey, str], Incoming] = {}
         self._known: dict[tuple[ChatKey, str], Incoming] = {}
-        self._answers: dict[tuple[ChatKey, str], tuple[str, Sequence[str]]] = {}
         self._posted: dict[tuple[ChatKey, str], Sequence[str]] = {}
 
     async def accept(self, incoming: Incoming) -> bool:
@@ -27,18 +26,9 @@ class InMemoryInbox(Inbox):
         self._owed[key] = incoming
         return True
 
-    async def close(self, incoming: Incoming, turn: str = "") -> None:
+    async def close(self, incoming: Incoming) -> None:
         """Mark it answered."""
-        key = (incoming.chat, incoming.message_id)
-        posted = self._posted.pop(key, ())
-        if self._owed.pop(key, None) is not None and turn:
-            self._answers[key] = turn, posted
-
-    async def turn_of(self, user: UserKey, chat: str, handle: str) -> str:
-        """Return the turn of the answer that stands in that message of the chat; "" if none answers the user there."""
-        mine = [key for key, known in self._known.items() if known.user == user and key[0].chat == chat]
-        answers = (self._answers.get(key, ("", ())) for key in mine)
-        return next((turn for turn, handles in answers if handle in handles), "")
+        self._owed.pop((incoming.chat, incoming.message_id), None)
 
     async def put_posted(self, incoming: Incoming, handles: Sequence[str]) -> None:
         """Record what stands on the screen for it."""
@@ -46,12 +36,18 @@ class InMemoryInbox(Inbox):
         if key in self._owed:
             self._posted[key] = tuple(handles)
 
+    async def question(self, user: UserKey, chat: str, handle: str) -> tuple[ChatKey, str] | None:
+        """Return where the user said what that message of the chat answers, and its id; None if it answers nothing."""
+        mine = [key for key, known in self._known.items() if known.user == user and key[0].chat == chat]
+        found = [key for key in mine if handle in self._posted.get(key, ())]
+        return found[-1] if found and handle else None
+
     async def purge(self, before: datetime, limit: int) -> int:
         """Forget answered messages that were sent before then."""
         old = [key for key, known in self._known.items() if key not in self._owed and known.at < before][:limit]
         for key in old:
             del self._known[key]
-            self._answers.pop(key, None)
+            self._posted.pop(key, None)
         return len(old)
 
     async def owed(self, platform: str) -> Mapping[Incoming, Sequence[str]]:
@@ -65,4 +61,3 @@ class InMemoryInbox(Inbox):
             del self._known[key]
             self._owed.pop(key, None)
             self._posted.pop(key, None)
-            self._answers.pop(key, None)

@@ -75,7 +75,7 @@ async def test_an_answer_that_may_have_arrived_before_a_crash_is_said_again_with
     house = House(FINISH)
 
     class Unclosed(InMemoryInbox):
-        async def close(self, incoming: Incoming, turn: str = "") -> None:
+        async def close(self, incoming: Incoming) -> None:
             """The process dies before this is on disk."""
 
     house.inbox = Unclosed()
@@ -95,7 +95,7 @@ async def test_a_turn_broken_off_after_a_save_goes_on_and_does_not_save_twice() 
     house = House({Task.DECIDE: ["MemorySave", KeyRejected("x"), "Finish"], Task.SAVE_DRAFTS: [draft]})
 
     class Unclosed(InMemoryInbox):
-        async def close(self, incoming: Incoming, turn: str = "") -> None:
+        async def close(self, incoming: Incoming) -> None:
             """The process dies before this is on disk."""
 
     house.inbox = Unclosed()

@@ -60,9 +60,9 @@ class FragileInbox(InMemoryInbox):
         await super().put_posted(incoming, handles)
         self._check("recorded")
 
-    async def close(self, incoming: Incoming, turn: str = "") -> None:
+    async def close(self, incoming: Incoming) -> None:
         self._check("before it is closed")
-        await super().close(incoming, turn)
+        await super().close(incoming)
 
     def _check(self, moment: str) -> None:
         if self.crash is not None:

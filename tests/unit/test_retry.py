@@ -95,10 +95,10 @@ async def test_it_is_answered_once_after_a_crash() -> None:
     house = counting()
 
     class Unclosed(InMemoryInbox):
-        async def close(self, incoming: Incoming, turn: str = "") -> None:
+        async def close(self, incoming: Incoming) -> None:
             """The process dies before this is on disk."""
             if not incoming.text.startswith("/retry"):
-                await super().close(incoming, turn)
+                await super().close(incoming)
 
     house.inbox = Unclosed()
     async with Lobby(house) as lobby:
