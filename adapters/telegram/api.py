@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
 
-from telegram import Bot, InlineQueryResult, LinkPreviewOptions, Message, ReplyParameters
+from telegram import Bot, ChatMember, InlineQueryResult, LinkPreviewOptions, Message, ReplyParameters
 from telegram.constants import ChatAction, ReactionEmoji
 from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, RetryAfter, TelegramError
 
@@ -56,8 +56,10 @@ class TelegramApi:
         self._is_known = False  # that was asked, and the token was good
         self.rejected = asyncio.Event()
         """Set when Telegram no longer knows the token."""
+        self._no_picture: File | None = None  # the last file that was refused as one
         self._markless: dict[int, float] = {}  # chats where no message can be marked, and until when
         self._aloud: dict[int, float] = {}  # chats where nothing can be said to one person alone, and until when
+        self._whispering: dict[int, float] = {}  # chats where it can be, and until when we know
         self._can_whisper = True  # the server knows of such messages, as far as we know
         self.pacer = pacer
 
@@ -87,7 +89,7 @@ class TelegramApi:
             ChannelError: it cannot be read, or Telegram takes none of that size.
         """
         content = await _content(file)
-        pictured = file.media_type in _PICTURES and len(content) <= _MAX_PICTURE_BYTES
+        pictured = file.media_type in _PICTURES and len(content) <= _MAX_PICTURE_BYTES and file != self._no_picture
 
         async def call(chat_id: int, what: Rendered) -> int:
             send = self._bot.send_photo if pictured else self._bot.send_document
@@ -106,7 +108,7 @@ class TelegramApi:
         try:
             return await self._formatted(place, caption, priority, call)
         except NoPicture:
-            pictured = False
+            pictured, self._no_picture = False, file  # also if there is no room for another write now
             return await self._formatted(place, caption, priority, call)
 
     async def edit(self, place: Place, message_id: int, rendered: Rendered, priority: Priority) -> None:
@@ -125,13 +127,34 @@ class TelegramApi:
         with suppress(Unchanged):  # an edit that arrived, though we did not hear of it
             await self._formatted(place, rendered, priority, call)
 
-    def can_whisper(self, place: Place) -> bool:
-        """Whether a message that one person alone sees may be tried in that chat."""
-        return self._can_whisper and self._aloud.get(self._state.address(place.chat_id), 0.0) <= self.pacer.now_s
+    async def can_whisper(self, place: Place) -> bool:
+        """Return whether messages that one person alone sees can be written there: where the bot is an administrator.
 
-    def whisper_no_more(self, place: Place) -> None:
-        """Say everything aloud in that chat for ten minutes: the bot is no administrator there."""
+        What is known of a chat is asked again after ten minutes, and when the bot's rights there change.
+        """
+        address = self._state.address(place.chat_id)
+        if not self._can_whisper or self._aloud.get(address, 0.0) > self.pacer.now_s:
+            return False
+        if self._whispering.get(address, 0.0) <= self.pacer.now_s:
+            try:
+                me = await self._bot.get_chat_member(address, self._bot.id)
+            except (TelegramError, *MALFORMED) as error:
+                _LOG.info("the bot's rights in a chat are not known", extra={"error": type(error).__name__})
+                return self.whisper_no_more(place)
+            if me.status != ChatMember.ADMINISTRATOR:
+                return self.whisper_no_more(place)
+            _until(self._whispering, address, self.pacer.now_s + _REFUSED_S)
+        return True
+
+    def whisper_no_more(self, place: Place) -> bool:
+        """Say everything aloud in that chat for ten minutes; return False."""
         _until(self._aloud, self._state.address(place.chat_id), self.pacer.now_s + _REFUSED_S)
+        return False
+
+    def rights_changed(self, chat_id: int) -> None:
+        """Forget what is known of the bot's rights in that chat."""
+        for known in (self._aloud, self._whispering):
+            known.pop(self._state.address(chat_id), None)
 
     async def whisper(
         self, place: Place, rendered: Rendered, priority: Priority, *, to: int, answers: int | None

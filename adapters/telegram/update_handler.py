@@ -115,6 +115,7 @@ class UpdateHandler(Channels):
         elif update.callback_query is not None:
             await self._press(update.callback_query)
         elif (change := update.my_chat_member) is not None:
+            self._api.rights_changed(change.chat.id)
             if self._state.home(change.chat.id) == change.chat.id:  # a supergroup that was a group was greeted as that
                 channel = TelegramChannel(self._api, Place(change.chat.id), self._style, whole=Priority.ANSWER)
                 self._session.keep(welcome(change, self._me, channel, self._clock))

@@ -63,7 +63,7 @@ class WhisperChannel(TelegramChannel):
         """
         if not (self._always or shown.unseen):
             return await super().post(shown)
-        if self._command is None and (shown.file is not None or not self._api.can_whisper(self._place)):
+        if self._command is None and (shown.file is not None or not await self._api.can_whisper(self._place)):
             return await super().post(shown)
         if shown.file is not None:
             raise ChannelError("a file is not handed over unseen")

@@ -92,13 +92,18 @@ async def test_without_the_right_all_is_said_aloud_and_the_right_is_not_asked_fo
             server.says(ANA, "/help", chat_id=GROUP)
             await flow(server, clock, lambda count=count: bot.handler.answered == count)  # type: ignore[misc]
         assert server.chats[GROUP].screen() == ["/help", "/help"]
-    assert [call.refusal for call in server.calls if call.code == 400] == ["Bad Request: BOT_NOT_ADMIN"]
+        server.chats[GROUP].administered = True
+        server.invites(ANA, GROUP, "administrator", before="member")
+        server.says(ANA, "/help", chat_id=GROUP)
+        await flow(server, clock, lambda: server.chats[GROUP].heard(7) == ["/help"])
+    assert len([call for call in server.calls if call.method == "getchatmember"]) == 2
+    assert not [call for call in server.calls if call.code == 400]
 
 
 async def test_an_older_server_that_knows_no_whispers_is_asked_once() -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, page, config(server)) as bot:
-        server.knows_ephemeral = False
+        server.knows_ephemeral, server.chats[GROUP].administered = False, True
         for count in (1, 2):
             server.says(ANA, "/help", chat_id=GROUP)
             await flow(server, clock, lambda count=count: bot.handler.answered == count)  # type: ignore[misc]

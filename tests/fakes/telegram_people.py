@@ -243,7 +243,7 @@ class People:
         """A person adds the bot to a group, or takes it out again."""
         change = {
             "chat": self.chat(chat_id).json(), "from": person.json(), "date": self._now(),
-            "old_chat_member": _member(before), "new_chat_member": _member(status),
+            "old_chat_member": member(before), "new_chat_member": member(status),
         }  # fmt: skip
         self.push({"my_chat_member": change})
 
@@ -310,7 +310,8 @@ class People:
         return int(self._clock.now().timestamp())
 
 
-def _member(status: str) -> Json:
+def member(status: str) -> Json:
+    """The bot as a member of a chat."""
     rights = dict.fromkeys(_RIGHTS.split(), False) if status == "administrator" else {}
     return {"user": BOT, "status": status, **rights}
 

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from core.ports import Clock
 from tests.fakes.telegram_limits import Limits
-from tests.fakes.telegram_people import BOT, Json
+from tests.fakes.telegram_people import BOT, Json, member
 from tests.fakes.telegram_wire import Call, Refused, menu
 from tests.fakes.telegram_writing import Upload, Writing
 
@@ -161,6 +161,10 @@ class TelegramServer(Writing):
 
     def _do_getme(self, _: Json) -> Json:
         return BOT | {"supports_inline_queries": self.supports_inline}
+
+    def _do_getchatmember(self, params: Json) -> Json:
+        chat = self._chat(params)
+        return member("administrator" if chat.administered else "member")
 
     def _do_deletewebhook(self, _: Json) -> bool:
         self.webhook = None
