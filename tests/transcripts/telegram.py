@@ -46,17 +46,19 @@ def seen(server: TelegramServer) -> list[Line]:
     for call in server.calls:
         if call.method == "answercallbackquery" and call.params.get("text"):
             lines.append(Line(call.at_s, "grupo", "Elefante", "notice", call.params["text"]))
-        if call.code not in {200, 400, 429} or "chat_id" not in call.params:
+        if call.code not in {200, 400, 429} or "chat_id" not in call.params or call.method == "getchatmember":
             continue
         reply = call.params.get("reply_parameters")
         mark = {
-            "sendmessage": f"#{call.message_id}" + (f" ↩{reply['message_id']}" if reply else ""),
+            "sendmessage": f"#{call.message_id}" + (f" ↩{reply.get('message_id', '')}" if reply else ""),
             "editmessagetext": f"#{call.params.get('message_id')} ✎",
             "senddocument": f"#{call.message_id} 📎",
             "sendphoto": f"#{call.message_id} 🖼",
             "sendmessagedraft": "draft",
             "sendchataction": "typing",
         }[call.method]
+        if "ephemeral_message_parameters" in call.params:
+            mark = f"unseen ↩{reply['ephemeral_message_id']}" if reply else "unseen"
         text = _shown(call) if call.code == 200 else f"[refused: {call.refusal}]"
         lines.append(Line(call.at_s, _chat(call.chat_id), "Elefante", mark, text))
         rows = call.params.get("reply_markup", {}).get("inline_keyboard", []) if call.code == 200 else []
@@ -230,6 +232,13 @@ SCENARIOS = (
         "A stranger asks, the owner decides",
         "The card in the owner's chat becomes what was decided; the stranger is told.",
         housed(telegram_house.card),
+    ),
+    Scenario(
+        "reactions",
+        "A thumbs-down",
+        "It offers to take back what the answer did. In a group only who asked is offered that, and alone sees it if "
+        "the bot is an administrator.",
+        housed(telegram_house.reactions),
     ),
     Scenario("export", "Everything as a file", "Of all that is kept of Ana.", housed(telegram_house.export)),
     Scenario(

@@ -46,6 +46,13 @@ class Scene:
         self.server.presses(person, full, chat_id=chat_id, post=post)
         return await self._answered(person, chat_id, before)
 
+    async def react(self, person: Person, emoji: str, post: Post, chat_id: int | None = None) -> None:
+        """React to a message, and wait until nothing more comes of it."""
+        self.server.reacts(person, emoji, chat_id=chat_id, post=post)
+        for _ in range(10):
+            await self.clock.advance(0.5)
+            await idle(self.server)
+
     async def _answered(self, person: Person, chat_id: int | None, before: int) -> Post:
         await flow(self.server, self.clock, lambda: self._written() > before)
         for _ in range(10):
@@ -133,4 +140,17 @@ async def export() -> TelegramServer:
     async with scene() as there:
         await there.say(ANA, "lembre: a senha do wi-fi é abc123")
         await there.say(ANA, "/export")
+        return there.server
+
+
+async def reactions() -> TelegramServer:
+    """Ana does not like what was saved, at home and in a group that the bot administers."""
+    async with scene() as there:
+        there.server.chat(GROUP).administered = True
+        saved = await there.say(ANA, "lembre: a senha do wi-fi é abc123")
+        await there.react(ANA, "👎", saved)
+        await there.press(ANA, "esfazer")
+        saved = await there.say(ANA, "@elefante_bot lembre: o dentista é terça às 9h", GROUP)
+        await there.react(BIA, "👎", saved, GROUP)
+        await there.react(ANA, "👎", saved, GROUP)
         return there.server
