@@ -165,6 +165,8 @@ class Turn:
     """The times that texts of this turn name."""
     _notes: tuple[str, ...] = ()
     """What features know of what was looked for in this turn."""
+    offers: tuple[Button, ...] = ()
+    """Buttons for what a command says without any of its own."""
     _base: Prompt | None = None
     """The prompt of the single cycle, before the turn's exchange with tools."""
     _form: int = 0
@@ -276,7 +278,8 @@ class Turn:
     async def tell(self, text: str, *, choices: Sequence[Button] = (), menu: Sequence[Button] = ()) -> None:
         """Show a message that is not part of the conversation, such as a command's answer."""
         await self.finish()
-        await self.view.show(OutgoingMessage(text, choices=tuple(choices), menu=tuple(menu)))
+        offered = tuple(choices) if choices or menu else self.offers
+        await self.view.show(OutgoingMessage(text, choices=offered, menu=tuple(menu)))
 
     async def hand_over(self, file: File, text: str) -> None:
         """Send a file with a sentence, and return when it was sent."""

@@ -39,7 +39,7 @@ EVERYBODYS = {
     "/link": "To share one memory between your other account and this one",
     "/unlink": "This account is not linked to another.",
     "/privacy": "**What I keep about you:**",
-    "/language": "Choose: /language pt",
+    "/language": "I answer in the language you write in.",
     "/timezone": "I do not know your time zone yet.",
     "/news": "You get the news that the bot's owners send to everybody.",
     "/threads": "Your conversations:",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from core.commands.choices import missing_words, word_buttons
 from core.commands.command import ONLY_IN_PRIVATE, Command, CompletionRequest, Request
 from core.commands.menu import MenuEntry
 from core.outgoing import MAX_COMMAND_BYTES, Button, Choice
@@ -50,7 +51,10 @@ class CommandTable:
         elif command.in_private and not request.incoming.private:
             await request.tell(ONLY_IN_PRIVATE)
         else:
-            await command.run(request, said.partition(" ")[2].strip())
+            argument = said.partition(" ")[2].strip()
+            words = missing_words(command.entry().options, argument)
+            request.turn.offers = word_buttons(f"/{command.name} {argument}".rstrip(), words, request.locale)
+            await command.run(request, argument)
 
     async def complete(self, request: CompletionRequest, role: Role) -> Sequence[Choice]:
         """Return what the field offers; nothing where the person could not run the command."""

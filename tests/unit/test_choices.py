@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from core.actions.action import Action
@@ -9,6 +13,11 @@ from core.actions.memory_drafts import DraftAnswer
 from core.actions.memory_save import MEMORY_SAVE, Drafts
 from core.actions.memory_update import MEMORY_UPDATE, Change, Changes
 from core.actions.registry import Registry
+from core.chatbot import ChatBot
+from core.commands.choices import missing_words
+from core.commands.command import Command, Request
+from core.commands.menu import MenuOption, OptionKind
+from core.commands.table import CommandTable
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
 from core.models import MODES, HotModel, Models
@@ -17,9 +26,13 @@ from core.turn import Turn
 from core.types import Learn, Locale, MemoryDraft, MemoryKind, Preferences, UserKey
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.model import ScriptedModel
+from tests.fakes.talk import Talk, talking
 from tests.reference.preferences import InMemoryPreferences
 from tests.unit.test_commands import ask
 
+SIDE = MenuOption("side", OptionKind.TEXT, dict.fromkeys(Locale, "side"), ("left", "right"))
+HERE = replace(SIDE, name="where", words=("here",))
+ANYTHING = replace(SIDE, name="text", words=())
 UNKNOWN = {Locale.PT: "Não conheço", Locale.EN: "I do not know", Locale.ES: "No conozco"}
 
 
@@ -57,8 +70,70 @@ async def test_auto_goes_back_to_the_language_that_is_written() -> None:
 async def test_a_language_that_nobody_speaks_changes_nothing(argument: str) -> None:
     house = House()
     (told,) = await ask(house, f"/language{argument}")
-    assert told.startswith("Choose: /language pt")
+    assert ("I do not know the language" in told) is bool(argument)
+    assert "I answer in the language you write in." in told
     assert await house.preferences.of(ANA) == Preferences()
+
+
+async def test_a_choice_is_made_by_a_button_for_each_word_in_one_message_that_says_what_holds(tmp_path: Path) -> None:
+    async with talking(tmp_path) as talk:
+        await _choose_by_buttons(talk)
+
+
+async def _choose_by_buttons(talk: Talk) -> None:
+    assert (await talk.say("/language")).startswith("I answer in the language you write in.")
+    assert [each.label for each in talk.shown.choices] == [
+        "Português",
+        "English",
+        "Español",
+        "✓ The language I write in",
+    ]
+    assert all(each.in_place for each in talk.shown.choices)
+    await talk.press("Español")
+    assert (await talk.say("/language")).startswith("Respondo siempre en español.")
+    assert "✓ Español" in [each.label for each in talk.shown.choices]
+    await talk.say("/language en")
+    await talk.say("/memory")
+    assert await talk.press("Turn off") == await talk.say("/memory")
+    assert [each.label for each in talk.shown.choices] == ["🧠 Turn on"]
+    assert (await talk.press("Turn on")).startswith("Memory is on")
+
+
+@pytest.mark.parametrize(
+    ("fields", "argument", "words"),
+    [
+        ((SIDE,), "", ["left", "right"]),
+        ((SIDE,), "left", []),  # it was said
+        ((HERE, SIDE), "here", ["left", "right"]),
+        ((HERE, SIDE), "there", []),  # whatever that means
+        ((HERE,), "", []),
+        ((SIDE, ANYTHING), "", []),  # it takes other texts, too
+        ((SIDE, replace(SIDE, name="other")), "", []),
+    ],
+)
+def test_words_are_offered_where_one_of_a_closed_set_is_missing(
+    fields: Sequence[MenuOption], argument: str, words: Sequence[str]
+) -> None:
+    assert [*missing_words(fields, argument)] == words
+
+
+async def test_what_a_command_says_without_its_word_has_a_button_for_each_word() -> None:
+    house = House()
+
+    async def turn_to(request: Request, side: str) -> None:
+        await request.turn.tell(f"To the {side or 'left'}.")
+
+    about = dict.fromkeys(Locale, "turn")
+    table = CommandTable([Command("turn", about, turn_to, fields=(SIDE,))])
+    channel = house.channel()
+    async with ChatBot(
+        replace(house.features().parts(house.inbox, house.conversations, house.limits), commands=table)
+    ) as bot:
+        for number, said in enumerate(("/turn", "/turn right")):
+            await (await bot.receive(house.incoming(said, message_id=str(number)), channel))
+    first, second = channel.screen
+    assert [(each.label, each.command) for each in first.choices] == [("left", "/turn left"), ("right", "/turn right")]
+    assert second.choices == ()
 
 
 @pytest.mark.parametrize(
@@ -154,7 +229,7 @@ async def test_who_tells_something_in_passing_chooses_what_becomes_of_it_up_to_w
     assert holds in privacy.text
     assert ("The owner of this bot does not allow" in shown.text) is refused
     assert shown.text.count("\n") == (not word or refused)  # a choice is answered by the sentence on what it set
-    assert {choice.command for choice in shown.choices} == {f"/memory {each}" for each in offered}
+    assert {choice.command for choice in shown.choices} == {f"/memory {each}" for each in (*offered, "off")}
 
 
 async def test_limited_mode_says_that_it_saves_whatever_it_is_told() -> None:

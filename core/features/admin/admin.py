@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from core.commands.choices import missing_words, word_buttons
 from core.commands.command import Command, Request
 from core.commands.menu import MenuEntry
 from core.commands.table import offer_of
@@ -104,6 +105,8 @@ class Admin:
             await self._run_verb(request, verb, rest)
 
     async def _run_verb(self, request: Request, verb: Verb, rest: str) -> None:
+        words = {} if verb.decisive else missing_words(verb.entry().options, rest)
+        request.turn.offers = word_buttons(f"/admin {verb.name} {rest}".rstrip(), words, request.locale)
         try:
             await verb.run(request, rest)
         except WrongUse as error:

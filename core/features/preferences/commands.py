@@ -9,17 +9,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, Protocol
 
+from core.commands.choices import word_buttons
 from core.commands.command import ONLY_IN_PRIVATE, Command, Request
 from core.features.preferences.language import AUTO, choose_language
 from core.features.preferences.store import PreferenceStore
 from core.locales import head
-from core.outgoing import Button
 from core.text.catalogue import text
+from core.text.language import from_tag
+from core.text.language_names import name_in
+from core.text.markdown import verbatim
+from core.text.unicode import one_line
 from core.types import Learn, Locale, Localized
 
 _SWITCH: Final = {"on": True, "off": False}
 _LEARN: Final = {"ask": Learn.ASKED, "offer": Learn.OFFERED, "auto": Learn.AUTO}
 _SHARING: Final = {"share": True, "unshare": False}
+_MAX_NAME_CHARS: Final = 40
 
 
 class ShareMemory(Protocol):
@@ -52,12 +57,21 @@ class PreferenceCommands:
 
     async def _language(self, request: Request, argument: str) -> None:
         """Choose the language of every answer, or let it follow what the person writes."""
-        told = await choose_language(request.turn, self._preferences, argument)
-        if told is None:
-            offered = ", ".join(f"/language {each.code} ({head(each)['name']})" for each in Locale)
-            await request.tell(LANGUAGES, languages=offered)
-        else:
+        told = await choose_language(request.turn, self._preferences, argument) if argument else None
+        if told is not None:
             await request.turn.tell(told)
+            return
+        turn, locale = request.turn, request.locale
+        tag = (await self._preferences.of(request.incoming.user)).language
+        name = verbatim(one_line(argument, _MAX_NAME_CHARS))
+        holds = ALWAYS_IN[locale].format(language=name_in(tag, locale)) if tag else AS_WRITTEN[locale]
+        lines = [UNKNOWN_LANGUAGE[locale].format(name=name)] if argument else []
+        own = from_tag(tag) if tag else None
+        words = {each.code: dict.fromkeys(Locale, head(each)["name"].capitalize()) for each in Locale} | {
+            AUTO: SAME_AS_MINE
+        }
+        choices = word_buttons("/language", words, locale, now=own.code if own else "" if tag else AUTO)
+        await turn.tell("\n".join([*lines, holds, OTHER_LANGUAGES[locale]]), choices=choices)
 
     async def _memory(self, request: Request, argument: str) -> None:
         """Show or choose whether anything new is remembered, and what of that unasked; or share a memory with rooms."""
@@ -77,7 +91,8 @@ class PreferenceCommands:
         if chosen != before:
             await self._preferences.put(user, chosen)
         if not chosen.remembers:
-            await request.tell(NOT_REMEMBERING)
+            told = NOT_REMEMBERING[request.locale]
+            await request.turn.tell(told, choices=word_buttons("/memory", {"on": TURN_ON}, request.locale))
             return
         locale, learn = request.locale, (chosen.learn or self._learn).within(self._learn)
         is_limited = request.turn.models.is_limited
@@ -90,7 +105,8 @@ class PreferenceCommands:
         others = [
             (verb, each) for verb, each in _LEARN.items() if each is not learn and each.within(self._learn) is each
         ]
-        choices = [Button(CHOOSE[each][locale], f"/memory {verb}", in_place=True) for verb, each in others]
+        words = {verb: CHOOSE[each] for verb, each in others} | {"off": TURN_OFF}
+        choices = word_buttons("/memory", words, locale)
         await request.turn.tell("\n".join(lines), choices=choices)
 
 
@@ -99,7 +115,13 @@ def learning(learn: Learn, locale: Locale, *, limited: bool) -> str:
     return (LEARNING_LIMITED if limited else LEARNING[learn])[locale]
 
 
-LANGUAGES = text("preferences.choices.languages")
+ALWAYS_IN = text("preferences.language.always_in")
+AS_WRITTEN = text("preferences.language.as_written")
+SAME_AS_MINE = text("preferences.language.same_as_mine")
+OTHER_LANGUAGES = text("preferences.language.others")
+UNKNOWN_LANGUAGE = text("preferences.language.unknown")
+TURN_ON = text("preferences.memory.turn_on")
+TURN_OFF = text("preferences.memory.turn_off")
 LEARNING: dict[Learn, Localized] = {
     Learn.ASKED: text("preferences.learn.asked"),
     Learn.OFFERED: text("preferences.learn.offered"),
