@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -20,7 +20,6 @@ from telegram import (
     MessageOriginHiddenUser,
     MessageOriginUser,
     MessageReactionUpdated,
-    ReactionType,
     ReactionTypeEmoji,
     Update,
     User,
@@ -40,7 +39,6 @@ PLATFORM = "telegram"
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<at>\w+))?(?=\s|$)")
 _IN_PLACE, _ANEW, _NAMING, _MOVED, _EPHEMERAL = "!", "+", "@", "s", "e"  # in ids of messages
-_DISLIKE: Final = ReactionEmoji.THUMBS_DOWN
 
 _KINDS: Final = {
     "photo": AttachmentKind.PHOTO,
@@ -153,8 +151,8 @@ def dislike_of(reaction: MessageReactionUpdated, at: datetime) -> Incoming | Non
     It counts once a message, however often it is taken away and put again.
     """
     person, chat = reaction.user, reaction.chat
-    was, now = _emoji(reaction.old_reaction), _emoji(reaction.new_reaction)
-    if person is None or person.is_bot or _DISLIKE in was or _DISLIKE not in now:
+    put = {each.emoji for each in reaction.new_reaction if isinstance(each, ReactionTypeEmoji)}
+    if person is None or person.is_bot or ReactionEmoji.THUMBS_DOWN not in put:
         return None
     return Incoming(
         chat=ChatKey(PLATFORM, str(chat.id)),
@@ -168,10 +166,6 @@ def dislike_of(reaction: MessageReactionUpdated, at: datetime) -> Incoming | Non
         pressed=True,
         handle=person.username or "",
     )
-
-
-def _emoji(reactions: Sequence[ReactionType]) -> set[str]:
-    return {each.emoji for each in reactions if isinstance(each, ReactionTypeEmoji)}
 
 
 def unseen(incoming: Incoming, ephemeral: int, update_id: int) -> Incoming:

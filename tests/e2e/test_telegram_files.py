@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import struct
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from adapters.telegram.config import Pace, TelegramConfig
 from core.delivery.view import View
 from core.errors import ChannelError, FileTooLarge
 from core.outgoing import Button, File, OutgoingMessage
@@ -20,7 +22,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.handler import Script, ScriptedHandler
 from tests.fakes.house import House
 from tests.fakes.telegram_people import Person
-from tests.fakes.telegram_server import TelegramServer
+from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_writing import Upload
 
 ANA = Person(7, "Ana")
@@ -72,6 +74,19 @@ async def test_a_file_arrives_whole_below_its_sentence_as_what_it_is(
     assert sent.labels == [["Apagar tudo"]]
     assert [call.method for call in server.done("senddocument", "sendphoto")] == [method]
     assert not bot.handler.failures
+
+
+async def test_what_is_refused_as_a_picture_is_not_tried_as_one_again_while_the_chat_can_take_no_more(
+    tmp_path: Path,
+) -> None:
+    (path := tmp_path / "all.bin").write_bytes(b"no picture at all")
+    clock = FakeClock()
+    config = replace(TelegramConfig(TOKEN), group=Pace(writes=20, period_s=60.0, burst=4))
+    async with TelegramServer(clock) as server, running(server, clock, handing_over(path, "image/png"), config) as bot:
+        server.says(ANA, "/export @elefante_bot", chat_id=GROUP)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
+    methods = [call.method for call in server.calls if call.method in {"sendphoto", "senddocument"}]
+    assert methods == ["sendphoto", "senddocument"]
 
 
 async def test_the_first_thing_of_an_answer_can_be_a_file_with_its_caption(tmp_path: Path) -> None:
