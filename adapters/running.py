@@ -6,9 +6,9 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -17,7 +17,7 @@ from core.outgoing import Choice
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.text.catalogue import text
 from core.text.unicode import one_line
-from core.types import Incoming, MemoryItem
+from core.types import ChatKey, Incoming, MemoryItem
 
 _ROUNDING = 1e-9  # of a refill
 
@@ -151,7 +151,15 @@ class Session:
 
     def aged(self, incoming: Incoming) -> Incoming:
         """Return the message, marked as stale if it is too old to be answered."""
-        return replace(incoming, stale=True) if self._clock.now() - incoming.at > self._max_age else incoming
+        return replace(incoming, stale=True) if self.is_old(incoming.at) else incoming
+
+    def is_old(self, at: datetime) -> bool:
+        """Return whether a message of that time is too old to be answered, and an edit of it to be looked at."""
+        return self._clock.now() - at > self._max_age
+
+    async def withdraw(self, chat: ChatKey, message_ids: Collection[str]) -> None:
+        """Pass on which messages of a chat were deleted, or are not meant for the bot any more."""
+        await self._handler.withdraw(chat, message_ids)
 
     async def receive(self, incoming: Incoming, channel: Channel) -> asyncio.Future[None]:
         """Pass a message on; it is on disk when this returns. The future ends when it was answered."""

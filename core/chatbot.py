@@ -8,8 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import nullcontext
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
@@ -37,23 +37,24 @@ from core.delivery.alerts import OwnerAlerts
 from core.delivery.notifier import Notifier
 from core.delivery.view import View
 from core.delivery.views import Views
+from core.edits import Asked, Edits, OpenQuestions, act_of, is_news, tell_of_earlier, withdrawn
 from core.enclosures import MAX_NAME_CHARS
-from core.errors import BadReply, BotError, ChannelError, ChannelGone, EmptyInput, StorageError
+from core.errors import BadReply, BotError, ChannelError, ChannelGone, EmptyInput, StorageError, TurnReplaced
 from core.history.conversation import Conversations
-from core.hooks import Additions, Gate, Limiter, PreferencesOf, ReplyReader, Verdict
+from core.hooks import Additions, Gate, Limiter, PreferencesOf, ReplyReader, TakeBack, Verdict
 from core.inbox import check, cleaned, message_of
 from core.language_choice import Locales
 from core.memory.memories import Memories
 from core.models import Cycle, Models
 from core.outgoing import Button, Choice, OutgoingMessage
 from core.ports import Channel, Channels, Clock, MessageHandler, TimeReader
-from core.stores import ChangeContext, Inbox
+from core.stores import ChangeContext, Inbox, Replaced
 from core.text.unicode import one_line
 from core.texts import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
 from core.think import think
 from core.threads import TurnState
 from core.turn import Turn
-from core.types import ConversationKey, Incoming, Learn, MemoryItem, Role, room_name
+from core.types import ChatKey, ConversationKey, Incoming, Learn, MemoryItem, Role, room_name
 
 _LAST_WORDS_S = 2.0
 _log = logging.getLogger(__name__)
@@ -98,6 +99,7 @@ class ChatBotParts:
     commands: CommandTable
     preferences: PreferencesOf
     catch_up: Callable[[], Awaitable[None]]
+    takes_back: Sequence[TakeBack] = ()
     additions: Additions | None = None
     watch: Callable[[Turn], None] | None = None
     language: str = ""
@@ -112,6 +114,8 @@ class ChatBot(MessageHandler):
         self._parts = parts
         self._locks = ConversationLocks(parts.limits.answers_at_once)
         self._running: dict[ConversationKey, Deadline] = {}
+        self._questions = OpenQuestions()
+        self._edits = Edits(parts.inbox, parts.conversations.store, parts.takes_back)
         self._tasks = asyncio.TaskGroup()
         self._under_way: dict[asyncio.Task[None], str] = {}
         self._views = Views(parts.inbox, parts.notifier, parts.alerts, parts.locales, parts.clock)
@@ -138,13 +142,28 @@ class ChatBot(MessageHandler):
                 running.stop()
                 await self._parts.replies.drop(incoming)
                 return _nothing()
-            if not await self._parts.inbox.accept(incoming):
+            asked = self._questions.find(incoming.chat, incoming.original_id)
+            is_repeat = asked is not None and not is_news(incoming, asked.incoming)
+            if is_repeat or not await self._parts.inbox.accept(incoming):
                 return _nothing()
             facts = {"platform": incoming.chat.platform, "chars": len(incoming.text), "private": incoming.private}
             _log.info("message received", extra=facts)
         except StorageError as error:
             return asyncio.shield(self._later(self._apologise(error, incoming, channel)))
-        return asyncio.shield(self._later(self._answer(incoming, channel), incoming.chat.platform))
+        if (asked := self._questions.find(incoming.chat, incoming.original_id)) is None:
+            return asyncio.shield(self._begin(incoming, channel))
+        asked.replace(incoming)  # the task of its first version goes on with it
+        return _nothing()
+
+    async def withdraw(self, chat: ChatKey, message_ids: Collection[str]) -> None:
+        """Drop those messages, as far as they are not answered yet, with what stands on the screen for them."""
+        for asked in filter(None, (self._questions.find(chat, message_id) for message_id in message_ids)):
+            gone = withdrawn(asked.incoming)
+            try:
+                await self._parts.inbox.accept(gone)
+            except StorageError as error:  # a restarted bot would answer it
+                _log.warning("a deleted message was not recorded", extra={"error": type(error).__name__})
+            asked.replace(gone)
 
     async def resume(self, platform: str, channels: Channels) -> None:
         """Queue the messages that were accepted on that platform before a crash and never answered, oldest first."""
@@ -153,12 +172,14 @@ class ChatBot(MessageHandler):
             verdict = await self._parts.gate.recheck(incoming)
             if verdict is Verdict.ANSWER:
                 _log.info("resumed", extra={"platform": platform})
-                self._later(self._answer(incoming, channels.again(incoming), posted), platform)
+                self._begin(incoming, channels.again(incoming), posted)
             else:
                 self._later(self._leave(incoming, channels.again(incoming), posted, verdict))
 
     async def _leave(self, incoming: Incoming, channel: Channel, posted: Sequence[str], verdict: Verdict) -> None:
         """Clear the unfinished answer to a message whose sender lost the right to it, or has to wait."""
+        if incoming.edits:
+            posted = (await self._parts.inbox.take_over(incoming)).posted
         await self._views.clear(incoming, channel, posted)
         if verdict is not Verdict.TELL_PAUSED:
             await self._close(incoming)
@@ -215,36 +236,70 @@ class ChatBot(MessageHandler):
         task.add_done_callback(self._under_way.pop)
         return task
 
-    async def _answer(self, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None) -> None:
-        arrival = self._parts.confirmations.arrived(incoming.at)
-        view = self._views.open(incoming, channel, posted)
-        lane = nullcontext() if _overtakes(incoming) else self._locks.lane(incoming.conversation)
-        async with view.seen_sign(), lane:
-            record = _Record(self._parts.clock.monotonic(), arrival)
-            try:
-                await self._turn(incoming, view, record)
-            except asyncio.CancelledError:
-                await view.close(within_s=_LAST_WORDS_S)
-                raise
-            except ChannelGone as error:
-                record.error = type(error).__name__
-                self._later(self._views.report(incoming, error))
-            except Exception as error:  # noqa: BLE001  (whatever failed, the person is told)
-                record.error = type(error).__name__
-                if not isinstance(error, BotError):
-                    _log.exception("turn failed")
-                # A view whose write was refused writes no more.
-                await self._apologise(error, incoming, channel if isinstance(error, ChannelError) else view, record)
-            else:
-                self._later(self._views.settle(incoming, view))
-            await self._close(incoming, record)
+    def _begin(self, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None) -> asyncio.Task[None]:
+        return self._later(self._answer(self._questions.open(incoming, channel), posted), incoming.chat.platform)
 
-    async def _turn(self, incoming: Incoming, view: View, record: _Record) -> None:
-        deadline = Deadline(self._parts.clock, self._parts.limits.timeout_s)
+    async def _answer(self, asked: Asked, posted: Sequence[str] | None = None) -> None:
+        """Answer a question in its place in line, and each version of it that comes until it was answered."""
+        incoming = asked.incoming
+        arrival = self._parts.confirmations.arrived(incoming.at)
+        view = asked.view = self._views.open(incoming, asked.channel, posted)
+        lane = nullcontext() if _overtakes(incoming) else self._locks.lane(incoming.conversation)
+        try:
+            async with view.seen_sign(), lane:
+                answered: Incoming | None = None
+                while answered is not asked.incoming:
+                    answered = asked.incoming
+                    await self._answer_version(asked, view, arrival)
+                self._questions.end(asked)  # no version comes after the last look
+        finally:
+            self._questions.end(asked)
+
+    async def _answer_version(self, asked: Asked, view: View, arrival: Arrival) -> None:
+        """Answer the newest version of a question; of an edit, in the place of what stands for the earlier ones."""
+        incoming, channel = asked.incoming, asked.channel
+        record = _Record(self._parts.clock.monotonic(), arrival)
+        try:
+            if incoming.edits:
+                await view.leave()
+                if (replaced := await self._edits.replaced(incoming)) is None:
+                    await self._close(incoming)
+                    return
+                record.replaced = replaced
+                self._views.replace(view, incoming, replaced.posted)
+            await self._turn(asked, view, record)
+        except asyncio.CancelledError:
+            await view.close(within_s=_LAST_WORDS_S)
+            raise
+        except TurnReplaced:
+            await self._end_replaced(record)
+            return
+        except ChannelGone as error:
+            record.error = type(error).__name__
+            self._later(self._views.report(incoming, error))
+        except Exception as error:  # noqa: BLE001  (whatever failed, the person is told)
+            record.error = type(error).__name__
+            if not isinstance(error, BotError):
+                _log.exception("turn failed")
+            # A view whose write was refused writes no more.
+            await self._apologise(error, incoming, channel if isinstance(error, ChannelError) else view, record)
+        else:
+            self._later(self._views.settle(incoming, view))
+        await self._close(incoming, record)
+
+    async def _turn(self, asked: Asked, view: View, record: _Record) -> None:
+        incoming = asked.incoming
+        deadline = asked.deadline = Deadline(self._parts.clock, self._parts.limits.timeout_s)
         if not _overtakes(incoming):  # what is stopped is the answer that the button overtook
             self._running[incoming.conversation] = deadline
         try:
             async with deadline:
+                if record.replaced is not None:
+                    await self._parts.replies.drop(incoming)  # what the earlier version was asked
+                if incoming.withdrawn:
+                    await self._edits.take_back(await self._open(incoming, view, record.arrival), record.replaced)
+                    await view.close()
+                    return
                 verdict = await self._parts.gate.recheck(incoming)  # rights may have changed while it waited
                 if verdict is not Verdict.ANSWER:
                     await self._parts.gate.turn_away(verdict, incoming, view)
@@ -252,9 +307,11 @@ class ChatBot(MessageHandler):
                     return
                 turn = record.turn = await self._open(incoming, view, record.arrival)
                 record.is_command = turn.asked.text.startswith("/")
+                record.is_reply = turn.asked.text != incoming.text
+                taken_back = await self._edits.take_back(turn, record.replaced)
                 if self._parts.watch is not None:
                     self._parts.watch(turn)
-                work = partial(self._run, turn, incoming)
+                work = partial(self._run, turn, incoming, taken_back)
                 if not await self._parts.limiter.answer(incoming, turn.asked.text, view, turn.locale, work):
                     record.turn = None  # nothing of it is stored
         finally:
@@ -277,7 +334,8 @@ class ChatBot(MessageHandler):
         elif is_continue(incoming.text) and await asked_before(conversation, ""):
             incoming = replace(incoming, text=CONTINUE_PLEASE[await parts.locales.of(incoming)])
         preferences = await parts.preferences(incoming.user)
-        turn = uuid.uuid4().hex
+        is_command = incoming.text.startswith("/")
+        turn = act_of(incoming.chat, incoming.message_id) if is_command else uuid.uuid4().hex
         change = ChangeContext(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
         return Turn(
             asked=replace(message_of(incoming, turn), off_record=not preferences.remembers),
@@ -301,9 +359,10 @@ class ChatBot(MessageHandler):
             additions=parts.additions,
         )
 
-    async def _run(self, turn: Turn, incoming: Incoming) -> None:
+    async def _run(self, turn: Turn, incoming: Incoming, taken_back: bool | None) -> None:
         try:
             await self._respond(turn, incoming)
+            await tell_of_earlier(turn, taken_back)
         finally:
             if turn.prefetch is not None:
                 await turn.prefetch.close()
@@ -363,12 +422,20 @@ class ChatBot(MessageHandler):
         if record is not None and turn is not None:
             record.last_words = text
 
+    async def _end_replaced(self, record: _Record) -> None:
+        """Store that a turn ended because its question was edited or deleted; the inbox row is closed with that."""
+        if record.turn is not None and not record.is_command:
+            with suppress(StorageError):
+                await record.turn.enter(TurnState.ERROR, TurnReplaced.__name__)
+
     async def _close(self, incoming: Incoming, record: _Record | None = None) -> None:
         """Close the message in the inbox; store the state of its turn, and log one line for audits (D7)."""
         try:
             if record is not None and record.turn is not None and not record.is_command:
                 await record.turn.end(record.error, record.last_words)
             await self._parts.inbox.close(incoming)
+            if record is not None and record.is_reply:
+                await self._parts.inbox.seal(incoming)  # the question that it replied to is closed
             if record is not None and not record.error:
                 self._parts.alerts.storage_written()
         except StorageError as error:  # the message is answered twice rather than never
@@ -388,7 +455,10 @@ class ChatBot(MessageHandler):
 
 @dataclass(slots=True)
 class _Record:
-    """How a turn went; `last_words` is the apology of a failed one."""
+    """How a turn went; `last_words` is the apology of a failed one.
+
+    `is_reply`: the message was read as a command, since it replied to a question; `replaced` is what its edit replaces.
+    """
 
     started_s: float
     arrival: Arrival
@@ -396,6 +466,8 @@ class _Record:
     is_command: bool = False
     error: str = ""
     last_words: str = ""
+    is_reply: bool = False
+    replaced: Replaced | None = None
 
 
 def _overtakes(incoming: Incoming) -> bool:

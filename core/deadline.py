@@ -43,9 +43,9 @@ class Deadline:
                 raise
             raise self._reason from ended
 
-    def stop(self) -> None:
-        """End the work now, as the person asked."""
-        self._end(TurnStopped("stopped by the person"))
+    def stop(self, reason: TurnEnded | None = None) -> None:
+        """End the work now, as the person asked, or for another reason."""
+        self._end(reason or TurnStopped("stopped by the person"))
 
     async def _expire(self) -> None:
         await self._clock.sleep(self._delay_s)

@@ -34,7 +34,8 @@
     ├── WindowTooSmall                   the owner must choose a model with a larger window
     └── TurnEnded                        the turn ended before its answer
         ├── TurnTimeout                  its deadline passed
-        └── TurnStopped                  the person said /stop
+        ├── TurnStopped                  the person said /stop
+        └── TurnReplaced                 the person edited or deleted the question
 
 Messages are for the log and the owner and never hold a secret or a person's words. People in the chat read the sentence
 of the class in `core/texts.py`.
@@ -218,3 +219,7 @@ class TurnTimeout(TurnEnded):
 
 class TurnStopped(TurnEnded):
     """The person said /stop."""
+
+
+class TurnReplaced(TurnEnded):
+    """The person edited or deleted the question."""

@@ -69,6 +69,16 @@ class ReplyReader(Protocol):
         """Drop the open question of that conversation; return whether it was still valid."""
 
 
+class TakeBack(Protocol):
+    """Take back what a feature changed in an earlier turn."""
+
+    async def take_back(self, turn: Turn, act: str) -> bool | None:
+        """Take back all that the act of the turn's person changed; return None if it changed nothing.
+
+        Return False if something of it stays, as it was changed since, or the time to take it back is over.
+        """
+
+
 class Additions(Protocol):
     """What features add to a turn."""
 

@@ -6,7 +6,7 @@ Protocol explicitly, so that the type checker and the reader both see the link.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
@@ -180,7 +180,17 @@ class MessageHandler(Protocol):
 
         The answer does not depend on that being awaited. One person's messages in one chat are answered in order,
         different conversations side by side. For repeats and ignored messages the awaitable ends at once.
+
+        An edit (`Incoming.edits`) of a message that is not answered yet takes its place: the awaitable ends at once,
+        and that of the first version when the newest one was answered.
         """
+
+    async def withdraw(self, chat: ChatKey, message_ids: Collection[str]) -> None:
+        """Drop those messages of that chat which their senders deleted, as far as they are not answered yet.
+
+        What stands on the screen of an answer that was under way is removed.
+        """
+        del self, chat, message_ids
 
     async def resume(self, platform: str, channels: Channels) -> None:
         """Connect a platform, and queue the messages that were accepted there before a crash and never answered."""

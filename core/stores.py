@@ -14,6 +14,7 @@ from core.threads import Threads, ToldMemories
 from core.types import (
     Change,
     ChatKey,
+    ConversationKey,
     Incoming,
     MemoryDraft,
     MemoryItem,
@@ -26,18 +27,46 @@ from core.types import (
     Vectors,
 )
 
+LATEST: Final = 5
+"""An answered message may be edited while its sender has sent fewer than so many later ones in that chat."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """The earlier versions of a message that was edited: their ids, and the handles of the answer to the last one.
+
+    `answered`: that answer was complete when this version took its place.
+    """
+
+    message_ids: tuple[str, ...] = ()
+    posted: tuple[str, ...] = ()
+    answered: bool = False
+
 
 class Inbox(Protocol):
-    """Messages that are still owed an answer. Durable before any model is asked."""
+    """Messages that are still owed an answer. Durable before any model is asked.
+
+    A message and its edits (`Incoming.edits`) are versions of one: only the last that was accepted is owed an answer.
+    """
 
     async def accept(self, incoming: Incoming) -> bool:
-        """Store it; it is on disk when this returns. False, and nothing stored, for a known (chat, message_id)."""
+        """Store it; it is on disk when this returns.
+
+        False, and nothing stored, for a known (chat, message_id), for a message of which an edit is known, and for an
+        edit of one that was answered and is `seal`ed or not among the `LATEST` of its sender's in that chat.
+        """
+
+    async def take_over(self, edit: Incoming) -> Replaced:
+        """Close the earlier versions of a message, and record what is posted for them for this one; return both."""
 
     async def close(self, incoming: Incoming) -> None:
-        """Mark it answered; do nothing for a message that was never accepted, or is closed already.
+        """Mark it answered, with its earlier versions; do nothing for a message that is not owed an answer.
 
-        What was posted for it stays recorded.
+        What was posted for it stays recorded, for an edit of it to take over.
         """
+
+    async def seal(self, incoming: Incoming) -> None:
+        """Accept no edit of an answered message from now on."""
 
     async def put_posted(self, incoming: Incoming, handles: Sequence[str]) -> None:
         """Record, on disk, what is posted for it while it is owed: handles; a last "" for one that is about to be."""
@@ -89,7 +118,7 @@ class HistoryStore(Threads, ToldMemories, Protocol):
     """Every message ever said, by thread. Order is the order of `append`.
 
     A thread of which the model is shown less loses nothing here: nothing but `update`, `delete` and `forget` removes a
-    message, and nothing but `redact` and `erase` its words.
+    message, and nothing but `redact` and `retract` its words.
     """
 
     async def append(self, thread_id: str, message: Message) -> Message:
@@ -122,6 +151,16 @@ class HistoryStore(Threads, ToldMemories, Protocol):
         What has no words any more, and what was said off the record, is not found; what is withheld is, and the
         caller's to leave out. With a `room`, only what was said there. `said` is when; messages whose ids are in `skip`
         are left out. What was stored by an older version, or restored, is found by and by: each search indexes some.
+        """
+
+    async def asked(self, conversation: ConversationKey, source_ids: Collection[str]) -> Sequence[Message]:
+        """Return the messages of those source ids in all threads of the conversation, oldest first."""
+
+    async def retract(self, conversation: ConversationKey, source_ids: Collection[str]) -> None:
+        """Clear the turns that began with those messages: no model is shown them, and no search finds them, any more.
+
+        Each message of them keeps its place, with no words and `Modal.TEXT_FOR_REPLACE`. Summaries that cover one are
+        removed.
         """
 
     async def shown_memories(self, thread_id: str) -> frozenset[str]:

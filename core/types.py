@@ -142,7 +142,8 @@ class Incoming:
     attachments, `quotes` the words it replies to or forwards, `quoted_user` the account that said them ("" if it is
     nobody's, or is not told). `handle` is the person's @name, without the @ ("" for none). `stale`: it is older than
     the owner wants answered. `thread_id` names its thread ("": the active one). `reply_token` is what the platform
-    needs to answer in place, also after a restart.
+    needs to answer in place, also after a restart. `edits` is the id of the message whose text this one replaces ("":
+    none); `message_id` names this version of it. `withdrawn`: its sender took the question back before it was answered.
     """
 
     chat: ChatKey
@@ -164,11 +165,18 @@ class Incoming:
     stale: bool = False
     thread_id: str = ""
     reply_token: str = ""
+    edits: str = ""
+    withdrawn: bool = False
 
     @property
     def conversation(self) -> ConversationKey:
         """The message's conversation."""
         return ConversationKey(self.chat, self.user)
+
+    @property
+    def original_id(self) -> str:
+        """The platform's id of the message, the same for all its versions."""
+        return self.edits or self.message_id
 
 
 # --- what is said ----------------------------------------------------------------------------------------------------
@@ -184,7 +192,10 @@ class MessageRole(StrEnum):
 
 
 class Modal(StrEnum):
-    """How a message is shown: as text that stays, as text that the next one replaces, or as a recalled memory."""
+    """How a message is shown: as text that stays, as text that the next one replaces, or as a recalled memory.
+
+    Of what is stored, text that was replaced is what belonged to a question that was edited or deleted.
+    """
 
     TEXT = "text"
     TEXT_FOR_REPLACE = "textForReplace"

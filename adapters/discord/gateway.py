@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any, Protocol
 
 import aiohttp
@@ -46,6 +46,14 @@ class Listener(Protocol):
 
     async def take(self, message: discord.Message) -> None:
         """Take a message."""
+        ...
+
+    async def edited(self, message: discord.Message) -> None:
+        """Take a message that was changed, by a person or by Discord."""
+        ...
+
+    async def deleted(self, channel_id: int, message_ids: Collection[int]) -> None:
+        """Take note of messages that were deleted."""
         ...
 
     async def read_back(self, shard: int, shards: int) -> None:
@@ -111,6 +119,18 @@ class GatewayClient(discord.AutoShardedClient):
     async def on_message(self, message: discord.Message) -> None:
         """Pass a message on."""
         await self._listener.take(message)
+
+    async def on_raw_message_edit(self, payload: discord.RawMessageUpdateEvent) -> None:
+        """Pass a changed message on."""
+        await self._listener.edited(payload.message)
+
+    async def on_raw_message_delete(self, payload: discord.RawMessageDeleteEvent) -> None:
+        """Pass on that a message was deleted."""
+        await self._listener.deleted(payload.channel_id, [payload.message_id])
+
+    async def on_raw_bulk_message_delete(self, payload: discord.RawBulkMessageDeleteEvent) -> None:
+        """Pass on that messages were deleted."""
+        await self._listener.deleted(payload.channel_id, payload.message_ids)
 
     async def on_interaction(self, interaction: discord.Interaction[Any]) -> None:
         """Pass a press on; the library's own way would keep an object for each message."""

@@ -19,17 +19,20 @@ _KINDS = {"image": AttachmentKind.PHOTO, "audio": AttachmentKind.AUDIO, "video":
 def incoming_of(message: discord.Message, room: Room, me: int) -> Incoming | None:
     """Return what a person said, or None where no person speaks (bots, webhooks, the service itself).
 
-    `me` is the bot's own user id. The text is empty where there is none to read.
+    `me` is the bot's own user id. The text is empty where there is none to read. A message that was edited is the
+    version of that moment, which tells it from the earlier ones also when it is read back.
     """
     if message.author.bot or message.webhook_id is not None or message.type not in _SPOKEN:
         return None
+    edited_at = message.edited_at
     return Incoming(
         chat=room.chat,
         user=UserKey(PLATFORM, str(message.author.id)),
         user_name=display_name(message.author.display_name),
-        message_id=str(message.id),
+        message_id=f"{message.id}.{edited_at.timestamp():.6f}" if edited_at else str(message.id),
+        edits=str(message.id) if edited_at else "",
         text=_readable(_without(_tokens(message, me), message.content), message),
-        at=message.created_at,
+        at=edited_at or message.created_at,
         addressed=room.private or _addressed(message, me) or (room.ours and _goes_on(message)),
         private=room.private,
         language=room.language,

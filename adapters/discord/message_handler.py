@@ -11,7 +11,7 @@ import hashlib
 import logging
 import secrets
 from collections import Counter
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Collection, Sequence
 from dataclasses import replace
 from weakref import WeakValueDictionary
 
@@ -80,6 +80,18 @@ class UpdateHandler(Channels):
             room = self._bookmarks.room(room.id) or room
         async with self._lane(room):
             await self._take(message, room)
+
+    async def edited(self, message: discord.Message) -> None:
+        """Take a message that its author changed; events come for unfurled links and for our edits, too."""
+        if message.edited_at is not None and not message.author.bot:
+            await self.take(message)
+
+    async def deleted(self, channel_id: int, message_ids: Collection[int]) -> None:
+        """Drop questions that were deleted before they were answered."""
+        room = self._api.known_room(channel_id, self._me) or self._bookmarks.room(channel_id)
+        if room is not None:
+            async with self._lane(room):
+                await self._withdraw(room, message_ids)
 
     async def resume(self) -> None:
         """Connect, and queue what was accepted before the last stop and never answered."""
@@ -152,7 +164,7 @@ class UpdateHandler(Channels):
         return DiscordChannel(
             self._api,
             self._place(incoming),
-            asked=incoming.message_id.removeprefix(FROM_INTERACTION),
+            asked=incoming.original_id.removeprefix(FROM_INTERACTION),
             edit_interval_s=self._config.edit_interval_s,
             renderer=self.renderer(incoming),
         )
@@ -175,8 +187,8 @@ class UpdateHandler(Channels):
         if incoming.message_id.startswith(FROM_INTERACTION):
             # Its private answer cannot be given where it was asked any more; any other needs nothing to reply to.
             return Place(person=int(incoming.user.user)) if incoming.private else Place(channel_id(chat))
-        message_id = int(incoming.message_id)
-        if chat.thread == incoming.message_id:
+        message_id = int(incoming.original_id)
+        if chat.thread == incoming.original_id:
             name = one_line(incoming.text, _MAX_THREAD_NAME_CHARS) or incoming.user_name
             return Place(int(chat.chat), reply_to=message_id, thread=name, asked=message_id)
         return Place(channel_id(chat), reply_to=0 if incoming.private else message_id, asked=message_id)
@@ -188,18 +200,26 @@ class UpdateHandler(Channels):
         incoming = incoming_of(message, room, self._me)
         if incoming is None:
             return
-        if incoming.addressed:
+        if not incoming.addressed and incoming.edits:
+            await self._withdraw(room, [message.id])
+        elif incoming.addressed and not (incoming.edits and self._session.is_old(message.created_at)):
             await self._addressed(incoming, room)
         self._bookmarks.saw(room, message.id, addressed=incoming.addressed)
+
+    async def _withdraw(self, room: Room, message_ids: Collection[int]) -> None:
+        ids = [str(message_id) for message_id in message_ids]
+        await self._session.withdraw(room.chat, ids)
+        for each in ids if self._config.auto_thread and not room.parent else ():
+            await self._session.withdraw(ChatKey(PLATFORM, str(room.id), each), [each])
 
     def _threaded(self, incoming: Incoming, room: Room) -> Incoming:
         """Return the message as the first one of its own thread, where that is wanted and possible."""
         if not self._config.auto_thread or room.private or room.parent or room.id in self._api.threadless:
             return incoming
         # A thread that is opened on a message has the message's id, so it can be named before it is there.
-        message_id = int(incoming.message_id)
+        message_id = int(incoming.original_id)
         self._bookmarks.saw(replace(room, id=message_id, parent=room.id, ours=True), message_id, addressed=True)
-        return replace(incoming, chat=ChatKey(PLATFORM, incoming.chat.chat, incoming.message_id))
+        return replace(incoming, chat=ChatKey(PLATFORM, incoming.chat.chat, incoming.original_id))
 
     async def _addressed(self, incoming: Incoming, room: Room) -> None:
         incoming = self._session.aged(incoming)

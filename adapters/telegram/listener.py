@@ -61,7 +61,7 @@ def incoming_of(message: Message, me: User, commands: Collection[str], *, edit: 
     """Return what a person said, or None where no person speaks (bots, channels, the service itself).
 
     `commands` are the names that address the bot in a group; `edit` is the id of the update that brought a changed
-    text: the same message says something new. The text is empty where there is none to read, and where somebody else
+    text. The text is empty where there is none to read, and where somebody else
     said it: then it is a quote.
     """
     if message.from_user is None or message.is_automatic_forward:
@@ -82,6 +82,7 @@ def incoming_of(message: Message, me: User, commands: Collection[str], *, edit: 
         message_id=str(message.message_id) if edit is None else f"{message.message_id}.{edit}",
         text=text,
         at=message.date if edit is None else message.edit_date or message.date,
+        edits="" if edit is None else str(message.message_id),
         addressed=private or _addressed(message, me, commands),
         private=private,
         language=message.from_user.language_code or "",
@@ -187,12 +188,14 @@ def unseen_replaced(incoming: Incoming) -> int | None:
 def rehoused(incoming: Incoming, home: int) -> Incoming:
     """Return a message of a supergroup as one of the group that it was, whose messages have ids of their own."""
     mark = _MOVED if "." in incoming.message_id else f".{_MOVED}"
-    return replace(incoming, chat=replace(incoming.chat, chat=str(home)), message_id=f"{incoming.message_id}{mark}")
+    edits = f"{incoming.edits}.{_MOVED}" if incoming.edits else ""
+    there = replace(incoming.chat, chat=str(home))
+    return replace(incoming, chat=there, message_id=f"{incoming.message_id}{mark}", edits=edits)
 
 
 def is_rehoused(incoming: Incoming) -> bool:
     """Whether the message was said when the group was a supergroup already."""
-    return incoming.message_id.endswith(_MOVED)
+    return incoming.original_id.endswith(_MOVED)
 
 
 def replaced_by(incoming: Incoming) -> int | None:

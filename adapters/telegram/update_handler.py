@@ -225,7 +225,12 @@ class UpdateHandler(Channels):
 
     async def _edited(self, message: Message, update_id: int) -> None:
         incoming = incoming_of(message, self._me, self._commands, edit=update_id)
-        if incoming is not None and incoming.text and self._is_news(message, incoming):
+        if incoming is None or not incoming.text or not self._is_news(message, incoming):
+            return
+        if not incoming.addressed:
+            incoming = self._rehoused(incoming)
+            await self._session.withdraw(incoming.chat, [incoming.edits])
+        elif not self._session.is_old(message.date):
             await self._receive(incoming)
 
     async def _press(self, query: CallbackQuery) -> None:
@@ -261,10 +266,7 @@ class UpdateHandler(Channels):
         await self._api.offer(query.id, results_of(found))
 
     async def _receive(self, incoming: Incoming) -> asyncio.Future[None]:
-        chat_id = int(incoming.chat.chat)
-        if (home := self._state.home(chat_id)) != chat_id:
-            incoming = rehoused(incoming, home)
-        incoming = self._session.aged(incoming)
+        incoming = self._session.aged(self._rehoused(incoming))
         channel = self._channel(incoming)
         answered = await self._session.receive(incoming, channel)
         if incoming.text.startswith("/start "):
@@ -272,6 +274,11 @@ class UpdateHandler(Channels):
         if not answered.done():  # a repeat is, and so is what will not be answered
             self._session.keep(accompany(channel, answered, self._clock))
         return answered
+
+    def _rehoused(self, incoming: Incoming) -> Incoming:
+        """Return a message of a supergroup that was a group as one of that group."""
+        chat_id = int(incoming.chat.chat)
+        return incoming if (home := self._state.home(chat_id)) == chat_id else rehoused(incoming, home)
 
     def _is_news(self, message: Message, incoming: Incoming) -> bool:
         """Whether the text changed since the message was last seen; Telegram reports other edits, too."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import aclosing, asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -56,6 +56,10 @@ class AttributedHandler(MessageHandler):
     async def leave(self, platform: str) -> None:
         """Pass on."""
         await self._handler.leave(platform)
+
+    async def withdraw(self, chat: ChatKey, message_ids: Collection[str]) -> None:
+        """Pass on; no model is called."""
+        await self._handler.withdraw(chat, message_ids)
 
     async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
         """Pass on; no model is called."""

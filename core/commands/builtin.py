@@ -15,7 +15,7 @@ from core.commands.menu import DISLIKED
 from core.history.conversation import Conversation
 from core.hooks import ReplyReader
 from core.text.catalogue import text
-from core.types import Message, MessageRole
+from core.types import Message, is_said_by_person
 
 _MESSAGES_LOOKED_AT: Final = 200
 
@@ -48,7 +48,7 @@ def again(turn: str) -> str:
 async def questions(conversation: Conversation) -> Sequence[Message]:
     """Return what the person said lately in the thread, in order."""
     said = await conversation.store.tail(conversation.thread.id, _MESSAGES_LOOKED_AT)
-    return [message for message in said if message.role is MessageRole.USER]
+    return [message for message in said if is_said_by_person(message)]
 
 
 async def asked_before(conversation: Conversation, text: str) -> Message | None:

@@ -58,7 +58,8 @@ class View:
         self.channel = FallbackChannel(channel, clock, find_aside=find_aside, ended=ended)
         self._clock = clock
         adopted = list(self.channel.adopt(posted)) if posted is not None else []
-        self._plan = StreamPlan(self.channel.limits, self.channel.measure, pace or Pace(), posted=len(adopted))
+        self._pace = pace or Pace()
+        self._plan = StreamPlan(self.channel.limits, self.channel.measure, self._pace, posted=len(adopted))
         self._posted = adopted
         self._on_posted = record
         self._patience_s = patience_s
@@ -132,6 +133,26 @@ class View:
             _log.warning("not delivered", extra={"error": type(error).__name__})
             return error
         return None
+
+    def halt(self) -> None:
+        """Write nothing more, but for the write under way; what stands on the screen stays."""
+        self._plan.hold(math.inf, math.inf)
+        self._wake.set()
+
+    async def leave(self) -> None:
+        """Halt, and return when the write under way has ended and is recorded."""
+        self.halt()
+        if self._writer is not None:
+            await asyncio.wait({self._writer})
+            self._failure()
+
+    def restart(self, posted: Sequence[str], record: Record | None) -> None:
+        """Begin anew, after `leave`, in the place of those posts; they are what `record` was last called with."""
+        self._writer, self._raised = None, False
+        self._posted = list(self.channel.adopt(posted))
+        self._on_posted = record
+        self._handles = dict(enumerate(self._posted))
+        self._plan = StreamPlan(self.channel.limits, self.channel.measure, self._pace, posted=len(self._posted))
 
     async def close(self, *, within_s: float = math.inf) -> None:
         """Write everything that is left, and replace a status. Closing twice does nothing.

@@ -43,6 +43,10 @@ class Views:
         record = partial(self._record, incoming) if recorded else None
         return View(channel, self._clock, find_aside=find_aside, posted=posted, record=record)
 
+    def replace(self, view: View, incoming: Incoming, posted: Sequence[str]) -> None:
+        """Let a view that was left answer another version of its message, in the place of what is `posted` for it."""
+        view.restart(posted, partial(self._record, incoming))
+
     async def clear(self, incoming: Incoming, channel: Channel, posted: Sequence[str]) -> None:
         """Remove the posts of an earlier process."""
         try:

@@ -63,7 +63,7 @@ from core.features.threads import CONTEXT_COMMAND, THREADS
 from core.features.transfer.export import ExportCommands, Takeout
 from core.features.transfer.files import Copies, NoCopies, Spool
 from core.features.transfer.import_ import ImportCommand
-from core.features.undo import disliked_command, undo_command
+from core.features.undo import TakesBack, disliked_command, undo_command
 from core.history.conversation import Conversations
 from core.language_choice import Locales
 from core.memory.memories import Memories
@@ -243,6 +243,7 @@ class Features:
             commands=self.commands,
             preferences=self.stores.preferences.of,
             catch_up=self.effects.catch_up,
+            takes_back=(TakesBack(self.reminders),),
             additions=ReminderAdditions(self.reminders),
             language=self._language,
             learn=self._learn,

@@ -17,15 +17,32 @@ from core.features.reminders.reminders import IMPORTED, Reminder
 from core.features.reminders.service import Reminders
 from core.features.reminders.telling import place_of
 from core.features.reminders.telling import undo_button as undo_reminder
+from core.hooks import TakeBack
 from core.memory.user_memory import UndoResult
 from core.outcomes import listed
 from core.outgoing import Button, memory_line
 from core.text.catalogue import counted, forms, in_words, text
 from core.text.days import noted
 from core.texts import TRY_AGAIN
+from core.turn import Turn
 from core.types import Change, MemoryItem, Message, room_name
 
 _MAX_LINES: Final = 20
+
+
+class TakesBack(TakeBack):
+    """Takes back what a turn changed of memories and reminders."""
+
+    def __init__(self, reminders: Reminders) -> None:
+        self._reminders = reminders
+
+    async def take_back(self, turn: Turn, act: str) -> bool | None:
+        """Take back all that the act changed; None if it changed nothing, False if something of it stays."""
+        reminders = await self._reminders.undo_act(place_of(turn), act)
+        memories = (await turn.memory.undo(act)).result
+        if not reminders and memories is UndoResult.NOTHING:
+            return None
+        return memories in {UndoResult.DONE, UndoResult.NOTHING} and all(reminders)
 
 
 def undo_command(reminders: Reminders) -> Command:

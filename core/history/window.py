@@ -161,8 +161,10 @@ def is_shown(message: Message, turn: str) -> bool:
     """Return whether a model is shown the message in that turn.
 
     Of earlier turns: all that was said and recalled, final answers included. Of the turn itself: only messages marked
-    for later calls.
+    for later calls. Nothing of a question that was edited or deleted.
     """
+    if message.modal is Modal.TEXT_FOR_REPLACE:
+        return False
     if turn and message.turn == turn:
         return message.in_history
     return message.role is not MessageRole.SYSTEM or message.modal is Modal.MEMORY

@@ -31,6 +31,7 @@ from core.types import (
 
 _PLACE = f"{OF_USER} AND chat = ? AND topic = ?"
 _ACTIVE = f"SELECT {THREAD} FROM threads WHERE {_PLACE} AND status = 'active'"
+_ASKED = f"thread IN (SELECT id FROM threads WHERE {_PLACE}) AND source_id IN (SELECT value FROM texts(?))"
 _FORGOTTEN = "platform = ''"
 
 
@@ -209,6 +210,35 @@ class SqlHistory(SqlToldMemories, HistoryStore):
     def _terms(self, message: Message) -> Sequence[str]:
         return self._lexicon.keyword_terms(message.text) if is_findable(message) else ()
 
+    async def asked(self, conversation: ConversationKey, source_ids: Collection[str]) -> Sequence[Message]:
+        """Return the messages of those source ids in all threads of the conversation, oldest first."""
+        rows = await self._database.rows(
+            f"SELECT {MESSAGE} FROM messages WHERE {_ASKED} ORDER BY id", _asked(conversation, source_ids)
+        )
+        return [rows_of.message(row) for row in rows]
+
+    async def retract(self, conversation: ConversationKey, source_ids: Collection[str]) -> None:
+        """Clear the turns that began with those messages, with all that is found by them and tells of them."""
+        async with self._database.transaction() as transaction:
+            rows = await transaction.run(
+                f"""
+                UPDATE messages SET modal = 'textForReplace', content = '""', memory_id = '', enclosed = '',
+                    question = '', offered = ''
+                WHERE id IN (
+                    SELECT m.id FROM messages AS m
+                    JOIN (SELECT thread, turn FROM messages WHERE {_ASKED} AND turn != '') AS begun
+                    ON m.thread = begun.thread AND m.turn = begun.turn
+                ) RETURNING id, thread, sequence
+                """,
+                _asked(conversation, source_ids),
+            )
+            ids = to_json([message for message, _, _ in rows])
+            for table in ("message_terms", "unindexed", "told_memories"):
+                await transaction.run(f"DELETE FROM {table} WHERE message IN (SELECT value FROM numbers(?))", (ids,))
+            await transaction.run_many(
+                "DELETE FROM summaries WHERE thread = ? AND through >= ?", [(thread, at) for _, thread, at in rows]
+            )
+
     async def shown_memories(self, thread_id: str) -> frozenset[str]:
         """Return the ids of all memories ever shown in the thread."""
         rows = await self._database.rows(
@@ -311,6 +341,11 @@ class SqlHistory(SqlToldMemories, HistoryStore):
             await in_batches(self._database, statement(f"DELETE FROM {table} WHERE id IN ({rows}) RETURNING id"))
         threads = f"SELECT id FROM threads WHERE {_FORGOTTEN} LIMIT ?"
         await in_batches(self._database, statement(f"DELETE FROM threads WHERE id IN ({threads}) RETURNING id"))
+
+
+def _asked(conversation: ConversationKey, source_ids: Collection[str]) -> tuple[str, ...]:
+    """Return the parameters of _ASKED; the source ids are none of ours, which are empty."""
+    return (*rows_of.place(conversation), to_json([each for each in source_ids if each]))
 
 
 def _append(thread_id: str, message: Message, terms: Sequence[str], query: Query) -> Message:

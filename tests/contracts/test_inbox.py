@@ -13,7 +13,7 @@ from core.enclosures import Attachment, AttachmentKind
 from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import _POSTED, MIGRATIONS
-from core.stores import Inbox
+from core.stores import LATEST, Inbox, Replaced
 from core.types import ChatKey, Incoming, UserKey
 from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
@@ -34,6 +34,7 @@ SECOND = replace(
     quoted_user="8",
     written=True,
     handle="ana",
+    withdrawn=True,
 )
 
 OLD_PAYLOAD = (
@@ -133,6 +134,64 @@ async def test_only_answered_messages_that_are_old_are_purged_and_no_more_than_a
     assert await inbox.purge(START - timedelta(hours=1), 2) == 0
     assert list(await inbox.owed("telegram")) == [old[5]]
     assert [await inbox.accept(message) for message in old] == [False, False, True, True, True, False]
+
+
+def edit(number: int, of: Incoming = FIRST, text: str = "better") -> Incoming:
+    return replace(of, message_id=f"{of.original_id}.{number}", edits=of.original_id, text=text)
+
+
+async def test_only_the_newest_version_of_a_message_is_owed_and_takes_over_what_is_posted(inbox: Inbox) -> None:
+    await inbox.accept(FIRST)
+    await inbox.put_posted(FIRST, ["17", ""])
+    await inbox.accept(SECOND)
+    assert await inbox.accept(edit(1))
+    assert not await inbox.accept(edit(1))
+    assert await inbox.accept(edit(2))
+    assert list(await inbox.owed("telegram")) == [SECOND, edit(2)]
+    for _ in range(2):  # as after a crash
+        assert await inbox.take_over(edit(2)) == Replaced(("1", "1.1"), ("17", ""))
+        assert dict(await inbox.owed("telegram")) == {SECOND: (), edit(2): ("17", "")}
+    await inbox.put_posted(FIRST, ["18"])
+    await inbox.close(FIRST)
+    assert (await inbox.take_over(edit(2))).posted == ("17", "")
+    await inbox.close(edit(2))
+    assert list(await inbox.owed("telegram")) == [SECOND]
+    assert await inbox.purge(START + timedelta(hours=1), 9) == 3, "with its earlier versions"
+
+
+async def test_a_message_that_comes_after_its_edit_is_known(inbox: Inbox) -> None:
+    assert await inbox.accept(edit(1))
+    assert not await inbox.accept(FIRST)
+    assert await inbox.take_over(edit(1)) == Replaced()
+    await inbox.close(edit(1))
+    assert not await inbox.accept(FIRST)
+    assert await inbox.accept(replace(edit(1), chat=ChatKey("telegram", "other")))
+
+
+async def test_an_answered_message_may_be_edited_while_it_is_among_the_latest_of_its_sender(inbox: Inbox) -> None:
+    await inbox.accept(FIRST)
+    await inbox.put_posted(FIRST, ["17"])
+    await inbox.close(FIRST)
+    for number in range(LATEST - 1):
+        await inbox.accept(replace(FIRST, message_id=f"later {number}"))
+        await inbox.accept(replace(FIRST, message_id=f"of bia {number}", user=BIA))
+    assert await inbox.accept(edit(1))
+    assert await inbox.take_over(edit(1)) == Replaced(("1",), ("17",), answered=True)
+    assert await inbox.take_over(edit(1)) == Replaced(("1",), ("17",)), "it was taken over before"
+    await inbox.close(edit(1))
+    for number in range(LATEST):
+        await inbox.accept(replace(FIRST, message_id=f"last {number}"))
+    assert not await inbox.accept(edit(2))
+
+
+async def test_a_sealed_message_is_not_edited_any_more(inbox: Inbox) -> None:
+    await inbox.accept(FIRST)
+    await inbox.put_posted(FIRST, ["17"])
+    await inbox.seal(FIRST)
+    assert list(await inbox.owed("telegram")) == [FIRST], "only an answered one can be sealed"
+    await inbox.close(FIRST)
+    await inbox.seal(FIRST)
+    assert not await inbox.accept(edit(1))
 
 
 async def test_what_is_owed_survives_a_restart(tmp_path: Path) -> None:

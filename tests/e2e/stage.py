@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -24,7 +24,7 @@ from core.limited import LimitedMind
 from core.models import MODES, HotModel, Models
 from core.outgoing import Choice
 from core.ports import Channel, Channels, ChatModel, MessageHandler
-from core.types import Incoming, Locale, Role, UserKey
+from core.types import ChatKey, Incoming, Locale, Role, UserKey
 from tests.e2e import discord_kit, telegram_kit
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_interactions import Interaction
@@ -85,6 +85,9 @@ class Noting(MessageHandler):
 
     async def leave(self, platform: str) -> None:
         await self._handler.leave(platform)
+
+    async def withdraw(self, chat: ChatKey, message_ids: Collection[str]) -> None:
+        await self._handler.withdraw(chat, message_ids)
 
     async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
         return await self._handler.complete(incoming, option)

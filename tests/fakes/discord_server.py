@@ -110,14 +110,43 @@ class DiscordServer(World):
         note = Note(self.snowflake(age_s), channel.id, person, text, reply_to=reply_to, more=more)
         channel.notes[note.id] = note
         self.wrote("say", note)
+        await self._tell("MESSAGE_CREATE", note)
+        return note
+
+    async def edits(self, note: Note, text: str) -> None:
+        """A person changes what was sent."""
+        note.content, note.edited_at = text, self.clock.now().isoformat()
+        self.did(note.by, note.channel, f"(edited) {text}")
+        await self._tell("MESSAGE_UPDATE", note)
+
+    async def unfurls(self, note: Note) -> None:
+        """Discord shows what is behind a link, which is told like an edit."""
+        note.embeds.append({"type": "link", "url": "https://example.org", "title": "Example"})
+        await self._tell("MESSAGE_UPDATE", note)
+
+    async def deletes(self, *notes: Note) -> None:
+        """A person deletes a message, or a moderator several at once."""
+        channel = self.channels[notes[0].channel]
+        place = {"channel_id": str(channel.id)} | ({"guild_id": str(channel.guild)} if channel.guild else {})
+        ids = [str(note.id) for note in notes]
+        for note in notes:
+            del channel.notes[note.id]
+            self.did(note.by, channel.id, f"(deleted) {note.content}")
+        if len(ids) == 1:
+            await self.gateway.tell("MESSAGE_DELETE", place | {"id": ids[0]})
+        else:
+            await self.gateway.tell("MESSAGE_DELETE_BULK", place | {"ids": ids})
+
+    async def _tell(self, event: str, note: Note) -> None:
+        """Send a message as it is now, without what the bot may not see."""
+        channel = self.channels[note.channel]
         given = self.note_json(note)
         session = self.gateway.session
         if session is not None and not session.intents & (1 << 15):
             given = self.hidden_from_bot(note, given)
         if channel.guild:
             given |= {"guild_id": str(channel.guild), "member": member()}
-        await self.gateway.tell("MESSAGE_CREATE", given)
-        return note
+        await self.gateway.tell(event, given)
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Return when the condition holds; it is looked at whenever anything happened here."""

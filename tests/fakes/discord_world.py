@@ -57,6 +57,7 @@ class Note:
     files: list[Json] = field(default_factory=list)
     reactions: list[str] = field(default_factory=list)
     pinged: set[int] = field(default_factory=set)
+    edited_at: str | None = None
 
     @property
     def text(self) -> str:
@@ -165,7 +166,7 @@ class World:
             mentioned.append(replied.by.id)
         given: Json = {
             "id": str(note.id), "channel_id": str(note.channel), "author": note.by.json(), "content": note.content,
-            "timestamp": self.clock.now().isoformat(), "edited_timestamp": None, "tts": False,
+            "timestamp": self.clock.now().isoformat(), "edited_timestamp": note.edited_at, "tts": False,
             "mention_everyone": "@everyone" in note.content, "attachments": note.files, "embeds": note.embeds,
             "mentions": [self.people[one].json() for one in dict.fromkeys(mentioned) if one in self.people],
             "mention_roles": re.findall(r"<@&(\d+)>", note.content), "pinned": False,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task, ToolCall, Usage
 from core.errors import ProviderDown, ProviderError
-from core.ports import ChatModel, Embedder
+from core.ports import ChatModel, Clock, Embedder
 from core.types import Vectors
 
 
@@ -99,6 +99,22 @@ class ScriptedModel(ChatModel):
         if isinstance(end, ProviderError):
             raise end
         yield end
+
+
+class SlowModel(ScriptedModel):
+    """Says each word after `word_s` seconds."""
+
+    def __init__(
+        self, clock: Clock, script: Mapping[Task, Sequence[Answer] | Callable[[Prompt], Answer]], word_s: float
+    ) -> None:
+        super().__init__(script)
+        self._clock = clock
+        self._word_s = word_s
+
+    async def _events(self, answer: Answer) -> AsyncIterator[StreamEvent]:
+        async for event in super()._events(answer):
+            await self._clock.sleep(self._word_s)
+            yield event
 
 
 class HashEmbedder(Embedder):

@@ -11,7 +11,7 @@ from core.errors import StorageError
 from core.storage.record import random_id, storable
 from core.stores import HistoryStore, Quoted, Said
 from core.threads import Summary, ThreadRecord, Transition
-from core.types import ConversationKey, JSONValue, MemoryDraft, Message, Span, Thread, ThreadStatus, UserKey
+from core.types import ConversationKey, JSONValue, MemoryDraft, Message, Modal, Span, Thread, ThreadStatus, UserKey
 from tests.reference.said_before import search
 from tests.reference.told_memories import InMemoryTold
 
@@ -131,6 +131,26 @@ class InMemoryHistory(InMemoryTold, HistoryStore):
         """Return up to `limit` past messages of these accounts, and answers to them, by their words, the best first."""
         talks = [(thread, self._messages[thread.id]) for user in users for thread in await self.threads(user)]
         return search(talks, query, limit=limit, room=room, said=said, skip=skip)
+
+    async def asked(self, conversation: ConversationKey, source_ids: Collection[str]) -> Sequence[Message]:
+        """Return the messages of those source ids in all threads of the conversation, oldest first."""
+        wanted = set(source_ids) - {""}
+        talks = [self._messages[t.id] for t in self._threads.values() if t.conversation == conversation]
+        found = [message for messages in talks for message in messages if message.source_id in wanted]
+        return sorted(found, key=lambda message: message.id)
+
+    async def retract(self, conversation: ConversationKey, source_ids: Collection[str]) -> None:
+        """Clear the turns that began with those messages."""
+        begun = {message.id: message.turn for message in await self.asked(conversation, source_ids)}
+        for thread_id, messages in self._messages.items():
+            turns = {message.turn for message in messages if message.id in begun and message.turn}
+            for at, message in enumerate(messages):
+                if message.turn in turns:
+                    blank = replace(message, modal=Modal.TEXT_FOR_REPLACE, content="", memory_id="", offered=())
+                    messages[at] = replace(blank, attachments=(), quotes=(), question=None)
+                    self._told.pop(message.id, None)
+                    kept = self._summaries[thread_id]
+                    kept[:] = [summary for summary in kept if summary.through < message.sequence]
 
     async def shown_memories(self, thread_id: str) -> frozenset[str]:
         """Return the ids of all memories ever shown in the thread."""

@@ -72,7 +72,7 @@ class FragileInbox(InMemoryInbox):
 
     def __deepcopy__(self, memo: dict[int, object]) -> InMemoryInbox:
         copied = InMemoryInbox()
-        copied._owed, copied._known, copied._posted = dict(self._owed), dict(self._known), dict(self._posted)
+        copied._rows = {key: replace(row) for key, row in self._rows.items()}
         return copied
 
 

@@ -74,7 +74,7 @@ class Reminder:
     `tries` counts claims of this instant: more than one means that it may have been said. `failures` counts the posts
     that the chat refused since the last that it took; `sent_at` is when it was said last. `batch` is the id under which
     several that are said in one message are acted on together. `changed_at` and `before` are the last change by the
-    person and what it can be taken back to (None: to nothing; the reminder was new).
+    person and what it can be taken back to (None: to nothing; the reminder was new), `act` what that was part of.
     """
 
     user: UserKey
@@ -94,6 +94,7 @@ class Reminder:
     batch: str = ""
     changed_at: datetime | None = None
     before: Before | None = None
+    act: str = ""
     id: str = ""
 
 

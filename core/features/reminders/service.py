@@ -59,13 +59,17 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a person says something: their account and name, the chat, and whether nobody else reads along."""
+    """Where a person says something: their account and name, the chat, and whether nobody else reads along.
+
+    `act` is what changes made there are part of, or "".
+    """
 
     user: UserKey
     chat: ChatKey
     private: bool
     locale: Locale
     name: str = ""
+    act: str = ""
 
 
 class Reminders:
@@ -130,6 +134,7 @@ class Reminders:
             kind=kind,
             locale=place.locale,
             changed_at=now,
+            act=place.act,
         )
         added = await self.store.add(reminder, most=self.limits.most)
         self.wake()
@@ -252,9 +257,15 @@ class Reminders:
         def undone(old: Reminder) -> Reminder | Refusal:
             if not self._can_undo(old):
                 return Refusal.TOO_LATE
-            return replace(self._as_before(old), changed_at=None, before=None)
+            return replace(self._as_before(old), changed_at=None, before=None, act="")
 
         return await self._change(place, reminder_id, undone, removed=True)
+
+    async def undo_act(self, place: Place, act: str) -> Sequence[bool]:
+        """Take back what an act changed; return for each reminder whether that could be done."""
+        found = await self.store.of(await self._memories.accounts(place.user), frozenset(State))
+        undone = [await self.undo(place, each.id) for each in found if act and each.act == act]
+        return [isinstance(each, Reminder) for each in undone]
 
     async def take_back(self, place: Place, batch: str) -> Sequence[Reminder]:
         """Delete those of a batch again that nobody has changed since they were set, and return them."""
@@ -302,7 +313,12 @@ class Reminders:
             gone = not is_heard(old, place) or (old.state is State.REMOVED and not removed)
             return Refusal.GONE if gone else change(old)
 
-        changed = await self._replace(await self._memories.accounts(place.user), reminder_id, allowed)
+        def marked(old: Reminder) -> Reminder | Refusal:
+            new = allowed(old)
+            is_change = isinstance(new, Reminder) and new.changed_at is not None and new != old
+            return replace(new, act=place.act) if isinstance(new, Reminder) and is_change else new
+
+        changed = await self._replace(await self._memories.accounts(place.user), reminder_id, marked)
         self.wake()
         if isinstance(changed, Reminder) and changed.state is State.REMOVED and not self.undo_within:
             await self.purge()

@@ -33,7 +33,7 @@ from core.types import ChatKey, JSONValue, Locale, UserKey
 
 _FIELDS: Final = (
     "platform", '"user"', "chat", "topic", "private", "name", "text", "kind", "language", "wall", "zone", "rule",
-    "guessed", "due", "state", "tries", "failures", "created", "sent", "batch", "changed", "before",
+    "guessed", "due", "state", "tries", "failures", "created", "sent", "batch", "changed", "before", "act",
 )  # fmt: skip
 _REMINDER: Final = f"id, {', '.join(_FIELDS)}"
 _SET: Final = ", ".join(f"{name} = ?" for name in _FIELDS)
@@ -271,13 +271,14 @@ def _written(reminder: Reminder) -> tuple[object, ...]:
         reminder.batch,
         _us(reminder.changed_at),
         "" if before is None else to_json(_before_to_json(before)),
+        reminder.act,
     )
 
 
 def _read(row: Row) -> Reminder:
     """Return the reminder of a row of `_REMINDER`."""
     reminder_id, platform, user, chat, topic, private, name, text, kind, language, *rest = row
-    wall, zone, rule, guessed, due, state, tries, failures, created, sent, batch, changed, before = rest
+    wall, zone, rule, guessed, due, state, tries, failures, created, sent, batch, changed, before, act = rest
     return Reminder(
         UserKey(platform, user),
         ChatKey(platform, chat, topic),
@@ -296,6 +297,7 @@ def _read(row: Row) -> Reminder:
         batch=batch,
         changed_at=_moment(changed),
         before=_before(json.loads(before)) if before else None,
+        act=act,
         id=reminder_id,
     )
 

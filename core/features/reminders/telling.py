@@ -63,7 +63,7 @@ class Told:
 def place_of(turn: Turn) -> Place:
     """Return where a turn takes place, and whose it is."""
     here = turn.conversation.thread.conversation
-    return Place(here.user, here.chat, turn.is_private, turn.locale, turn.speaker)
+    return Place(here.user, here.chat, turn.is_private, turn.locale, turn.speaker, turn.memory.context.act)
 
 
 def local_now(turn: Turn) -> tuple[datetime, bool]:
