@@ -204,7 +204,7 @@ class ChatBot(MessageHandler):
                 return ()
             locale = await self._parts.locales.of(incoming)
             typed = incoming.text.partition(" ")[2]
-            return await self._parts.commands.complete(CompletionRequest(incoming, locale, option, typed), role)
+            return await self._parts.commands.complete(CompletionRequest(incoming, locale, role, option, typed))
         except Exception:  # noqa: BLE001  (what was not offered can be typed)
             _log.exception("nothing offered while typing")
             return ()

@@ -132,6 +132,11 @@ class Channel(Protocol):
         """
         del self
 
+    def hide(self) -> bool:
+        """Let only the person who wrote see the answer, of which nothing was written; return whether that can be."""
+        del self
+        return False
+
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
         """Take over the answer of an earlier process; return the handles that can be edited, in their order.
 

@@ -31,6 +31,7 @@ FORM_FIELD = "text"
 _IN_PLACE, _ASKS, _ASIDE = "p", "f", "a"
 _PRESS = re.compile(r"elefante:do:(?P<flags>p?f?a?)\d{1,3}:(?P<command>.{1,80})", re.DOTALL)
 _STOP = re.compile(r"elefante:stop:(?P<user>\d{1,20}):(?P<chat>\d{1,20}):(?P<thread>(?:\d{0,20}@)?\d{0,20})")
+_ABOUT = re.compile(r"elefante:about:(\d{1,20})")
 _MAX_ROWS, _ROW, _MAX_OPTIONS = 5, 5, 25
 _MAX_LABEL_CHARS, _MAX_OPTION_CHARS = 80, 100
 _NO_LABEL = "…"
@@ -84,6 +85,17 @@ def stopped_by(data: Mapping[str, Any]) -> ConversationKey | None:
     if found is None:
         return None
     return ConversationKey(ChatKey(PLATFORM, found["chat"], found["thread"]), UserKey(PLATFORM, found["user"]))
+
+
+def about_id(message_id: int) -> str:
+    """Return the id of the form for a question about that message."""
+    return f"elefante:about:{message_id}"
+
+
+def asked_about(data: Mapping[str, Any]) -> tuple[int, str] | None:
+    """Return the message that a form asks about, and the question; None for another form or a press."""
+    found = _ABOUT.fullmatch(str(data.get("custom_id", "")))
+    return (int(found[1]), next(_written(data.get("components", ())), "")) if found else None
 
 
 def _written(components: Any) -> Iterator[str]:

@@ -1,16 +1,21 @@
-"""Forms, which open when a button asks for text.
+"""Forms, which open when a button asks for text, or somebody wants to ask about a message.
 
 The text that a form begins with may be long and is the person's own, so it does not stand in the button: it is kept for
-an hour, in RAM, for that person alone. Afterwards, or after a restart, the form opens empty and says so.
+an hour, in RAM, for that person alone. Afterwards, or after a restart, the form opens empty and says so. The message
+that is asked about is kept in the same way: Discord does not tell of it again when the form is sent.
 """
 
 from __future__ import annotations
 
+from collections.abc import MutableMapping
+from typing import Any
+
 import discord
 
-from adapters.discord.button import FORM_FIELD, Press, press_id
+from adapters.discord.button import FORM_FIELD, Press, about_id, press_id
 from adapters.discord.markup import Drawn
-from adapters.discord.texts import BEGIN_ANEW, YOUR_TEXT
+from adapters.discord.texts import ASK_ABOUT_THIS, BEGIN_ANEW, YOUR_QUESTION, YOUR_TEXT
+from core.enclosures import Quote
 from core.outgoing import Button
 from core.ports import Clock
 from core.text.unicode import one_line
@@ -28,7 +33,8 @@ class Forms:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._begun: dict[tuple[str, str], tuple[float, Button]] = {}
+        self._begun: dict[tuple[str, Any], tuple[float, Button]] = {}
+        self._quoted: dict[tuple[str, Any], tuple[float, tuple[Quote, ...]]] = {}
 
     def __len__(self) -> int:
         """Return how many texts are kept."""
@@ -62,11 +68,35 @@ class Forms:
         modal.stop()  # what is submitted is found by the id's form: the library need not keep the object
         return modal
 
+    def ask_about(self, person: str, message_id: int, quotes: tuple[Quote, ...], locale: Locale) -> discord.ui.Modal:
+        """Return the form for a question about a message, which is kept until then as it is quoted."""
+        modal = discord.ui.Modal(title=ASK_ABOUT_THIS[locale], custom_id=about_id(message_id))
+        self._quoted.pop((person, message_id), None)
+        self._quoted[person, message_id] = self._clock.monotonic(), quotes
+        field: discord.ui.TextInput[discord.ui.Modal] = discord.ui.TextInput(
+            style=discord.TextStyle.paragraph, custom_id=FORM_FIELD, max_length=_MAX_TEXT_CHARS
+        )
+        modal.add_item(discord.ui.Label(text=YOUR_QUESTION[locale], component=field))
+        modal.stop()
+        self._let_go()
+        return modal
+
+    def quotes_about(self, person: str, message_id: int) -> tuple[Quote, ...]:
+        """Return that message as it is quoted; nothing if it is no longer kept."""
+        self._let_go()
+        _, quotes = self._quoted.get((person, message_id), (0.0, ()))
+        return quotes
+
     def _let_go(self) -> None:
         """Drop the oldest of too many, and all that are too old."""
         until_s = self._clock.monotonic() - _KEPT_S
-        while self._begun:
-            oldest = next(iter(self._begun))
-            if len(self._begun) <= _MOST_KEPT and self._begun[oldest][0] > until_s:
-                return
-            del self._begun[oldest]
+        for kept in (self._begun, self._quoted):
+            _let_go(kept, until_s)
+
+
+def _let_go(kept: MutableMapping[tuple[str, Any], tuple[float, Any]], until_s: float) -> None:
+    while kept:
+        oldest = next(iter(kept))
+        if len(kept) <= _MOST_KEPT and kept[oldest][0] > until_s:
+            return
+        del kept[oldest]

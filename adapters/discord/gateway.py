@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import aiohttp
 import discord
 import yarl  # aiohttp's own
-from discord import app_commands
 
 from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
@@ -17,7 +16,7 @@ from adapters.discord.config import DiscordConfig
 from adapters.discord.identity import Identity, new_backoff, rejected_token
 from adapters.discord.interaction_handler import InteractionHandler
 from adapters.discord.pacer import Pacer
-from adapters.discord.slash import CommandTranslator, Menus
+from adapters.discord.slash import CommandTranslator, CommandTree, Menus
 from adapters.running import Connected
 from core.commands.menu import MenuEntry
 from core.errors import ChannelError
@@ -255,13 +254,12 @@ class Gateway:
         )
         self._client = client
         await client.login(self._config.token)
-        tree: app_commands.CommandTree[GatewayClient] = app_commands.CommandTree(client)
+        tree = CommandTree(client, self._interactions)
         await tree.set_translator(CommandTranslator())
         self._api.use(client)
         menus = Menus(
             tree,
-            self._interactions.say,
-            self._interactions.complete,
+            self._interactions,
             self._menu,
             admin_guild=self._config.admin_guild,
             goes_along=self._identity.goes_along,

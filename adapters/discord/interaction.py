@@ -82,6 +82,7 @@ class InteractionChannel(Channel):
 
     That is after 15 minutes, after 5 follow-ups where somebody took the bot along, or if the acknowledgement came too
     late. Nothing is written before `acknowledged` is called. What takes a message's place begins with whom it `names`.
+    `alone`: only the person reads it anyway.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class InteractionChannel(Channel):
         *,
         renderer: Renderer,
         names: Mention | None = None,
+        alone: bool = False,
     ) -> None:
         self._api = api
         self._ticket = ticket
@@ -101,6 +103,7 @@ class InteractionChannel(Channel):
         self._ends_s = ticket.ends_s
         self._renderer = renderer
         self._names = names
+        self._alone = alone
         self._naming = _ORIGINAL  # the handle of what begins with that name
         self._drawn: dict[str, Drawn] = {}
         self._open = asyncio.Event()
@@ -115,6 +118,22 @@ class InteractionChannel(Channel):
     def silent(self) -> bool:
         """Whether nothing was written yet, so that the client still shows that the bot is thinking."""
         return not self._began
+
+    @property
+    def hidden(self) -> bool:
+        """Whether Discord has to show the answer to the person alone."""
+        return self._ticket.hidden
+
+    @property
+    def in_place(self) -> bool:
+        """Whether the answer takes the place of the message whose button was pressed."""
+        return self._ticket.in_place
+
+    def hide(self) -> bool:
+        """Let only the person see the answer, which is neither acknowledged nor begun."""
+        if not self._alone or self._ticket.in_place:  # what it would replace may be for others
+            self._ticket = replace(self._ticket, hidden=True, in_place=False, channel=0)
+        return True
 
     def measure(self, text: str) -> int:
         """Return the UTF-16 units of the text."""

@@ -12,16 +12,17 @@ from typing import Any
 import discord
 
 from adapters.discord.api import DiscordApi
-from adapters.discord.button import Press, label_of, press_of, stopped_by
+from adapters.discord.button import Press, asked_about, label_of, press_of, stopped_by
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
 from adapters.discord.interaction import InteractionChannel, Ticket
+from adapters.discord.listener import quoted
 from adapters.discord.message_handler import FROM_INTERACTION, UpdateHandler
 from adapters.discord.room import PLATFORM, Audience, Room, audience, room_of
-from adapters.discord.texts import NOT_HERE, STOPPING
+from adapters.discord.texts import FAILED, NO_LONGER_KEPT, NOT_HERE, OLD_MENU, STOPPING
 from adapters.running import NOT_YOURS, display_name
 from core.commands.menu import MenuEntry
-from core.enclosures import Attachment, AttachmentKind
+from core.enclosures import Attachment, AttachmentKind, Quote
 from core.errors import ChannelBusy, ChannelError
 from core.outgoing import Choice, OutgoingMessage
 from core.ports import Clock
@@ -31,6 +32,7 @@ from core.types import ConversationKey, Incoming, Locale, Localized, UserKey
 _LOG = logging.getLogger(__name__)
 
 _STOP = "/stop"
+_REMEMBER = "/remember"
 _COMPLETED_WITHIN_S = 2.0
 _NAMED = re.compile(r"<@(\d{1,20})>")
 
@@ -58,8 +60,16 @@ class InteractionHandler:
         self._me = me
         self._pressed: set[tuple[int, int, str]] = set()  # who pressed what where, and is not answered yet
 
-    async def say(self, interaction: discord.Interaction[Any], text: str, *, unseen: bool, file: str = "") -> None:
-        """Take what a person said by a slash command, with the address of a file that came with it.
+    async def say(
+        self,
+        interaction: discord.Interaction[Any],
+        text: str,
+        *,
+        unseen: bool,
+        file: str = "",
+        quotes: tuple[Quote, ...] = (),
+    ) -> None:
+        """Take what a person said by a menu, with the address of a file, or a message that it is about.
 
         `unseen` hides the answer from everybody else, and makes it part of a talk aside.
         """
@@ -71,7 +81,7 @@ class InteractionHandler:
         enclosed = (Attachment(AttachmentKind.FILE),) if file else ()
         incoming = _incoming(interaction, text, to)
         overtakes = command is not None and not command.in_order
-        incoming = replace(incoming, pressed=overtakes, written=True, file=file, attachments=enclosed)
+        incoming = replace(incoming, pressed=overtakes, written=True, file=file, attachments=enclosed, quotes=quotes)
         stops = text == _STOP and self._messages.is_answering(incoming.conversation)
         channel = await self._pass_on(interaction, incoming, Ticket.of(interaction, hidden=to.hidden))
         if channel is None or not channel.silent:
@@ -80,6 +90,27 @@ class InteractionHandler:
             await self._insist(lambda: channel.post(OutgoingMessage(_in_language(STOPPING, interaction))))
         else:
             await self._insist(channel.hush)
+
+    async def remember(self, interaction: discord.Interaction[Any], message: discord.Message) -> None:
+        """Save a message that somebody points at; only they see the answer."""
+        quotes = quoted(message, interaction.user, self._me)
+        await self.say(interaction, _REMEMBER, unseen=True, quotes=quotes)
+
+    async def ask_about(self, interaction: discord.Interaction[Any], message: discord.Message) -> None:
+        """Open a form for a question about a message that somebody points at."""
+        quotes = quoted(message, interaction.user, self._me)
+        modal = self._forms.ask_about(str(interaction.user.id), message.id, quotes, _language(interaction))
+        await self._insist(lambda: self._api.show_form(interaction, modal))
+
+    async def misfit(self, interaction: discord.Interaction[Any], *, is_old: bool) -> None:
+        """Answer what cannot be run: the client's menu `is_old`, or something went wrong before it was acknowledged."""
+        if interaction.response.is_done():
+            return
+        if interaction.type is discord.InteractionType.autocomplete:
+            offer = interaction.response.autocomplete
+            await self._insist(lambda: self._api.perform("POST /interactions", lambda: offer([])))
+        else:
+            await self._only_say(interaction, OLD_MENU if is_old else FAILED)
 
     async def complete(self, interaction: discord.Interaction[Any], text: str, option: str) -> Sequence[Choice]:
         """Return what a field offers while a person fills it in; `text` is the command with what stands there so far.
@@ -101,6 +132,9 @@ class InteractionHandler:
         data: Any = interaction.data or {}
         if (conversation := stopped_by(data)) is not None:
             await self._press_stop(interaction, conversation)
+            return
+        if (asked := asked_about(data)) is not None:
+            await self._ask_about(interaction, *asked)
             return
         pressed = press_of(data)
         if pressed.asks:
@@ -142,6 +176,14 @@ class InteractionHandler:
         if channel is not None and channel.silent:
             await self._insist(channel.hush)
 
+    async def _ask_about(self, interaction: discord.Interaction[Any], message_id: int, question: str) -> None:
+        """Take the question of a form; the answer is for that person alone."""
+        quotes = self._forms.quotes_about(str(interaction.user.id), message_id)
+        if quotes:
+            await self.say(interaction, question, unseen=True, quotes=quotes)
+        else:
+            await self._only_say(interaction, NO_LONGER_KEPT)
+
     async def _press_stop(self, interaction: discord.Interaction[Any], conversation: ConversationKey) -> None:
         """Take a press of the Stop button below an answer of that conversation."""
         if str(interaction.user.id) != conversation.user.user:
@@ -169,7 +211,7 @@ class InteractionHandler:
         incoming = replace(incoming, reply_token=ticket.written())
         channel = self._messages.interaction(incoming, ticket)
         answered = await self._messages.receive(incoming, channel)
-        hidden, in_place = ticket.hidden, ticket.in_place
+        hidden, in_place = channel.hidden, channel.in_place  # as it is now that it was judged
         acknowledge = self._api.acknowledge
         in_time = await self._insist(lambda: acknowledge(interaction, hidden=hidden, in_place=in_place))
         channel.acknowledged(in_time=in_time)

@@ -38,7 +38,7 @@ def incoming_of(message: discord.Message, room: Room, me: int) -> Incoming | Non
         language=room.language,
         file=message.attachments[0].url if message.attachments else "",
         attachments=attachments_of(message) if not message.message_snapshots else (),
-        quotes=quotes_of(message, me, lambda other: _readable(other.content, other)),
+        quotes=quotes_of(message, me, _read),
         quoted_user=_quoted_user(message),
         handle=message.author.name,
     )
@@ -74,6 +74,11 @@ def _without(tokens: tuple[str, ...], text: str) -> str:
     for token in tokens:
         text = without_mention(text, token)
     return text
+
+
+def _read(message: discord.Message) -> str:
+    """Return the message's text with the names that people see."""
+    return _readable(message.content, message)
 
 
 def _readable(text: str, message: discord.Message) -> str:
@@ -118,13 +123,20 @@ def quotes_of(message: discord.Message, me: int, readable: Callable[[discord.Mes
     replied = message.reference.resolved
     if not isinstance(replied, discord.Message):  # deleted, or not told
         return (Quote(QuoteKind.REPLY),)
-    speaker, name = _speaker(replied.author, message.author, me)
+    return quoted(replied, message.author, me, readable)
+
+
+def quoted(
+    replied: discord.Message, by: discord.abc.User, me: int, readable: Callable[[discord.Message], str] | None = None
+) -> tuple[Quote, ...]:
+    """Return a message as one quotes it who replies to it."""
+    speaker, name = _speaker(replied.author, by, me)
     if replied.message_snapshots:
         return tuple(
             Quote(QuoteKind.REPLY, _text(one, one.content), attachments=attachments_of(one))
             for one in replied.message_snapshots
         )
-    text = _text(replied, readable(replied))
+    text = _text(replied, (readable or _read)(replied))
     return (Quote(QuoteKind.REPLY, text, speaker, name, "", attachments_of(replied) if not text else _files(replied)),)
 
 

@@ -136,7 +136,9 @@ class UpdateHandler(Channels):
         later = self.private(incoming.user) if ticket.along else self.channel(incoming)
         names = Mention(incoming.user.user, incoming.user_name) if ticket.names else None
         renderer = self.renderer(incoming)
-        return InteractionChannel(self._api, ticket, later, self._clock, renderer=renderer, names=names)
+        return InteractionChannel(
+            self._api, ticket, later, self._clock, renderer=renderer, names=names, alone=incoming.private
+        )
 
     def private(self, user: UserKey, once: str = "") -> DiscordChannel:
         """Return the person's direct messages. What is said there by one `once` within five minutes is there once."""

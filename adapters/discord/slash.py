@@ -5,53 +5,41 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
+import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import discord
 from discord import app_commands
 
-from adapters.discord.room import PLATFORM
+from adapters.discord.context_menu import account, in_menus, on_messages, on_people
+from adapters.discord.interaction_handler import InteractionHandler
 from adapters.discord.texts import ASIDE, ASK, IN_PRIVATE, MESSAGE
 from core.commands.menu import MenuEntry, MenuOption, OptionKind
-from core.outgoing import Choice
 from core.text.catalogue import menu_names
 from core.text.language import from_tag
 from core.text.unicode import one_line
-from core.types import Locale, Localized
+from core.types import Locale
+
+_LOG = logging.getLogger(__name__)
 
 _AnyCommand: TypeAlias = app_commands.Command[Any, Any, None] | app_commands.Group
 
 _MAX_MESSAGE_CHARS: Final = 6000
 """The length of one option. Source: discord.com/developers/docs/interactions/application-commands."""
 
-_MAX_ABOUT_CHARS: Final = 100
-_MAX_CHOICES, _MAX_CHOICE_CHARS = 25, 100
+_MAX_SHOWN_CHARS: Final = 100
+"""The length of a description, and of a choice's name and value."""
+
+_MAX_CHOICES: Final = 25
 """What a field offers. Source: discord.com/developers/docs/interactions/receiving-and-responding#autocomplete."""
 
-_NOT_SAID: Final = frozenset({"file", "private"})
-_FIELDS: Final[Mapping[OptionKind, tuple[Any, Any]]] = {
-    OptionKind.FILE: (discord.Attachment, inspect.Parameter.empty),
-    OptionKind.PERSON: (discord.User | None, None),
-    OptionKind.TEXT: (str, ""),
+_TYPES: Final[Mapping[OptionKind, Any]] = {
+    OptionKind.FILE: discord.Attachment,
+    OptionKind.PERSON: discord.User,
+    OptionKind.TEXT: str,
 }
-"""Each kind of option as the library takes it: its type and its default (empty: it is required)."""
-
-
-class Say(Protocol):
-    """Takes what people say by commands."""
-
-    async def __call__(self, interaction: discord.Interaction[Any], text: str, *, unseen: bool, file: str = "") -> None:
-        """Take what a person says: for all or `unseen`, with the address of a `file` or ""."""
-        ...
-
-
-class Complete(Protocol):
-    """Finds what a field offers while it is filled in."""
-
-    async def __call__(self, interaction: discord.Interaction[Any], text: str, option: str) -> Sequence[Choice]:
-        """Return what the field `option` offers; `text` is the command with what stands in it so far."""
-        ...
+"""Each kind of field as the library takes it; a number has its bounds."""
 
 
 class CommandTranslator(app_commands.Translator):
@@ -67,6 +55,40 @@ class CommandTranslator(app_commands.Translator):
         return None if ours in {None, Locale.EN} else told.get(ours)
 
 
+class CommandTree(app_commands.CommandTree[discord.Client]):
+    """The commands that the library knows, and an answer to those that it does not.
+
+    Clients keep menus for a while: after an update they may send a command, verb or field that is gone, or leave out a
+    new one. Nothing of that is run.
+    """
+
+    def __init__(self, client: discord.Client, handler: InteractionHandler) -> None:
+        super().__init__(client)
+        self._handler = handler
+
+    async def interaction_check(self, interaction: discord.Interaction[Any], /) -> bool:
+        """Let a command pass, unless it has a field that is gone: the library would leave out what stands in it.
+
+        Raises:
+            CommandSignatureMismatch: there is such a field, or one is typed into that offers nothing.
+        """
+        command = interaction.command
+        if isinstance(command, app_commands.Command):
+            known = {field.display_name: field for field in command.parameters}
+            data: Any = interaction.data
+            typed = _focused(data.get("options", ()))
+            if not vars(interaction.namespace).keys() <= known.keys() or (typed and not known[typed].autocomplete):
+                raise app_commands.CommandSignatureMismatch(command)
+        return True
+
+    async def on_error(self, interaction: discord.Interaction[Any], error: app_commands.AppCommandError, /) -> None:
+        """Say that the menu is an old one, or that something went wrong."""
+        is_old = isinstance(error, app_commands.CommandNotFound | app_commands.CommandSignatureMismatch)
+        if not is_old:
+            _LOG.error("command failed", exc_info=error)
+        await self._handler.misfit(interaction, is_old=is_old)
+
+
 class Menus:
     """The commands of one client, and where they are shown.
 
@@ -78,8 +100,7 @@ class Menus:
     def __init__(
         self,
         tree: app_commands.CommandTree[Any],
-        say: Say,
-        complete: Complete,
+        handler: InteractionHandler,
         entries: Sequence[MenuEntry],
         *,
         admin_guild: int,
@@ -87,14 +108,12 @@ class Menus:
     ) -> None:
         self._tree = tree
         self._homes = [None, *([discord.Object(admin_guild)] if admin_guild else [])]
-        built = [_built(entry, say, complete) for entry in entries if not entry.for_staff]
-        for command in (_ask(say), *built):
+        built = [_built(entry, handler) for entry in entries if not entry.for_staff]
+        for command in (_ask(handler), *built, *on_messages(handler)):
             _show(command, goes_along=goes_along)
             tree.add_command(command)
-        for entry in entries:
-            if not entry.for_staff:
-                continue
-            command = _built(entry, say, complete)
+        staff = [_built(entry, handler) for entry in entries if entry.for_staff]
+        for command in (*staff, *(on_people(handler) if staff else ())):
             command.default_permissions = discord.Permissions(manage_guild=True)
             if not admin_guild:
                 _show(command, goes_along=False)
@@ -119,7 +138,7 @@ class Menus:
         return [await command.get_translated_payload(self._tree, translator) for command in commands]
 
 
-def _show(command: _AnyCommand, *, goes_along: bool) -> None:
+def _show(command: _AnyCommand | app_commands.ContextMenu, *, goes_along: bool) -> None:
     """Offer a command in servers and direct messages, and where somebody who installed the bot takes it along.
 
     Source: discord.com/developers/docs/interactions/application-commands#contexts.
@@ -128,31 +147,31 @@ def _show(command: _AnyCommand, *, goes_along: bool) -> None:
     command.allowed_contexts = app_commands.AppCommandContext(guild=True, dm_channel=True, private_channel=goes_along)
 
 
-def _ask(say: Say) -> app_commands.Command[Any, Any, None]:
+def _ask(handler: InteractionHandler) -> app_commands.Command[Any, Any, None]:
     @app_commands.rename(message=_named("message"), private=_named("private"))
-    @app_commands.describe(message=_told(MESSAGE), private=_told(IN_PRIVATE))
+    @app_commands.describe(message=in_menus(MESSAGE), private=in_menus(IN_PRIVATE))
     async def ask(
         interaction: discord.Interaction[Any],
         message: app_commands.Range[str, 1, _MAX_MESSAGE_CHARS],
         private: bool = False,
     ) -> None:
-        await say(interaction, message, unseen=private)
+        await handler.say(interaction, message, unseen=private)
 
-    return app_commands.Command(name=_named("ask"), description=_told(ASK), callback=ask)
+    return app_commands.Command(name=_named("ask"), description=in_menus(ASK), callback=ask)
 
 
-def _built(entry: MenuEntry, say: Say, complete: Complete, group: str = "") -> _AnyCommand:
+def _built(entry: MenuEntry, handler: InteractionHandler, group: str = "") -> _AnyCommand:
     """Return a command, or, for an entry with verbs, a group of commands."""
     words = f"{group or '/'}{entry.name}"
     if not entry.verbs:
-        return _command(entry, words, say, complete)
-    built = app_commands.Group(name=_named(entry.name), description=_told(entry.about))
+        return _command(entry, words, handler)
+    built = app_commands.Group(name=_named(entry.name), description=in_menus(entry.about))
     for verb in entry.verbs:
-        built.add_command(_built(verb, say, complete, f"{words} "))
+        built.add_command(_built(verb, handler, f"{words} "))
     return built
 
 
-def _command(entry: MenuEntry, words: str, say: Say, complete: Complete) -> app_commands.Command[Any, Any, None]:
+def _command(entry: MenuEntry, words: str, handler: InteractionHandler) -> app_commands.Command[Any, Any, None]:
     """Return a command that says `words`, and after them what is filled in.
 
     Its callback gets a signature of its own, since the library reads the fields off the callback's parameters.
@@ -161,65 +180,75 @@ def _command(entry: MenuEntry, words: str, say: Say, complete: Complete) -> app_
     async def fill_in(interaction: discord.Interaction[Any], **given: Any) -> None:
         file = given.get("file")
         unseen = bool(given.get("private"))
-        await say(interaction, said(words, given), unseen=unseen, file=file.url if file else "")
+        await handler.say(interaction, said(words, entry.fields, given), unseen=unseen, file=file.url if file else "")
 
     callback: Any = fill_in
     parameters = [inspect.Parameter("interaction", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
-    parameters += [_parameter(option.name, *_FIELDS[option.kind]) for option in entry.options]
-    parameters += [_parameter("private", bool, default=False)] if entry.in_conversation else []
+    parameters += [_parameter(option.name, _type(option), required=option.required) for option in entry.fields]
+    parameters += [_parameter("private", bool)] if entry.in_conversation else []
     callback.__signature__ = inspect.Signature(parameters)
-    _describe(callback, entry.options, private=entry.in_conversation)
-    offering = {option.name: _offering(words, option.name, complete) for option in entry.options if option.completes}
+    _describe(callback, entry.fields, private=entry.in_conversation)
+    offering = {option.name: _offering(words, option.name, handler) for option in entry.fields if option.completes}
     app_commands.autocomplete(**offering)(callback)
-    return app_commands.Command(name=_named(entry.name), description=_told(entry.about), callback=callback)
+    return app_commands.Command(name=_named(entry.name), description=in_menus(entry.about), callback=callback)
 
 
-def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+def _parameter(name: str, kind: Any, *, required: bool = False) -> inspect.Parameter:
+    default, annotation = (inspect.Parameter.empty, kind) if required else (None, kind | None)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _type(option: MenuOption) -> Any:
+    """Return the field's type as the library takes it."""
+    if option.kind is OptionKind.NUMBER:
+        return app_commands.Range[int, option.least, option.most]
+    return _TYPES[option.kind]
 
 
 def _describe(callback: Any, options: Sequence[MenuOption], *, private: bool) -> None:
     """Give the fields their names, descriptions and words to choose from."""
     names = {option.name: _named(option.name) for option in options}
-    abouts = {option.name: _told(option.about) for option in options}
+    abouts = {option.name: in_menus(option.about) for option in options}
     if private:
-        names["private"], abouts["private"] = _named("private"), _told(ASIDE)
-    words = {option.name: option.words for option in options if option.words}
+        names["private"], abouts["private"] = _named("private"), in_menus(ASIDE)
     app_commands.rename(**names)(callback)
     app_commands.describe(**abouts)(callback)
     app_commands.choices(
-        **{name: [app_commands.Choice(name=word, value=word) for word in those] for name, those in words.items()}
+        **{
+            option.name: [app_commands.Choice(name=in_menus(shown), value=word) for word, shown in option.words.items()]
+            for option in options
+            if option.words
+        }
     )(callback)
 
 
-def _offering(words: str, option: str, complete: Complete) -> Any:
+def _offering(words: str, option: str, handler: InteractionHandler) -> Any:
     """Return what the library calls for each letter that is typed into a field."""
 
     async def offer(interaction: discord.Interaction[Any], typed: str) -> list[app_commands.Choice[str]]:
-        found = await complete(interaction, f"{words} {typed}".rstrip(), option)
+        found = await handler.complete(interaction, f"{words} {typed}".rstrip(), option)
         # A label may be cut, a value never.
-        fitting = [one for one in found if one.label.strip() and 0 < len(one.value) <= _MAX_CHOICE_CHARS]
+        fitting = [one for one in found if one.label.strip() and 0 < len(one.value) <= _MAX_SHOWN_CHARS]
         return [
-            app_commands.Choice(name=one_line(one.label, _MAX_CHOICE_CHARS), value=one.value)
+            app_commands.Choice(name=one_line(one.label, _MAX_SHOWN_CHARS), value=one.value)
             for one in fitting[:_MAX_CHOICES]
         ]
 
     return offer
 
 
-def said(words: str, given: Mapping[str, Any]) -> str:
-    """Return what a person says by a command: its own words, then what they filled in, in order."""
-    filled = (value for name, value in given.items() if value and name not in _NOT_SAID)
-    return " ".join([words, *(value if isinstance(value, str) else f"{PLATFORM}:{value.id}" for value in filled)])
+def said(words: str, fields: Sequence[MenuOption], given: Mapping[str, Any]) -> str:
+    """Return what a person says by a command: its own words, then what they filled in, in the order of its fields."""
+    filled = [given[field.name] for field in fields if field.kind is not OptionKind.FILE and given.get(field.name)]
+    return " ".join([words, *(str(each) if isinstance(each, str | int) else account(each) for each in filled)])
+
+
+def _focused(options: Sequence[Any]) -> str:
+    """Return the name of the field that is being typed into, "" for none; those of a verb stand below it."""
+    names = (each["name"] if each.get("focused") else _focused(each.get("options", ())) for each in options)
+    return next(filter(None, names), "")
 
 
 def _named(name: str) -> app_commands.locale_str:
     """Return a name, with what it is called in other languages."""
     return app_commands.locale_str(name, told=menu_names(name))
-
-
-def _told(text: Localized) -> app_commands.locale_str:
-    """Return a description in every language; one that is the same in all has no translations."""
-    english = text[Locale.EN][:_MAX_ABOUT_CHARS]
-    told = {} if len(set(text.values())) == 1 else text
-    return app_commands.locale_str(english, told=told)

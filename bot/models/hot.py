@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -78,6 +78,20 @@ class HotModels(ModelSwitch):
         """Tell whether the mode's first model is limited mode."""
         return self._places[mode].name.partition(":")[0] == LIMITED
 
+    def names(self) -> Sequence[str]:
+        """Return the models with a price whose provider has what it needs, such as a key."""
+        return [name for name in self._priced() if self._can_ask(name)]
+
+    def _priced(self) -> Sequence[str]:
+        return [name for name in self._prices.models if not name.endswith("*")]
+
+    def _can_ask(self, name: str) -> bool:
+        try:
+            self._settings.check_provider(model_name(name, _SETTING), _SETTING)
+        except ConfigError:
+            return False
+        return True
+
     async def prove(self, mode: str, name: str) -> Proof:
         """Ask each named model one tiny question of the mode's kind, waiting `patience_s` for each at most."""
         priced = True
@@ -108,7 +122,7 @@ class HotModels(ModelSwitch):
         A name without a provider is compared with names without one, and of one whose provider alone is unknown, that
         is mended.
         """
-        known = [name for name in self._prices.models if not name.endswith("*")]
+        known = self._priced()
         if written in known:
             return ""
         provider, colon, model = written.partition(":")

@@ -210,10 +210,10 @@ async def keep(
     return replace(await _put(turn, rest, vectors), proposed=proposed)
 
 
-async def keep_beside(turn: Turn, draft: MemoryDraft) -> Kept:
-    """Save a draft without comparing it with what is known."""
-    draft = timed(draft, turn.times, turn.said_at, turn.locale)
-    return await _put(turn, [Compared(draft)], await _embedded(turn, [draft]))
+async def keep_beside(turn: Turn, *drafts: MemoryDraft) -> Kept:
+    """Save drafts without comparing them with what is known."""
+    ready = [timed(draft, turn.times, turn.said_at, turn.locale) for draft in drafts]
+    return await _put(turn, [Compared(draft) for draft in ready], await _embedded(turn, ready))
 
 
 async def _embedded(turn: Turn, drafts: Sequence[MemoryDraft]) -> Mapping[str, Vector]:

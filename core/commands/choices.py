@@ -32,4 +32,4 @@ def missing_words(fields: Sequence[MenuOption], argument: str) -> Mapping[str, L
     said = argument.casefold().split()
     fixed = {word for each in fields if len(each.words) == 1 for word in each.words}
     is_closed = len(sets) == 1 and all(each.words for each in fields) and fixed.issuperset(said)
-    return {word: dict.fromkeys(Locale, word) for word in sets[0].words} if is_closed else {}
+    return sets[0].words if is_closed else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import fields as fields_of
+from typing import TypeAlias
 
 from core.commands.menu import MenuEntry, MenuOption
 from core.deadline import Deadline
@@ -61,22 +62,25 @@ class Request:
 class CompletionRequest:
     """A request for texts to offer in a field of a command that a person is filling in and has not sent.
 
-    `option` is the field's name, `typed` what stands in it so far, which may be nothing. `incoming` is the message that
-    sending it now would be.
+    `option` is the field's name, `typed` what stands in it so far, which may be nothing, `verb` the command's verb (""
+    for one without). `incoming` is the message that sending it now would be, `role` the sender's there.
     """
 
     incoming: Incoming
     locale: Locale
+    role: Role
     option: str
     typed: str
+    verb: str = ""
+
+
+Complete: TypeAlias = Callable[[CompletionRequest], Awaitable[Sequence[Choice]]]
+"""Returns the texts that a field offers, the best first, for each letter typed: quickly, asking no model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
     """A command. `run` gets the request and the text after the name, stripped.
-
-    `complete` returns the texts that a field offers, the best first, for each letter that is typed: it must be quick,
-    ask no model and store nothing.
 
     `for_staff`: only owners and admins may run it; for others it does not exist. `in_private`: it is answered only
     where nobody else reads along. `in_menus` is False for commands of buttons only. The other fields are those of
@@ -90,13 +94,12 @@ class Command:
     for_staff: bool = False
     in_private: bool = False
     in_menus: bool = True
-    takes_file: bool = False
     in_conversation: bool = False
     for_all: bool = False
     in_order: bool = False
     is_listed: bool = False
     fields: tuple[MenuOption, ...] = ()
-    complete: Callable[[CompletionRequest], Awaitable[Sequence[Choice]]] | None = None
+    complete: Complete | None = None
     verbs: Sequence[MenuEntry] = ()
 
     def entry(self) -> MenuEntry:

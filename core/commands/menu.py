@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
 from core.text.catalogue import text
-from core.types import Locale, Localized
-
-_WORDS: Final = re.compile(r"\[?([a-z]+(?: \| [a-z]+)+)\]?")
-_NAMED_PERSON: Final = re.compile(r"^ \[?PERSON")
+from core.types import Localized
 
 
 class OptionKind(Enum):
     """The kind of a menu field's value."""
 
     TEXT = "text"
+    NUMBER = "number"
     PERSON = "person"
     FILE = "file"
 
 
 @dataclass(frozen=True, slots=True)
 class MenuOption:
-    """A field of a command. `words` are the only texts that it accepts; () for any text.
+    """A field of a command.
 
-    A field that `completes` offers texts while the person types (`MessageHandler.complete`).
+    `words` are the only texts that it accepts, each with what people are shown for it; none for any text. A field that
+    `completes` offers texts while the person types (`MessageHandler.complete`). A NUMBER is at least `least`, and at
+    most `most` (None for no bound). One that is `required` has to be filled in.
     """
 
     name: str
     kind: OptionKind
     about: Localized
-    words: tuple[str, ...] = ()
+    words: Mapping[str, Localized] = field(default_factory=dict)
     completes: bool = False
+    required: bool = False
+    least: int = 1
+    most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +45,8 @@ class MenuEntry:
 
     `for_staff` is shown to owners and admins only, `in_private` only where nobody else reads along. `in_conversation`
     acts on the conversation in which it is given; `for_all` is answered there, too, for everybody to see; `in_order`
-    waits for earlier answers. `is_listed` is also shown where a menu has room for a dozen commands. `fields` are its
-    own fields; without them they are derived from the usage. An entry with `verbs` is a group, each verb given as
+    waits for earlier answers. `is_listed` is also shown where a menu has room for a dozen commands. `fields` are filled
+    in, in the order in which the command takes them as text; an entry with `verbs` is a group, each verb given as
     "/name verb". Its names in other languages are `core.text.catalogue.menu_names(name)`.
     """
 
@@ -53,7 +55,6 @@ class MenuEntry:
     usage: str = ""
     for_staff: bool = False
     in_private: bool = False
-    takes_file: bool = False
     in_conversation: bool = False
     for_all: bool = False
     in_order: bool = False
@@ -61,24 +62,31 @@ class MenuEntry:
     fields: tuple[MenuOption, ...] = ()
     verbs: Sequence[MenuEntry] = ()
 
-    @property
-    def options(self) -> tuple[MenuOption, ...]:
-        """The fields of the command, in the order in which it takes them."""
-        if self.fields:
-            return self.fields
-        if self.takes_file:
-            return (FILE,)
-        usage = self.usage.strip()
-        if not usage:
-            return ()
-        found = _WORDS.fullmatch(usage)
-        words = tuple(found[1].split(" | ")) if found else ()
-        option = MenuOption("text", OptionKind.TEXT, dict.fromkeys(Locale, usage), words)
-        return (PERSON, option) if _NAMED_PERSON.match(self.usage) else (option,)
+
+def text_field(name: str, about: Localized, *, required: bool = False) -> MenuOption:
+    """Return a field for any text."""
+    return MenuOption(name, OptionKind.TEXT, about, required=required)
+
+
+def completed_field(name: str, about: Localized, *, required: bool = False) -> MenuOption:
+    """Return a field that offers texts while the person types."""
+    return MenuOption(name, OptionKind.TEXT, about, completes=True, required=required)
+
+
+def choice_field(name: str, about: Localized, words: Mapping[str, Localized], *, required: bool = False) -> MenuOption:
+    """Return a field that accepts these words only, each with what people are shown for it."""
+    return MenuOption(name, OptionKind.TEXT, about, words, required=required)
+
+
+def number_field(name: str, about: Localized, most: int | None = None) -> MenuOption:
+    """Return a field for a whole number from 1 on."""
+    return MenuOption(name, OptionKind.NUMBER, about, most=most)
 
 
 DISLIKED: Final = "disliked"
 """The name of the command of who did not like an answer, which takes the handle of a message of it (`Channel.post`)."""
 
 PERSON: Final = MenuOption("person", OptionKind.PERSON, text("menus.person"))
-FILE: Final = MenuOption("file", OptionKind.FILE, text("menus.file"))
+"""Somebody who can be picked where the command is given."""
+
+FILE: Final = MenuOption("file", OptionKind.FILE, text("menus.file"), required=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from core.commands.choices import missing_words, word_buttons
@@ -12,7 +13,6 @@ from core.outgoing import MAX_COMMAND_BYTES, Button, Choice
 from core.text.catalogue import text
 from core.text.nearest import nearest
 from core.text.unicode import one_line
-from core.types import Role
 
 _ALIASES: Final = {"start": "help"}
 _MAX_NAME_CHARS: Final = 32
@@ -52,17 +52,20 @@ class CommandTable:
             await request.tell(ONLY_IN_PRIVATE)
         else:
             argument = said.partition(" ")[2].strip()
-            words = missing_words(command.entry().options, argument)
+            words = missing_words(command.fields, argument)
             request.turn.offers = word_buttons(f"/{command.name} {argument}".rstrip(), words, request.locale)
             await command.run(request, argument)
 
-    async def complete(self, request: CompletionRequest, role: Role) -> Sequence[Choice]:
+    async def complete(self, request: CompletionRequest) -> Sequence[Choice]:
         """Return what the field offers; nothing where the person could not run the command."""
         command = self._named(request.incoming.text)
-        if command is None or command.complete is None or not command.is_for(role):
+        if command is None or command.complete is None or not command.is_for(request.role):
             return ()
         if command.in_private and not request.incoming.private:
             return ()
+        verb, _, typed = request.typed.partition(" ")
+        if verb in {entry.name for entry in command.verbs}:
+            request = replace(request, verb=verb, typed=typed.strip())
         return await command.complete(request)
 
     async def _unknown(self, request: Request, said: str) -> None:

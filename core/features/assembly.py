@@ -38,6 +38,7 @@ from core.features.ledger.chart import Draw
 from core.features.links.codes import LinkCodes
 from core.features.links.link import LinkCommands
 from core.features.memories.commands import REMEMBER, MemoryCommands
+from core.features.memories.completion import MemoryCompletion
 from core.features.memories.confirm import ConfirmCommand
 from core.features.memories.listed import ListedMemories
 from core.features.pending_input.replies import PendingReplies
@@ -59,7 +60,7 @@ from core.features.reminders.delivery import DueMessages
 from core.features.reminders.permission import permission_by
 from core.features.reminders.scheduler import Scheduler
 from core.features.reminders.service import Reminders
-from core.features.threads import CONTEXT_COMMAND, THREADS
+from core.features.threads import CONTEXT_COMMAND, threads_command
 from core.features.transfer.export import ExportCommands, Takeout
 from core.features.transfer.files import Copies, NoCopies, Spool
 from core.features.transfer.import_ import ImportCommand
@@ -186,7 +187,9 @@ class Features:
         self._decider = Decider(stores.decisions, access, clock, self.effects)
         self._usage = UsageCommand(quotas)
         self._browsing = MemoryCommands(self._listed, stores.memories, stores.history, self._replies)
-        self._preferences = PreferenceCommands(stores.preferences, self._browsing.share, learn)
+        self._preferences = PreferenceCommands(
+            stores.preferences, self._browsing.share, MemoryCompletion(stores.memories), learn
+        )
         self._export = ExportCommands(
             self.takeout,
             stores.spool,
@@ -277,9 +280,9 @@ class Features:
             PrivacyCommand(self._models, logs_words=stores.logs_words).command,
             *links.commands,
             self._preferences.language,
-            TimezoneCommand(stores.preferences, self.reminders.move_zone).command,
+            TimezoneCommand(stores.preferences, self.reminders.move_zone, self.clock).command,
             NewsCommand(stores.preferences).command,
-            THREADS,
+            threads_command(history, self.quotas.zone),
             CONTEXT_COMMAND,
             self._usage.command,
             RESET,

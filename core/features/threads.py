@@ -1,15 +1,24 @@
 """/threads and /context: a person lists and steers their conversations.
 
 Conversations are numbered by last use, newest first: a number means the place in the list at the time of the command.
+Menus name them by their ids.
 """
 
 from __future__ import annotations
 
-from core.commands.command import Command, Request
+from collections.abc import Sequence
+from datetime import tzinfo
+
+from core.commands.command import Command, CompletionRequest, Request
+from core.commands.completion import offered
+from core.commands.menu import MenuEntry, completed_field, text_field
+from core.outgoing import Choice
+from core.stores import HistoryStore
 from core.text.catalogue import text
 from core.text.markdown import verbatim
-from core.types import Thread, ThreadStatus
+from core.types import Locale, Thread, ThreadStatus
 
+LIST = "list"
 VERBS = ("name", "switch", "archive")
 MAX_LISTED = 20
 MAX_TITLE_CHARS = 80
@@ -18,16 +27,17 @@ MAX_TITLE_CHARS = 80
 async def threads(request: Request, argument: str) -> None:
     """List the person's conversations, or rename, resume or archive one."""
     verb, _, rest = argument.partition(" ")
-    number, _, title = rest.strip().partition(" ")
+    name, _, title = rest.strip().partition(" ")
     known = await _known(request)
-    if not verb:
+    named = {**{thread.id: thread for thread in known}, **{str(at): thread for at, thread in enumerate(known, 1)}}
+    if verb in {"", LIST}:
         await _list(request, known)
     elif verb not in VERBS:
         await request.tell(HOW)
-    elif not number.isdecimal() or not 0 < int(number) <= len(known):
+    elif name not in named:
         await request.tell(NO_SUCH, count=len(known))
     else:
-        await _steer(request, verb, known[int(number) - 1], title.strip()[:MAX_TITLE_CHARS])
+        await _steer(request, verb, named[name], title.strip()[:MAX_TITLE_CHARS])
 
 
 async def _steer(request: Request, verb: str, thread: Thread, title: str) -> None:
@@ -64,11 +74,11 @@ async def context(request: Request, _: str) -> None:
     )
 
 
-async def _known(request: Request) -> list[Thread]:
-    return list(await request.turn.conversation.conversations.store.threads(request.incoming.user))[:MAX_LISTED]
+async def _known(request: Request) -> Sequence[Thread]:
+    return (await request.turn.conversation.conversations.store.threads(request.incoming.user))[:MAX_LISTED]
 
 
-async def _list(request: Request, known: list[Thread]) -> None:
+async def _list(request: Request, known: Sequence[Thread]) -> None:
     here = request.incoming.conversation
     lines = [TITLE[request.locale]]
     for number, thread in enumerate(known, 1):
@@ -80,8 +90,11 @@ async def _list(request: Request, known: list[Thread]) -> None:
 
 
 def _title(thread: Thread, request: Request) -> str:
-    begun = thread.created_at.astimezone(request.turn.zone)
-    return verbatim(thread.title) if thread.title else f"{UNNAMED[request.locale]} {begun:%Y-%m-%d %H:%M}"
+    return verbatim(thread.title) if thread.title else _unnamed(thread, request.turn.zone, request.locale)
+
+
+def _unnamed(thread: Thread, zone: tzinfo, locale: Locale) -> str:
+    return f"{UNNAMED[locale]} {thread.created_at.astimezone(zone):%Y-%m-%d %H:%M}"
 
 
 TITLE = text("conversations.threads.title")
@@ -93,14 +106,41 @@ SWITCHED = text("conversations.threads.switched")
 ARCHIVED = text("conversations.threads.archived")
 CONTEXT = text("conversations.threads.context")
 
-THREADS = Command(
-    "threads",
-    text("commands.threads"),
-    threads,
-    usage=" [name | switch | archive N]",
-    in_private=True,
-    in_conversation=True,
-    in_order=True,
-    is_listed=True,
+_ONE = completed_field("conversation", text("menus.fields.thread"), required=True)
+_VERBS = (
+    MenuEntry(LIST, text("menus.threads.list")),
+    MenuEntry("switch", text("menus.threads.switch"), " N", fields=(_ONE,)),
+    MenuEntry(
+        "name",
+        text("menus.threads.name"),
+        " N TITLE",
+        fields=(_ONE, text_field("title", text("menus.fields.title"), required=True)),
+    ),
+    MenuEntry("archive", text("menus.threads.archive"), " N", fields=(_ONE,)),
 )
+
+
+def threads_command(history: HistoryStore, zone: tzinfo) -> Command:
+    """Return /threads; `zone` is that of those who have told none."""
+
+    async def complete(request: CompletionRequest) -> Sequence[Choice]:
+        """Return the conversations by their ids; only in private."""
+        known = await history.threads(request.incoming.user) if request.incoming.private else ()
+        told = [Choice(each.title or _unnamed(each, zone, request.locale), each.id) for each in known[:MAX_LISTED]]
+        return offered(request.typed, told)
+
+    return Command(
+        "threads",
+        text("commands.threads"),
+        threads,
+        usage=" [name | switch | archive N]",
+        in_private=True,
+        in_conversation=True,
+        in_order=True,
+        is_listed=True,
+        complete=complete,
+        verbs=_VERBS,
+    )
+
+
 CONTEXT_COMMAND = Command("context", text("commands.context"), context, in_conversation=True)

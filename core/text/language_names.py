@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -52,6 +52,12 @@ def name_in(tag: str, locale: Locale) -> str:
         return str(head(tag)["name"])
     name, own = _name(tag, locale.value), _name(tag, tag)
     return name if fold(own) in {fold(name), fold(_name(tag, "en"))} else f"{name} · {own}"
+
+
+def known_tags(locale: Locale) -> Sequence[str]:
+    """Return the tags of the languages that have a name in that one, regions and scripts left out."""
+    tags = map(str, _locale(locale.value).languages)
+    return [tag for tag in tags if tag.isalpha() and tag not in _NO_LANGUAGES]
 
 
 def _canonical(said: str) -> str:

@@ -146,7 +146,7 @@ async def test_the_owner_lets_a_stranger_in_by_the_card_in_direct_messages_also_
             assert "may I?" not in card.text
         async with built.chatbot(access) as handler, serving(server, clock, handler):
             tried = await server.interactions.press(BIA, card, VERDICTS["allow"][EN])
-            await flow(server, clock, lambda: tried.kind and not tried.thinking)
+            await flow(server, clock, lambda: tried.screen)
             assert card.components  # a stranger's press decides nothing
             await server.interactions.press(ANA, card, VERDICTS["allow"][EN])
             await flow(server, clock, lambda: VERDICTS["allow"][EN] not in labels(card.components))

@@ -151,4 +151,4 @@ async def test_a_command_offers_something_only_where_it_would_be_run(
 
     table = CommandTable([Command("alarm", ABOUT, run, complete=complete, in_private=True, for_staff=True)])
     incoming = replace(House().incoming(said), private=private)
-    assert bool(await table.complete(CompletionRequest(incoming, Locale.EN, "when", "a"), role)) is offers
+    assert bool(await table.complete(CompletionRequest(incoming, Locale.EN, role, "when", "a"))) is offers

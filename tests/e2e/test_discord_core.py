@@ -59,13 +59,13 @@ async def test_a_stranger_in_a_room_is_ignored_and_a_command_of_theirs_is_declin
             await access.own(UserKey("discord", str(ANA.id)), "Ana")
             await server.says(BIA, f"{ME} what is Ana's password?", room=ROOM)
             asked = await server.interactions.command(BIA, "ask", room=ROOM, message="and now?")
-            await flow(server, clock, lambda: asked.kind and not asked.thinking)
+            await flow(server, clock, lambda: asked.screen)
             declined = await server.interactions.command(BIA, "memories", room=ROOM)
             await flow(server, clock, lambda: declined.screen)
             await idle(server)
             assert server.room(ROOM).screen() == []
-            assert asked.screen == []
-            assert declined.notes[0].flags & EPHEMERAL
+            assert asked.screen == declined.screen == [PRIVATE[Locale.EN]]
+            assert asked.notes[0].flags & declined.notes[0].flags & EPHEMERAL
             assert not built.model.prompts
 
 
@@ -92,7 +92,7 @@ async def test_an_admin_lets_a_room_in_by_a_command_and_for_everybody_else_there
         server.room(ROOM)
         async with built.chatbot(access) as handler, serving(server, clock, handler):
             await access.own(UserKey("discord", str(ANA.id)), "Ana")
-            let_in = await server.interactions.command(ANA, "admin allow", room=ROOM, text="here")
+            let_in = await server.interactions.command(ANA, "admin allow", room=ROOM, where="here")
             await flow(server, clock, lambda: let_in.screen)
             await server.says(BIA, f"{ME} save it", room=ROOM)
             await flow(server, clock, lambda: server.room(ROOM).screen()[-1:] == ["Saved: “abc123”"])

@@ -38,7 +38,7 @@ async def test_every_command_of_the_core_is_offered_with_names_and_descriptions_
     async with DiscordServer(clock) as server, running(server, clock):
         [offered] = server.commands
         by_name = {command["name"]: command for command in offered}
-        assert set(by_name) == {"ask", *COMMANDS, *STAFF_COMMANDS}
+        assert {name for name, told in by_name.items() if told["type"] == 1} == {"ask", *COMMANDS, *STAFF_COMMANDS}
         for name, command in COMMANDS.items():
             told = by_name[name]
             assert told["description"] == command.about[Locale.EN]
@@ -54,7 +54,7 @@ async def test_a_command_in_a_server_is_acknowledged_first_and_answered_to_that_
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock) as bot:
-            used = await server.interactions.command(BIA, "memories", room=ROOM, text="wifi")
+            used = await server.interactions.command(BIA, "memories", room=ROOM, memory="wifi")
             await flow(server, clock, lambda: bot.handler.answered)
             await flow(server, clock, lambda: used.screen == ["Você disse: /memories wifi"])
             assert all(note.flags & EPHEMERAL for note in used.notes)
@@ -326,8 +326,15 @@ async def test_a_command_of_few_words_offers_them_to_choose_from() -> None:
     async with DiscordServer(clock) as server, running(server, clock):
         by_name = {command["name"]: command for command in server.commands[0]}
         [option] = by_name["news"]["options"]
-        assert [choice["value"] for choice in option["choices"]] == ["off", "on"]
-        assert not any("choices" in by_name[name]["options"][0] for name in ("memories", "language"))
+        assert [(choice["value"], choice["name"]) for choice in option["choices"]] == [
+            ("off", "Turn off"), ("on", "Turn on"),
+        ]  # fmt: skip
+        assert option["choices"][1]["name_localizations"]["pt-BR"] == "Receber"
+        memory, kind, page = by_name["memories"]["options"]
+        assert (memory["autocomplete"], [choice["value"] for choice in kind["choices"]], page["type"]) == (
+            True, ["text", "json", "profile"], 4,
+        )  # fmt: skip
+        assert page["min_value"] == 1
 
 
 async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears() -> None:

@@ -6,6 +6,7 @@ Source: discord.com/developers/docs/interactions/receiving-and-responding.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,9 @@ CHANNEL_MESSAGE, DEFERRED_MESSAGE, DEFERRED_UPDATE, OFFERED, MODAL = 4, 5, 6, 8,
 COMMAND, COMPONENT, TYPING, SUBMIT = 2, 3, 4, 5
 MAX_FOLLOW_UPS = 5
 MAX_OPTIONS, MAX_COMMAND_CHARS = 25, 8000
+SLASH, ON_PERSON, ON_MESSAGE = 1, 2, 3
+GROUP, INTEGER = 2, 4
+MOST_OF_A_KIND = {SLASH: 100, ON_PERSON: 15, ON_MESSAGE: 15}
 
 
 @dataclass
@@ -45,6 +49,7 @@ class Interaction:
     along: bool = False
     followed: int = 0
     types: bool = False
+    submitted: bool = False
     offered: list[tuple[str, str]] | None = None
 
     @property
@@ -80,10 +85,34 @@ class Interactions:
         payload: Json = {"type": COMMAND, "data": data} | ({} if context is None else {"context": context})
         return await self._happen(person, room, payload, None, told)
 
-    async def typing(self, person: Person, name: str, field: str, /, *, room: int = 0, typed: str) -> Interaction:
-        """A person is filling in a field of a slash command, and has not sent it."""
+    async def point_at_message(
+        self, person: Person, name: str, note: Note, *, context: int | None = None
+    ) -> Interaction:
+        """A person chooses something from the menu of a message."""
+        resolved = {"messages": {str(note.id): self._server.note_json(note)}}
+        data = {"id": "1", "name": name, "type": ON_MESSAGE, "target_id": str(note.id), "resolved": resolved}
+        payload: Json = {"type": COMMAND, "data": data} | ({} if context is None else {"context": context})
+        return await self._happen(person, self._room(note), payload, None, f"⋯ {name}")
+
+    async def point_at_person(self, person: Person, name: str, target: Person, *, room: int) -> Interaction:
+        """A person chooses something from the menu of another, in a server."""
+        resolved = {
+            "users": {str(target.id): target.json()},
+            "members": {str(target.id): member() | {"permissions": "0"}},
+        }
+        data = {"id": "1", "name": name, "type": ON_PERSON, "target_id": str(target.id), "resolved": resolved}
+        return await self._happen(person, room, {"type": COMMAND, "data": data}, None, f"⋯ {name}: {target.name}")
+
+    async def typing(
+        self, person: Person, name: str, field: str, /, *, room: int = 0, typed: str, **filled_in: Any
+    ) -> Interaction:
+        """A person is filling in a field of a slash command, and has not sent it; others are `filled_in` already."""
         option: Json = {"name": field, "type": 3, "value": typed, "focused": True}
-        data: Json = {"id": "1", "name": name, "type": 1, "options": [option], "resolved": {}}
+        options: list[Json] = [*(self._option(key, value, {}) for key, value in filled_in.items()), option]
+        command, *verb = name.split()
+        if verb:
+            options = [{"name": verb[0], "type": 1, "options": options}]
+        data: Json = {"id": "1", "name": command, "type": 1, "options": options, "resolved": {}}
         return await self._happen(person, room, {"type": TYPING, "data": data}, None, f"/{name} {field}:{typed}…")
 
     async def press(self, person: Person, note: Note, button: str, *, forged: bool = False) -> Interaction:
@@ -105,10 +134,9 @@ class Interactions:
         field_id = label["component"]["custom_id"]
         answered = {"type": 18, "id": 1, "component": {"type": 4, "id": 2, "custom_id": field_id, "value": text}}
         data = {"custom_id": opened.form["custom_id"], "components": [answered]}
-        note = opened.pressed
-        assert note is not None
-        payload = {"type": SUBMIT, "data": data, "message": self._server.note_json(note)}
-        return await self._happen(person, self._room(note), payload, note, f"({opened.form['title']}) {text}")
+        note, room = opened.pressed, 0 if opened.channel.type == DM else opened.channel.id
+        payload = {"type": SUBMIT, "data": data} | ({"message": self._server.note_json(note)} if note else {})
+        return await self._happen(person, room, payload, note, f"({opened.form['title']}) {text}")
 
     def _room(self, note: Note) -> int:
         channel = self._server.channels[note.channel]
@@ -123,7 +151,8 @@ class Interactions:
             file = self._server.upload(*value)
             resolved["attachments"] = {file["id"]: file}
             return {"name": name, "type": 11, "value": file["id"]}
-        return {"name": name, "type": 5 if isinstance(value, bool) else 3, "value": value}
+        kind = 5 if isinstance(value, bool) else INTEGER if isinstance(value, int) else 3
+        return {"name": name, "type": kind, "value": value}
 
     async def _happen(self, person: Person, room: int, payload: Json, pressed: Note | None, told: str) -> Interaction:
         server = self._server
@@ -132,7 +161,7 @@ class Interactions:
         made = Interaction(server.snowflake(), "", channel, person, server.clock.monotonic(), pressed)
         made.token = f"token{made.id}"
         made.along = payload.get("context") == 2
-        made.types = payload["type"] == TYPING
+        made.types, made.submitted = payload["type"] == TYPING, payload["type"] == SUBMIT
         server.did(person, channel.id, told)
         self.all[made.token] = made
         who: Json = {"user": person.json()}
@@ -179,7 +208,8 @@ class Interactions:
             raise Refused(404, 10062, "Unknown interaction")
         if found.kind:
             raise Refused(400, 40060, "Interaction has already been acknowledged.")
-        need(body["type"] not in {DEFERRED_UPDATE, MODAL} or found.pressed is not None, "type")
+        need(body["type"] != DEFERRED_UPDATE or found.pressed is not None, "type")
+        need(body["type"] != MODAL or not found.submitted, "type")
         found.kind = body["type"]
         data = body.get("data") or {}
         need((found.kind == OFFERED) == found.types, "type")
@@ -236,27 +266,56 @@ class Interactions:
         raise Refused(404, 10008, "Unknown Message")
 
 
-def check_command(command: Json) -> None:
-    """Refuse a command that Discord would refuse."""
-    names = [command["name"], *(command.get("name_localizations") or {}).values()]
-    if not all(re.fullmatch(r"[-_'\w]{1,32}", name) and name == name.lower() for name in names):
-        raise Refused(400, 50035, "Invalid Form Body: name")
+def check_commands(commands: Sequence[Json], *, in_guild: bool) -> None:
+    """Refuse what overwrites all commands if Discord would, such as too many of a kind, or a name twice."""
+    for kind, most in MOST_OF_A_KIND.items():
+        names = [each["name"] for each in commands if each.get("type", SLASH) == kind]
+        need(len(names) <= most, f"Maximum number of application commands of type {kind} reached")
+        need(len(set(names)) == len(names), "APPLICATION_COMMANDS_DUPLICATE_NAME")
+    for command in commands:
+        is_global = command.get("contexts") or command.get("integration_types")
+        need(not (in_guild and is_global), "contexts: not of the commands of one server")
+        if command.get("type", SLASH) == SLASH:
+            _check_command(command)
+        else:
+            need(all(1 <= len(name) <= 32 for name in _names(command)), "name: Must be between 1 and 32 in length.")
+            need(not command.get("description") and not command.get("options"), "description: context menus have none")
+
+
+def _names(command: Json) -> list[str]:
+    return [command["name"], *(command.get("name_localizations") or {}).values()]
+
+
+def _check_command(command: Json) -> None:
+    """Refuse a slash command, or a field of one, that Discord would refuse."""
+    names = _names(command)
+    need(all(re.fullmatch(r"[-_'\w]{1,32}", name) and name == name.lower() for name in names), "name")
     texts = [command["description"], *(command.get("description_localizations") or {}).values()]
-    if not all(1 <= len(text) <= 100 for text in texts) or len(command.get("options", [])) > MAX_OPTIONS:
-        raise Refused(400, 50035, "Invalid Form Body: description")
-    if len(command.get("choices") or []) > MAX_OPTIONS or (command.get("choices") and command.get("autocomplete")):
-        raise Refused(400, 50035, "Invalid Form Body: choices")
-    for option in command.get("options", []):
-        check_command(option)
-    if length(command) > MAX_COMMAND_CHARS:
-        raise Refused(400, 50035, "Command exceeds maximum size (8000)")
+    options, choices = command.get("options", []), command.get("choices") or []
+    need(all(1 <= len(text) <= 100 for text in texts), "description: Must be between 1 and 100 in length.")
+    need(len(options) <= MAX_OPTIONS and len(choices) <= MAX_OPTIONS, "options: Must be 25 or fewer in length.")
+    need(not (choices and command.get("autocomplete")), "choices: none beside autocomplete")
+    fields = [option for option in options if option["type"] > GROUP]
+    need(fields in ([], options), "options: verbs and fields do not mix")
+    required = [bool(option.get("required")) for option in fields]
+    need(required == sorted(required, reverse=True), "options: Required options must be placed before others")
+    need(len({option["name"] for option in options}) == len(options), "APPLICATION_COMMAND_OPTIONS_NAME_INVALID")
+    shown = [name for each in choices for name in _names(each)]
+    need(all(1 <= len(name) <= 100 for name in shown), "choices: name: Must be between 1 and 100 in length.")
+    need(len({each["value"] for each in choices}) == len(choices), "choices: The value is used twice")
+    bounds = [command[key] for key in ("min_value", "max_value") if key in command]
+    need(not bounds or command["type"] == INTEGER, "min_value, max_value: of numbers only")
+    for option in options:
+        _check_command(option)
+    need(length(command) <= MAX_COMMAND_CHARS, "Command exceeds maximum size (8000)")
 
 
 def length(command: Json) -> int:
     """What Discord counts of a command: of each text its longest language, and all that is below it."""
-    said = sum(
-        max(map(len, [command[key], *(command.get(f"{key}_localizations") or {}).values()]))
-        for key in ("name", "description")
-    )
-    words = sum(len(choice["name"]) + len(str(choice["value"])) for choice in command.get("choices") or [])
+    said = sum(_longest(command, key) for key in ("name", "description"))
+    words = sum(_longest(choice, "name") + len(str(choice["value"])) for choice in command.get("choices") or [])
     return said + words + sum(map(length, command.get("options", [])))
+
+
+def _longest(told: Json, key: str) -> int:
+    return max(map(len, [told[key], *(told.get(f"{key}_localizations") or {}).values()]))

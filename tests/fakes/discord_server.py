@@ -20,7 +20,7 @@ from aiohttp import web
 from core.ports import Clock
 from tests.fakes.discord_components import labels
 from tests.fakes.discord_gateway import Gateway
-from tests.fakes.discord_interactions import Interactions, check_command
+from tests.fakes.discord_interactions import Interactions, check_commands
 from tests.fakes.discord_limits import Limits
 from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_world import APP_ID, BOT, EPHEMERAL, OWNER_ID, Json, Note, Person, World, member
@@ -264,7 +264,8 @@ class DiscordServer(World):
                     "max_concurrency": 1,
                 }
                 return {"url": self.gateway.url, "shards": self.gateway.shards, "session_start_limit": limits}
-            case "PUT", ["applications", _, *_]:
+            case "PUT", ["applications", _, *where, "commands"]:
+                check_commands(body, in_guild=bool(where))
                 self.commands.append(body)
                 return [self._command(command) for command in body]
         raise Refused(404, 0, "404: Not Found")
@@ -285,10 +286,9 @@ class DiscordServer(World):
         return named | {"members": members} if members else None
 
     def _command(self, command: Json) -> Json:
-        check_command(command)
         return {
             "id": str(self.snowflake()), "application_id": str(APP_ID), "version": "1", "type": 1,
-            "default_member_permissions": None, **command,
+            "description": "", "default_member_permissions": None, **command,
         }  # fmt: skip
 
 

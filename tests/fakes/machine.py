@@ -31,6 +31,9 @@ class NamedModels(ModelSwitch):
     def is_limited(self, mode: str) -> bool:
         return self.held(mode).partition(":")[0] == "limited"
 
+    def names(self) -> Sequence[str]:
+        return list(self.known)
+
     async def prove(self, mode: str, name: str) -> Proof:
         self.proved.append((mode, name))
         return self.proofs.get(name) or (Proof() if name in self.known else Proof(Doubt.PROVIDER, name, "scripted"))

@@ -16,7 +16,7 @@ from core.actions.registry import Registry
 from core.chatbot import ChatBot
 from core.commands.choices import missing_words
 from core.commands.command import Command, Request
-from core.commands.menu import MenuOption, OptionKind
+from core.commands.menu import MenuOption, choice_field, text_field
 from core.commands.table import CommandTable
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
@@ -30,9 +30,10 @@ from tests.fakes.talk import Talk, talking
 from tests.reference.preferences import InMemoryPreferences
 from tests.unit.test_commands import ask
 
-SIDE = MenuOption("side", OptionKind.TEXT, dict.fromkeys(Locale, "side"), ("left", "right"))
-HERE = replace(SIDE, name="where", words=("here",))
-ANYTHING = replace(SIDE, name="text", words=())
+SAID = dict.fromkeys(Locale, "said")
+SIDE = choice_field("side", SAID, {"left": SAID, "right": SAID})
+HERE = choice_field("where", SAID, {"here": SAID})
+ANYTHING = text_field("text", SAID)
 UNKNOWN = {Locale.PT: "Não conheço", Locale.EN: "I do not know", Locale.ES: "No conozco"}
 
 
@@ -132,7 +133,7 @@ async def test_what_a_command_says_without_its_word_has_a_button_for_each_word()
         for number, said in enumerate(("/turn", "/turn right")):
             await (await bot.receive(house.incoming(said, message_id=str(number)), channel))
     first, second = channel.screen
-    assert [(each.label, each.command) for each in first.choices] == [("left", "/turn left"), ("right", "/turn right")]
+    assert [(each.label, each.command) for each in first.choices] == [("said", "/turn left"), ("said", "/turn right")]
     assert second.choices == ()
 
 

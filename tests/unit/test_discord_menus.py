@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import discord
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from adapters.discord.interaction_handler import command_of
 from adapters.discord.markup import Drawn
 from adapters.discord.room import Room, aside, audience, channel_id, is_aside
 from adapters.discord.slash import said
-from core.commands.menu import MenuEntry
+from core.commands.menu import OptionKind
 from core.outgoing import MAX_COMMAND_BYTES, Button
 from core.text.catalogue import menu_names
 from core.types import ChatKey, ConversationKey, Locale, UserKey
@@ -25,7 +26,8 @@ MENU = menu()
 COMMANDS = {entry.name: entry for entry in MENU}
 VERBS = [verb for entry in MENU for verb in entry.verbs]
 ROOM = Room(5, guild=1)
-OPTIONS = [option.name for entry in (*MENU, *VERBS) for option in entry.options]
+FIELDS = [field for entry in (*MENU, *VERBS) for field in entry.fields]
+OPTIONS = [field.name for field in FIELDS]
 OWN = ("ask", "message", "private")  # what only Discord has
 
 
@@ -47,18 +49,39 @@ def test_descriptions_have_at_most_a_hundred_characters_and_a_group_at_most_25_c
     assert all(len(table) <= 25 for table in (MENU, *(entry.verbs for entry in MENU)))
     for entry in (*MENU, *VERBS):
         assert all(1 <= len(text) <= 100 for text in entry.about.values()), entry
+    for field in FIELDS:
+        for text in (field.about, *field.words.values()):
+            assert all(1 <= len(told) <= 100 for told in text.values()), field
 
 
-def test_options_say_what_the_usage_says() -> None:
-    shape = {usage: [(one.name, one.words) for one in MenuEntry("x", {}, usage).options] for usage in (
-        " pt | en | es | auto", " N | ID | all", "", " PERSON | here", " [on | off]",
-    )}  # fmt: skip
-    assert shape == {
-        " pt | en | es | auto": [("text", ("pt", "en", "es", "auto"))], " N | ID | all": [("text", ())],
-        "": [], " PERSON | here": [("person", ()), ("text", ())], " [on | off]": [("text", ("on", "off"))],
-    }  # fmt: skip
-    assert [one.name for one in COMMANDS["import"].options] == ["file"]
-    assert said("/forget", {"text": "2"}) == "/forget 2"
+def test_whoever_fills_in_a_command_reads_words_and_no_notation() -> None:
+    for field in FIELDS:
+        for told in (*field.about.values(), *(text for texts in field.words.values() for text in texts.values())):
+            assert not re.search(r"[\[\]|…]|\b[A-Z]{3,}\b(?<!JSON)", told), field
+    for entry in (*MENU, *VERBS):
+        assert entry.fields or entry.verbs or not entry.usage.strip(), f"{entry.name} takes something"
+        named = [field.name for field in entry.fields]
+        assert len(set(named)) == len(named)
+
+
+def test_every_word_of_a_usage_is_chosen_and_every_name_is_offered_while_one_types() -> None:
+    for entry in (*MENU, *VERBS):
+        words = set(re.findall(r"(?<![\w:])[a-z]{2,}", entry.usage))
+        offered = {word for field in entry.fields for word in field.words} | {verb.name for verb in entry.verbs}
+        completes = any(field.completes for field in entry.fields)
+        assert words <= offered or completes, f"{entry.name}: {words - offered}"
+        if re.search(r"\bN\b|PERSON|PROVIDER", entry.usage) and not entry.verbs:
+            assert completes or any(field.kind is OptionKind.NUMBER for field in entry.fields), entry.name
+
+
+def test_a_command_says_what_is_filled_in_in_its_own_order() -> None:
+    role = next(verb for verb in VERBS if verb.name == "role")
+    eva = discord.Object(5, type=discord.User)
+    assert said("/admin role", role.fields, {"role": "admin", "person": eva}) == "/admin role discord:5 admin"
+    assert said("/forget", COMMANDS["forget"].fields, {"memory": None, "what": "all"}) == "/forget all"
+    kinds = {"kind": "json", "page": 2}
+    assert said("/memories", COMMANDS["memories"].fields, kinds) == "/memories json 2"
+    assert said("/import", COMMANDS["import"].fields, {"file": object()}) == "/import"
 
 
 @given(st.sampled_from(["", "oi", "/", "/reset", "/stop now", "/memories 2", "/retry", "/ x", "/x"]), st.booleans())

@@ -14,7 +14,7 @@ from core.commands.command import CompletionRequest
 from core.features.reminders.reminders import Claim, Reminder, State
 from core.outgoing import Choice
 from core.stores import ChangeContext
-from core.types import Locale, MemoryDraft, MemoryKind, Preferences, UserKey
+from core.types import Locale, MemoryDraft, MemoryKind, Preferences, Role, UserKey
 from tests.fakes.clock import START
 from tests.fakes.house import ANA, BIA
 from tests.fakes.talk import Talk, talking
@@ -267,7 +267,7 @@ async def offered(talk: Talk, typed: str) -> Sequence[Choice]:
     incoming = talk.house.incoming(f"/remind {typed}")
     command = next(each for each in talk.house.features().commands if each.name == "remind")
     assert command.complete is not None
-    return await command.complete(CompletionRequest(incoming, Locale.EN, "text", typed))
+    return await command.complete(CompletionRequest(incoming, Locale.EN, Role.MEMBER, "text", typed))
 
 
 async def test_while_typing_the_times_are_offered_that_it_would_mean(talk: Talk) -> None:

@@ -156,6 +156,8 @@ class AccessGate(Gate):
         verdict = await self._access.judge(incoming)
         view = View(channel, self._clock)
         if verdict is not Verdict.ANSWER:
+            if channel.hide() and verdict is Verdict.IGNORE:  # nobody else is bothered by it
+                return (self._say(await self._reason(incoming), incoming, view),)
             told = self.turn_away(verdict, incoming, view)
             return (told, self._cards.ask(incoming.user)) if verdict is Verdict.TELL_OFF else (told,)
         if incoming.pressed and not incoming.text.startswith("/"):  # no button of ours sends that
@@ -183,10 +185,15 @@ class AccessGate(Gate):
         elif verdict in _WORDS:
             await self._say(_WORDS[verdict], incoming, view)
 
+    async def _reason(self, incoming: Incoming) -> Localized:
+        """Return what is said to whoever is otherwise not answered at all."""
+        return BLOCKED if await self._access.role(incoming.user) is Role.BLOCKED else PRIVATE
+
     async def _say(self, words: Localized, incoming: Incoming, view: View) -> None:
         await view.show_last(OutgoingMessage(words[await self._locales.of(incoming)], unseen=True))
 
 
+BLOCKED = text("access.refused.blocked")
 WHO = text("access.cards.who")
 FLOOD = forms("access.cards.flood")
 MORE = forms("access.cards.more")

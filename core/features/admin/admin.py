@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.commands.choices import missing_words, word_buttons
-from core.commands.command import Command, Request
-from core.commands.menu import MenuEntry
+from core.commands.command import Command, Complete, CompletionRequest, Request
+from core.commands.menu import MenuEntry, MenuOption, choice_field
 from core.commands.table import offer_of
 from core.features.pending_input.replies import PendingReplies
+from core.outgoing import Choice
 from core.text.catalogue import text
 from core.text.markdown import verbatim
 from core.text.nearest import nearest
@@ -43,7 +44,8 @@ class Verb:
     `example` is what may follow it, for whoever used it wrongly; a verb without `usage` takes nothing. Only owners may
     run a verb that is `for_owners`. A verb that is `in_rooms` may be said where others read along if HERE follows it:
     it is about that room then; one that goes `by_reply`, as a reply to the person it is about. One that is `decisive`
-    changes people, or something at once: no button offers it to who mistyped it.
+    changes people, or something at once: no button offers it to who mistyped it. `fields` and `complete` are as of a
+    `Command`.
     """
 
     name: str
@@ -55,10 +57,12 @@ class Verb:
     in_rooms: bool = False
     by_reply: bool = False
     decisive: bool = False
+    fields: tuple[MenuOption, ...] = ()
+    complete: Complete | None = None
 
     def entry(self) -> MenuEntry:
         """Return what menus show of it."""
-        return MenuEntry(self.name, self.about, self.usage)
+        return MenuEntry(self.name, self.about, self.usage, fields=self.fields)
 
     def is_for(self, role: Role) -> bool:
         """Whether a person of that role may run it."""
@@ -84,8 +88,22 @@ class Admin:
         """The command."""
         verbs = [verb.entry() for verb in self.verbs.values()]
         return Command(
-            "admin", text("commands.admin"), self._run, usage=" …", for_staff=True, is_listed=True, verbs=verbs
+            "admin",
+            text("commands.admin"),
+            self._run,
+            usage=" …",
+            for_staff=True,
+            is_listed=True,
+            complete=self._complete,
+            verbs=verbs,
         )
+
+    async def _complete(self, request: CompletionRequest) -> Sequence[Choice]:
+        """Return what a field of a verb offers to whoever may run that verb."""
+        verb = self.verbs.get(request.verb)
+        if verb is None or verb.complete is None or not verb.is_for(request.role):
+            return ()
+        return await verb.complete(request)
 
     async def _run(self, request: Request, argument: str) -> None:
         """Run a verb, or list those that the person may use. In a room, run only verbs that are about that room."""
@@ -105,7 +123,7 @@ class Admin:
             await self._run_verb(request, verb, rest)
 
     async def _run_verb(self, request: Request, verb: Verb, rest: str) -> None:
-        words = {} if verb.decisive else missing_words(verb.entry().options, rest)
+        words = {} if verb.decisive else missing_words(verb.fields, rest)
         request.turn.offers = word_buttons(f"/admin {verb.name} {rest}".rstrip(), words, request.locale)
         try:
             await verb.run(request, rest)
@@ -143,6 +161,9 @@ class Admin:
 
 
 _MAX_COMMAND_CHARS: Final = 200
+
+WHERE: Final = choice_field("where", text("menus.fields.where"), {HERE: text("menus.where.here")})
+"""Says that a verb is about the place where it is said."""
 
 NOT_HERE = text("admin.not_here")
 NO_VERB = text("admin.verbs.no_verb")

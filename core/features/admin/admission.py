@@ -7,15 +7,16 @@ from functools import partial
 from typing import Final
 
 from core.commands.command import Request
+from core.commands.menu import choice_field
 from core.confirmations import Confirmations
 from core.delivery.notifier import Notifier
 from core.features.access.gate import ROLES, card, fits, person_line, stranger_line, verdicts
 from core.features.access.people import DENIED, Stranger
 from core.features.access.rules import Access, Mode
-from core.features.admin.admin import HERE, MAX_ID_CHARS, Verb, WrongUse
+from core.features.admin.admin import HERE, MAX_ID_CHARS, WHERE, Verb, WrongUse
 from core.features.admin.decide import Decider
 from core.features.admin.decisions import ALLOWED, DecisionKind, Decisions
-from core.features.admin.names import EXAMPLE, NOT_SEEN_YET, Names
+from core.features.admin.names import EXAMPLE, NOT_SEEN_YET, SOMEBODY, Names
 from core.language_choice import Locales
 from core.outgoing import Button, OutgoingMessage
 from core.text.catalogue import counted, forms, text
@@ -57,13 +58,33 @@ class PeopleVerbs:
     @property
     def verbs(self) -> Sequence[Verb]:
         """The verbs, in the order of /admin."""
-        on_people, roles = partial(Verb, by_reply=True, decisive=True), " PERSON admin|member|guest"
+        of_people, roles = partial(Verb, fields=SOMEBODY, complete=self._names.complete), " PERSON admin|member|guest"
+        on_people, here = partial(of_people, by_reply=True, decisive=True), (*SOMEBODY, WHERE)
+        given = choice_field("role", text("menus.fields.role"), {role: ROLES[role] for role in GIVEN}, required=True)
         return (
-            Verb("users", text("admin.commands.users"), self._users, " [PERSON]", EXAMPLE),
-            on_people("allow", text("admin.commands.allow"), self._allow, " PERSON | here", EXAMPLE, in_rooms=True),
-            on_people("deny", text("admin.commands.deny"), self._deny, " PERSON | here", EXAMPLE, in_rooms=True),
+            of_people("users", text("admin.commands.users"), self._users, " [PERSON]", EXAMPLE),
+            on_people(
+                "allow",
+                text("admin.commands.allow"),
+                self._allow,
+                " PERSON | here",
+                EXAMPLE,
+                in_rooms=True,
+                fields=here,
+            ),
+            on_people(
+                "deny", text("admin.commands.deny"), self._deny, " PERSON | here", EXAMPLE, in_rooms=True, fields=here
+            ),
             on_people("block", text("admin.commands.block"), self._block, " PERSON", EXAMPLE),
-            on_people("role", text("admin.commands.role"), self._role, roles, f"{EXAMPLE} admin", for_owners=True),
+            on_people(
+                "role",
+                text("admin.commands.role"),
+                self._role,
+                roles,
+                f"{EXAMPLE} admin",
+                for_owners=True,
+                fields=(*SOMEBODY, given),
+            ),
             Verb(
                 "access",
                 text("admin.commands.access"),
@@ -71,6 +92,7 @@ class PeopleVerbs:
                 " [private|members|open]",
                 "members",
                 for_owners=True,
+                fields=(choice_field("mode", text("menus.fields.access"), MODE_LABELS),),
             ),
         )
 
@@ -207,6 +229,11 @@ MODES: dict[Mode, Localized] = {
     Mode.PRIVATE: text("access.admission.modes.private"),
     Mode.MEMBERS: text("access.admission.modes.members"),
     Mode.OPEN: text("access.admission.modes.open"),
+}
+MODE_LABELS: dict[str, Localized] = {
+    Mode.PRIVATE: text("menus.access.private"),
+    Mode.MEMBERS: text("menus.access.members"),
+    Mode.OPEN: text("menus.access.open"),
 }
 OPEN_ASKS = text("access.admission.open_asks")
 OPEN_IT = text("access.admission.open_it")

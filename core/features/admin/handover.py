@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from core.commands.command import Command, Request
+from core.commands.menu import choice_field
 from core.confirmations import Confirmations
 from core.delivery.notifier import Notifier
 from core.features.access.gate import ROLES, minute, named, person_line
@@ -17,7 +18,7 @@ from core.features.access.rules import Access
 from core.features.admin.admin import Verb
 from core.features.admin.decide import TOLD, DecisionEffects
 from core.features.admin.decisions import Applied, Decision, DecisionKind, Decisions
-from core.features.admin.names import EXAMPLE, Names
+from core.features.admin.names import EXAMPLE, SOMEBODY, Names
 from core.language_choice import Locales
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Clock
@@ -74,7 +75,18 @@ class Handover:
     def verb(self) -> Verb:
         """The verb of /admin."""
         about = text("admin.commands.owner")
-        return Verb("owner", about, self._owner, " [PERSON | leave]", EXAMPLE, for_owners=True, decisive=True)
+        leaving = choice_field("what", text("menus.fields.owner"), {LEAVE: text("menus.owner.leave")})
+        return Verb(
+            "owner",
+            about,
+            self._owner,
+            " [PERSON | leave]",
+            EXAMPLE,
+            for_owners=True,
+            decisive=True,
+            fields=(*SOMEBODY, leaving),
+            complete=self._names.complete,
+        )
 
     @property
     def command(self) -> Command:

@@ -51,6 +51,10 @@ class ModelSwitch(Protocol):
         """Whether what is in place works without a language model."""
         ...
 
+    def names(self) -> Sequence[str]:
+        """Return the models that have a price and whose provider can be asked."""
+        ...
+
     async def prove(self, mode: str, name: str) -> Proof:
         """Ask each of the models one tiny question, as the mode would; it takes some seconds at most."""
         ...

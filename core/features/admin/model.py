@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
-from core.commands.command import Request
+from core.commands.command import CompletionRequest, Request
+from core.commands.completion import offered
+from core.commands.menu import choice_field, completed_field
 from core.commands.table import offer_of
 from core.features.admin.admin import Verb, WrongUse
 from core.features.admin.decide import Decider
 from core.features.admin.decisions import ALL_MODES, DecisionKind, Decisions, of_modes
 from core.features.admin.machine import Doubt, ModelSwitch, Proof
 from core.models import MODES
-from core.outgoing import Button
+from core.outgoing import Button, Choice
 from core.ports import Embedder
 from core.text.catalogue import text
 from core.text.nearest import nearest
@@ -40,7 +43,26 @@ class ModelVerb:
     def verb(self) -> Verb:
         """The verb of /admin."""
         usage, example = " [PROVIDER:MODEL | MODE PROVIDER:MODEL | [MODE] default]", "chat openai:gpt-6-luna"
-        return Verb("model", text("admin.commands.model"), self._model, usage, example, for_owners=True)
+        modes = {**ABOUT, ALL_MODES: text("menus.modes.all")}
+        fields = (
+            choice_field("mode", text("menus.fields.mode"), modes),
+            completed_field("model", text("menus.fields.model")),
+        )
+        return Verb(
+            "model",
+            text("admin.commands.model"),
+            self._model,
+            usage,
+            example,
+            for_owners=True,
+            fields=fields,
+            complete=self._offer,
+        )
+
+    async def _offer(self, request: CompletionRequest) -> Sequence[Choice]:
+        """Return the models that can be asked and have a price, after that of the settings."""
+        usual = Choice(SETTINGS[request.locale], DEFAULT)
+        return offered(request.typed, (usual, *(Choice(name, name) for name in self._models.names())))
 
     async def _model(self, request: Request, argument: str) -> None:
         """Show what answers in each mode, or try another model and put it in place, in one mode or in all."""
@@ -118,6 +140,7 @@ class ModelVerb:
         return f"`{mode}` ({ABOUT[mode][locale]}) — {held} · {origin}"
 
 
+SETTINGS = text("menus.settings")
 TITLE = text("admin.model.title")
 ABOUT: dict[str, Localized] = {
     "heavy": text("admin.model.about.heavy"),

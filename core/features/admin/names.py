@@ -6,11 +6,15 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from core.commands.command import Request
+from core.commands.command import CompletionRequest, Request
+from core.commands.completion import offered
+from core.commands.menu import PERSON, completed_field
 from core.delivery.notifier import Notifier
 from core.enclosures import Speaker
+from core.features.access.gate import ROLES
 from core.features.access.rules import Access
 from core.features.admin.admin import MAX_ID_CHARS, WrongUse
+from core.outgoing import Choice
 from core.ports import Channels
 from core.text.catalogue import text
 from core.text.markdown import verbatim
@@ -20,6 +24,11 @@ from core.types import Locale, Localized, UserKey
 
 EXAMPLE: Final = "telegram:123456"
 """A person, in the examples of verbs."""
+
+SOMEBODY: Final = (PERSON, completed_field("known", text("menus.fields.known")))
+"""The fields of a verb that is about a person."""
+
+_MOST_STRANGERS: Final = 100
 
 _MENTION: Final = re.compile(r"<@!?([0-9]+)>")
 
@@ -50,6 +59,19 @@ class Names:
             raise WrongUse(f"{WHO[locale]} {HOW[locale]}", waits=not words)
         found = _MENTION.fullmatch(words[0])
         return await self._named(request, found[1] if found else words[0])
+
+    async def complete(self, request: CompletionRequest) -> Sequence[Choice]:
+        """Return those who asked to be let in, the newest first, then everybody who has a role."""
+        strangers, people = await self._access.strangers(_MOST_STRANGERS), await self._access.people()
+        told = [(each.user, each.name, "") for each in strangers]
+        told += [(each.user, each.name, each.role.value) for each in people]
+        return offered(
+            request.typed,
+            (
+                Choice(" · ".join(filter(None, (name, ROLES[role][request.locale], str(user)))), str(user))
+                for user, name, role in told
+            ),
+        )
 
     async def is_seen(self, user: UserKey, request: Request) -> bool:
         """Whether the account ever wrote and was answered or noted, or the request shows a message of it."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from core.commands.command import Request
-from core.features.admin.admin import HERE, Verb, WrongUse
+from core.commands.menu import choice_field, text_field
+from core.features.admin.admin import HERE, WHERE, Verb, WrongUse
 from core.features.admin.decide import Decider
 from core.features.admin.decisions import OFF, ON, DecisionKind, Decisions
 from core.features.admin.machine import ModelSwitch
-from core.history.policy import NAMES, SUMMARY
+from core.history.policy import LAST_MESSAGES, LAST_TOKENS, NAMES, SUMMARY
 from core.text.catalogue import text
 from core.text.unicode import one_line
 from core.types import Locale, room_name
@@ -48,12 +49,37 @@ class PlaceVerbs:
     @property
     def verbs(self) -> Sequence[Verb]:
         """The verbs, in the order of /admin."""
-        persona = " [here] [TEXT | off | default]"
-        about, reminding = text("admin.commands.policy"), text("admin.commands.reminders")
+        persona, policy = text_field("text", text("menus.fields.prompt")), text("menus.fields.policy")
+        without = choice_field("what", text("menus.fields.prompt_off"), _NO_PERSONA)
+        switch = choice_field("what", text("menus.fields.reminders"), _SWITCH)
         return (
-            Verb("prompt", text("admin.commands.prompt"), self._prompt, persona, for_owners=True, in_rooms=True),
-            Verb("policy", about, self._policy, " [here] [NAME | default]", SUMMARY, in_rooms=True),
-            Verb("reminders", reminding, self._reminders, " here [on | off]", "here off", in_rooms=True),
+            Verb(
+                "prompt",
+                text("admin.commands.prompt"),
+                self._prompt,
+                " [here] [TEXT | off | default]",
+                for_owners=True,
+                in_rooms=True,
+                fields=(WHERE, persona, without),
+            ),
+            Verb(
+                "policy",
+                text("admin.commands.policy"),
+                self._policy,
+                " [here] [NAME | default]",
+                SUMMARY,
+                in_rooms=True,
+                fields=(WHERE, choice_field("what", policy, _POLICIES)),
+            ),
+            Verb(
+                "reminders",
+                text("admin.commands.reminders"),
+                self._reminders,
+                " here [on | off]",
+                "here off",
+                in_rooms=True,
+                fields=(replace(WHERE, required=True), switch),
+            ),
         )
 
     async def _prompt(self, request: Request, argument: str) -> None:
@@ -131,6 +157,15 @@ def _scoped(request: Request, argument: str) -> tuple[Scope, str]:
         return Scope(room_name(request.incoming.chat)), rest.strip()
     return Scope(""), argument.strip()
 
+
+_NO_PERSONA: Final = {OFF: text("menus.prompt.off"), DEFAULT: text("menus.prompt.default")}
+_POLICIES: Final = {
+    SUMMARY: text("menus.policies.summary"),
+    LAST_MESSAGES: text("menus.policies.last_messages"),
+    LAST_TOKENS: text("menus.policies.last_tokens"),
+    DEFAULT: text("menus.settings"),
+}
+_SWITCH: Final = {ON: text("menus.reminders.on"), OFF: text("menus.reminders.off")}
 
 THIS_PLACE = text("scope.this_place")
 WHOLE_BOT = text("scope.whole_bot")

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from core.commands.command import Request
+from core.commands.menu import choice_field, number_field
 from core.delivery.alerts import OwnerAlerts
 from core.delivery.notifier import Notifier
 from core.features.access.rules import Access
@@ -59,7 +60,8 @@ class Status:
     @property
     def verb(self) -> Verb:
         """The verb of /admin."""
-        return Verb("status", text("admin.commands.status"), self._status, f" [{RETRY}]")
+        again = choice_field("what", text("menus.fields.retry"), {RETRY: text("admin.platforms.try_now")})
+        return Verb("status", text("admin.commands.status"), self._status, f" [{RETRY}]", fields=(again,))
 
     async def _status(self, request: Request, argument: str) -> None:
         """Show it, or try the platforms that ended."""
@@ -112,7 +114,8 @@ class Logs:
     @property
     def verb(self) -> Verb:
         """The verb of /admin."""
-        return Verb("logs", text("admin.commands.logs"), self._logs, " [N]")
+        how_many = number_field("number", text("menus.fields.logs"), _MOST)
+        return Verb("logs", text("admin.commands.logs"), self._logs, " [N]", fields=(how_many,))
 
     async def _logs(self, request: Request, argument: str) -> None:
         """Show the last troubles: 10, or as many as are asked for, at most 50."""

@@ -6,12 +6,16 @@ from collections.abc import Sequence
 from typing import Final
 
 from core.actions.registry import Registry
-from core.commands.command import Request
+from core.commands.command import CompletionRequest, Request
+from core.commands.completion import offered
+from core.commands.menu import choice_field, completed_field
 from core.features.access.gate import minute
 from core.features.admin.admin import MAX_ID_CHARS, Verb, WrongUse
 from core.features.admin.decide import FORGOTTEN, Decider, describe
 from core.features.admin.decisions import OFF, ON, DecisionKind, Decisions
+from core.outgoing import Choice
 from core.text.catalogue import text
+from core.types import Localized
 
 MAX_CHANGES: Final = 20
 _SWITCHES: Final = {"enable": ON, "disable": OFF}
@@ -28,7 +32,24 @@ class ActionVerb:
     def verb(self) -> Verb:
         """The verb of /admin."""
         usage = " list | enable NAME | disable NAME"
-        return Verb("actions", text("admin.commands.actions"), self._actions, usage, "disable MemorySave")
+        return Verb(
+            "actions",
+            text("admin.commands.actions"),
+            self._actions,
+            usage,
+            "disable MemorySave",
+            fields=(
+                choice_field("what", text("menus.fields.actions"), ACTION_WORDS),
+                completed_field("action", text("menus.fields.action")),
+            ),
+            complete=self._offer,
+        )
+
+    async def _offer(self, request: CompletionRequest) -> Sequence[Choice]:
+        """Return the actions, those that are on first."""
+        marked = [(ACTION_ON, self._registry.enabled), (ACTION_OFF, self._registry.disabled)]
+        told = (Choice(f"{mark[request.locale]} {each.name}", each.name) for mark, found in marked for each in found)
+        return offered(request.typed, told)
 
     async def _actions(self, request: Request, argument: str) -> None:
         match argument.split():
@@ -92,6 +113,11 @@ class DecisionVerbs:
         await self._decider.undo(request)
 
 
+ACTION_WORDS: dict[str, Localized] = {
+    "list": text("menus.actions.list"),
+    "enable": text("menus.actions.enable"),
+    "disable": text("menus.actions.disable"),
+}
 ACTIONS = text("admin.survey.actions")
 ACTION_ON = text("admin.survey.action_on")
 ACTION_OFF = text("admin.survey.action_off")

@@ -7,6 +7,7 @@ from datetime import UTC, timedelta
 from typing import Final
 
 from core.commands.command import Command, Request
+from core.commands.menu import choice_field, text_field
 from core.features.admin.admin import Verb
 from core.features.admin.decisions import DecisionKind, Decisions, record_deed
 from core.features.broadcast.broadcaster import Audience, Broadcaster
@@ -38,7 +39,12 @@ class BroadcastVerb:
     def verb(self) -> Verb:
         """The verb of /admin."""
         usage = " TEXT | status | cancel"
-        return Verb("broadcast", text("admin.commands.broadcast"), self._broadcast, usage, for_owners=True)
+        fields = (
+            text_field("text", text("menus.fields.broadcast")),
+            choice_field("what", text("menus.fields.broadcast_under_way"), {STATUS: HOW_FAR, CANCEL: STOP_IT}),
+        )
+        about = text("admin.commands.broadcast")
+        return Verb("broadcast", about, self._broadcast, usage, for_owners=True, fields=fields)
 
     async def _broadcast(self, request: Request, argument: str) -> None:
         match argument.split(maxsplit=2):
@@ -115,7 +121,13 @@ class NewsCommand:
     @property
     def command(self) -> Command:
         """The command."""
-        return Command("news", text("commands.news"), self._news, usage=" off | on")
+        return Command(
+            "news",
+            text("commands.news"),
+            self._news,
+            usage=" off | on",
+            fields=(choice_field("what", text("menus.fields.news"), {"off": TURN_OFF, "on": TURN_ON}),),
+        )
 
     async def _news(self, request: Request, argument: str) -> None:
         user, locale = request.incoming.user, request.locale

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
 from core.commands.command import Request
+from core.commands.menu import number_field
 from core.errors import ChannelError, ChannelGone
 from core.features.access.rules import Access
 from core.features.admin.admin import Verb
@@ -64,7 +65,8 @@ class UsageVerb:
     @property
     def verb(self) -> Verb:
         """The verb of /admin."""
-        return Verb("usage", text("admin.commands.usage"), self._usage, " [DAYS]")
+        days = number_field("days", text("menus.fields.days"), MAX_DAYS)
+        return Verb("usage", text("admin.commands.usage"), self._usage, " [DAYS]", fields=(days,))
 
     async def _usage(self, request: Request, argument: str) -> None:
         """Show what was spent in the last days, 30 if no number is given, and draw it where pictures can be seen."""

@@ -15,6 +15,7 @@ from datetime import timedelta
 from typing import Final
 
 from core.commands.command import Command, Request
+from core.commands.menu import text_field
 from core.delivery.notifier import Notifier
 from core.features.links.codes import LinkCode, LinkCodes
 from core.history.withholding import withhold
@@ -50,7 +51,14 @@ class LinkCommands:
     def commands(self) -> Sequence[Command]:
         """The two commands, in the order of menus."""
         return (
-            Command("link", text("commands.link"), self._link, usage=" [CODE]", in_private=True),
+            Command(
+                "link",
+                text("commands.link"),
+                self._link,
+                usage=" [CODE]",
+                in_private=True,
+                fields=(text_field("code", text("menus.fields.link_code")),),
+            ),
             Command("unlink", text("commands.unlink"), self._unlink, in_private=True),
         )
 

@@ -9,11 +9,14 @@ from typing import Final
 
 from core.actions.change_report import narrowed_text, undo_button
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
-from core.actions.memory_save import MEMORY_SAVE, NAME, SAVING, Wanted, buttons, hinted, keep, told
+from core.actions.memory_save import MEMORY_SAVE, NAME, SAVING, Wanted, buttons, hinted, keep, keep_beside, told
 from core.commands.command import Command, Request
+from core.commands.menu import choice_field, completed_field, number_field, text_field
 from core.dialogue import Outcome, Step
+from core.enclosures import Quote, Speaker
 from core.errors import ProviderError
 from core.features.memories.card import SHOW, after, back, block, fenced, heading, place, show_card, tell_unknown
+from core.features.memories.completion import MemoryCompletion
 from core.features.memories.listed import PAGE_SIZE, ListedMemories, found, is_number
 from core.features.memories.sources import messages_of, where_said
 from core.features.pending_input.replies import PendingReplies
@@ -34,19 +37,31 @@ _log = logging.getLogger(__name__)
 
 
 async def remember(request: Request, text: str) -> None:
-    """Save the text as memories, and say which."""
-    turn = request.turn
+    """Save the text as memories, and say which; without one, the message that it is said about, word for word."""
+    turn, quotes = request.turn, request.incoming.quotes
+    is_own = bool(text) or all(quote.speaker is Speaker.SELF for quote in quotes)
+    text = text or "\n".join(filter(None, map(_quotation, quotes)))
     if not text:
-        await request.tell(HOW_TO_REMEMBER)
+        await request.tell(NO_WORDS_THERE if quotes else HOW_TO_REMEMBER)
     elif not turn.remembers:
         await request.tell(NOT_REMEMBERING)
     else:
         turn.asked = await turn.conversation.add(replace(turn.asked, content=text))
         await turn.status(SAVING[turn.locale])
-        wanted = await _wanted(turn)
-        kept = await keep(turn, wanted.drafts if wanted.drafts and not wanted.missing else whole(text), wanted.hints)
+        if is_own:
+            wanted = await _wanted(turn)
+            drafts = wanted.drafts if wanted.drafts and not wanted.missing else whole(text)
+            kept = await keep(turn, drafts, wanted.hints)
+        else:  # what somebody else says of themselves replaces nothing
+            kept = await keep_beside(turn, *whole(text))
         turn.steps.append(Step(NAME, Outcome.DONE, items=(*kept.written, *kept.known)))
         await turn.say(told(turn, kept), in_history=True, choices=await buttons(turn, kept))
+
+
+def _quotation(quote: Quote) -> str:
+    """Return the words of a quote, with who else said them."""
+    words = quote.excerpt or quote.text
+    return f"{quote.name}: {words}" if quote.name and words else words
 
 
 async def _wanted(turn: Turn) -> Wanted:
@@ -67,14 +82,27 @@ def whole(text: str) -> Sequence[MemoryDraft]:
 
 
 HOW_TO_REMEMBER = text("memories.remember.how_to_remember")
+NO_WORDS_THERE = text("memories.remember.no_words_there")
 
-REMEMBER = Command("remember", text("commands.remember"), remember, usage=" …", in_order=True)
+REMEMBER = Command(
+    "remember",
+    text("commands.remember"),
+    remember,
+    usage=" …",
+    in_order=True,
+    fields=(text_field("text", text("menus.fields.remember"), required=True),),
+)
 
 
 PROFILE_WORD: Final = "profile"
 VERBS: Final = ("show", "source", "edit", "pin", "unpin")
 """What /memories does with one memory, named by its number or id."""
 
+_KINDS: Final[Mapping[str, Localized]] = {
+    MemoryKind.TEXT: text("menus.kinds.text"),
+    MemoryKind.JSON: text("menus.kinds.json"),
+    PROFILE_WORD: text("menus.kinds.profile"),
+}
 _MAX_MESSAGES: Final = 10
 _MAX_MESSAGE_CHARS: Final = 1500
 
@@ -97,7 +125,14 @@ class MemoryCommands:
     def commands(self) -> Sequence[Command]:
         """The two commands, in the order of menus."""
         return (
-            Command("recall", text("commands.recall"), self._recall, usage=" …", in_private=True),
+            Command(
+                "recall",
+                text("commands.recall"),
+                self._recall,
+                usage=" …",
+                in_private=True,
+                fields=(text_field("text", text("menus.fields.recall"), required=True),),
+            ),
             Command(
                 "memories",
                 text("commands.memories"),
@@ -105,6 +140,12 @@ class MemoryCommands:
                 usage=" [N | text | json | profile | …]",
                 in_private=True,
                 is_listed=True,
+                fields=(
+                    completed_field("memory", text("menus.fields.memory")),
+                    choice_field("kind", text("menus.fields.kind"), _KINDS),
+                    number_field("page", text("menus.fields.page")),
+                ),
+                complete=MemoryCompletion(self._memories),
             ),
         )
 
@@ -131,7 +172,7 @@ class MemoryCommands:
             await self._one(request, first.casefold(), *rest)
         elif is_number(number) and len(rest) <= (kind is not None):
             await self._page(request, kind, int(number))
-        elif not rest and (item := await self._listed.named(request, first)) is not None:
+        elif not (rest and is_number(first)) and (item := await self._listed.named(request, first)) is not None:
             await show_card(request, item)
         else:
             await self._recall(request, argument)

@@ -6,17 +6,21 @@ whoever runs the bot and whoever talks to it both have to want that something is
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
 
 from core.commands.choices import word_buttons
-from core.commands.command import ONLY_IN_PRIVATE, Command, Request
+from core.commands.command import ONLY_IN_PRIVATE, Command, Complete, CompletionRequest, Request
+from core.commands.completion import offered
+from core.commands.menu import choice_field, completed_field
 from core.features.preferences.language import AUTO, choose_language
 from core.features.preferences.store import PreferenceStore
 from core.locales import head
+from core.outgoing import Choice
 from core.text.catalogue import text
 from core.text.language import from_tag
-from core.text.language_names import name_in
+from core.text.language_names import known_tags, name_in
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.types import Learn, Locale, Localized
@@ -36,10 +40,11 @@ class ShareMemory(Protocol):
 
 
 class PreferenceCommands:
-    """Offer /language and /memory. `learn` is the most that the owner lets people choose."""
+    """Offer /language and /memory. `memories` offers those to share; `learn` is the most that people may choose."""
 
-    def __init__(self, preferences: PreferenceStore, share: ShareMemory, learn: Learn) -> None:
+    def __init__(self, preferences: PreferenceStore, share: ShareMemory, memories: Complete, learn: Learn) -> None:
         self._preferences = preferences
+        self._memories = memories
         self._share = share
         self._learn = learn
 
@@ -47,13 +52,32 @@ class PreferenceCommands:
     def language(self) -> Command:
         """The command /language."""
         usage = f" {' | '.join(each.code for each in Locale)} | … | {AUTO}"
-        return Command("language", text("commands.language"), self._language, usage=usage, is_listed=True)
+        return Command(
+            "language",
+            text("commands.language"),
+            self._language,
+            usage=usage,
+            is_listed=True,
+            fields=(completed_field("language", text("menus.fields.language")),),
+            complete=_languages,
+        )
 
     @property
     def memory(self) -> Command:
         """The command /memory."""
         usage = f" off | on | {' | '.join(_LEARN)} | share N | unshare N"
-        return Command("memory", text("commands.memory"), self._memory, usage=usage, is_listed=True)
+        return Command(
+            "memory",
+            text("commands.memory"),
+            self._memory,
+            usage=usage,
+            is_listed=True,
+            fields=(
+                choice_field("what", text("menus.fields.remembering"), REMEMBER_WORDS),
+                completed_field("memory", text("menus.fields.share")),
+            ),
+            complete=self._memories,
+        )
 
     async def _language(self, request: Request, argument: str) -> None:
         """Choose the language of every answer, or let it follow what the person writes."""
@@ -110,6 +134,15 @@ class PreferenceCommands:
         await request.turn.tell("\n".join(lines), choices=choices)
 
 
+async def _languages(request: CompletionRequest) -> Sequence[Choice]:
+    """Return the bot's own languages, that of each message, and, once something is typed, all others."""
+    locale = request.locale
+    own = [Choice(name_in(each.value, locale), each.code) for each in Locale]
+    own.append(Choice(SAME_AS_MINE[locale], AUTO))
+    others = (Choice(name_in(tag, locale), tag) for tag in known_tags(locale)) if request.typed else ()
+    return offered(request.typed, (*own, *others))
+
+
 def learning(learn: Learn, locale: Locale, *, limited: bool) -> str:
     """Return the sentence on what becomes of what is told in passing; limited mode saves whatever it is told."""
     return (LEARNING_LIMITED if limited else LEARNING[learn])[locale]
@@ -137,3 +170,10 @@ CHOOSE: dict[Learn, Localized] = {
 }
 REMEMBERING = text("preferences.choices.remembering")
 NOT_REMEMBERING = text("preferences.choices.not_remembering")
+REMEMBER_WORDS: Mapping[str, Localized] = {
+    "off": text("menus.remembering.off"),
+    "on": text("menus.remembering.on"),
+    **{verb: CHOOSE[learn] for verb, learn in _LEARN.items()},
+    "share": text("menus.remembering.share"),
+    "unshare": text("menus.remembering.unshare"),
+}

@@ -9,13 +9,16 @@ from datetime import datetime
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
-from core.commands.command import Command, Request
+from core.commands.command import Command, CompletionRequest, Request
+from core.commands.completion import offered
+from core.commands.menu import completed_field
 from core.features.preferences.language import AUTO
 from core.features.preferences.store import PreferenceStore
 from core.features.reminders.reminders import Reminder
 from core.features.reminders.service import is_heard, zone_key
 from core.features.reminders.telling import heading, local_now, place_of
-from core.outgoing import Button
+from core.outgoing import Button, Choice
+from core.ports import Clock
 from core.text.catalogue import counted, forms, text
 from core.times import wording, zones
 from core.types import Locale, Localized, UserKey
@@ -30,14 +33,30 @@ _MAX_LISTED: Final = 5
 class TimezoneCommand:
     """Offer /timezone."""
 
-    def __init__(self, preferences: PreferenceStore, move: MoveZone) -> None:
+    def __init__(self, preferences: PreferenceStore, move: MoveZone, clock: Clock) -> None:
         self._preferences = preferences
         self._move = move
+        self._clock = clock
 
     @property
     def command(self) -> Command:
         """The command."""
-        return Command("timezone", text("commands.timezone"), self._timezone, usage=f" … | {AUTO}")
+        return Command(
+            "timezone",
+            text("commands.timezone"),
+            self._timezone,
+            usage=f" … | {AUTO}",
+            fields=(completed_field("place", text("menus.fields.place")),),
+            complete=self._places,
+        )
+
+    async def _places(self, request: CompletionRequest) -> Sequence[Choice]:
+        """Return the zones that the typed words can mean; without any, only that none is chosen."""
+        now, locale = self._clock.now(), request.locale
+        if not request.typed:
+            return [Choice(AS_GUESSED[locale], AUTO)]
+        found = await asyncio.to_thread(zones.find_zones, request.typed, now, locale)
+        return offered("", [Choice(_option(each, now, locale), each.name) for each in found])
 
     async def _timezone(self, request: Request, argument: str) -> None:
         """Show the person's zone, or set it, if the words can mean only one; else ask which."""
@@ -108,6 +127,7 @@ def _line(reminder: Reminder, zone: str, request: Request) -> str:
     return f"- {heading(reminder, locale)} · {when}"
 
 
+AS_GUESSED = text("menus.place.auto")
 HOLDS = text("preferences.timezone.holds")
 GUESSED = text("preferences.timezone.guessed")
 HOW = text("preferences.timezone.how")

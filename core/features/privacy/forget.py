@@ -9,12 +9,14 @@ from typing import Final
 from core.actions.change_report import erase_button, undo_button
 from core.actions.proposal import Deletion
 from core.commands.command import STAFF, Command, Request
+from core.commands.menu import choice_field, completed_field, text_field
 from core.confirmations import Confirmations
 from core.features.access.gate import ROLES
 from core.features.access.rules import STAYS, Access
 from core.features.admin.admin import Verb
 from core.features.admin.decisions import DecisionKind, Decisions, record_deed
-from core.features.admin.names import EXAMPLE, Names
+from core.features.admin.names import EXAMPLE, SOMEBODY, Names
+from core.features.memories.completion import MemoryCompletion
 from core.features.memories.listed import ListedMemories, found, is_number
 from core.features.preferences.commands import learning
 from core.features.privacy.erasure import Erasure
@@ -69,6 +71,7 @@ LOGGED = text("privacy.logged")
 ALL: Final = "all"
 CONFIRM: Final = "confirm"
 SAID: Final = "said"
+_MORE: Final = {SAID: text("menus.forget.said"), ALL: text("menus.forget.all")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,12 @@ class ForgetCommand:
             usage=" N | … | said | all",
             in_private=True,
             is_listed=True,
+            fields=(
+                completed_field("memory", text("menus.fields.forget")),
+                choice_field("what", text("menus.fields.forget_more"), _MORE),
+                text_field("code", text("menus.fields.forget_code")),
+            ),
+            complete=MemoryCompletion(self._memories),
         )
 
     async def _forget(self, request: Request, argument: str) -> None:
@@ -223,7 +232,17 @@ class ForgetVerb:
     def verb(self) -> Verb:
         """The verb."""
         about = text("admin.commands.forget")
-        return Verb("forget", about, self._forget, " PERSON", EXAMPLE, for_owners=True, decisive=True)
+        return Verb(
+            "forget",
+            about,
+            self._forget,
+            " PERSON",
+            EXAMPLE,
+            for_owners=True,
+            decisive=True,
+            fields=SOMEBODY,
+            complete=self._names.complete,
+        )
 
     async def _forget(self, request: Request, argument: str) -> None:
         """Say what would be erased and ask for a code, or erase it."""

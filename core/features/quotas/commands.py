@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from core.commands.command import Command, Request
+from core.commands.command import Command, CompletionRequest, Request
+from core.commands.completion import MOST_OFFERED, offered
+from core.commands.menu import PERSON, completed_field
+from core.features.access.gate import ROLES as ROLE_NAMES
 from core.features.access.rules import Access
-from core.features.admin.admin import HERE, Verb
+from core.features.admin.admin import HERE, WHERE, Verb
 from core.features.admin.decide import Decider
 from core.features.admin.decisions import DecisionKind, Decisions
 from core.features.admin.names import Names
@@ -17,11 +20,12 @@ from core.features.quotas.limits import EXAMPLE, Limit, Limits, NotALimit, read,
 from core.features.quotas.limits import NO_LIMITS as NONE
 from core.features.quotas.quotas import Holding, Quotas, Use
 from core.features.quotas.wording import amount, use_text
+from core.outgoing import Choice
 from core.ports import Clock
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
-from core.types import Locale, Role, UserKey, room_name
+from core.types import Locale, Localized, Role, UserKey, room_name
 
 RESET: Final = "reset"
 ROLES: Final = (Role.OWNER, Role.ADMIN, Role.MEMBER, Role.GUEST)
@@ -94,7 +98,33 @@ class QuotaVerb:
     def verb(self) -> Verb:
         """The verb of /admin."""
         usage, example = " [NAME | here] [LIMITS | reset]", f"guest {EXAMPLE}"
-        return Verb("quota", text("admin.commands.quota"), self._quota, usage, example, in_rooms=True)
+        known = completed_field("known", text("menus.fields.quota"))
+        fields = (PERSON, known, WHERE, completed_field("limits", text("menus.fields.limits")))
+        return Verb(
+            "quota",
+            text("admin.commands.quota"),
+            self._quota,
+            usage,
+            example,
+            in_rooms=True,
+            fields=fields,
+            complete=self._offer,
+        )
+
+    async def _offer(self, request: CompletionRequest) -> Sequence[Choice]:
+        """Return examples of limits, or those who can have some: the bot, roles, rooms, people."""
+        if request.option == "limits":
+            return _limits_after(request.typed, request.locale)
+        names = [BOT.name, *ROLES, *sorted(await self._rooms())]
+        found = offered(request.typed, (Choice(self._shown(name, request.locale), name) for name in names))
+        return [*found, *await self._names.complete(request)][:MOST_OFFERED]
+
+    @staticmethod
+    def _shown(name: str, locale: Locale) -> str:
+        """Return what the bot, a role or a room is called in a menu."""
+        if name == BOT.name:
+            return WHOLE_BOT[locale]
+        return EVERYBODY[locale].format(role=ROLE_NAMES[name][locale]) if name in set(ROLES) else name
 
     async def _quota(self, request: Request, argument: str) -> None:
         """Show all limits, or those of one name; or set them, or let the settings hold again."""
@@ -196,6 +226,22 @@ class QuotaVerb:
         return {each.keys[0]: each.tokens.input_tokens + each.tokens.output_tokens for each in sums if each.keys[0]}
 
 
+def _limits_after(typed: str, locale: Locale) -> list[Choice]:
+    """Return what can be written next: a limit that is not there yet, with a number to change, or no limit at all."""
+    before, _, last = typed.rpartition(" ")
+    named = {part.partition("=")[0] for part in before.split()}
+    wanted = last.partition("=")[0]
+    numbers = [Choice(label[locale], f"{limit}={number}") for limit, (label, number) in _EXAMPLES.items()]
+    found = [
+        Choice(f"{before} + {each.label}" if before else each.label, f"{before} {each.value}".strip())
+        for each in offered(wanted, numbers)
+        if each.value.partition("=")[0] not in named
+    ]
+    written = [Choice(typed, typed)] if "=" in last else []
+    others = [] if before else [Choice(UNLIMITED_HERE[locale], NONE), Choice(AS_SET[locale], RESET)]
+    return [*written, *found, *offered(last, others)]
+
+
 def _scope(name: str, rooms: frozenset[str]) -> Scope:
     """Return the scope of a name: the bot, a room, or a person."""
     if name == BOT.name:
@@ -211,6 +257,18 @@ def _source(holding: Holding, locale: Locale) -> str:
 def _limits(limits: Limits, locale: Locale) -> str:
     return f"`{written(limits)}`" if limits else UNLIMITED[locale]
 
+
+_EXAMPLES: Final[Mapping[Limit, tuple[Localized, str]]] = {
+    Limit.MESSAGES_MINUTE: (text("menus.limits.messages_minute"), "10"),
+    Limit.TOKENS_DAY: (text("menus.limits.tokens_day"), "50000"),
+    Limit.TOKENS_MONTH: (text("menus.limits.tokens_month"), "1000000"),
+    Limit.COST_DAY: (text("menus.limits.cost_day"), "0.50"),
+    Limit.COST_MONTH: (text("menus.limits.cost_month"), "2.50"),
+}
+UNLIMITED_HERE = text("menus.limits.none")
+AS_SET = text("menus.settings")
+WHOLE_BOT = text("scope.whole_bot")
+EVERYBODY = text("menus.limits.everybody")
 
 TODAY = text("usage.today")
 THE_MONTH = text("usage.this_month")

@@ -9,12 +9,12 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.commands.command import Command, Request
-from core.commands.menu import MenuEntry, MenuOption, OptionKind
+from core.commands.menu import MenuEntry, completed_field, number_field, text_field
 from core.confirmations import Confirmations
 from core.features.memories.listed import PAGE_SIZE, ListedMemories, is_number
 from core.features.pending_input.replies import PendingReplies
 from core.features.reminders.card import back, entry, line, show_card
-from core.features.reminders.completion import TimeCompletion
+from core.features.reminders.completion import ReminderCompletion, TimeCompletion
 from core.features.reminders.reminders import Reminder, State
 from core.features.reminders.service import Refusal, Reminders
 from core.features.reminders.telling import (
@@ -88,7 +88,13 @@ class ReminderCommands:
             complete=self._completion,
         )
         reminders = Command(
-            "reminders", text("commands.reminders"), self._browse, usage=" [N]", is_listed=True, verbs=_VERBS
+            "reminders",
+            text("commands.reminders"),
+            self._browse,
+            usage=" [N]",
+            is_listed=True,
+            complete=ReminderCompletion(self._reminders, self._completion),
+            verbs=_VERBS,
         )
         return (remind, reminders) if self._reminders.limits.most else (reminders,)
 
@@ -314,17 +320,20 @@ def _until(now: datetime, zone: str, length: str) -> datetime:
     return wall.astimezone(UTC)
 
 
+_ONE: Final = completed_field("reminder", text("menus.fields.reminder"), required=True)
+_NEW_WORDS: Final = text_field("text", text("menus.fields.reminder_text"))
+_NEW_TIME: Final = completed_field("time", text("menus.fields.reminder_time"))
 _VERBS: Final = (
-    MenuEntry("list", text("reminders.verbs.list"), " [N]"),
-    MenuEntry("show", text("reminders.verbs.show"), " N"),
-    MenuEntry("edit", text("reminders.verbs.edit"), " N [TEXT]"),
-    MenuEntry("when", text("reminders.verbs.when"), " N [TIME]"),
-    MenuEntry("pause", text("reminders.verbs.pause"), " N"),
-    MenuEntry("resume", text("reminders.verbs.resume"), " N"),
-    MenuEntry("delete", text("reminders.verbs.delete"), " N"),
-    MenuEntry("undo", text("reminders.verbs.undo"), " N"),
+    MenuEntry("list", text("reminders.verbs.list"), " [N]", fields=(number_field("page", text("menus.fields.page")),)),
+    MenuEntry("show", text("reminders.verbs.show"), " N", fields=(_ONE,)),
+    MenuEntry("edit", text("reminders.verbs.edit"), " N [TEXT]", fields=(_ONE, _NEW_WORDS)),
+    MenuEntry("when", text("reminders.verbs.when"), " N [TIME]", fields=(_ONE, _NEW_TIME)),
+    MenuEntry("pause", text("reminders.verbs.pause"), " N", fields=(_ONE,)),
+    MenuEntry("resume", text("reminders.verbs.resume"), " N", fields=(_ONE,)),
+    MenuEntry("delete", text("reminders.verbs.delete"), " N", fields=(_ONE,)),
+    MenuEntry("undo", text("reminders.verbs.undo"), " N", fields=(_ONE,)),
 )
-WHAT_AND_WHEN: Final = MenuOption("text", OptionKind.TEXT, text("reminders.remind.field"), completes=True)
+WHAT_AND_WHEN: Final = completed_field("text", text("reminders.remind.field"), required=True)
 TITLE = text("reminders.list.title")
 TITLE_HERE = text("reminders.list.title_here")
 NONE = text("reminders.list.none")

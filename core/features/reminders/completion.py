@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.commands.command import CompletionRequest
+from core.commands.completion import MAX_LABEL_CHARS, offered
+from core.features.reminders.card import line
+from core.features.reminders.reminders import State
+from core.features.reminders.service import Place, Reminders
 from core.features.reminders.telling import as_schedule, label, likely_zone
 from core.hooks import PreferencesOf
 from core.outgoing import Choice
@@ -17,9 +21,6 @@ from core.text.catalogue import text
 from core.text.unicode import one_line
 from core.times.grammar import find_time
 from core.times.reading import Once, Repeated, Unclear
-
-_MAX_CHARS: Final = 100
-"""The longest label or value. Source: discord.com/developers/docs/interactions/application-commands, choices."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +31,15 @@ class TimeCompletion:
     clock: Clock
     zone: tzinfo
 
-    async def __call__(self, request: CompletionRequest) -> Sequence[Choice]:
-        """Return the times that the words can mean; where they name none, the words with usual times before them."""
+    async def now(self, request: CompletionRequest) -> datetime:
+        """Return the present in the zone of whoever types."""
         chosen = (await self.preferences(request.incoming.user)).zone
         now, tag = self.clock.now(), request.incoming.language or request.locale.value
-        zone = ZoneInfo(chosen) if chosen else likely_zone(now, self.zone, tag, request.locale)
-        now, typed = now.astimezone(zone), request.typed.strip()
+        return now.astimezone(ZoneInfo(chosen) if chosen else likely_zone(now, self.zone, tag, request.locale))
+
+    async def __call__(self, request: CompletionRequest) -> Sequence[Choice]:
+        """Return the times that the words can mean; where they name none, the words with usual times before them."""
+        now, typed = await self.now(request), request.typed.strip()
         found = find_time(typed, now, request.locale) if typed else None
         if found is None:
             usual = [(each[request.locale], find_time(each[request.locale], now, request.locale)) for each in USUAL]
@@ -51,14 +55,41 @@ class TimeCompletion:
             named = [(found.time, found.without(typed), typed)]
         return [
             Choice(
-                one_line(" · ".join(filter(None, (label(as_schedule(time), now, request.locale), rest))), _MAX_CHARS),
+                one_line(
+                    " · ".join(filter(None, (label(as_schedule(time), now, request.locale), rest))), MAX_LABEL_CHARS
+                ),
                 value,
             )
             for time, rest, value in named
-            if isinstance(time, Once | Repeated) and len(value) <= _MAX_CHARS
+            if isinstance(time, Once | Repeated) and len(value) <= MAX_LABEL_CHARS
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class ReminderCompletion:
+    """Offers the person's reminders that may be spoken of there, or times for the field of a new one."""
+
+    reminders: Reminders
+    times: TimeCompletion
+
+    async def __call__(self, request: CompletionRequest) -> Sequence[Choice]:
+        """Return the reminders by their ids, the next first: those that the verb can do something with."""
+        if request.option == "time":
+            return await self.times(request)
+        incoming, locale = request.incoming, request.locale
+        place = Place(incoming.user, incoming.chat, incoming.private, locale, incoming.user_name)
+        now = await self.times.now(request)
+        return offered(
+            request.typed,
+            (
+                Choice(line(each, now, locale), each.id)
+                for each in await self.reminders.of(place)
+                if request.verb not in _PAUSING or (each.state is State.PAUSED) is _PAUSING[request.verb]
+            ),
+        )
+
+
+_PAUSING: Final = {"pause": False, "resume": True}
 USUAL: Final = (
     text("reminders.remind.usual.soon"),
     text("reminders.remind.usual.evening"),

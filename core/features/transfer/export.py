@@ -18,7 +18,7 @@ from core.errors import ChannelError, ChannelGone, StorageError
 from core.features.access.rules import Access
 from core.features.admin.admin import Verb
 from core.features.admin.decisions import DecisionKind, Decisions, record_deed
-from core.features.admin.names import EXAMPLE, Names
+from core.features.admin.names import EXAMPLE, SOMEBODY, Names
 from core.features.ledger.calls import Ledger, Scope, Sum
 from core.features.preferences.store import PreferenceStore
 from core.features.reminders.reminders import ReminderStore, State
@@ -334,7 +334,17 @@ class ExportCommands:
         about = text("admin.commands.export")
         return (
             Verb("backup", text("admin.commands.backup"), self._backup, for_owners=True),
-            Verb("export", about, self._export_of, " PERSON", EXAMPLE, for_owners=True, decisive=True),
+            Verb(
+                "export",
+                about,
+                self._export_of,
+                " PERSON",
+                EXAMPLE,
+                for_owners=True,
+                decisive=True,
+                fields=SOMEBODY,
+                complete=self._names.complete,
+            ),
         )
 
     async def _export(self, request: Request, _: str) -> None:

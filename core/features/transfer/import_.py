@@ -14,6 +14,7 @@ from typing import Final
 
 from core.actions.change_report import UNDO, undo_button
 from core.commands.command import Command, Request
+from core.commands.menu import FILE
 from core.confirmations import Confirmations
 from core.errors import ChannelError, ChannelGone, FileTooLarge, InputError
 from core.features.preferences.commands import NOT_REMEMBERING
@@ -66,7 +67,7 @@ class ImportCommand:
     @property
     def command(self) -> Command:
         """The command."""
-        return Command("import", text("commands.import"), self._import, in_private=True, takes_file=True)
+        return Command("import", text("commands.import"), self._import, in_private=True, fields=(FILE,))
 
     async def _import(self, request: Request, argument: str) -> None:
         """Say what is in the file that came with the command, or save what was shown before."""
