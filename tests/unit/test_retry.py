@@ -187,7 +187,7 @@ async def test_a_button_overtakes_a_running_answer_and_stop_still_stops_that() -
         answered = await bot.receive(house.incoming("think long"), long)
         await model.reached.wait()
         await (await bot.receive(replace(house.incoming("/language", message_id="2"), pressed=True), quick))
-        assert quick.texts[0].startswith("Choose: /language")
+        assert quick.texts[0].startswith("I answer in the language you write in.")
         assert not answered.done()  # type: ignore[attr-defined]
         await bot.receive(replace(house.incoming("/stop", message_id="3"), pressed=True), quick)
         await answered
