@@ -68,6 +68,9 @@ async def test_a_message_is_remembered_from_its_menu_unseen_by_the_room(place: P
     )  # fmt: skip
     [quote] = incoming.quotes
     assert (quote.kind, quote.text, quote.name, quote.speaker) == (QuoteKind.REPLY, WIFI, "Bia", Speaker.OTHER)
+    along = await place.server.interactions.point_at_message(ANA, "Remember this", place.note, context=2)
+    await place.until(lambda: along.screen)  # where the bot is no member, and was brought along
+    assert all(note.flags & EPHEMERAL for note in along.notes)
 
 
 async def test_who_asks_about_a_message_writes_the_question_in_a_form(place: Place) -> None:
