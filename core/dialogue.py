@@ -119,7 +119,8 @@ class PromptContext:
     tag of the one that the person, or the owner for all, chose for answers, or "". `speaker` is the person's name in a
     room, else "". `actions` are those that are on; `memories` those that the history shows or tells of, as they are
     now; `question` is the one in the last answer before this turn. `action` is the name of the action whose ARGUMENTS
-    are asked for, else "". `profile` is what is known of the person whatever they say: rendered, a line each.
+    are asked for, else "". `profile` is what is known of the person whatever they say, and `room` what was said in the
+    room just before: rendered, a line each.
     """
 
     task: Task
@@ -138,6 +139,7 @@ class PromptContext:
     question: OpenQuestion | None = None
     action: str = ""
     profile: tuple[str, ...] = ()
+    room: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,14 @@ MAX_QUOTE_CHARS: Final = 4_000
 MAX_NAME_CHARS: Final = 64
 MAX_ATTACHMENTS: Final = 10
 MAX_QUOTES: Final = 10
+MAX_HOPS: Final = 4
+"""Of a chain of replies, how many messages come along: the one replied to, the one that it replied to, and so on."""
+
+_MAX_ASKED_CHARS: Final = 200
+"""Of a question that is kept with its answer."""
+
+_EARLIER_SHARE: Final = 4
+"""A message further up a chain, or said in the room, may be this much shorter than the one that is pointed at."""
 
 
 class AttachmentKind(StrEnum):
@@ -33,10 +41,16 @@ class AttachmentKind(StrEnum):
 
 
 class QuoteKind(StrEnum):
-    """Why a message quotes other words: it replies to them, or forwards them."""
+    """Why other words come with a message: it replies to them, or forwards them.
+
+    EARLIER is what the message in the quote before it replied to: a chain, the nearest first. ROOM was said in the room
+    before, to nobody or to somebody else; it comes with a prompt only, never with a message that is stored.
+    """
 
     REPLY = "reply"
+    EARLIER = "earlier"
     FORWARD = "forward"
+    ROOM = "room"
 
 
 class Speaker(StrEnum):
@@ -69,24 +83,52 @@ class Quote:
     excerpt: str = ""
     attachments: tuple[Attachment, ...] = ()
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether the platform tells nothing of the message but that it is there."""
+        return not (self.text or self.excerpt or self.attachments)
+
+
+_BESIDE: Final = {QuoteKind.EARLIER, QuoteKind.ROOM}
+
 
 def cleaned_attachments(attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
     """Return the attachments with names on one line, bounded in number and length."""
     return tuple(replace(one, name=one_line(one.name, MAX_NAME_CHARS)) for one in attachments[:MAX_ATTACHMENTS])
 
 
-def cleaned_quotes(quotes: Sequence[Quote], max_chars: int = MAX_QUOTE_CHARS) -> tuple[Quote, ...]:
+def cleaned_quotes(
+    quotes: Sequence[Quote], max_chars: int = MAX_QUOTE_CHARS, *, most: int = MAX_QUOTES
+) -> tuple[Quote, ...]:
     """Return the quotes cleaned, bounded in number and length; a text that was cut ends with an ellipsis."""
     return tuple(
         replace(
             quote,
-            text=_cut(quote.text, max_chars),
+            text=_cut(quote.text, max_chars // _EARLIER_SHARE if quote.kind in _BESIDE else max_chars),
             name=one_line(quote.name, MAX_NAME_CHARS),
             excerpt=_cut(quote.excerpt, max_chars),
             attachments=cleaned_attachments(quote.attachments),
         )
-        for quote in quotes[:MAX_QUOTES]
+        for quote in quotes[:most]
     )
+
+
+def pointed_words(quotes: Sequence[Quote]) -> str:
+    """Return the words to keep of what a message points at, with who said them; "" if it points at none.
+
+    They are the marked part, or all; after the question that they answer, if that is known and short.
+    """
+    said, asked = next(iter(quotes), None), next(iter(quotes[1:]), None)
+    if said is None or not (words := said.excerpt or said.text):
+        return ""
+    is_answer = asked is not None and asked.kind is QuoteKind.EARLIER and asked.text.rstrip().endswith("?")
+    if asked is None or not is_answer or len(asked.text) > _MAX_ASKED_CHARS:
+        return _named(said, words)
+    return f"{_named(asked, asked.text)}\n{_named(said, words)}"
+
+
+def _named(quote: Quote, words: str) -> str:
+    return f"{quote.name}: {words}" if quote.name else words
 
 
 def enclosures_to_json(attachments: Sequence[Attachment], quotes: Sequence[Quote]) -> dict[str, Any]:

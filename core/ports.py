@@ -12,9 +12,10 @@ from datetime import datetime
 from typing import Protocol
 
 from core.dialogue import Prompt, StreamEvent
+from core.enclosures import Quote
 from core.errors import ChannelError, ChannelGone
 from core.outgoing import ChannelLimits, Choice, OutgoingMessage
-from core.types import AskedTime, ChatKey, Incoming, Locale, MemoryItem, Message, UserKey, Vectors
+from core.types import AskedTime, ChatKey, Incoming, Locale, Localized, MemoryItem, Message, UserKey, Vectors
 
 
 class Clock(Protocol):
@@ -154,6 +155,19 @@ class Channel(Protocol):
         """
         del file, max_bytes
         raise ChannelError("no files come with messages here")
+
+    async def said_before(self, most: int) -> Sequence[Quote]:
+        """Return the last `most` messages of the room before the one that is answered, the oldest first (`ROOM`).
+
+        Nothing where the platform does not tell or cannot be asked now; raises nothing.
+        """
+        del self, most
+        return ()
+
+    async def why_unread(self) -> Localized | None:
+        """Return why the bot cannot read what people say to each other in the room; None if it can. Raises nothing."""
+        del self
+        return None
 
 
 class Channels(Protocol):

@@ -31,7 +31,7 @@ from core.dialogue import (
     ToolCall,
     committed,
 )
-from core.enclosures import Speaker
+from core.enclosures import Quote, QuoteKind, Speaker
 from core.errors import ContextTooLong, EmptyReply, ProviderError, ProviderRefused, StepwiseOnly
 from core.history.conversation import Context, Conversation
 from core.history.quotes import NOTHING, Past, asks, find_quotes
@@ -44,6 +44,7 @@ from core.models import Models, mode_of
 from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Clock, TimeReader
 from core.prompts import build, build_single, render_notes, render_past, render_steps, repeated, single_forms
+from core.room_talk import SILENCE, RoomTalk, credited
 from core.stores import Quoted
 from core.text import claims
 from core.text.checked import CheckedText, says_nothing
@@ -155,6 +156,8 @@ class Turn:
     """What features add to the turn."""
     is_ending: bool = False
     """Whether what is said now ends the turn."""
+    room: RoomTalk = SILENCE
+    """What was said in the room just before, as far as models may read it."""
     _known: Labelled = field(default_factory=Labelled)
     """The memories that the single cycle's prompts show, by their marks."""
     _past: Past = NOTHING
@@ -557,7 +560,7 @@ class Turn:
     async def _shown(self, instruction: str, *, mode: str, system: str | None = None) -> Context:
         shown = await self.conversation.context(
             self.asked.turn,
-            instruction=instruction,
+            instruction="\n".join((*self.room.lines, instruction)),
             max_tokens=self.max_history_tokens,
             mode=mode,
             model=self.asks_instead,
@@ -587,6 +590,7 @@ class Turn:
             actions=self.actions,
             memories=shown.memories,
             question=self._asked_before(shown.messages),
+            room=self.room.lines,
         )
 
     def _told_lately(self, shown: Context) -> list[MemoryItem]:
@@ -652,11 +656,12 @@ class Turn:
     def is_from_others(self, content: str) -> bool:
         """Return whether a content to save comes from what models were shown of memories, quotes and names of files.
 
-        It does if as many of its words as the person said, or a number, stand only there.
+        It does if as many of its words as the person said, or a number, stand only there. What the person said in the
+        room to others was not said to be saved.
         """
         words = set(folded_words(content)) - FUNCTION_WORDS
         said = self._said_of(words)
-        quotes = [quote for quote in self.asked.quotes if quote.speaker is not Speaker.SELF]
+        quotes = [quote for quote in self._quotes if quote.kind is QuoteKind.ROOM or quote.speaker is not Speaker.SELF]
         files = [*self.asked.attachments, *(file for quote in quotes for file in quote.attachments)]
         read = [text for item in self._in_view for text in (item.content, *item.bindings)]
         read += [text for quote in quotes for text in (quote.text, quote.excerpt, quote.name)]
@@ -665,6 +670,15 @@ class Turn:
         taken = (words - said) & {word for text in read for word in folded_words(text)}
         has_number = any(not word.isalpha() and not _SMALL_NUMBER.fullmatch(word) for word in taken)
         return bool(taken) and (has_number or len(taken) >= len(said))
+
+    def credited(self, content: str) -> str:
+        """Return a content with the names of those whose words it holds, if the person did not say them."""
+        known = {word for item in self._in_view for word in folded_words(f"{item.content} {' '.join(item.bindings)}")}
+        return credited(content, self._quotes, known | self._said_of(set(folded_words(content))))
+
+    @property
+    def _quotes(self) -> Sequence[Quote]:
+        return (*self.asked.quotes, *reversed(self.room.said))
 
     def _said_of(self, words: Collection[str]) -> set[str]:
         """Return those of the folded words that the person said in what models were shown of the conversation."""
@@ -758,7 +772,8 @@ class Turn:
     async def _store(self, message: Message) -> None:
         if isinstance(message.content, str):
             message = replace(message, content=plain_times(message.content))
-        room, off_record = self.memory.context.room, not self.remembers
+        # What was answered from the room's talk is found by no search from another place.
+        room, off_record = self.memory.context.room, not self.remembers or bool(self.room.said)
         stored = await self.conversation.add(replace(message, turn=self.asked.turn, room=room, off_record=off_record))
         if stored.role is MessageRole.ASSISTANT:
             await self._tell(stored)

@@ -62,6 +62,9 @@ class Role(StrEnum):
     BLOCKED = "blocked"
 
 
+ASIDE: Final = "@"
+
+
 @dataclass(frozen=True, slots=True)
 class ChatKey:
     """A chat, by the platform's ids; `thread` is its topic, or ""."""
@@ -69,6 +72,16 @@ class ChatKey:
     platform: str
     chat: str
     thread: str = ""
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether it is what one person says in a room unseen by the others: ASIDE and their id stand in the topic."""
+        return ASIDE in self.thread
+
+    @property
+    def without_aside(self) -> ChatKey:
+        """The place in the room that all see."""
+        return replace(self, thread=self.thread.partition(ASIDE)[0])
 
 
 def room_name(chat: ChatKey) -> str:
@@ -242,8 +255,8 @@ class Message:
     `attachments` and `quotes` are those of the person's message (`Incoming`), and `offered` are the memories that they
     may have saved from it. `question` is what an answer asks, if its model told.
 
-    `room` is the room in which it was said (PLATFORM:ID), "" in private. `off_record`: remembering was off, so that no
-    search finds it.
+    `room` is the room in which it was said (PLATFORM:ID), "" in private. `off_record`: no search finds it, as
+    remembering was off or others' talk in the room was answered from.
     """
 
     role: MessageRole

@@ -66,9 +66,8 @@ STAFFS = {
     "/admin actions disable MemorySave": "Done. `MemorySave`: as the settings say → off",
     "/admin policy": "What a model is shown of a conversation, in the whole bot: last-messages.",
     "/admin policy here summary": "Done. history policy `{platform}:{here}`: as the settings say → summary",
-    "/admin reminders": "Say that in the room itself: /admin reminders here off",
-    "/admin reminders here": "Reminders are on here.",
-    "/admin reminders here off": "Done. reminders in `{platform}:{here}`: on → off",
+    "/admin room": "Context is off: of this room I read only what is said to me.",
+    "/admin room here reminders off": "Done. reminders in `{platform}:{here}`: on → off",
     "/admin usage": "No model was asked in the last 30 days.",
     "/admin quota": "Limits (days and months of UTC):",
     "/admin logs": "No error, no warning.",
@@ -100,6 +99,9 @@ WHERE_IT_WAS_LET_IN = {
     "/admin undo": "Done. `{platform}:{here}`: let in → not let in",
 }
 
+WHERE_NO_ROOM_IS = dict.fromkeys(
+    ("/admin room", "/admin room here reminders off"), "Say that in the room itself, or name it:"
+)
 WHERE_IT_IS_OPEN = {"/admin access open": "Done. access: as the settings say → open to everybody"}
 
 # Whom nobody let in: what they get instead of an answer, "" for silence; None: they are guests.
@@ -145,9 +147,9 @@ def expected(role: str, text: str, place: str, mode: Mode) -> str:
         return "I only show that in private." if text in ONES_OWN and place not in SEEN_BY_ONE else EVERYBODYS[text]
     if role not in {OWNER, ADMIN}:
         return "I do not know the command /admin. See /help."
-    if place not in SEEN_BY_ONE and text.split()[2:3] != ["here"]:
+    if place not in SEEN_BY_ONE and text != "/admin room" and text.split()[2:3] != ["here"]:
         return "Here only: /admin allow here, /admin deny here,"
-    open_to = STAFFS | (WHERE_IT_WAS_LET_IN if place in LET_IN else {})
+    open_to = STAFFS | (WHERE_IT_WAS_LET_IN if place in LET_IN else {}) | (WHERE_NO_ROOM_IS if place == PRIVATE else {})
     if role == OWNER:
         open_to |= OWNERS | (WHERE_IT_IS_OPEN if mode is Mode.OPEN else {})
     if text in open_to:

@@ -39,6 +39,7 @@ _LOG = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 _TIMEOUT_S = 20.0
+_READ_TIMEOUT_S = 3.0  # of what an answer waits for
 _FILE_TIMEOUT_S = 300.0  # 10 MiB over a slow line
 _ARCHIVE_AFTER_MIN: Literal[1440] = 1440
 _FIRST_CLIENT_S = 1.0
@@ -99,6 +100,16 @@ class DiscordApi:
     def use(self, client: discord.Client) -> None:
         """Write through that client from now on."""
         self._client = client
+
+    @property
+    def user(self) -> discord.ClientUser | None:
+        """The bot's own account; None before it is connected."""
+        return None if self._client is None else self._client.user
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether Discord hands out what people say to each other; True before it is connected."""
+        return self._client is None or self._client.intents.message_content
 
     def known_room(self, channel_id: int, me: int) -> Room | None:
         """Return the room as the library knows it; None if it does not, or before the client is connected."""
@@ -238,6 +249,31 @@ class DiscordApi:
             return [message async for message in pages]
 
         return await self.insist(f"GET /channels/{channel_id}/messages", request)
+
+    async def before(self, channel_id: int, message_id: int, limit: int) -> list[discord.Message]:
+        """Return the messages before that one (0: the newest), the oldest first; a page holds 100.
+
+        Raises:
+            ChannelError: they cannot be read now.
+        """
+
+        async def request() -> list[discord.Message]:
+            channel = self.client.get_partial_messageable(channel_id)
+            before = discord.Object(message_id) if message_id else None
+            return [message async for message in channel.history(limit=limit, before=before)]
+
+        found = await self.perform(f"GET /channels/{channel_id}/messages", request, _READ_TIMEOUT_S)
+        return found[::-1]
+
+    async def message(self, channel_id: int, message_id: int) -> discord.Message:
+        """Return a message.
+
+        Raises:
+            ChannelError: it is gone, or cannot be read now.
+        """
+        channel = self.client.get_partial_messageable(channel_id)
+        name = f"GET /channels/{channel_id}/messages/*"
+        return await self.perform(name, lambda: channel.fetch_message(message_id), _READ_TIMEOUT_S)
 
     async def perform(
         self, name: str, request: Callable[[], Awaitable[_Answer]], timeout_s: float = _TIMEOUT_S, *, whole: bool = True

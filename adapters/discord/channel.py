@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adapters.discord.api import DiscordApi
 from adapters.discord.form import Forms
+from adapters.discord.listener import said_in_room
 from adapters.discord.markup import MAX_CHARS, Drawn, draw, measure
+from adapters.discord.texts import NO_INTENT
+from core.enclosures import Quote
 from core.errors import ChannelBusy, ChannelError
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
+from core.types import Localized
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +130,22 @@ class DiscordChannel(Channel):
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message: `file` is its address, good for a day."""
         return await self._api.fetch(file, max_bytes)
+
+    async def said_before(self, most: int) -> Sequence[Quote]:
+        """Read the last messages of the channel; nothing is kept."""
+        user, person = self._api.user, self._renderer.person
+        if not self._place.channel or user is None:
+            return ()
+        try:
+            messages = await self._api.before(self._place.channel, self._place.asked, most)
+        except ChannelError as error:
+            _LOG.info("channel not read", extra={"error": type(error).__name__})
+            return ()
+        return said_in_room(messages, int(person) if person.isdecimal() else 0, user.id)
+
+    async def why_unread(self) -> Localized | None:
+        """Return that the message-content intent is missing, if it is."""
+        return None if self._api.reads_all else NO_INTENT
 
     async def _send(self, drawn: Drawn, *, alone: bool, whole: bool) -> str:
         place = await self._arrive()

@@ -20,9 +20,11 @@ from adapters.discord.api import DiscordApi, InteractionOver, edit_options, sent
 from adapters.discord.attachment import attachment
 from adapters.discord.channel import DiscordChannel, Renderer
 from adapters.discord.markup import MAX_CHARS, Drawn, measure
+from core.enclosures import Quote
 from core.errors import ChannelBusy, ChannelError, MessageLost
 from core.outgoing import ChannelLimits, Mention, OutgoingMessage
 from core.ports import Channel, Clock
+from core.types import Localized
 
 _LIFE = timedelta(minutes=14, seconds=30)
 """An interaction's token is good for 15 minutes; the last half minute is left to the request itself."""
@@ -203,6 +205,14 @@ class InteractionChannel(Channel):
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a command: `file` is its address, good for a day."""
         return await self._api.fetch(file, max_bytes)
+
+    async def said_before(self, most: int) -> Sequence[Quote]:
+        """Read the last messages of the channel in which the command was given."""
+        return await self._later.said_before(most)
+
+    async def why_unread(self) -> Localized | None:
+        """Return that the message-content intent is missing, if it is."""
+        return await self._later.why_unread()
 
     async def hush(self) -> None:
         """Remove the sign that the bot is thinking; a message answered in place never had one."""

@@ -16,7 +16,7 @@ from adapters.discord.button import Press, asked_about, label_of, press_of, stop
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
 from adapters.discord.interaction import InteractionChannel, Ticket
-from adapters.discord.listener import quoted
+from adapters.discord.listener import pointed
 from adapters.discord.message_handler import FROM_INTERACTION, UpdateHandler
 from adapters.discord.room import PLATFORM, Audience, Room, audience, room_of
 from adapters.discord.texts import FAILED, NO_LONGER_KEPT, NOT_HERE, OLD_MENU, STOPPING
@@ -93,12 +93,12 @@ class InteractionHandler:
 
     async def remember(self, interaction: discord.Interaction[Any], message: discord.Message) -> None:
         """Save a message that somebody points at; only they see the answer."""
-        quotes = quoted(message, interaction.user, self._me)
+        quotes = (pointed(message, interaction.user.id, self._me),)
         await self.say(interaction, _REMEMBER, unseen=True, quotes=quotes)
 
     async def ask_about(self, interaction: discord.Interaction[Any], message: discord.Message) -> None:
         """Open a form for a question about a message that somebody points at."""
-        quotes = quoted(message, interaction.user, self._me)
+        quotes = (pointed(message, interaction.user.id, self._me),)
         modal = self._forms.ask_about(str(interaction.user.id), message.id, quotes, _language(interaction))
         await self._insist(lambda: self._api.show_form(interaction, modal))
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import discord
 
@@ -105,7 +106,7 @@ def attachments_of(message: discord.Message | discord.MessageSnapshot) -> tuple[
     found += [Attachment(AttachmentKind.STICKER, one.name) for one in message.stickers]
     if isinstance(message, discord.Message) and message.poll is not None:
         found.append(Attachment(AttachmentKind.POLL, message.poll.question))
-    if message.embeds and not message.content:  # else it is what Discord shows of a link in the text
+    if message.embeds and not _text(message, message.content):  # else it is read, or a link's preview
         found.append(Attachment(AttachmentKind.OTHER))
     return tuple(found)
 
@@ -123,21 +124,51 @@ def quotes_of(message: discord.Message, me: int, readable: Callable[[discord.Mes
     replied = message.reference.resolved
     if not isinstance(replied, discord.Message):  # deleted, or not told
         return (Quote(QuoteKind.REPLY),)
-    return quoted(replied, message.author, me, readable)
+    return (_said(QuoteKind.REPLY, replied, message.author.id, me, readable),)
 
 
-def quoted(
-    replied: discord.Message, by: discord.abc.User, me: int, readable: Callable[[discord.Message], str] | None = None
-) -> tuple[Quote, ...]:
-    """Return a message as one quotes it who replies to it."""
-    speaker, name = _speaker(replied.author, by, me)
-    if replied.message_snapshots:
-        return tuple(
-            Quote(QuoteKind.REPLY, _text(one, one.content), attachments=attachments_of(one))
-            for one in replied.message_snapshots
-        )
-    text = _text(replied, (readable or _read)(replied))
-    return (Quote(QuoteKind.REPLY, text, speaker, name, "", attachments_of(replied) if not text else _files(replied)),)
+def pointed(message: discord.Message, asker: int, me: int) -> Quote:
+    """Return the message of whose menu a command was chosen, as one quotes it who replies to it."""
+    return _said(QuoteKind.REPLY, message, asker, me, _as_read)
+
+
+def earlier(message: discord.Message, asker: int, me: int) -> Quote:
+    """Return a message further up a chain of replies; `asker` is who points at the chain."""
+    return _said(QuoteKind.EARLIER, message, asker, me, _as_read)
+
+
+def said_in_room(messages: Iterable[discord.Message], asker: int, me: int) -> list[Quote]:
+    """Return what people and the bot itself said, out of messages of a room; other bots and the service are left out.
+
+    Where Discord does not hand out a message's content, nothing is left of it.
+    """
+    spoken = (each for each in messages if each.author.id == me or _is_a_persons(each))
+    return [quote for each in spoken if not (quote := _said(QuoteKind.ROOM, each, asker, me, _as_read)).is_unread]
+
+
+def answers(message: discord.Message) -> discord.MessageReference | None:
+    """Return what a message replies to; None if it is no reply."""
+    is_reply = message.type is discord.MessageType.reply and not message.message_snapshots
+    return message.reference if is_reply else None
+
+
+def _is_a_persons(message: discord.Message) -> bool:
+    return not message.author.bot and message.webhook_id is None and message.type in _SPOKEN
+
+
+def _as_read(message: discord.Message) -> str:
+    return _readable(message.content, message)
+
+
+def _said(
+    kind: QuoteKind, message: discord.Message, asker: int, me: int, readable: Callable[[discord.Message], str]
+) -> Quote:
+    """Return a message as a quote; of one that was forwarded, Discord does not tell who said it."""
+    if message.message_snapshots:
+        one = message.message_snapshots[0]  # Discord sends one
+        return Quote(kind, _text(one, one.content), attachments=attachments_of(one))
+    speaker, name = _speaker(message.author, asker, me)
+    return Quote(kind, _text(message, readable(message)), speaker, name, "", attachments_of(message))
 
 
 def _quoted_user(message: discord.Message) -> str:
@@ -151,20 +182,31 @@ def _quoted_user(message: discord.Message) -> str:
     return "" if replied.author.bot or replied.webhook_id is not None else str(replied.author.id)
 
 
-def _speaker(who: discord.abc.User, sender: discord.abc.User, me: int) -> tuple[Speaker, str]:
+def _speaker(who: discord.abc.User, asker: int, me: int) -> tuple[Speaker, str]:
     if who.id == me:
         return Speaker.BOT, ""
-    return (Speaker.SELF, "") if who.id == sender.id else (Speaker.OTHER, who.display_name)
+    return (Speaker.SELF, "") if who.id == asker else (Speaker.OTHER, who.display_name)
 
 
 def _text(message: discord.Message | discord.MessageSnapshot, content: str) -> str:
-    """Return what is written in a message, in its text or in its embeds."""
-    parts = [content, *(part for embed in message.embeds for part in (embed.title, embed.description) if part)]
-    return "\n".join(part for part in parts if part)
+    """Return what is written in a message: in its text, its embeds, or its components."""
+    parts = [content, *(part for embed in message.embeds for part in _embedded(embed))]
+    return "\n".join(part for part in (*parts, *_displayed(message.components)) if part)
 
 
-def _files(message: discord.Message) -> tuple[Attachment, ...]:
-    return tuple(one for one in attachments_of(message) if one.kind is not AttachmentKind.OTHER)
+def _embedded(embed: discord.Embed) -> Iterator[str | None]:
+    yield from (embed.author.name, embed.title, embed.description)
+    for field in embed.fields:
+        yield ": ".join(part for part in (field.name, field.value) if part)
+
+
+def _displayed(components: Iterable[Any]) -> Iterator[str]:
+    """Yield the texts of a message that is made of components alone. Source: components/reference#text-display."""
+    for component in components:
+        if isinstance(component, discord.TextDisplay):
+            yield component.content
+        else:
+            yield from _displayed(getattr(component, "children", ()))
 
 
 def _attachment(attachment: discord.Attachment) -> Attachment:

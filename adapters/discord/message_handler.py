@@ -24,9 +24,10 @@ from adapters.discord.channel import DiscordChannel, Place, Renderer
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
 from adapters.discord.interaction import InteractionChannel, Ticket
-from adapters.discord.listener import incoming_of
+from adapters.discord.listener import answers, earlier, incoming_of
 from adapters.discord.room import PLATFORM, Room, aside_of, channel_id, is_aside, room_of
 from adapters.running import Session
+from core.enclosures import MAX_HOPS, Quote, Speaker
 from core.errors import ChannelError, ChannelGone
 from core.outgoing import Choice, Mention
 from core.ports import Channel, Channels, Clock, MessageHandler
@@ -205,7 +206,7 @@ class UpdateHandler(Channels):
         if not incoming.addressed and incoming.edits:
             await self._withdraw(room, [message.id])
         elif incoming.addressed and not (incoming.edits and self._session.is_old(message.created_at)):
-            await self._addressed(incoming, room)
+            await self._addressed(message, incoming, room)
         self._bookmarks.saw(room, message.id, addressed=incoming.addressed)
 
     async def _withdraw(self, room: Room, message_ids: Collection[int]) -> None:
@@ -213,6 +214,37 @@ class UpdateHandler(Channels):
         await self._session.withdraw(room.chat, ids)
         for each in ids if self._config.auto_thread and not room.parent else ():
             await self._session.withdraw(ChatKey(PLATFORM, str(room.id), each), [each])
+
+    async def _with_chain(self, message: discord.Message, incoming: Incoming, room: Room) -> Incoming:
+        """Return a message with the chain of replies that it points at, as far as Discord tells."""
+        chain: list[Quote] = []
+        said = message
+        for _ in range(MAX_HOPS):
+            replied = await self._replied(said)
+            if replied is None:
+                break
+            if said is message:  # it may have been unknown until now
+                incoming = incoming_of(message, room, self._me) or incoming
+            else:
+                quote = earlier(replied, message.author.id, self._me)
+                is_theirs = quote.speaker is Speaker.SELF and said.author.id == self._me
+                if quote.is_unread or is_theirs:  # what they said to the bot is in their conversation
+                    break
+                chain.append(quote)
+            said = replied
+        return replace(incoming, quotes=(*incoming.quotes, *chain))
+
+    async def _replied(self, message: discord.Message) -> discord.Message | None:
+        """Return the message that one replies to: Discord tells of one hop, and is asked for the next."""
+        reference = answers(message)
+        if reference is None:
+            return None
+        if reference.resolved is None and reference.message_id and reference.channel_id == message.channel.id:
+            try:
+                reference.resolved = await self._api.message(reference.channel_id, reference.message_id)
+            except ChannelError as error:
+                _LOG.info("reply not followed", extra={"error": type(error).__name__})
+        return reference.resolved if isinstance(reference.resolved, discord.Message) else None
 
     def _threaded(self, incoming: Incoming, room: Room) -> Incoming:
         """Return the message as the first one of its own thread, where that is wanted and possible."""
@@ -223,9 +255,10 @@ class UpdateHandler(Channels):
         self._bookmarks.saw(replace(room, id=message_id, parent=room.id, ours=True), message_id, addressed=True)
         return replace(incoming, chat=ChatKey(PLATFORM, incoming.chat.chat, incoming.original_id))
 
-    async def _addressed(self, incoming: Incoming, room: Room) -> None:
+    async def _addressed(self, message: discord.Message, incoming: Incoming, room: Room) -> None:
         incoming = self._session.aged(incoming)
         if incoming.text and not incoming.stale:
+            incoming = await self._with_chain(message, incoming, room)
             incoming = self._threaded(incoming, room)
         await self.receive(incoming, self.channel(incoming))
 

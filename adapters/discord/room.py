@@ -8,11 +8,9 @@ from typing import Any
 import discord
 
 from core.commands.menu import MenuEntry
-from core.types import ChatKey
+from core.types import ASIDE, ChatKey
 
 PLATFORM = "discord"
-
-_ASIDE = "@"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,22 +67,22 @@ def aside(chat: ChatKey, user_id: int) -> ChatKey:
 
     What is recalled in it is never part of what is said aloud in the same room, and people do not wait for each other.
     """
-    return replace(chat, thread=f"{chat.thread}{_ASIDE}{user_id}")
+    return replace(chat, thread=f"{chat.thread}{ASIDE}{user_id}")
 
 
 def is_aside(chat: ChatKey) -> bool:
     """Whether that is a place made by `aside`."""
-    return _ASIDE in chat.thread
+    return chat.is_aside
 
 
 def aside_of(chat: ChatKey) -> str:
     """Return the id of the person whose place was made by `aside`."""
-    return chat.thread.partition(_ASIDE)[2]
+    return chat.thread.partition(ASIDE)[2]
 
 
 def channel_id(chat: ChatKey) -> int:
     """Return the id of the channel or thread to write into."""
-    return int(chat.thread.partition(_ASIDE)[0] or chat.chat)
+    return int(chat.thread.partition(ASIDE)[0] or chat.chat)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, Invali
 
 from adapters.running import Backoff
 from adapters.telegram.failure import MALFORMED, NoPicture, Unchanged, Unreadable, failed, refused, seconds
+from adapters.telegram.heard import Hearing, Where
 from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Pacer, Priority
 from adapters.telegram.state import State
@@ -29,6 +30,7 @@ _LOG = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
+_WHOLE = {Priority.FINAL, Priority.ANSWER}
 _MAX_FILE_BYTES = 50_000_000
 _MAX_PICTURE_BYTES = 10_000_000
 """What a bot may send. Source: core.telegram.org/bots/faq#how-do-i-upload-a-large-file, bots/api#sendphoto."""
@@ -44,6 +46,16 @@ class Place:
     chat_id: int
     thread_id: int | None = None
 
+    @property
+    def is_group(self) -> bool:
+        """Whether it is no private chat: the ids of those are positive."""
+        return self.chat_id < 0
+
+    @property
+    def where(self) -> Where:
+        """It as a pair."""
+        return self.chat_id, self.thread_id
+
 
 class TelegramApi:
     """Writes through one bot. Raises ChannelError only."""
@@ -57,6 +69,7 @@ class TelegramApi:
         self.rejected = asyncio.Event()
         """Set when Telegram no longer knows the token."""
         self._no_picture: File | None = None  # the last file that was refused as one
+        self.hearing = Hearing()
         self._markless: dict[int, float] = {}  # chats where no message can be marked, and until when
         self._aloud: dict[int, float] = {}  # chats where nothing can be said to one person alone, and until when
         self._whispering: dict[int, float] = {}  # chats where it can be, and until when we know
@@ -78,7 +91,9 @@ class TelegramApi:
             )
             return sent.message_id
 
-        return await self._formatted(place, rendered, priority, call)
+        message_id = await self._formatted(place, rendered, priority, call)
+        self._wrote(place, message_id, rendered.text if priority in _WHOLE else "", reply_to)
+        return message_id
 
     async def send_file(
         self, place: Place, file: File, caption: Rendered, priority: Priority, reply_to: int | None = None
@@ -126,6 +141,8 @@ class TelegramApi:
 
         with suppress(Unchanged):  # an edit that arrived, though we did not hear of it
             await self._formatted(place, rendered, priority, call)
+        if priority in _WHOLE:
+            self._wrote(place, message_id, rendered.text)
 
     async def can_whisper(self, place: Place) -> bool:
         """Return whether messages that one person alone sees can be written there: where the bot is an administrator.
@@ -136,15 +153,19 @@ class TelegramApi:
         if not self._can_whisper or self._aloud.get(address, 0.0) > self.pacer.now_s:
             return False
         if self._whispering.get(address, 0.0) <= self.pacer.now_s:
-            try:
-                me = await self._bot.get_chat_member(address, self._bot.id)
-            except (TelegramError, *MALFORMED) as error:
-                _LOG.info("the bot's rights in a chat are not known", extra={"error": type(error).__name__})
-                return self.whisper_no_more(place)
-            if me.status != ChatMember.ADMINISTRATOR:
+            if not await self._is_administrator(place):
                 return self.whisper_no_more(place)
             _until(self._whispering, address, self.pacer.now_s + _REFUSED_S)
         return True
+
+    async def _is_administrator(self, place: Place) -> bool:
+        """Return whether the bot is an administrator of a chat; False if that is not known."""
+        try:
+            me = await self._bot.get_chat_member(self._state.address(place.chat_id), self._bot.id)
+        except (TelegramError, *MALFORMED) as error:
+            _LOG.info("the bot's rights in a chat are not known", extra={"error": type(error).__name__})
+            return False
+        return me.status == ChatMember.ADMINISTRATOR
 
     def whisper_no_more(self, place: Place) -> bool:
         """Say everything aloud in that chat for ten minutes; return False."""
@@ -220,6 +241,14 @@ class TelegramApi:
             await self._call(
                 place.chat_id, Priority.ANSWER, lambda chat_id: self._bot.delete_message(chat_id, message_id)
             )
+        self.hearing.removed(place.where, message_id)
+
+    async def reads_group(self, place: Place) -> bool:
+        """Return whether Telegram hands the bot what people say to each other in a group; False if it does not tell.
+
+        Source: core.telegram.org/bots/features#privacy-mode.
+        """
+        return self._bot.can_read_all_group_messages or await self._is_administrator(place)
 
     async def draft(self, place: Place, draft_id: int, rendered: Rendered, priority: Priority) -> None:
         """Show a preview in a private chat, with the server's stop button where it has one (Bot API 10.3)."""
@@ -301,6 +330,10 @@ class TelegramApi:
         if len(content) > max_bytes:
             raise FileTooLarge(f"more than {max_bytes} bytes")
         return content
+
+    def _wrote(self, place: Place, message_id: int, text: str, reply_to: int | None = None) -> None:
+        if place.is_group:
+            self.hearing.wrote(place.where, message_id, text, reply_to)
 
     async def _formatted(
         self, place: Place, rendered: Rendered, priority: Priority, call: Callable[[int, Rendered], Awaitable[_Answer]]

@@ -18,11 +18,14 @@ from adapters.telegram.keyboard import keyboard
 from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, naming, naming_nobody, render
 from adapters.telegram.pacer import Priority
 from core.aside import aside
+from core.enclosures import Quote
 from core.errors import ChannelBusy, ChannelDown, ChannelError, ChannelGone, ChannelUnclear
 from core.outgoing import ChannelLimits, File, Mention, OutgoingMessage
 from core.ports import Channel, Clock
-from core.types import Modal
+from core.text.catalogue import text
+from core.types import Localized, Modal
 
+PRIVACY_MODE = text("pointing.privacy_mode")
 _REFRESH_S = 20.0  # a draft fades after 30 s
 
 
@@ -53,6 +56,7 @@ class TelegramChannel(Channel):
     begins with whom that `names`.
     `asked` is the message that is answered, if it can be marked as seen. `stop` gives the button below what is not
     whole yet; `moved` says that the group became a supergroup meanwhile, so that ids of before name other messages now.
+    `asker` is the id of who asks.
     """
 
     def __init__(
@@ -68,6 +72,7 @@ class TelegramChannel(Channel):
         names: Mention | None = None,
         stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
         moved: bool = False,
+        asker: str = "",
     ) -> None:
         self._api = api
         self._place = place
@@ -79,6 +84,7 @@ class TelegramChannel(Channel):
         self._names = names
         self._stop = stop
         self._moved = moved
+        self._asker = asker
         self._again = False  # what an earlier process wrote may be there already, and nobody knows where
         self._doubtful = False  # what is written next may be there already
         self._lost_status = False  # a status may be there already, which nothing will take the place of
@@ -144,6 +150,14 @@ class TelegramChannel(Channel):
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message."""
         return await self._api.fetch(file, max_bytes)
+
+    async def said_before(self, most: int) -> Sequence[Quote]:
+        """Return what was said in the group before, as far as the bot was handed it since its start."""
+        return self._api.hearing.before(self._place.where, self._asked, self._asker, most)
+
+    async def why_unread(self) -> Localized | None:
+        """Return that privacy mode hides what people say in the group, if it does."""
+        return None if await self._api.reads_group(self._place) else PRIVACY_MODE
 
     async def refresh(self) -> None:
         """Show that the bot is typing, until the answer itself is on the screen."""

@@ -28,6 +28,7 @@ from telegram.constants import ReactionEmoji
 
 from adapters.running import display_name, without_mention
 from adapters.telegram.api import ephemeral_id
+from adapters.telegram.heard import Heard
 from adapters.telegram.keyboard import Pressed
 from adapters.telegram.markup import AGAIN
 from core.commands.menu import DISLIKED
@@ -38,6 +39,9 @@ from core.types import ChatKey, Incoming, UserKey
 PLATFORM = "telegram"
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<at>\w+))?(?=\s|$)")
+_SOMEBODY = "?"
+_BLOCKS = ("blocks", "items", "cells")
+_STORY = Attachment(AttachmentKind.OTHER, "story")
 _IN_PLACE, _ANEW, _NAMING, _MOVED, _EPHEMERAL = "!", "+", "@", "s", "e"  # in ids of messages
 
 _KINDS: Final = {
@@ -72,7 +76,7 @@ def incoming_of(message: Message, me: User, commands: Collection[str], *, edit: 
         return None
     private = message.chat.type == message.chat.PRIVATE
     passed_on, replied = forwarded(message, me), replied_to(message, me)
-    text = "" if passed_on is not None else _without_me(message.text or message.caption or "", message, me)
+    text = "" if passed_on is not None else _without_me(text_of(message), message, me)
     name = message.from_user.full_name if speaker is None else speaker.title or ""
     handle = message.from_user.username if speaker is None else speaker.username
     return Incoming(
@@ -237,6 +241,8 @@ def _topic(message: Message) -> str:
 def _addressed(message: Message, me: User, commands: Collection[str]) -> bool:
     """Whether a message in a group is for the bot: a command of ours, a reply to us, or our name in it."""
     text = message.text or message.caption or ""
+    if (written := _written(message.api_kwargs.get("rich_message"))) and f"@{_handle(me)}" in written.lower():
+        return True  # it has no entities of its own
     if command := _COMMAND.match(text):
         at = command["at"]
         return at.lower() == _handle(me) if at else command["name"].lower() in commands
@@ -269,7 +275,7 @@ def _without_me(text: str, message: Message, me: User) -> str:
     for entity, word in _entities(message).items():
         if _names(entity, word, me):
             text = without_mention(text, word)
-    return text
+    return text if message.text or message.caption else without_mention(text, f"@{me.username}")
 
 
 # --- what comes along with a message ---
@@ -281,8 +287,7 @@ def attachments_of(message: Message | ExternalReplyInfo) -> tuple[Attachment, ..
         if value := getattr(message, field, None):
             return (Attachment(kind, _name(value)),)
     unknown = isinstance(message, Message) and (
-        message.effective_attachment is not None
-        or bool(message.api_kwargs and not message.text and not message.caption)
+        message.effective_attachment is not None or bool(message.api_kwargs and not text_of(message))
     )
     return (Attachment(AttachmentKind.OTHER),) if unknown else ()
 
@@ -294,25 +299,73 @@ def forwarded(message: Message, me: User) -> Quote | None:
     speaker, name = _origin(message.forward_origin, message.from_user, me)
     if speaker is Speaker.SELF:
         return None
-    return Quote(QuoteKind.FORWARD, message.text or message.caption or "", speaker, name, "", attachments_of(message))
+    return Quote(QuoteKind.FORWARD, text_of(message), speaker, name, "", attachments_of(message))
 
 
 def replied_to(message: Message, me: User) -> Quote | None:
     """Return what a message replies to, or None."""
     excerpt = message.quote.text if message.quote is not None else ""
+    if message.reply_to_story is not None:
+        return Quote(QuoteKind.REPLY, name=message.reply_to_story.chat.effective_name or "", attachments=(_STORY,))
     if (other := message.external_reply) is not None:  # in another chat, of which only the marked part is told
         speaker, name = _origin(other.origin, message.from_user, me)
         return Quote(QuoteKind.REPLY, excerpt, speaker, name, "", attachments_of(other))
-    replied = message.reply_to_message
-    # In a topic, whatever replies to nothing "replies" to the message that opened it.
-    if replied is None or replied.forum_topic_created is not None:
+    replied = answers(message)
+    if replied is None:
         return None
+    if message.quote is not None and not message.quote.is_manual:  # the server cut it, the person marked nothing
+        excerpt = ""
     if (passed_on := forwarded(replied, me)) is not None:
         speaker, name = passed_on.speaker, passed_on.name
     else:
         speaker, name = _speaker(replied.sender_chat or replied.from_user, message.from_user, me)
-    text = replied.text or replied.caption or excerpt
+    text = text_of(replied) or excerpt
     return Quote(QuoteKind.REPLY, text, speaker, name, excerpt, attachments_of(replied))
+
+
+def answers(message: Message) -> Message | None:
+    """Return the message of the same chat that a message replies to, or None.
+
+    In a topic, whatever replies to nothing "replies" to the message that opened it.
+    """
+    replied = message.reply_to_message
+    return None if replied is None or replied.forum_topic_created is not None else replied
+
+
+def heard_of(message: Message, me: User) -> Heard:
+    """Return what is said in a message of a group; what is forwarded was said by whom it names."""
+    replied, passed_on = answers(message), forwarded(message, me)
+    who = message.sender_chat or message.from_user
+    if passed_on is not None:
+        by, name = "" if passed_on.speaker is Speaker.BOT else _SOMEBODY, passed_on.name
+    else:
+        by, name = ("" if who is not None and who.id == me.id else str(who.id) if who else _SOMEBODY), _called(who)
+    return Heard(by, name, text_of(message), attachments_of(message), None if replied is None else replied.message_id)
+
+
+def text_of(message: Message) -> str:
+    """Return the text of a message, its caption, or what is written in a rich message (Bot API 10.1)."""
+    return message.text or message.caption or _written(message.api_kwargs.get("rich_message"))
+
+
+def _written(part: object) -> str:
+    """Return the words in a tree of blocks, of which each is on a line; what is not of that form holds none.
+
+    Source: core.telegram.org/bots/api#richmessage: `text` is a string, a list of texts, or an object with a `text`.
+    """
+    if isinstance(part, str):
+        return part
+    if isinstance(part, list):
+        return "".join(map(_written, part))
+    if not isinstance(part, dict):
+        return ""
+    inside = [line for name in _BLOCKS if isinstance(held := part.get(name), list) for line in map(_row, held)]
+    return "\n".join(line for line in (_written(part.get("text")), *inside) if line)
+
+
+def _row(part: object) -> str:
+    """Return the words of a block, or of a row of a table."""
+    return " | ".join(map(_written, part)) if isinstance(part, list) else _written(part)
 
 
 def _quoted_user(message: Message) -> str:
@@ -355,7 +408,13 @@ def _speaker(who: User | Chat | None, sender: User | None, me: User) -> tuple[Sp
         return Speaker.BOT, ""
     if sender is not None and who.id == sender.id:
         return Speaker.SELF, ""
-    return Speaker.OTHER, (who.full_name or "") if isinstance(who, User) else who.title or ""
+    return Speaker.OTHER, _called(who)
+
+
+def _called(who: User | Chat | None) -> str:
+    if who is None:
+        return ""
+    return (who.full_name if isinstance(who, User) else who.title) or ""
 
 
 def _name(value: object) -> str:

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -28,9 +29,11 @@ from adapters.telegram.inline import MAX_RESULTS, results_of, search_of
 from adapters.telegram.keyboard import pressed, stop_keyboard
 from adapters.telegram.listener import (
     PLATFORM,
+    answers,
     asked_in,
     command_of,
     dislike_of,
+    heard_of,
     incoming_of,
     is_rehoused,
     named_by,
@@ -198,6 +201,7 @@ class UpdateHandler(Channels):
             names=named_by(incoming),
             stop=stop,
             moved=not there,
+            asker=incoming.user.user,
         )
 
     def _stop_button(self, incoming: Incoming) -> InlineKeyboardMarkup | None:
@@ -211,6 +215,7 @@ class UpdateHandler(Channels):
     async def _message(self, message: Message, update_id: int) -> None:
         if message.migrate_to_chat_id is not None:
             self._state.moved(message.chat.id, message.migrate_to_chat_id)
+            self._api.hearing.moved(self._state.home(message.chat.id))
         if message.migrate_from_chat_id is not None:
             self._state.moved(message.migrate_from_chat_id, message.chat.id)
         incoming = incoming_of(message, self._me, self._commands)
@@ -218,6 +223,8 @@ class UpdateHandler(Channels):
             return
         if (ephemeral := ephemeral_id(message)) is not None:
             incoming = unseen(incoming, ephemeral, update_id)
+        else:
+            incoming = self._heard(message, incoming)
         self._is_news(message, incoming)
         more = self._is_more_of_an_album(message)
         if _says_something(incoming) or (incoming.addressed and incoming.attachments and not more):
@@ -225,6 +232,8 @@ class UpdateHandler(Channels):
 
     async def _edited(self, message: Message, update_id: int) -> None:
         incoming = incoming_of(message, self._me, self._commands, edit=update_id)
+        if incoming is not None:
+            incoming = self._heard(message, incoming)
         if incoming is None or not incoming.text or not self._is_news(message, incoming):
             return
         if not incoming.addressed:
@@ -279,6 +288,21 @@ class UpdateHandler(Channels):
         """Return a message of a supergroup that was a group as one of that group."""
         chat_id = int(incoming.chat.chat)
         return incoming if (home := self._state.home(chat_id)) == chat_id else rehoused(incoming, home)
+
+    def _heard(self, message: Message, incoming: Incoming) -> Incoming:
+        """Note what is said in a group; return a message for the bot with the chain of replies that it points at."""
+        if incoming.private:
+            return incoming
+        hearing, replied = self._api.hearing, answers(message)
+        chat_id, topic = self._state.home(message.chat.id), incoming.chat.thread
+        where = chat_id, int(topic) if topic else None
+        if replied is not None and not hearing.knows(where, replied.message_id):
+            hearing.note(where, replied.message_id, heard_of(replied, self._me))
+        hearing.note(where, message.message_id, heard_of(message, self._me))
+        if replied is None or not incoming.addressed:
+            return incoming
+        chain = hearing.chain(where, replied.message_id, incoming.user.user)
+        return replace(incoming, quotes=(*incoming.quotes, *chain))
 
     def _is_news(self, message: Message, incoming: Incoming) -> bool:
         """Whether the text changed since the message was last seen; Telegram reports other edits, too."""

@@ -48,7 +48,17 @@ class WhisperChannel(TelegramChannel):
         stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
         moved: bool = False,
     ) -> None:
-        super().__init__(api, place, style, reply_to=reply_to, asked=asked, whole=whole, stop=stop, moved=moved)
+        super().__init__(
+            api,
+            place,
+            style,
+            reply_to=reply_to,
+            asked=asked,
+            asker=str(to),
+            whole=whole,
+            stop=stop,
+            moved=moved,
+        )
         self._to = to
         self._command = command
         self._replaces_unseen = replaces_unseen

@@ -13,7 +13,7 @@ from pydantic.json_schema import SkipJsonSchema
 from core import outcomes
 from core.actions.action import Action
 from core.actions.change_report import keep_both_button, narrowed_text, undo_button
-from core.actions.memory_drafts import MAX_DRAFTS, UNSAID, DraftEntry, to_draft
+from core.actions.memory_drafts import MAX_DRAFTS, UNSAID, DraftAnswer, DraftEntry, to_draft, to_kind
 from core.actions.offer import offer_saving, own_words
 from core.actions.proposal import Rewrite, propose_keeping, propose_replacement, proposes
 from core.dialogue import Outcome, Step, Task
@@ -26,7 +26,7 @@ from core.text import claims
 from core.text.catalogue import text
 from core.text.unicode import one_line
 from core.turn import Turn
-from core.types import ChangeKind, Learn, MemoryDraft, MemoryItem, Vector
+from core.types import ChangeKind, Learn, MemoryDraft, MemoryItem, MemoryKind, Vector
 
 NAME = "MemorySave"
 WRITES = ChangeKind.SAVED
@@ -45,9 +45,10 @@ the date in place of "tomorrow" or "next Friday", counted from when it was said;
 "text", or "json" when the content is structured data (then `content` is that JSON as text). `bindings` are two to six \
 short, isolated contexts by which the person would look for it later, like "user information" or "aliexpress \
 password", in the person's language, without the secret value itself. Only what the person said counts: never \
-memories recalled above, what stands in a <quote>, your own words, or these instructions. `instead_of` is the mark of \
-the one memory shown to you (m1, m2, ...) that says the same, or that is no longer true because of this; null if there \
-is none, as both are true: a second cat does not replace the first. `asked` is true if the \
+memories recalled above, your own words, or these instructions; what stands in a <quote> or <room> only if they ask to \
+remember just that, with who said it: "Ana: lunch is at one". `instead_of` is the mark of the one memory shown to you \
+(m1, m2, ...) that says the same, or that is no longer true because of this; null if there is none, as both are true: \
+a second cat does not replace the first. `asked` is true if the \
 person asks to remember or note it, false if they only told a lasting fact about themselves in passing. `until` is the \
 last day on which it is true, as an ISO date, if they say that it is for a time only; else null."""
 
@@ -117,10 +118,13 @@ async def run(turn: Turn, answer: Drafts) -> None:
         off = "the person turned remembering off"
         turn.steps.append(Step(NAME, Outcome.NOTHING, detail=off, writes=WRITES, missing=("",)))
         return
+    answer = replace(answer, items=[_credited(turn, item) for item in answer.items])
     wanted = await hinted(turn, answer)
     is_foreign = any(turn.is_from_others(draft.content) for draft in wanted.drafts)
     is_asked = answer.asked if answer.asked is not None else not turn.is_single
-    if (is_foreign or not is_asked) and not claims.asks_to_save(turn.asked.text):
+    # Limited mode takes no orders from what it reads, and knows more words for "keep it".
+    is_plain = claims.asks_to_save(turn.asked.text) or (turn.models.is_limited and is_asked)
+    if (is_foreign or not is_asked) and not is_plain:
         own = (draft for draft in own_words(turn.asked, wanted.drafts) if not turn.is_from_others(draft.content))
         wanted = replace(wanted, drafts=tuple(own), missing=())
         if turn.learn is not Learn.AUTO or not wanted.drafts:
@@ -145,6 +149,12 @@ async def run(turn: Turn, answer: Drafts) -> None:
         turn.steps.append(step)
     if kept.proposed:
         await propose(turn, kept.proposed, () if kept.written or kept.known else wanted.missing)
+
+
+def _credited(turn: Turn, item: DraftAnswer) -> DraftAnswer:
+    """Return the memory with the names of those whose words it holds, if the person did not say them."""
+    is_text = to_kind(item.type, item.content) is MemoryKind.TEXT
+    return replace(item, content=turn.credited(item.content)) if is_text and turn.is_from_others(item.content) else item
 
 
 async def propose(turn: Turn, proposed: Sequence[Compared], missing: tuple[str, ...] = ()) -> None:

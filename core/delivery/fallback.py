@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
+from core.enclosures import Quote
 from core.errors import (
     ChannelBusy,
     ChannelDown,
@@ -21,6 +22,7 @@ from core.errors import (
 )
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Clock
+from core.types import Localized
 
 _DOWN_S = 1800.0
 """A server that fails at one write for this long refuses it."""
@@ -102,6 +104,14 @@ class FallbackChannel(Channel):
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return the content of a file from the chat."""
         return await self._chat.fetch(file, max_bytes)
+
+    async def said_before(self, most: int) -> Sequence[Quote]:
+        """Return the last messages of the chat."""
+        return await self._chat.said_before(most)
+
+    async def why_unread(self) -> Localized | None:
+        """Return why the bot cannot read along in the chat."""
+        return await self._chat.why_unread()
 
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
         """Take over the posts of an earlier process in the chat."""

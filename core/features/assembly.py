@@ -28,6 +28,7 @@ from core.features.admin.machine import Machine
 from core.features.admin.model import ModelVerb
 from core.features.admin.names import Names
 from core.features.admin.places import PlaceVerbs
+from core.features.admin.rooms import RoomVerb
 from core.features.admin.status import Logs, Status
 from core.features.admin.switches import ActionVerb, DecisionVerbs
 from core.features.broadcast.broadcaster import Audience, Broadcaster
@@ -277,7 +278,7 @@ class Features:
             self._preferences.memory,
             self._export.command,
             ImportCommand(memories, history, self.reminders, self.confirmations).command,
-            PrivacyCommand(self._models, logs_words=stores.logs_words).command,
+            PrivacyCommand(self._models, stores.decisions, logs_words=stores.logs_words).command,
             *links.commands,
             self._preferences.language,
             TimezoneCommand(stores.preferences, self.reminders.move_zone, self.clock).command,
@@ -334,6 +335,7 @@ class Features:
             ActionVerb(decider, self._registry).verb,
             ModelVerb(decider, decisions, machine.models, self._models.embedder).verb,
             *PlaceVerbs(decider, decisions, machine.models).verbs,
+            RoomVerb(decider, decisions, notifier).verb,
             UsageVerb(quotas.ledger, quotas.zone, access, clock, place=self.stores.spool.place, draw=draw).verb,
             QuotaVerb(decider, decisions, quotas, access=access, names=self._names, clock=clock).verb,
             BroadcastVerb(self.stores.broadcasts, self.broadcaster, self.audience, decisions, clock).verb,

@@ -42,10 +42,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class PlaceSettings:
-    """The owner's settings for a chat: the name of a policy, and a persona; "" where nothing was set."""
+    """The owner's settings for a chat: the name of a policy, and a persona; "" where nothing was set.
+
+    `room_messages` is how many of the room's last messages a model is shown with a question.
+    """
 
     policy: str = ""
     persona: str = ""
+    room_messages: int = 0
 
 
 PlaceSettingsOf: TypeAlias = Callable[[ChatKey], Awaitable[PlaceSettings]]
@@ -221,6 +225,11 @@ class Conversation:
         self.conversations = conversations
         self.store = conversations.store
         self._place_settings = place_settings
+
+    @property
+    def room_messages(self) -> int:
+        """How many of the room's last messages a model is shown with a question; 0 for none."""
+        return self._place_settings.room_messages
 
     @property
     def _policy(self) -> Policy:

@@ -16,7 +16,14 @@ from core.types import Message, MessageRole, Modal
 
 WITHHELD: Final = "<withheld>"
 _SPEAKERS: Final = {Speaker.BOT: "you", Speaker.SELF: "the person", Speaker.OTHER: "somebody else"}
-_KINDS: Final = {QuoteKind.REPLY: "the message replies to", QuoteKind.FORWARD: "the person forwarded"}
+_KINDS: Final = {
+    QuoteKind.REPLY: "the message replies to",
+    QuoteKind.EARLIER: "which replied to",
+    QuoteKind.FORWARD: "the person forwarded",
+}
+_UNREAD: Final = """\
+(The platform does not show you this message. If the person asks about it, say in one sentence that you cannot read it \
+here and ask for its words; never guess them.)"""
 
 
 def rendered(message: Message, zone: tzinfo) -> str:
@@ -71,12 +78,22 @@ def _attached(attachments: tuple[Attachment, ...]) -> list[str]:
 
 
 def _quote(quote: Quote) -> str:
-    who = " ".join(filter(None, (_SPEAKERS[quote.speaker], quote.name and f"({_name(quote.name)})")))
-    lines = [quoted(quote.text) or "(its text is not known)", *_attached(quote.attachments)]
+    text = quoted(quote.text) or ("" if quote.attachments else _UNREAD)
+    lines = [*([text] if text else []), *_attached(quote.attachments)]
     if quote.excerpt and quote.excerpt != quote.text:
         lines.append(f"The person marked this part: {quoted(quote.excerpt)}")
     body = "\n".join(lines)
-    return f"<quote: {_KINDS[quote.kind]}, said by {who}>\n{body}\n</quote>"
+    return f"<quote: {_KINDS[quote.kind]}, said by {_who(quote)}>\n{body}\n</quote>"
+
+
+def room_line(quote: Quote) -> str:
+    """Return what was said in the room on one line that begins with who said it, so that nothing passes for another."""
+    text = quoted(not_cited(" ".join(quote.text.split())))
+    return " ".join((f"{_who(quote)}:", *([text] if text else []), *_attached(quote.attachments)))
+
+
+def _who(quote: Quote) -> str:
+    return " ".join(filter(None, (_SPEAKERS[quote.speaker], quote.name and f"({_name(quote.name)})")))
 
 
 def _name(name: str) -> str:

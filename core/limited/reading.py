@@ -1,7 +1,8 @@
 """Read what a message wants: cut it into parts, mostly one, and tell what each is for.
 
 How a part begins decides where it does ("remember that …", `core.limited.frames`); the rest is judged by examples
-(`core.limited.likeness`). Every part is a slice of the message, so that what is kept of it are the person's own words.
+(`core.limited.likeness`). Every part is a slice of the message, so that what is kept of it are the person's own words,
+or of what the message points at: "guarda isso" as a reply.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from functools import lru_cache, partial
 from typing import Final
 
 from core.aside import aside
+from core.enclosures import Speaker, pointed_words
 from core.errors import ProviderError
 from core.limited import frames
 from core.limited.change import MAX_CHARS, swapped, values
 from core.limited.likeness import Guess, Intent, Likeness, shipped
 from core.limited.scene import Scene
+from core.text.claims import asks_to_save
+from core.text.pointing import asks_for_work, points_only
 from core.text.unicode import flat
 from core.text.words import folded_words
 from core.times.grammar import find_time
@@ -114,7 +118,30 @@ async def read(scene: Scene, likeness: Likeness) -> tuple[Part, ...]:
     parts = serious or found[-1:] or [Part(Intent.CHAT, scene.message, "it has no words")]
     if any(part.intent is Intent.KEEP for part in parts):  # all that is told is kept, or replaces what it changes
         parts = [replace(part, intent=Intent.KEEP) if part.intent is Intent.CHANGE else part for part in parts]
-    return tuple(_completed(scene, part) for part in parts)
+    parts = [_completed(scene, part) for part in parts]
+    return (_pointed(scene, parts) or tuple(parts)) if scene.message else tuple(parts)
+
+
+def _pointed(scene: Scene, parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Return what a message means that is about words elsewhere; () for one that is not.
+
+    To keep them is possible; to sum up, translate or explain them takes a model.
+    """
+    message, quotes = scene.message, scene.context.quotes
+    if quotes and points_only(message):
+        is_kept = frames.kept_from(message) is not None or asks_to_save(message)
+        if is_kept and (text := pointed_words(quotes)):
+            return (Part(Intent.KEEP, text, "asks to keep what it replies to"),)
+        if quotes[0].speaker is Speaker.OTHER and all(_asks_of(part) for part in parts):
+            return (Part(Intent.CHAT, message, "asks about what it replies to", about="work"),)
+    if asks_for_work(message):
+        return (Part(Intent.CHAT, message, "asks for work on a text", about="work"),)
+    return ()
+
+
+def _asks_of(part: Part) -> bool:
+    """Return whether a part may ask for something of a quote: it is a question, or said of nothing that is known."""
+    return part.intent in {Intent.FIND, Intent.WORLD} or (part.intent is Intent.CHAT and part.about in {"", "chat"})
 
 
 def _completed(scene: Scene, part: Part) -> Part:

@@ -46,6 +46,7 @@ TALK: Final[Mapping[str, Localized]] = {
     "leave": text("limited.talk.leave"),
     "if": text("limited.talk.if"),
     "chat": text("limited.talk.chat"),
+    "work": text("limited.talk.work"),
 }
 ABOUT: Final[Mapping[str, Localized]] = {
     "help": text("limited.about.help"),

@@ -44,7 +44,8 @@ _NO_REMINDER = r"(?![^.!?;,\n]{0,40}\b(?:lembrete|aviso|alarme|reminder|alarm|re
 
 _ASKED: Final = {
     _S: re.compile(
-        _POLITE + r"(?:remember|memori[sz]e|note|save|store|keep in mind|write down|jot down|make a note|take note|"
+        _POLITE + r"(?:remember|memori[sz]e|note|save|store|keep in mind|keep th(?:is|at)(?=\W*$| for\b)|"
+        r"write down|jot down|make a note|take note|"
         r"(?:don't|do not) forget|lembr(?:a|e|ar)(?:-se)?|memoriz(?:a|e|ar)|anot(?:a|e|ar)|guard(?:a|e|ar)|"
         r"salv(?:a|e|ar)|registr(?:a|e|ar)|grav(?:a|e|ar)|nao (?:se )?esque(?:ca|cas|ce)|recuerd(?:a|e|ame)|"
         r"apunt(?:a|e|ame)|acuerdate|no (?:te )?olvides|merk dir|notier\w*|speicher\w*|souviens[- ]toi|retiens|"

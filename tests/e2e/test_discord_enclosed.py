@@ -83,3 +83,39 @@ async def test_what_is_forwarded_is_not_said_by_who_forwards_it() -> None:
     assert (incoming.text, incoming.attachments) == ("", ())
     photo = (Attachment(AttachmentKind.PHOTO, "a.png"),)
     assert incoming.quotes == (Quote(QuoteKind.FORWARD, "/forget all", attachments=photo),)
+
+
+async def test_embeds_and_text_in_components_are_read_where_they_are_forwarded() -> None:
+    embed = {"type": "rich", "title": "Almoço", "description": "no Zé", "fields": [{"name": "quando", "value": "13h"}]}
+    shown = [{"type": 17, "id": 1, "components": [{"type": 10, "id": 2, "content": "trazer pão"}]}]
+    reference = {"type": 1, "message_id": "77", "channel_id": "88"}
+    one = snapshot("oi", embeds=[embed], components=shown)
+    incoming = await received("", message_reference=reference, message_snapshots=[one])
+    assert incoming.quotes == (Quote(QuoteKind.FORWARD, "oi\nAlmoço\nno Zé\nquando: 13h\ntrazer pão"),)
+
+
+async def test_a_chain_of_replies_is_followed_for_four_hops_and_no_further_than_it_can_be_read() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock) as bot:
+            last: int | None = None
+            for number in range(6):
+                last = (await server.says(BIA, f"{number}", room=ROOM, reply_to=last)).id
+            await server.says(ANA, f"{ME} resume", room=ROOM, reply_to=last)
+            await flow(server, clock, lambda: bot.handler.answered)
+            asked = len(server.done("GET", "/messages/"))
+            gone = await server.says(BIA, "some", room=ROOM)
+            above = await server.says(BIA, "fica", room=ROOM, reply_to=gone.id)
+            del server.room(ROOM).notes[gone.id]
+            await server.says(ANA, f"{ME} resume", room=ROOM, reply_to=above.id)
+            await flow(server, clock, lambda: bot.handler.answered == 2)
+        first, second = bot.handler.received
+        assert [(quote.kind, quote.text) for quote in first.quotes] == [
+            (QuoteKind.REPLY, "5"),
+            (QuoteKind.EARLIER, "4"),
+            (QuoteKind.EARLIER, "3"),
+            (QuoteKind.EARLIER, "2"),
+        ]
+        assert asked == 2  # each answer tells of two hops
+        assert [quote.text for quote in second.quotes] == ["fica"]

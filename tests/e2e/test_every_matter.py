@@ -86,6 +86,10 @@ async def policy(app: App) -> object:
     return len((await conversation.context("")).messages)
 
 
+async def context(app: App) -> object:
+    return (await app.conversations.open(ConversationKey(ROOM, MEMBER))).room_messages
+
+
 async def reminders(app: App) -> object:
     place = Place(MEMBER, ROOM, private=False, locale=Locale.EN)
     return isinstance(await app.features.reminders.set(place, "rent", Once(app.clock.now() + timedelta(1))), Refusal)
@@ -110,7 +114,8 @@ CASES: dict[DecisionKind, Case] = {
     DecisionKind.MODEL: Case("/admin model chat ollama:tiny", model),
     DecisionKind.PROMPT: Case("/admin prompt here Be a pirate.", prompt, ROOM),
     DecisionKind.POLICY: Case("/admin policy here last-tokens", policy, ROOM),
-    DecisionKind.REMINDERS: Case("/admin reminders here off", reminders, ROOM),
+    DecisionKind.REMINDERS: Case("/admin room reminders off", reminders, ROOM),
+    DecisionKind.CONTEXT: Case("/admin room context 20", context, ROOM),
 }
 
 

@@ -284,7 +284,7 @@ async def test_where_an_admin_turned_reminders_off_none_is_set_and_those_set_bef
 ) -> None:
     async with place.running():
         await place.say("remind me to bring cake at 11:30", room=ROOM)
-        await place.say("/admin reminders here off", room=ROOM)
+        await place.say("/admin room reminders off", room=ROOM)
         refused = await place.say("remind me to bring beer at 11:40", room=ROOM)
         assert refused == "Reminders are turned off in this room. Ask me in private, and I will remind you there."
         before = seen(place.room)

@@ -67,7 +67,8 @@ async def test_a_caption_is_said_and_the_picture_came_along() -> None:
 )
 async def test_what_is_replied_to_comes_along_with_who_said_it(by: dict[str, Any], speaker: Speaker, name: str) -> None:
     replied = message(by, "a festa é na sexta", photo=PHOTO)
-    incoming = await received(ANA, "que festa?", reply_to_message=replied, quote={"text": "sexta", "position": 11})
+    marked = {"text": "sexta", "position": 11, "is_manual": True}
+    incoming = await received(ANA, "que festa?", reply_to_message=replied, quote=marked)
     photo = (Attachment(AttachmentKind.PHOTO),)
     assert incoming.text == "que festa?"
     assert incoming.attachments == ()
@@ -115,3 +116,40 @@ async def test_what_opens_a_topic_is_no_reply() -> None:
     opening = message(BOT, None) | {"forum_topic_created": {"name": "Tópico", "icon_color": 0}}
     incoming = await received(ANA, "/help", chat_id=GROUP, thread=11, reply_to_message=opening)
     assert incoming.quotes == ()
+
+
+async def test_a_part_that_the_server_cut_was_marked_by_nobody() -> None:
+    replied = message(BIA.json(), "a festa é na sexta")
+    incoming = await received(ANA, "que?", reply_to_message=replied, quote={"text": "a festa", "position": 0})
+    assert incoming.quotes == (Quote(QuoteKind.REPLY, "a festa é na sexta", Speaker.OTHER, "Bia"),)
+
+
+async def test_a_reply_to_a_message_of_another_chat_that_nothing_was_marked_of_is_unread() -> None:
+    other = {"origin": {"type": "hidden_user", "date": AT, "sender_user_name": "Bia"}}
+    [quote] = (await received(ANA, "e isto?", external_reply=other)).quotes
+    assert (quote.is_unread, quote.name) == (True, "Bia")
+
+
+async def test_a_reply_to_a_story_brings_that_it_is_one() -> None:
+    story = {"chat": {"id": 8, "type": "private", "first_name": "Bia"}, "id": 3}
+    [quote] = (await received(ANA, "que lindo", reply_to_story=story)).quotes
+    assert (quote.name, quote.attachments) == ("Bia", (Attachment(AttachmentKind.OTHER, "story"),))
+
+
+async def test_a_rich_message_is_read_where_it_is_said_replied_to_and_forwarded() -> None:
+    rich = {
+        "blocks": [
+            {"type": "heading", "size": 1, "text": "Almoço"},
+            {"type": "paragraph", "text": ["no ", {"type": "bold", "text": "Zé"}, " às 13h"]},
+            {"type": "list", "items": [{"label": "1", "blocks": [{"type": "paragraph", "text": "trazer pão"}]}]},
+            {"type": "table", "cells": [[{"text": "dia"}, {"text": "sexta"}]]},
+        ]
+    }
+    read = "Almoço\nno Zé às 13h\ntrazer pão\ndia | sexta"
+    incoming = await received(ANA, None, rich_message=rich)
+    assert (incoming.text, incoming.attachments) == (read, ())
+    incoming = await received(ANA, "e isto?", reply_to_message=message(BIA.json(), None, rich_message=rich))
+    assert incoming.quotes == (Quote(QuoteKind.REPLY, read, Speaker.OTHER, "Bia"),)
+    origin = {"type": "hidden_user", "date": AT, "sender_user_name": "Bia"}
+    incoming = await received(ANA, None, rich_message=rich, forward_origin=origin)
+    assert incoming.quotes == (Quote(QuoteKind.FORWARD, read, Speaker.OTHER, "Bia"),)

@@ -140,13 +140,16 @@ class DiscordServer(World):
     async def _tell(self, event: str, note: Note) -> None:
         """Send a message as it is now, without what the bot may not see."""
         channel = self.channels[note.channel]
-        given = self.note_json(note)
-        session = self.gateway.session
-        if session is not None and not session.intents & (1 << 15):
-            given = self.hidden_from_bot(note, given)
+        given = self.told(note)
         if channel.guild:
             given |= {"guild_id": str(channel.guild), "member": member()}
         await self.gateway.tell(event, given)
+
+    def told(self, note: Note) -> Json:
+        """A message as the bot gets it, by the intents of its session."""
+        session, given = self.gateway.session, self.note_json(note)
+        is_hidden = session is not None and not session.intents & (1 << 15)
+        return self.hidden_from_bot(note, given) if is_hidden else given
 
     async def until(self, condition: Callable[[], object]) -> None:
         """Return when the condition holds; it is looked at whenever anything happened here."""

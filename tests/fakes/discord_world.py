@@ -176,12 +176,16 @@ class World:
             given["nonce"] = note.nonce
         if note.reply_to is not None:
             given["message_reference"] = {"message_id": str(note.reply_to), "channel_id": str(note.channel)}
-            given["referenced_message"] = self.note_json(replied, nested=True) if replied and not nested else None
+            if not nested:  # one hop: of the next only the id is told
+                given["referenced_message"] = self.note_json(replied, nested=True) if replied else None
         return given | {key: value for key, value in note.more.items() if key != "pings"}
 
     def hidden_from_bot(self, note: Note, given: Json) -> Json:
-        """The message without what the message-content intent protects."""
+        """The message, and the one it replies to, each without what the message-content intent protects."""
         channel = self.channels[note.channel]
+        if given.get("referenced_message") is not None and note.reply_to is not None:
+            replied = self.hidden_from_bot(channel.notes[note.reply_to], given["referenced_message"])
+            given = given | {"referenced_message": replied}
         told = any(int(user["id"]) == BOT_ID for user in given["mentions"])
         if channel.type == DM or note.by is BOT or told:
             return given

@@ -43,10 +43,8 @@ class Writing:
         match method, parts[2:]:
             case "GET", []:
                 return channel.json()
-            case "GET", ["messages"]:
-                after, limit = int(query.get("after", 0)), int(query.get("limit", 50))
-                found = sorted(note.id for note in channel.notes.values() if note.id > after)[:limit]
-                return [self._server.note_json(channel.notes[one]) for one in reversed(found)]
+            case "GET", ["messages", *one]:
+                return self._read(channel, one, query)
             case "POST", ["messages"]:
                 return self._server.note_json(self._create(channel, body))
             case "PATCH", ["messages", message_id]:
@@ -58,6 +56,17 @@ class Writing:
             case "POST", ["messages", message_id, "threads"]:
                 return self._open_thread(channel, int(message_id), body)
         raise Refused(404, 0, "404: Not Found")
+
+    def _read(self, channel: Channel, one: list[str], query: Mapping[str, str]) -> Any:
+        """A message, or a page of them, the newest first."""
+        if one:
+            if int(one[0]) not in channel.notes:
+                raise Refused(404, 10008, "Unknown Message")
+            return self._server.told(channel.notes[int(one[0])])
+        limit, before = int(query.get("limit", 50)), int(query.get("before", 1 << 63))
+        found = sorted(note for note in channel.notes if int(query.get("after", 0)) < note < before)
+        page = found[:limit] if "after" in query else found[-limit:]
+        return [self._server.told(channel.notes[each]) for each in reversed(page)]
 
     def _create(self, channel: Channel, body: Json) -> Note:
         if channel.locked:

@@ -108,6 +108,7 @@ class People:
         self._next_update = 1000
         self._next_message = 1
         self._next_query = 1
+        self.friends: dict[int, Person] = {}  # who said something, by id
         self.seen: set[int] = set()  # people whom the bot has met, be it in a group
         self.queries: dict[str, tuple[float, str]] = {}  # presses that were not answered: when, by whom
         self.chats: dict[int, Chat] = {}
@@ -136,6 +137,7 @@ class People:
         """A person sends a message: in private, unless a group is named. Returns the message."""
         chat = self.chat(person.id if chat_id is None else chat_id)
         self.seen.add(person.id)
+        self.friends[person.id] = person
         message = self.message(chat, person.json(), text, thread=thread, age_s=age_s, entities=entities)
         if reply_to is not None:
             message["reply_to_message"] = self.shown(chat, chat.posts[reply_to])
@@ -289,7 +291,7 @@ class People:
 
     def shown(self, chat: Chat, post: Post) -> Json:
         """A message that stands in a chat, as the API gives it."""
-        by = BOT if post.by == BOT_ID else Person(post.by).json()
+        by = BOT if post.by == BOT_ID else self.friends.get(post.by, Person(post.by)).json()
         message: Json = {"message_id": post.id, "date": self._now(), "chat": chat.json(), "from": by}
         if post.file is None:
             message |= {"text": post.text, "entities": post.entities}

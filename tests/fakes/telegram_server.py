@@ -48,6 +48,7 @@ class TelegramServer(Writing):
         self.token = TOKEN
         self.supports_inline = False
         self.allowed: list[str] = []  # the kinds of update that the bot asked for
+        self.reads_all = False  # privacy mode is on
         self.webhook: Json | None = None
         self.busy = 0  # requests being worked on, long polls aside
         self.faults: list[Callable[[str, Json], None]] = []  # each sees every call first and may raise
@@ -160,7 +161,7 @@ class TelegramServer(Writing):
     # --- methods ---
 
     def _do_getme(self, _: Json) -> Json:
-        return BOT | {"supports_inline_queries": self.supports_inline}
+        return BOT | {"supports_inline_queries": self.supports_inline, "can_read_all_group_messages": self.reads_all}
 
     def _do_getchatmember(self, params: Json) -> Json:
         chat = self._chat(params)

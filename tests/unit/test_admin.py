@@ -170,7 +170,7 @@ async def test_in_a_room_nothing_is_shown_that_is_not_about_it(office: Office) -
         told = await office.say(text, chat="room", private=False)
         assert told == (
             "Here only: /admin allow here, /admin deny here, /admin prompt here, /admin policy here, "
-            "/admin reminders here, /admin quota here. Everything else in private."
+            "/admin quota here, /admin room. Everything else in private."
         )
     assert list(await office.house.decisions.newest(9)) == []
 

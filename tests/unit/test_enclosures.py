@@ -176,17 +176,61 @@ async def test_without_a_model_a_caption_is_saved_and_the_picture_said_to_be_uns
     assert "I cannot see pictures" in channel.screen[-1].text
 
 
-@pytest.mark.parametrize("text", ["remember this", "", "guarda isso"])
+async def test_without_a_model_what_is_forwarded_without_a_word_is_not_saved_and_it_is_said_how_it_would_be() -> None:
+    house = limited()
+    channel = await said(house, replace(house.incoming(""), quotes=(PASSED_ON,)))
+    assert not await house.memories.of(ANA).page(limit=9)
+    assert "reply to it with “remember this”" in channel.screen[-1].text
+
+
+@pytest.mark.parametrize("text", ["remember this", "guarda isso pra mim", "/remember", "save what she said"])
 @pytest.mark.parametrize("quote", [BIAS, PASSED_ON])
-async def test_without_a_model_somebody_elses_words_are_not_saved_as_the_persons(text: str, quote: Quote) -> None:
+async def test_without_a_model_somebody_elses_words_are_saved_if_asked_for_under_their_name(
+    text: str, quote: Quote
+) -> None:
     house = limited()
     await said(house, replace(house.incoming("remember that I had coffee today"), message_id="0"))
-    before = len(await house.memories.of(ANA).page(limit=9))
-    if not text and quote.kind is QuoteKind.REPLY:
-        return  # nothing was said
-    channel = await said(house, replace(house.incoming(text), quotes=(quote,)))
-    assert len(await house.memories.of(ANA).page(limit=9)) == before
-    assert "somebody else" in channel.screen[-1].text or "outra pessoa" in channel.screen[-1].text
+    await said(house, replace(house.incoming(text), quotes=(quote,)))
+    [saved] = [item for item in await house.memories.of(ANA).page(limit=9) if "coffee" not in item.content]
+    assert saved.content == f"{quote.name}: {quote.text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "saved"),
+    [("remember this", "Bia: Friday"), ("remember the key is under the mat", "the key is under the mat")],
+)
+async def test_without_a_model_the_marked_part_is_saved_and_own_words_go_before_what_is_quoted(
+    text: str, saved: str
+) -> None:
+    house = limited()
+    marked = Quote(QuoteKind.REPLY, "the party is on Friday", Speaker.OTHER, "Bia", "Friday")
+    await said(house, replace(house.incoming(text), quotes=(marked,)))
+    assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == [saved]
+
+
+@pytest.mark.parametrize("text", ["summarise this", "what did she mean?", "tl;dr", "traduz isso", "resúmelo"])
+async def test_without_a_model_it_is_said_that_work_on_others_words_takes_one(text: str) -> None:
+    house = limited()
+    channel = await said(house, replace(house.incoming(text), quotes=(PASSED_ON,)))
+    assert not await house.memories.of(ANA).page(limit=9)
+    assert "language model" in channel.screen[-1].text.split("\n\n")[0] or "modelo" in channel.screen[-1].text
+    assert "9999" not in channel.screen[-1].text
+
+
+@pytest.mark.parametrize("text", ["what did she mean?", "guarda isso", "/remember", "why?"])
+async def test_what_the_platform_does_not_show_is_said_to_be_unread_before_any_model_is_asked(text: str) -> None:
+    house = House(FINISH)
+    channel = await said(house, replace(house.incoming(text), quotes=(Quote(QuoteKind.REPLY, name="Bia"),)))
+    assert channel.screen[-1].text.startswith("I can't read the message you replied to")
+    assert not house.model.prompts
+
+
+async def test_a_question_of_its_own_below_an_unread_message_is_answered() -> None:
+    house = House(FINISH)
+    quote = Quote(QuoteKind.REPLY, name="Bia")
+    channel = await said(house, replace(house.incoming("what is the capital of France?"), quotes=(quote,)))
+    assert channel.screen[-1].text == "ok"
+    assert "The platform does not show you this message." in last_prompt(house)
 
 
 async def test_in_a_room_the_prompt_names_who_speaks_and_in_private_it_does_not() -> None:

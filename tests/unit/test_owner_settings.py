@@ -337,26 +337,29 @@ async def test_reminders_are_turned_off_and_on_in_a_room_by_whoever_runs_it_and_
     async def said(text: str, user: UserKey = BIA) -> str:
         return await office.say(text, user, chat="room", private=False)
 
-    assert (await said("/admin reminders here")).startswith("Reminders are on here.")
-    told = await said("/admin reminders here OFF")
+    assert "\nReminders are on here." in await said("/admin room")
+    told = await said("/admin room reminders OFF")
     assert told == "Done. reminders in `test:room`: on → off\nTo undo it: /admin undo"
     assert (await decisions.reminders_off(room), await decisions.reminders_off(other)) == (True, False)
-    assert (await said("/admin reminders here")).startswith("Reminders are off here: nobody can set one")
-    assert (await said("/admin reminders here off")).startswith("That is already so. reminders in `test:room`: off")
+    assert "\nReminders are off here: nobody can set one" in await said("/admin room")
+    assert (await said("/admin room here reminders off")).startswith(
+        "That is already so. reminders in `test:room`: off"
+    )
     assert "reminders in `test:room`: on → off" in await office.say("/admin changes")
     await office.say("/admin undo")
     assert not await decisions.reminders_off(room)
-    await said("/admin reminders here off", ANA)
-    await said("/admin reminders here on")
+    await said("/admin room reminders off", ANA)
+    await said("/admin room reminders on")
     assert not await decisions.reminders_off(room)
-    await said("/admin reminders here off", CARO)
+    await said("/admin room reminders off", CARO)
     assert not await decisions.reminders_off(room)
 
 
-@pytest.mark.parametrize("text", ["/admin reminders off", "/admin reminders"])
-async def test_where_to_turn_reminders_off_is_said_in_private(office: Office, text: str) -> None:
-    assert await office.say(text) == "Say that in the room itself: /admin reminders here off (or on)."
+@pytest.mark.parametrize("text", ["/admin room reminders off", "/admin room", "/admin room context 20"])
+async def test_where_a_room_is_changed_is_said_in_private(office: Office, text: str) -> None:
+    assert (await office.say(text)).startswith("Say that in the room itself, or name it: /admin room telegram:-100123")
     assert not await office.house.decisions.values(DecisionKind.REMINDERS)
+    assert not await office.house.decisions.values(DecisionKind.CONTEXT)
 
 
 # --- logs and status ---

@@ -43,9 +43,9 @@ class Verb:
 
     `example` is what may follow it, for whoever used it wrongly; a verb without `usage` takes nothing. Only owners may
     run a verb that is `for_owners`. A verb that is `in_rooms` may be said where others read along if HERE follows it:
-    it is about that room then; one that goes `by_reply`, as a reply to the person it is about. One that is `decisive`
-    changes people, or something at once: no button offers it to who mistyped it. `fields` and `complete` are as of a
-    `Command`.
+    it is about that room then, as one that is `of_room` is without that word; one that goes `by_reply`, as a reply to
+    the person it is about. One that is `decisive` changes people, or something at once: no button offers it to who
+    mistyped it. `fields` and `complete` are as of a `Command`.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Verb:
     example: str = ""
     for_owners: bool = False
     in_rooms: bool = False
+    of_room: bool = False
     by_reply: bool = False
     decisive: bool = False
     fields: tuple[MenuOption, ...] = ()
@@ -72,7 +73,7 @@ class Verb:
         """Whether it may be said in that place, with `rest` after it."""
         if request.incoming.private:
             return True
-        here = self.in_rooms and rest.casefold().split()[:1] == [HERE]
+        here = self.of_room or (self.in_rooms and rest.casefold().split()[:1] == [HERE])
         return here or (self.by_reply and bool(request.incoming.quotes))
 
 
@@ -115,7 +116,8 @@ class Admin:
         if verb is None and request.incoming.private:
             await (self._list(request) if name in _HELP else self._unknown(request, name, rest))
         elif verb is None or not verb.is_sayable(request, rest):
-            here = (f"/admin {each.name} {HERE}" for each in known.values() if each.in_rooms)
+            here = [f"/admin {each.name} {HERE}" for each in known.values() if each.in_rooms]
+            here += [f"/admin {each.name}" for each in known.values() if each.of_room]
             await request.tell(NOT_HERE, known=", ".join(here))
         elif rest and not verb.usage:
             await request.turn.tell(self._how(request, verb, TAKES_NOTHING[request.locale]))

@@ -105,6 +105,8 @@ class Decider:
         self._access = access
         self._clock = clock
         self._effects = effects
+        self.after: dict[DecisionKind, Callable[[Request, Decision], Awaitable[None]]] = {}
+        """Called with each decision of that kind once it was told."""
 
     async def decide(
         self, request: Request, kind: DecisionKind, name: str, after: str, *, only_undecided: bool = False
@@ -147,6 +149,8 @@ class Decider:
             if request.incoming.pressed:  # what takes the place of the question tells later readers who answered it
                 what = "\n".join([what, *await self._whose(decision.matter, decision.name, request.locale)])
         await request.tell(TOLD[applied], what=what)
+        if applied is Applied.DONE and decision.matter in self.after:
+            await self.after[decision.matter](request, decision)
         return applied is Applied.DONE
 
     async def _whose(self, kind: DecisionKind, name: str, locale: Locale) -> list[str]:
@@ -220,6 +224,7 @@ _VALUES: dict[DecisionKind, dict[str, Localized]] = {
         OFF: text("admin.decide.values.reminders.off"),
         "": text("admin.decide.values.reminders.on"),
     },
+    DecisionKind.CONTEXT: {"": text("pointing.decide.off")},
     DecisionKind.OFFER: {"": text("admin.decide.no_offer")},
     DecisionKind.EXPORT: {"": _NEVER},
     DecisionKind.FORGET: {"": _NEVER},
@@ -233,6 +238,7 @@ _ABOUT: dict[DecisionKind, Localized] = {
     DecisionKind.PROMPT: text("admin.decide.about.prompt"),
     DecisionKind.POLICY: text("admin.decide.about.policy"),
     DecisionKind.REMINDERS: text("admin.decide.about.reminders"),
+    DecisionKind.CONTEXT: text("pointing.decide.about"),
     DecisionKind.OFFER: text("admin.decide.about.offer"),
     DecisionKind.EXPORT: text("admin.decide.about.export"),
     DecisionKind.FORGET: text("admin.decide.about.forget"),

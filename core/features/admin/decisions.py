@@ -27,6 +27,7 @@ class DecisionKind(StrEnum):
     PROMPT = "prompt"  # ("" or a room as PLATFORM:ID) how the bot is to be, in the owner's words
     POLICY = "policy"  # (a room as PLATFORM:ID, or "") the name of what chooses a conversation's context
     REMINDERS = "reminders"  # (a room as PLATFORM:ID) OFF
+    CONTEXT = "context"  # (a room as PLATFORM:ID) how many of its last messages a model is shown with a question
     OFFER = "offer"  # (a person as PLATFORM:ID) when an owner offered them to be one, too
     EXPORT = "export"  # (a person as PLATFORM:ID) when an owner last took out all that is kept of them
     FORGET = "forget"  # ("") when an owner last had somebody forgotten
@@ -99,6 +100,11 @@ class Decisions(AccessDecisions, Protocol):
         """Whether reminders are off in that room."""
         return await self.value(DecisionKind.REMINDERS, room_name(chat)) == OFF
 
+    async def room_messages(self, chat: ChatKey) -> int:
+        """Return how many of the room's last messages a model is shown with a question; 0 for none."""
+        value = await self.value(DecisionKind.CONTEXT, room_name(chat))
+        return int(value) if value.isdecimal() else 0
+
     async def in_place(self, matter: DecisionKind, chat: ChatKey) -> str:
         """Return what is decided for a place or, where nothing is, for the bot; "" if nothing is."""
         values = await self.values(matter)
@@ -146,6 +152,10 @@ def place_settings_by(decisions: Decisions) -> PlaceSettingsOf:
 
     async def place_settings(chat: ChatKey) -> PlaceSettings:
         persona = await decisions.in_place(DecisionKind.PROMPT, chat)
-        return PlaceSettings(await decisions.in_place(DecisionKind.POLICY, chat), "" if persona == OFF else persona)
+        return PlaceSettings(
+            await decisions.in_place(DecisionKind.POLICY, chat),
+            "" if persona == OFF else persona,
+            await decisions.room_messages(chat),
+        )
 
     return place_settings

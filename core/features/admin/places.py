@@ -1,16 +1,16 @@
-"""/admin prompt, policy and reminders: how the bot is, everywhere or ("here") in one place."""
+"""/admin prompt and policy: how the bot is, everywhere or ("here") in one place."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from core.commands.command import Request
 from core.commands.menu import choice_field, text_field
 from core.features.admin.admin import HERE, WHERE, Verb, WrongUse
 from core.features.admin.decide import Decider
-from core.features.admin.decisions import OFF, ON, DecisionKind, Decisions
+from core.features.admin.decisions import OFF, DecisionKind, Decisions
 from core.features.admin.machine import ModelSwitch
 from core.history.policy import LAST_MESSAGES, LAST_TOKENS, NAMES, SUMMARY
 from core.text.catalogue import text
@@ -39,7 +39,7 @@ class Scope:
 
 
 class PlaceVerbs:
-    """Show and change the persona, what a model is shown of a conversation, and whether a room has reminders."""
+    """Show and change the persona, and what a model is shown of a conversation."""
 
     def __init__(self, decider: Decider, decisions: Decisions, models: ModelSwitch) -> None:
         self._decider = decider
@@ -51,7 +51,6 @@ class PlaceVerbs:
         """The verbs, in the order of /admin."""
         persona, policy = text_field("text", text("menus.fields.prompt")), text("menus.fields.policy")
         without = choice_field("what", text("menus.fields.prompt_off"), _NO_PERSONA)
-        switch = choice_field("what", text("menus.fields.reminders"), _SWITCH)
         return (
             Verb(
                 "prompt",
@@ -70,15 +69,6 @@ class PlaceVerbs:
                 SUMMARY,
                 in_rooms=True,
                 fields=(WHERE, choice_field("what", policy, _POLICIES)),
-            ),
-            Verb(
-                "reminders",
-                text("admin.commands.reminders"),
-                self._reminders,
-                " here [on | off]",
-                "here off",
-                in_rooms=True,
-                fields=(replace(WHERE, required=True), switch),
             ),
         )
 
@@ -136,19 +126,6 @@ class PlaceVerbs:
             names=", ".join(NAMES),
         )
 
-    async def _reminders(self, request: Request, argument: str) -> None:
-        """Show whether reminders may be set in this place and are sent there, or turn them on or off."""
-        scope, word = _scoped(request, argument.casefold())
-        if not scope.name:
-            await request.tell(SAY_IT_THERE)
-        elif word in {ON, OFF}:
-            await self._decider.decide(request, DecisionKind.REMINDERS, scope.name, OFF if word == OFF else "")
-        elif word:
-            raise WrongUse(NOT_SO[request.locale])
-        else:
-            off = await self._decisions.reminders_off(request.incoming.chat)
-            await request.tell(REMINDERS_OFF if off else REMINDERS_ON)
-
 
 def _scoped(request: Request, argument: str) -> tuple[Scope, str]:
     """Return where a setting is meant to hold, and what was written besides."""
@@ -165,7 +142,6 @@ _POLICIES: Final = {
     LAST_TOKENS: text("menus.policies.last_tokens"),
     DEFAULT: text("menus.settings"),
 }
-_SWITCH: Final = {ON: text("menus.reminders.on"), OFF: text("menus.reminders.off")}
 
 THIS_PLACE = text("scope.this_place")
 WHOLE_BOT = text("scope.whole_bot")
@@ -177,11 +153,6 @@ HOW = text("admin.prompt.how")
 TOO_LONG = text("admin.prompt.too_long")
 NO_MODEL = text("admin.prompt.no_model")
 
-NOT_SO = text("admin.verbs.not_so")
 NO_POLICY = text("admin.policy.no_policy")
 POLICY_HOLDS = text("admin.policy.policy_holds")
 NOTHING_SUMMARISES = text("admin.policy.nothing_summarises")
-
-SAY_IT_THERE = text("admin.reminders.say_it_there")
-REMINDERS_ON = text("admin.reminders.on")
-REMINDERS_OFF = text("admin.reminders.off")

@@ -9,11 +9,11 @@ from typing import Final
 
 from core.actions.change_report import narrowed_text, undo_button
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
-from core.actions.memory_save import MEMORY_SAVE, NAME, SAVING, Wanted, buttons, hinted, keep, keep_beside, told
+from core.actions.memory_save import MEMORY_SAVE, NAME, SAVING, Kept, Wanted, buttons, hinted, keep, keep_beside, told
 from core.commands.command import Command, Request
 from core.commands.menu import choice_field, completed_field, number_field, text_field
 from core.dialogue import Outcome, Step
-from core.enclosures import Quote, Speaker
+from core.enclosures import pointed_words
 from core.errors import ProviderError
 from core.features.memories.card import SHOW, after, back, block, fenced, heading, place, show_card, tell_unknown
 from core.features.memories.completion import MemoryCompletion
@@ -28,7 +28,9 @@ from core.stores import HistoryStore
 from core.text.catalogue import counted, forms, text
 from core.text.language_names import name_in
 from core.text.markdown import verbatim
+from core.text.pointing import points_only
 from core.text.unicode import one_line
+from core.think import UNREAD
 from core.times.wording import zone_told
 from core.turn import Turn
 from core.types import Localized, MemoryDraft, MemoryItem, MemoryKind
@@ -37,31 +39,27 @@ _log = logging.getLogger(__name__)
 
 
 async def remember(request: Request, text: str) -> None:
-    """Save the text as memories, and say which; without one, the message that it is said about, word for word."""
-    turn, quotes = request.turn, request.incoming.quotes
-    is_own = bool(text) or all(quote.speaker is Speaker.SELF for quote in quotes)
-    text = text or "\n".join(filter(None, map(_quotation, quotes)))
-    if not text:
-        await request.tell(NO_WORDS_THERE if quotes else HOW_TO_REMEMBER)
+    """Save the text as memories, and say which; as a reply, without a text, what it replies to."""
+    turn = request.turn
+    pointed = pointed_words(turn.asked.quotes) if not text or points_only(text) else ""
+    if not text and not pointed:
+        await request.tell(UNREAD if turn.asked.quotes else HOW_TO_REMEMBER)
     elif not turn.remembers:
         await request.tell(NOT_REMEMBERING)
+    elif pointed:
+        turn.asked = await turn.conversation.add(turn.asked)
+        await _tell(turn, await keep_beside(turn, *whole(pointed)))  # what others say of themselves replaces nothing
     else:
         turn.asked = await turn.conversation.add(replace(turn.asked, content=text))
         await turn.status(SAVING[turn.locale])
-        if is_own:
-            wanted = await _wanted(turn)
-            drafts = wanted.drafts if wanted.drafts and not wanted.missing else whole(text)
-            kept = await keep(turn, drafts, wanted.hints)
-        else:  # what somebody else says of themselves replaces nothing
-            kept = await keep_beside(turn, *whole(text))
-        turn.steps.append(Step(NAME, Outcome.DONE, items=(*kept.written, *kept.known)))
-        await turn.say(told(turn, kept), in_history=True, choices=await buttons(turn, kept))
+        wanted = await _wanted(turn)
+        drafts = wanted.drafts if wanted.drafts and not wanted.missing else whole(text)
+        await _tell(turn, await keep(turn, drafts, wanted.hints))
 
 
-def _quotation(quote: Quote) -> str:
-    """Return the words of a quote, with who else said them."""
-    words = quote.excerpt or quote.text
-    return f"{quote.name}: {words}" if quote.name and words else words
+async def _tell(turn: Turn, kept: Kept) -> None:
+    turn.steps.append(Step(NAME, Outcome.DONE, items=(*kept.written, *kept.known)))
+    await turn.say(told(turn, kept), in_history=True, choices=await buttons(turn, kept))
 
 
 async def _wanted(turn: Turn) -> Wanted:
@@ -82,7 +80,6 @@ def whole(text: str) -> Sequence[MemoryDraft]:
 
 
 HOW_TO_REMEMBER = text("memories.remember.how_to_remember")
-NO_WORDS_THERE = text("memories.remember.no_words_there")
 
 REMEMBER = Command(
     "remember",

