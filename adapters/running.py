@@ -90,8 +90,8 @@ Connected: TypeAlias = Callable[[bool], None]
 """Called with True when a platform can be reached, with False when it cannot; repeats are allowed."""
 
 
-def ignored(_: bool) -> None:
-    """Take a report on the connection, and do nothing."""
+def ignored(_: object) -> None:
+    """Take a report, and do nothing."""
 
 
 _LOG = logging.getLogger(__name__)

@@ -138,7 +138,7 @@ async def ours(told: list[Json], *, silent: bool, rounds: int = 1) -> float:
     pacer = Pacer(clock)
     api = DiscordApi(pacer, clock)
     handler, bookmarks = Echo(clock, silent=silent), Bookmarks(None, clock)
-    intake = UpdateHandler(handler, api, bookmarks, config, clock, forms=Forms(clock), me=BOT_ID)
+    intake = UpdateHandler(handler, api, bookmarks, config, clock, forms=Forms(clock), tell_unread=ignored, me=BOT_ID)
     async with GatewayClient(intake, no_press, pacer.trace(), clock, reads_all=True, connected=ignored) as client:
         api.use(client)
         began = time.process_time()

@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from pydantic import SecretStr
 
 from adapters.running import Connected, ignored
 from bot.settings.settings import Settings
+from bot.unread import tell_unread
 from bot.wiring import App, build
 from core.clock import SystemClock
 from core.commands.command import STAFF
@@ -105,6 +107,7 @@ async def _discord(start: Start) -> None:
             say=start.say,
             own=start.app.features.access.own,
             connected=start.connected,
+            tell_unread=partial(tell_unread, start.app),
         )
 
 

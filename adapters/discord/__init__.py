@@ -15,6 +15,7 @@ from adapters.discord.identity import introduce, point_rest_at
 from adapters.discord.interaction_handler import InteractionHandler
 from adapters.discord.message_handler import UpdateHandler
 from adapters.discord.pacer import Pacer
+from adapters.discord.read_back import TellUnread
 from adapters.discord.room import PLATFORM
 from adapters.running import Connected, ignored, until
 from core.commands.menu import MenuEntry
@@ -34,12 +35,14 @@ async def run(
     say: Callable[[str], None] = _LOG.info,
     own: Callable[[UserKey, str], Awaitable[None]] | None = None,
     connected: Connected = ignored,
+    tell_unread: TellUnread = ignored,
 ) -> None:
     """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
 
     `menu` are the commands that people are offered. `say` is told what the owner should read: who the bot is, and the
     link that invites it. `own` is called with each owner of the bot as Discord names them: the application's owner, or
-    the administrators of its team. `connected` is told whether every shard is connected to the gateway.
+    the administrators of its team. `connected` is told whether every shard is connected to the gateway, `tell_unread`
+    what could not be read back after an outage.
 
     Raises:
         ConfigError: Discord does not know the token, be it at the start or later.
@@ -59,7 +62,7 @@ async def run(
     bookmarks = Bookmarks(config.state_path, clock)
     api = DiscordApi(pacer, clock)
     forms = Forms(clock)
-    messages = UpdateHandler(handler, api, bookmarks, config, clock, forms=forms, me=who.user)
+    messages = UpdateHandler(handler, api, bookmarks, config, clock, forms=forms, me=who.user, tell_unread=tell_unread)
     interactions = InteractionHandler(messages, api, forms, config, clock, menu=menu, me=who.user)
     gateway = Gateway(
         config,

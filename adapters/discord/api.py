@@ -240,15 +240,15 @@ class DiscordApi:
         """
         return await download(address, max_bytes, also_from=(str(yarl.URL(discord.http.Route.BASE).origin()),))
 
-    async def history(self, channel_id: int, after: int, limit: int) -> list[discord.Message]:
-        """Return the messages after that id, the oldest first."""
+    async def history(self, room: Room, before: int | None, limit: int) -> list[discord.Message]:
+        """Return the last messages of a room, the newest first; those before that id, if there is one."""
 
         async def request() -> list[discord.Message]:
-            channel = self.client.get_partial_messageable(channel_id)
-            pages = channel.history(limit=limit, after=discord.Object(after), oldest_first=True)
+            channel = self.client.get_partial_messageable(room.id, guild_id=room.guild or None)
+            pages = channel.history(limit=limit, before=discord.Object(before) if before else None)
             return [message async for message in pages]
 
-        return await self.insist(f"GET /channels/{channel_id}/messages", request)
+        return await self.insist(f"GET /channels/{room.id}/messages", request)
 
     async def before(self, channel_id: int, message_id: int, limit: int) -> list[discord.Message]:
         """Return the messages before that one (0: the newest), the oldest first; a page holds 100.

@@ -16,6 +16,7 @@ from adapters.discord.config import DiscordConfig
 from adapters.discord.identity import Identity, new_backoff, rejected_token
 from adapters.discord.interaction_handler import InteractionHandler
 from adapters.discord.pacer import Pacer
+from adapters.discord.read_back import ReadBack
 from adapters.discord.slash import CommandTranslator, CommandTree, Menus
 from adapters.running import Connected
 from core.commands.menu import MenuEntry
@@ -41,7 +42,7 @@ _PRESSES = {discord.InteractionType.component, discord.InteractionType.modal_sub
 
 
 class Listener(Protocol):
-    """Takes messages, and learns of sessions that begin."""
+    """Takes messages, and what was said before a session began."""
 
     async def take(self, message: discord.Message) -> None:
         """Take a message."""
@@ -55,8 +56,9 @@ class Listener(Protocol):
         """Take note of messages that were deleted."""
         ...
 
-    async def read_back(self, shard: int, shards: int) -> None:
-        """Read back what was said before this session of the shard began, and was not delivered."""
+    @property
+    def past(self) -> ReadBack:
+        """What reads back messages that were not delivered."""
         ...
 
 
@@ -90,6 +92,7 @@ class GatewayClient(discord.AutoShardedClient):
         self._identifies = 0
         # One event that the library cannot read would end its connection, and the same one the next connection.
         parsers: dict[str, Callable[[Any], None]] = self._connection.parsers
+        parsers["GUILD_CREATE"] = self._telling(parsers["GUILD_CREATE"])
         parsers.update({name: _guarded(name, parse) for name, parse in parsers.items()})
 
     async def enter(self, gateway_url: str) -> None:
@@ -140,7 +143,17 @@ class GatewayClient(discord.AutoShardedClient):
         """Read back what was said before this session began."""
         _LOG.info("discord is connected", extra={"shard": shard_id})
         self._shard_is(shard_id, connected=True)
-        await self._listener.read_back(shard_id, self.shard_count or 1)
+        servers = [guild.id for guild in self.guilds if guild.shard_id == shard_id]
+        self._listener.past.begin(shard_id, self.shard_count or 1, servers)
+
+    async def on_server(self, server_id: int) -> None:
+        """Read back what was said in a server before this session began."""
+        if (guild := self.get_guild(server_id)) is not None:
+            self._listener.past.server(guild)
+
+    async def on_guild_unavailable(self, guild: discord.Guild) -> None:
+        """Note that Discord has an outage, and what is said there is not delivered."""
+        self._listener.past.lost(guild)
 
     async def on_shard_resumed(self, shard_id: int) -> None:
         """Note that the session goes on."""
@@ -149,6 +162,16 @@ class GatewayClient(discord.AutoShardedClient):
     async def on_shard_disconnect(self, shard_id: int) -> None:
         """Note that the connection was lost."""
         self._shard_is(shard_id, connected=False)
+
+    def _telling(self, parse: Callable[[Any], None]) -> Callable[[Any], None]:
+        """Return the parser of a server that becomes `on_server` at once; the library's events wait two seconds."""
+
+        def parse_and_tell(event: Any) -> None:
+            parse(event)
+            if not event.get("unavailable"):
+                self.dispatch("server", int(event["id"]))
+
+        return parse_and_tell
 
     def _shard_is(self, shard_id: int, *, connected: bool) -> None:
         (self._shards.add if connected else self._shards.discard)(shard_id)

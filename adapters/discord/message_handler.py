@@ -1,7 +1,7 @@
 """Take messages, and give the channels that answers are written into.
 
 What is said to the bot is on disk before the room's bookmark moves past it; what is not said to the bot is never kept.
-After a lost session every room with an open conversation is read back from its bookmark.
+What was said before a session began is read back (`adapters/discord/read_back.py`).
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
 from adapters.discord.interaction import InteractionChannel, Ticket
 from adapters.discord.listener import answers, earlier, incoming_of
+from adapters.discord.read_back import ReadBack, TellUnread
 from adapters.discord.room import PLATFORM, Room, aside_of, channel_id, is_aside, room_of
 from adapters.running import Session
 from core.enclosures import MAX_HOPS, Quote, Speaker
@@ -36,8 +37,6 @@ from core.types import ChatKey, ConversationKey, Incoming, UserKey
 
 _LOG = logging.getLogger(__name__)
 
-_MOST_READ_BACK = 500  # messages of one room
-_ROOMS_AT_ONCE = 4
 _MAX_THREAD_NAME_CHARS = 60
 _NONCE_CHARS = 20
 """Of the 25 that a nonce holds; the rest numbers the posts of one message. Source: the page of `DiscordApi.send`."""
@@ -62,6 +61,7 @@ class UpdateHandler(Channels):
         *,
         forms: Forms,
         me: int,
+        tell_unread: TellUnread,
     ) -> None:
         self._session = Session(PLATFORM, handler, clock, config.max_age_s)
         self._api = api
@@ -73,6 +73,9 @@ class UpdateHandler(Channels):
         self._lanes: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
         self._answering: Counter[ConversationKey] = Counter()
         self._closed = False
+        self.past = ReadBack(
+            api, bookmarks, clock, self._take, me=me, rooms=config.rooms, max_age_s=config.max_age_s, tell=tell_unread
+        )
 
     async def take(self, message: discord.Message) -> None:
         """Take one message; if it is for the bot, it is on disk when this returns."""
@@ -80,7 +83,10 @@ class UpdateHandler(Channels):
         if isinstance(message.channel, discord.PartialMessageable):  # not in the library's cache
             room = self._bookmarks.room(room.id) or room
         async with self._lane(room):
+            await self.past.precede(room, message.id)
             await self._take(message, room)
+            if not self._closed:
+                self._bookmarks.took(room.guild, room.id, message.id)
 
     async def edited(self, message: discord.Message) -> None:
         """Take a message that its author changed; events come for unfurled links and for our edits, too."""
@@ -115,15 +121,10 @@ class UpdateHandler(Channels):
         self._answering = +self._answering  # without those that are done
         return conversation in self._answering
 
-    async def read_back(self, shard: int, shards: int) -> None:
-        """Take what was said in open conversations of that shard while the bot was not connected."""
-        turns = asyncio.Semaphore(_ROOMS_AT_ONCE)
-        rooms = [(room, seen) for room, seen in self._bookmarks.positions() if room.shard(shards) == shard]
-        await asyncio.gather(*(self._read_room(room, seen, turns) for room, seen in rooms))
-
     async def drain(self, limit_s: float) -> None:
         """Take nothing more, wait until everything taken is answered, `limit_s` at most, and disconnect."""
         self._closed = True
+        await self.past.close()
         await self._session.drain(limit_s)
 
     def again(self, incoming: Incoming) -> Channel:
@@ -197,17 +198,19 @@ class UpdateHandler(Channels):
         return Place(channel_id(chat), reply_to=0 if incoming.private else message_id, asked=message_id)
 
     async def _take(self, message: discord.Message, room: Room) -> None:
-        """Take one message, with the room's lane held."""
+        """Take one message; those of one room are taken one after another."""
         if self._closed or not room.allowed(self._config.rooms):
             return
         incoming = incoming_of(message, room, self._me)
-        if incoming is None:
-            return
-        if not incoming.addressed and incoming.edits:
+        if incoming is not None and incoming.edits and not incoming.addressed:
             await self._withdraw(room, [message.id])
-        elif incoming.addressed and not (incoming.edits and self._session.is_old(message.created_at)):
+        elif (
+            incoming is not None
+            and incoming.addressed
+            and not (incoming.edits and self._session.is_old(message.created_at))
+        ):
             await self._addressed(message, incoming, room)
-        self._bookmarks.saw(room, message.id, addressed=incoming.addressed)
+        self._bookmarks.saw(room, message.id, addressed=incoming is not None and incoming.addressed)
 
     async def _withdraw(self, room: Room, message_ids: Collection[int]) -> None:
         ids = [str(message_id) for message_id in message_ids]
@@ -261,17 +264,6 @@ class UpdateHandler(Channels):
             incoming = await self._with_chain(message, incoming, room)
             incoming = self._threaded(incoming, room)
         await self.receive(incoming, self.channel(incoming))
-
-    async def _read_room(self, room: Room, seen: int, turns: asyncio.Semaphore) -> None:
-        async with self._lane(room), turns:
-            try:
-                messages = await self._api.history(room.id, seen, _MOST_READ_BACK)
-            except ChannelError as error:
-                _LOG.info("room not read back", extra={"room": room.id, "error": type(error).__name__})
-                self._bookmarks.forget(room)
-                return
-            for message in messages:
-                await self._take(message, room)
 
     def _lane(self, room: Room) -> asyncio.Lock:
         """Return the room's own lock, which is fair: first come, first served."""

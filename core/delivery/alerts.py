@@ -153,6 +153,12 @@ class OwnerAlerts:
         else:
             self._later(self._notify_end(key))
 
+    def report_soon(self, key: str, text: Localized) -> None:
+        """Tell owners of what is past already: an alarm that ends by itself after QUIET_S, and ends the one before."""
+        self.over_soon(key)
+        self.tell_soon(key, text, level=logging.WARNING)
+        self._after(f"end of {key}", QUIET_S, partial(self.over, key))
+
     def storage_failed(self, error: StorageError) -> None:
         """Log the error; alert the owners to a full disk, and a database that is damaged or refuses again and again."""
         is_known = isinstance(error, Damaged | DiskFull)

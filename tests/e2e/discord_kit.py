@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from adapters import discord
 from adapters.discord.config import DiscordConfig
+from adapters.discord.read_back import Unread
 from core.chatbot import ChatBot
 from core.commands.menu import MenuEntry
 from core.ports import MessageHandler
@@ -21,7 +22,7 @@ from tests.fakes.discord_world import BOT_ID, Person
 from tests.fakes.handler import Script, ScriptedHandler, echo
 
 ANA, BIA = Person(10**17 + 7, "Ana"), Person(10**17 + 8, "Bia", "en-US")
-ROOM, OTHER_ROOM, THREAD = 10**17 + 100, 10**17 + 101, 10**17 + 200
+ROOM, OTHER_ROOM, SILENT_ROOM, THREAD = 10**17 + 100, 10**17 + 101, 10**17 + 102, 10**17 + 200
 ME = f"<@{BOT_ID}>"
 
 
@@ -34,6 +35,7 @@ class Bot:
     stop: asyncio.Event
     said: list[str] = field(default_factory=list)
     owners: dict[UserKey, str] = field(default_factory=dict)
+    unread: list[Unread] = field(default_factory=list)
 
 
 @asynccontextmanager
@@ -66,7 +68,7 @@ async def serving(
 
     The menu holds those entries, or else every command.
     """
-    stop, said, owners = asyncio.Event(), list[str](), dict[UserKey, str]()
+    stop, said, owners, unread = asyncio.Event(), list[str](), dict[UserKey, str](), list[Unread]()
 
     async def own(user: UserKey, name: str) -> None:
         owners[user] = name
@@ -75,11 +77,27 @@ async def serving(
 
     config = replace(config or DiscordConfig(TOKEN), api_base_url=server.api_url)
     task = asyncio.create_task(
-        discord.run(config, handler, clock, stop, menu=entries or menu(), say=said.append, own=own)
+        discord.run(
+            config,
+            handler,
+            clock,
+            stop,
+            menu=entries or menu(),
+            say=said.append,
+            own=own,
+            tell_unread=lambda found: unread.append(found) if found is not None else None,
+        )
     )
     try:
         await flow(server, clock, lambda: server.gateway.online or task.done())
-        yield Bot(handler if isinstance(handler, ScriptedHandler) else ScriptedHandler(clock), task, stop, said, owners)
+        yield Bot(
+            handler if isinstance(handler, ScriptedHandler) else ScriptedHandler(clock),
+            task,
+            stop,
+            said,
+            owners,
+            unread,
+        )
     finally:
         stop.set()
         ending = asyncio.create_task(_end(task, handler))

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 from adapters.discord.config import DiscordConfig
+from adapters.discord.read_back import Why
 from core.types import ChatKey, Incoming, UserKey
-from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, Bot, flow, idle, refusing, running
+from tests.e2e.discord_kit import (
+    ANA,
+    BIA,
+    ME,
+    OTHER_ROOM,
+    ROOM,
+    SILENT_ROOM,
+    THREAD,
+    Bot,
+    flow,
+    idle,
+    refusing,
+    running,
+)
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
-from tests.fakes.discord_world import Note
+from tests.fakes.discord_world import GUILD_ID, Note
 from tests.fakes.handler import slowly
 
 
@@ -36,24 +51,139 @@ async def test_after_a_lost_session_what_was_asked_meanwhile_is_read_back_and_an
             assert server.room(ROOM).screen() == ["Você disse: antes", "Você disse: durante, na sala"]
 
 
-async def test_after_a_restart_open_conversations_are_read_back_and_others_are_left_alone(tmp_path: Path) -> None:
+async def test_after_a_restart_what_was_said_in_every_room_is_read_back_and_nothing_of_before(tmp_path: Path) -> None:
     clock = FakeClock()
     config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json")
     async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        server.room(OTHER_ROOM)
+        await server.says(ANA, f"{ME} antes de o bot existir", room=OTHER_ROOM, age_s=5)
         async with running(server, clock, config=config) as bot:
             await server.says(ANA, f"{ME} antes", room=ROOM)
             await server.says(ANA, "conversa alheia", room=OTHER_ROOM)
+            await server.says(ANA, "conversa alheia", room=SILENT_ROOM)
             await flow(server, clock, lambda: bot.handler.answered == 1)
-        await server.says(ANA, f"{ME} durante", room=ROOM)
-        await server.says(BIA, f"{ME} há dois dias", room=ROOM, age_s=-1)
         await server.says(ANA, f"{ME} numa sala onde nunca falamos", room=OTHER_ROOM)
+        await server.says(ANA, f"{ME} durante", room=ROOM)
+        await server.says(BIA, f"{ME} mais uma", room=ROOM)
         async with running(server, clock, config=config) as bot:
+            await flow(server, clock, lambda: bot.handler.answered == 3)
+            await clock.advance(10)
+            said = [incoming.text for incoming in bot.handler.received]
+            assert sorted(said) == ["durante", "mais uma", "numa sala onde nunca falamos"]
+            assert said.index("durante") < said.index("mais uma")
+            assert not server.done("GET", f"{SILENT_ROOM}/messages")
+            assert not bot.unread
+
+
+async def test_a_session_that_is_invalid_costs_exactly_one_page_of_each_room_in_which_something_was_said() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        for room in (ROOM, OTHER_ROOM, SILENT_ROOM):
+            server.room(room)
+        async with running(server, clock) as bot:
+            await server.says(BIA, "conversa alheia", room=OTHER_ROOM)
+            await server.says(ANA, f"{ME} antes", room=SILENT_ROOM)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
+            await server.gateway.drop()
+            await server.says(ANA, f"{ME} retomada", room=ROOM)
             await flow(server, clock, lambda: bot.handler.answered == 2)
+            assert server.gateway.resumed == 1
+            assert not server.done("GET", "/messages")
+
+            for number in (3, 4):  # twice in one process: each session begins where the one before ended
+                await server.gateway.drop(resumable=False)
+                await server.says(BIA, f"{ME} durante {number}", room=OTHER_ROOM)
+                await flow(server, clock, partial(_answered, bot, number))
+                await clock.advance(10)
+            reads = [call.path for call in server.done("GET", "/messages")]
+            assert reads == [f"/channels/{OTHER_ROOM}/messages"] * 2
+            assert len(server.gateway.identified) == 3
+
+
+async def test_what_cannot_be_read_back_is_told_once_with_how_many_channels_and_when(tmp_path: Path) -> None:
+    clock = FakeClock()
+    config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json", max_age_s=3600)
+    async with DiscordServer(clock) as server:
+        locked = server.room(THREAD)
+        for room in (ROOM, OTHER_ROOM, SILENT_ROOM):
+            server.room(room)
+        async with running(server, clock, config=config) as bot:
+            await server.says(ANA, f"{ME} antes", room=THREAD)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
+        await clock.advance(60)
+        left, locked.no_history = clock.now(), True
+        await server.says(ANA, f"{ME} de manhã", room=OTHER_ROOM)
+        await clock.advance(2 * 3600)
+        await server.says(ANA, f"{ME} sem direito", room=THREAD)
+        await server.says(ANA, f"{ME} antes da enxurrada", room=ROOM)
+        for _ in range(600):
+            await server.says(BIA, "conversa alheia", room=ROOM)
+        await server.says(BIA, f"{ME} depois da enxurrada", room=ROOM)
+        server.room(10**17 + 103).no_history = True
+        await server.says(ANA, f"{ME} onde nunca pude ler", room=10**17 + 103)
+        async with running(server, clock, config=config) as bot:
+            await flow(server, clock, lambda: bot.unread and bot.handler.answered)
+            assert [one.text for one in bot.handler.received] == ["depois da enxurrada"]
+            (unread,) = bot.unread
+        assert unread.counts == {Why.NO_RIGHT: 1, Why.TOO_MUCH: 1, Why.TOO_OLD: 1}
+        assert set(unread.names) == {f"#sala-{room}" for room in (THREAD, ROOM, OTHER_ROOM)}
+        assert left - unread.since < timedelta(minutes=2)
+        assert timedelta(0) <= clock.now() - unread.until < timedelta(minutes=1)
+        assert len(server.done("GET", f"{ROOM}/messages")) == 5
+        async with running(server, clock, config=config) as bot:
+            await clock.advance(10)
             await idle(server)
-            assert [incoming.text for incoming in bot.handler.received] == ["durante", "há dois dias"]
-            assert not server.done("GET", f"{OTHER_ROOM}/messages")
+            assert not bot.unread
+
+
+async def test_what_was_being_read_back_when_the_process_died_is_read_back_by_the_next(tmp_path: Path) -> None:
+    clock = FakeClock()
+    config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json", drain_s=0)
+    async with DiscordServer(clock) as server:
+        for room in (ROOM, OTHER_ROOM):
+            server.room(room)
+        async with running(server, clock, config=config) as bot:
+            await server.says(ANA, f"{ME} antes", room=ROOM)
+            await flow(server, clock, lambda: bot.handler.answered == 1)
+        for room in (ROOM, OTHER_ROOM):
+            await server.says(ANA, f"{ME} durante", room=room)
+        failing = refusing(500, 0)
+        server.faults.append(lambda m, p: failing(m, p) if m == "GET" and "/messages" in p else None)
+        async with running(server, clock, config=config) as bot:
+            await server.says(BIA, f"{ME} agora", room=ROOM)  # waits for what was said before, but not for long
+            await flow(server, clock, lambda: bot.handler.answered == 1, limit_s=10)
+        server.faults.clear()
+        async with running(server, clock, config=config) as bot:
+            await flow(server, clock, lambda: bot.handler.answered == 3)
+            assert sorted(one.text for one in bot.handler.received) == ["agora", "durante", "durante"]
+
+
+async def test_a_message_waits_until_what_was_said_before_it_in_its_room_is_taken() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        await server.says(ANA, f"{ME} antes", room=ROOM)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
+        await server.gateway.drop(resumable=False)
+        await server.says(ANA, f"{ME} durante", room=ROOM)
+        await flow(server, clock, lambda: server.gateway.online)
+        await server.says(ANA, f"{ME} depois", room=ROOM)
+        await flow(server, clock, lambda: bot.handler.answered == 3)
+        assert [one.text for one in bot.handler.received] == ["antes", "durante", "depois"]
+
+
+async def test_a_server_that_discord_lost_for_a_while_is_read_back_when_it_is_there_again() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock) as bot:
+            await server.says(ANA, "oi")
+            await flow(server, clock, lambda: bot.handler.answered == 1)
+            await server.gateway.tell("GUILD_DELETE", {"id": str(GUILD_ID), "unavailable": True})
+            await idle(server)
+            note = Note(server.snowflake(), ROOM, BIA, f"{ME} durante")
+            server.channels[ROOM].notes[note.id] = note
+            await server.gateway.tell("GUILD_CREATE", server.guild_json())
+            await flow(server, clock, lambda: bot.handler.answered == 2)
+            assert [one.text for one in bot.handler.received] == ["oi", "durante"]
 
 
 async def test_what_was_asked_long_before_the_restart_is_read_back_as_too_old_to_answer(tmp_path: Path) -> None:
@@ -105,7 +235,8 @@ async def test_a_room_that_is_gone_when_it_is_read_back_is_forgotten(tmp_path: P
         async with running(server, clock, config=config) as bot:
             await server.says(ANA, "ainda aí?")
             await flow(server, clock, lambda: bot.handler.answered == 1)
-        assert str(ROOM) not in (tmp_path / "discord.json").read_text()
+        rooms = json.loads((tmp_path / "discord.json").read_text())["rooms"]
+        assert [room["private"] for room in rooms] == [True]
 
 
 async def test_what_was_accepted_and_never_answered_goes_on_in_the_message_it_was_begun_in() -> None:
@@ -144,12 +275,14 @@ async def test_as_many_shards_as_the_gateway_asks_for_and_each_reads_back_its_ow
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         server.gateway.shards = 2
-        for sessions in (2, 4):
+        for sessions, missed in ((2, []), (4, ["durante"])):
+            for text in missed:
+                await server.says(BIA, f"{ME} {text}", room=ROOM)
             async with running(server, clock, config=config) as bot:
                 await flow(server, clock, partial(_sessions, server, sessions))
                 await server.says(ANA, "em particular")
                 await server.says(ANA, f"{ME} na sala", room=ROOM)
-                await flow(server, clock, partial(_answered, bot, 2))
+                await flow(server, clock, partial(_answered, bot, 2 + len(missed)))
         assert [one["shard"] for one in server.gateway.identified] == [[0, 2], [1, 2]] * 2
         reads = [call.path for call in server.done("GET", "/messages")]
         assert len(reads) == len(set(reads)) == 2

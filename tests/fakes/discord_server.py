@@ -247,6 +247,9 @@ class DiscordServer(World):
             raise Refused(401, 0, "401: Unauthorized")
         if parts[0] == "channels":
             answer = self.writing.answer(request.method, parts, dict(request.query), body)
+            if request.method == "POST" and parts[2:] == ["messages"]:  # who writes is told of it like everybody
+                guild = self.channels[int(parts[1])].guild
+                await self.gateway.tell("MESSAGE_CREATE", answer | ({"guild_id": str(guild)} if guild else {}))
             return answer, 204 if answer is None else 200
         return self._about_us(request.method, parts, body), 200
 

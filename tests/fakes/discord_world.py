@@ -19,6 +19,7 @@ GUILD_ID = _ID + 9000
 BOT_ROLE_ID = _ID + 9042
 EPOCH_MS = 1420070400000
 TEXT, DM, THREAD = 0, 1, 11
+VIEW, SEND, READ_HISTORY = 1 << 10, 1 << 11, 1 << 16
 EPHEMERAL, LOADING, SUPPRESS_EMBEDS = 1 << 6, 1 << 7, 1 << 2
 
 
@@ -75,8 +76,8 @@ class Note:
 class Channel:
     """A channel, a thread or a direct message; `refusal` is the (status, code) of everything tried there.
 
-    With `no_embeds` the bot lacks the right "embed links". An `archived` thread is opened again by whoever writes into
-    it, unless it is `locked`.
+    With `no_history` the bot may read what is said now, and nothing of before; with `no_embeds` it lacks the right
+    "embed links". An `archived` thread is opened again by whoever writes into it, unless it is `locked`.
     """
 
     id: int
@@ -90,14 +91,17 @@ class Channel:
     refusal: tuple[int, int] | None = None
     no_reactions: bool = False
     no_embeds: bool = False
+    no_history: bool = False
     archived: bool = False
     locked: bool = False
 
     def json(self) -> Json:
-        kind: Json = {"id": str(self.id), "type": self.type, "name": self.name}
+        last = str(max(self.notes)) if self.notes else None
+        kind: Json = {"id": str(self.id), "type": self.type, "name": self.name, "last_message_id": last}
         if self.recipient is not None:
             return kind | {"recipients": [self.recipient.json()]}
-        kind |= {"guild_id": str(self.guild), "position": 0, "permission_overwrites": [], "parent_id": None}
+        denied = {"id": str(GUILD_ID), "type": 0, "allow": "0", "deny": str(READ_HISTORY if self.no_history else 0)}
+        kind |= {"guild_id": str(self.guild), "position": 0, "permission_overwrites": [denied], "parent_id": None}
         if self.type == THREAD:
             kind |= {
                 "parent_id": str(self.parent), "owner_id": str(self.owner), "member_count": 1, "message_count": 1,
@@ -197,11 +201,12 @@ class World:
             "color": 0, "colors": {"primary_color": 0, "secondary_color": None, "tertiary_color": None},
             "hoist": False, "position": 0, "permissions": "0", "managed": False, "mentionable": False, "flags": 0,
         }  # fmt: skip
+        everyone = {"id": str(GUILD_ID), "name": "@everyone", "permissions": str(VIEW | SEND | READ_HISTORY)}
         ours = {"id": str(BOT_ROLE_ID), "name": "Elefante", "managed": True, "tags": {"bot_id": str(BOT_ID)}}
         rooms = [channel for channel in self.channels.values() if channel.guild]
         return {
             "id": str(GUILD_ID), "name": "Comunidade", "owner_id": str(OWNER_ID), "unavailable": False, "icon": None,
-            "roles": [role | {"id": str(GUILD_ID), "name": "@everyone"}, role | ours], "emojis": [], "stickers": [],
+            "roles": [role | everyone, role | ours], "emojis": [], "stickers": [],
             "features": self.features, "preferred_locale": self.preferred_locale, "member_count": 3, "large": False,
             "members": [member() | {"user": BOT.json()}], "presences": [], "voice_states": [],
             "channels": [room.json() for room in rooms if room.type != THREAD],

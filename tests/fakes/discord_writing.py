@@ -63,6 +63,8 @@ class Writing:
             if int(one[0]) not in channel.notes:
                 raise Refused(404, 10008, "Unknown Message")
             return self._server.told(channel.notes[int(one[0])])
+        if channel.no_history:
+            return []
         limit, before = int(query.get("limit", 50)), int(query.get("before", 1 << 63))
         found = sorted(note for note in channel.notes if int(query.get("after", 0)) < note < before)
         page = found[:limit] if "after" in query else found[-limit:]

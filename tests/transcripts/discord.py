@@ -9,7 +9,7 @@ from core.chatbot import TurnLimits
 from core.dialogue import Task
 from core.models import Cycle
 from core.types import UserKey
-from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, Bot, flow, idle, running, serving
+from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, Bot, flow, idle, running, serving
 from tests.fakes import model
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits
@@ -133,7 +133,8 @@ async def _lost(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
     await server.gateway.drop(resumable=False)
     await server.says(ANA, f"{ME} e agora, que a conexão caiu?", room=ROOM)
     await server.says(BIA, "não falei com ninguém", room=ROOM)
-    await flow(server, clock, lambda: bot.handler.answered == 2)
+    await server.says(BIA, f"{ME} and here, where nobody asked before?", room=OTHER_ROOM)
+    await flow(server, clock, lambda: bot.handler.answered == 3)
 
 
 SCENARIOS = (
@@ -192,7 +193,7 @@ SCENARIOS = (
     Scenario(
         "lost-session",
         "What was asked while the gateway was gone",
-        "The session cannot be resumed; open conversations are read back, and what was asked is answered once.",
+        "The session cannot be resumed; every channel in which something was said is read back, and what was asked is answered once.",
         scripted(_lost, lambda _: echo),
     ),
 )

@@ -9,7 +9,7 @@ from copy import deepcopy
 
 import pytest
 
-from core.delivery.alerts import HAS_ROOM, IS_FULL, REACHABLE, UNREACHABLE, Alarm, OwnerAlerts
+from core.delivery.alerts import HAS_ROOM, IS_FULL, QUIET_S, REACHABLE, UNREACHABLE, Alarm, OwnerAlerts
 from core.delivery.notifier import Notifier
 from core.errors import ChannelDown, ChannelForbidden, ChannelGone, DiskFull, StorageError
 from core.types import Locale, Role, UserKey
@@ -338,3 +338,17 @@ async def test_an_end_that_does_not_last_is_not_told(bench: Bench, clock: FakeCl
     assert bench.texts() == [TROUBLE[Locale.EN]]
     await clock.advance(120)
     assert bench.texts() == [TROUBLE[Locale.EN], OVER[Locale.EN]]
+
+
+async def test_a_report_of_what_is_past_ends_by_itself_and_the_next_waits_for_the_quiet_hour(bench: Bench) -> None:
+    bench.alerts.report_soon("unread", TROUBLE)
+    await bench.clock.advance(60)
+    assert bench.texts() == [TROUBLE[Locale.EN]]
+    bench.alerts.report_soon("unread", OVER)
+    await bench.clock.advance(60)
+    assert bench.texts() == [TROUBLE[Locale.EN]]
+    await bench.clock.advance(QUIET_S)
+    assert bench.texts() == [TROUBLE[Locale.EN], OVER[Locale.EN]]
+    await bench.clock.advance(QUIET_S)
+    assert not bench.alerts.open_now()
+    await bench.alerts.close()
