@@ -333,6 +333,9 @@ class MemoryStore(Protocol):
     async def unlink(self, owner: UserKey, other: UserKey) -> None:
         """Part them again: what came from the other account is its own again. Do nothing if they are not linked."""
 
+    async def whose(self, act: str) -> UserKey | None:
+        """Return the account that made those changes, None if nobody did: for who pressed another person's button."""
+
     async def accounts(self, user: UserKey) -> Sequence[UserKey]:
         """Return every account of that person's, the owner first: only themselves, where nothing was linked."""
 

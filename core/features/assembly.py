@@ -272,7 +272,7 @@ class Features:
             REMEMBER,
             *self._browsing.commands,
             forget.command,
-            undo_command(self.reminders),
+            undo_command(self.reminders, self.access),
             disliked_command(self.reminders),
             *ReminderCommands(self.reminders, self.confirmations, self._replies, completion).commands,
             self._preferences.memory,

@@ -11,6 +11,8 @@ from core.actions.change_report import BOTH, undo_button
 from core.commands.builtin import again, questions
 from core.commands.command import Command, Request
 from core.commands.menu import DISLIKED
+from core.features.access.gate import at_name, named
+from core.features.access.rules import Access
 from core.features.memories.card import SHOW
 from core.features.reminders.commands import tell_undone
 from core.features.reminders.reminders import IMPORTED, Reminder
@@ -25,7 +27,7 @@ from core.text.catalogue import counted, forms, in_words, text
 from core.text.days import noted
 from core.texts import TRY_AGAIN
 from core.turn import Turn
-from core.types import Change, MemoryItem, Message, room_name
+from core.types import Change, MemoryItem, Message, UserKey, room_name
 
 _MAX_LINES: Final = 20
 
@@ -45,12 +47,12 @@ class TakesBack(TakeBack):
         return memories in {UndoResult.DONE, UndoResult.NOTHING} and all(reminders)
 
 
-def undo_command(reminders: Reminders) -> Command:
+def undo_command(reminders: Reminders, access: Access) -> Command:
     """Return the command /undo."""
-    return Command("undo", text("commands.undo"), partial(undo, reminders), is_listed=True)
+    return Command("undo", text("commands.undo"), partial(undo, reminders, access), is_listed=True)
 
 
-async def undo(reminders: Reminders, request: Request, act: str) -> None:
+async def undo(reminders: Reminders, access: Access, request: Request, act: str) -> None:
     """Take back the changes of the act, or the newest one that can still be undone, and say what that did."""
     reminder = None if act else await _newest_of_reminders(reminders, request)
     if reminder is not None and reminder.before is None and reminder.batch.startswith(IMPORTED):
@@ -59,7 +61,8 @@ async def undo(reminders: Reminders, request: Request, act: str) -> None:
         await tell_undone(request, reminders, reminder.id)
         return
     gone = await reminders.take_back(place_of(request.turn), f"{IMPORTED}{act}") if act else ()
-    await _undo_memories(request, act, [counted(REMINDERS_GONE, request.locale, len(gone))] if gone else [])
+    besides = [counted(REMINDERS_GONE, request.locale, len(gone))] if gone else []
+    await _undo_memories(request, access, act, besides)
 
 
 def disliked_command(reminders: Reminders) -> Command:
@@ -101,7 +104,7 @@ async def _newest_of_reminders(reminders: Reminders, request: Request) -> Remind
     return reminder
 
 
-async def _undo_memories(request: Request, act: str, besides: Sequence[str]) -> None:
+async def _undo_memories(request: Request, access: Access, act: str, besides: Sequence[str]) -> None:
     """Take back the changes of the act, or of the newest one; say what that did, and the lines `besides`."""
     within = request.turn.memory.undo_within
     if not within:
@@ -123,8 +126,20 @@ async def _undo_memories(request: Request, act: str, besides: Sequence[str]) -> 
         await request.tell(UNDONE_BEFORE)
     elif result is UndoResult.TOO_LATE or known is not None:
         await request.tell(TOO_LATE, within=in_words(within, request.locale))
+    elif act and (other := await request.turn.memory.store.whose(act)) is not None:
+        await _tell_whose(request, access, other)
     else:
         await request.tell(NOTHING_OF_IT if act else NOTHING)
+
+
+async def _tell_whose(request: Request, access: Access, other: UserKey) -> None:
+    """Say whose change it is, to who pressed the button below an answer to somebody else."""
+    person, account = await access.person(other), await access.account(other)
+    names = [*(named(person.name) if person else []), *(at_name(account.handle) if account else [])]
+    if names:
+        await request.tell(THEIRS, name=names[0])
+    else:
+        await request.tell(ANOTHERS)
 
 
 async def _newest(request: Request, act: str) -> Change | None:
@@ -205,5 +220,7 @@ NOT_HERE = forms("undo.not_here")
 TOO_LATE = text("undo.too_late")
 CHANGED_SINCE = text("undo.changed_since")
 UNDONE_BEFORE = text("undo.undone_before")
+THEIRS = text("undo.theirs")
+ANOTHERS = text("undo.anothers")
 NOTHING_OF_IT = text("undo.nothing_of_it")
 NOTHING = text("undo.nothing")

@@ -55,6 +55,10 @@ _ID = f"SELECT id FROM owners WHERE {OF_USER}"
 _ACCOUNTS = f"""
     SELECT platform, "user" FROM owners WHERE id = {OWNER} OR linked = {OWNER} ORDER BY linked IS NOT NULL, id
 """
+_WHOSE = """
+    SELECT owners.platform, owners."user" FROM changes AS c JOIN owners ON owners.id = coalesce(c.account, c.owner)
+    WHERE c.act = ? LIMIT 1
+"""
 _FROM_ACCOUNT = f"SELECT key FROM memories WHERE owner = {OWNER} AND coalesce(account, owner) = ({_ID})"
 _FORGOTTEN = "SELECT id FROM owners WHERE platform = ''"
 
@@ -306,6 +310,12 @@ class SqlMemories(SqlPhrases, MemoryStore):
         values = (*user_key(other), *user_key(owner))
         await self._database.write(lambda query: query.run(part, values))
         await self._settle()
+
+    async def whose(self, act: str) -> UserKey | None:
+        """Return the account that made those changes, None if nobody did: for who pressed another person's button."""
+        for platform, user in await self._database.rows(_WHOSE, (storable(act),)):
+            return UserKey(platform, user)
+        return None
 
     async def accounts(self, user: UserKey) -> Sequence[UserKey]:
         """Return every account of that person's, the owner first."""

@@ -483,6 +483,7 @@ async def test_every_marked_change_is_kept_and_no_other(store: SearchableMemoryS
     assert list(await store.changes(ANA, limit=1)) == [changes[0]]
     assert list(await store.changes(ANA, limit=0)) == []
     assert list(await store.changes(BIA)) == list(await store.changes(BIA, memory_id=one.id)) == []
+    assert (await store.whose("update"), await store.whose("nobody's")) == (ANA, None)
 
 
 @pytest.mark.parametrize("context", [ChangeContext(), ChangeContext("act")], ids=["unmarked", "without a time"])

@@ -131,6 +131,7 @@ async def test_a_persons_are_found_on_all_accounts_the_next_due_first(store: Rem
     assert await store.of([ANA, BIA], {State.DONE}) == [done]
     assert await store.of([CARO], ALL) == [other]
     assert await store.of([]) == []
+    assert (await store.whose(soon.id), await store.whose("none")) == ((BIA, soon.name), None)
 
 
 async def test_what_was_changed_meanwhile_is_not_written_over(store: ReminderStore) -> None:

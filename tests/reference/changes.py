@@ -58,6 +58,10 @@ class InMemoryChanges:
             if kept.owner == owner and act in {"", kept.change.act} and memory_id in {"", kept.change.memory_id}
         ]
 
+    def whose(self, act: str) -> UserKey | None:
+        """Return the account that made those changes."""
+        return next((kept.account for kept in self._kept if kept.change.act == act), None)
+
     def steps(self, owner: UserKey, act: str) -> Mapping[str, Step]:
         """Map memory ids to what an act, if it stands, made of each."""
         steps: dict[str, Step] = {}

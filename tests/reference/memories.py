@@ -214,6 +214,10 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
             self._owners.setdefault(other, {})[key] = held.pop(key)
         self._changes.unlink(other)
 
+    async def whose(self, act: str) -> UserKey | None:
+        """Return the account that made those changes."""
+        return self._changes.whose(storable(act))
+
     async def accounts(self, user: UserKey) -> Sequence[UserKey]:
         """Return every account of that person's, the owner first."""
         owner = self._owner(user)

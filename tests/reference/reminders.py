@@ -34,6 +34,11 @@ class InMemoryReminders(ReminderStore):
         found = self._all.get(reminder_id)
         return found if found is not None and found.user in users else None
 
+    async def whose(self, reminder_id: str) -> tuple[UserKey, str] | None:
+        """Return the account that set that reminder, and the person's name; None if there is none."""
+        found = self._all.get(reminder_id)
+        return None if found is None else (found.user, found.name)
+
     async def of(self, users: Sequence[UserKey], states: Collection[State] = OPEN) -> Sequence[Reminder]:
         """Return the person's reminders in those states, the next due first, those without a due time last."""
         return _by_due(each for each in self._all.values() if each.user in users and each.state in states)

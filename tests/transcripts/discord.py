@@ -193,7 +193,8 @@ SCENARIOS = (
     Scenario(
         "lost-session",
         "What was asked while the gateway was gone",
-        "The session cannot be resumed; every channel in which something was said is read back, and what was asked is answered once.",
+        "The session cannot be resumed; every channel in which something was said is read back, and what was asked is "
+        "answered once.",
         scripted(_lost, lambda _: echo),
     ),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.e2e.discord_kit import ME
+from tests.e2e.discord_kit import ME, OTHER_ROOM, ROOM
 from tests.fakes.discord_server import DiscordServer, Write
 from tests.fakes.discord_world import DM, THREAD
 from tests.transcripts.transcript import Line
@@ -38,4 +38,4 @@ def _chat(server: DiscordServer, channel_id: int) -> str:
         return ""
     if channel.type == DM and channel.recipient is not None:
         return channel.recipient.name
-    return "tópico" if channel.type == THREAD else "sala"
+    return "tópico" if channel.type == THREAD else {ROOM: "sala", OTHER_ROOM: "outra"}[channel_id]

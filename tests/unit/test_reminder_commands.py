@@ -194,10 +194,14 @@ async def test_a_time_that_is_not_understood_is_asked_for_again_and_moves_the_sa
 async def test_numbers_ids_and_verbs_of_nothing_are_told_so(talk: Talk) -> None:
     await talk.say("/remind tomorrow at 9 am secret", BIA)
     [hers] = await kept(talk, BIA)
-    for said in ("/reminders delete 7", "/reminders show nothing", f"/reminders delete {hers.id}"):
+    for said in ("/reminders delete 7", "/reminders show nothing"):
         assert "I cannot find that reminder." in await talk.say(said)
+    theirs = "That reminder is {}; only they can act on it."
+    assert await talk.say(f"/reminders delete {hers.id}") == theirs.format("somebody else's")
+    await talk.say("/remind tomorrow at 9 am cake", BIA, chat="room", private=False)
+    assert await talk.press("Undo", private=False) == theirs.format("`bia`'s")
     assert "I did not get that." in await talk.say("/reminders blah")
-    assert len(await kept(talk, BIA)) == 1
+    assert len(await kept(talk, BIA)) == 2
 
 
 @pytest.mark.spec("T15")

@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from core.dialogue import Prompt, Task
+from core.features.access.people import Account, Person
 from core.stores import ChangeContext
 from core.text.catalogue import in_words
-from core.types import Locale, MemoryDraft, MemoryKind
+from core.types import Locale, MemoryDraft, MemoryKind, Role
+from tests.fakes.clock import START
 from tests.fakes.house import ANA, BIA, Script
 from tests.fakes.talk import Talk, talking
 
@@ -197,9 +199,16 @@ async def test_where_there_is_nothing_of_that_act_there_is_nothing_to_undo(talk:
     assert await talk.say(f"/undo{act}") == (NOTHING_OF_IT if act else NOTHING)
 
 
-async def test_somebody_elses_act_is_nothing(talk: Talk) -> None:
+async def test_somebody_elses_act_is_told_to_be_theirs(talk: Talk) -> None:
     await talk.say("/remember the wifi password is abc123")
-    assert await talk.press("Undo", BIA) == NOTHING_OF_IT
+    below = talk.shown
+    assert await talk.press("Undo", BIA) == "That change is somebody else's: only they can undo it."
+    await talk.house.people.put_account(Account(ANA, "ana_silva"))
+    talk.shown = below
+    assert await talk.press("Undo", BIA) == "That change is `@ana_silva`'s: only they can undo it."
+    await talk.house.people.put(Person(ANA, Role.MEMBER, "Ana", START))
+    talk.shown = below
+    assert await talk.press("Undo", BIA) == "That change is `Ana`'s: only they can undo it."
     assert await talk.say("/undo", BIA) == NOTHING
     assert await talk.contents() == ["abc123"]
 

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from core.commands.command import Command, Request
 from core.commands.menu import MenuEntry, completed_field, number_field, text_field
 from core.confirmations import Confirmations
+from core.features.access.gate import named
 from core.features.memories.listed import PAGE_SIZE, ListedMemories, is_number
 from core.features.pending_input.replies import PendingReplies
 from core.features.reminders.card import back, entry, line, show_card
@@ -118,9 +119,19 @@ class ReminderCommands:
         reminder = await self._reminders.find(place_of(request.turn), reminder_id) if reminder_id else None
         if reminder is None:
             await self._replies.settle(request)
-            await self._refuse(request, Refusal.GONE)
+            await self._tell_not_found(request, reminder_id or "")
         else:
             await self._verbs[verb](request, reminder, rest)
+
+    async def _tell_not_found(self, request: Request, reminder_id: str) -> None:
+        """Say that there is no such reminder, or whose it is: in a room others see the buttons, too."""
+        name = await self._reminders.name_of_other(place_of(request.turn), reminder_id)
+        if name is None:
+            await self._refuse(request, Refusal.GONE)
+        elif names := named(name):
+            await request.tell(THEIRS, name=names[0])
+        else:
+            await request.tell(NOT_YOURS)
 
     async def _page(self, request: Request, number: int) -> None:
         locale, (now, _) = request.locale, local_now(request.turn)
@@ -347,4 +358,5 @@ HOW_TO_REMIND = text("reminders.remind.how_to")
 OVER = text("reminders.remind.over")
 LEFT = text("reminders.remind.left")
 NOT_YOURS = text("reminders.remind.not_yours")
+THEIRS = text("reminders.remind.theirs")
 AGAIN = text("reminders.remind.again")

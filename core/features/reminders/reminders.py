@@ -132,6 +132,10 @@ class ReminderStore(Protocol):
         """Return the person's reminder of that id, in any state, or None."""
         ...
 
+    async def whose(self, reminder_id: str) -> tuple[UserKey, str] | None:
+        """Return the account that set that reminder, and the person's name; None if there is none."""
+        ...
+
     async def of(self, users: Sequence[UserKey], states: Collection[State] = OPEN) -> Sequence[Reminder]:
         """Return the person's reminders in those states, the next due first, those without a due time last."""
         ...

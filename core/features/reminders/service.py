@@ -158,6 +158,11 @@ class Reminders:
         found = await self.store.find(await self._memories.accounts(place.user), reminder_id)
         return found if found is not None and is_heard(found, place) else None
 
+    async def name_of_other(self, place: Place, reminder_id: str) -> str | None:
+        """Return the name of the other person whose reminder that is, "" if it is not known; None if it is not so."""
+        found = await self.store.whose(reminder_id)
+        return None if found is None or found[0] in await self._memories.accounts(place.user) else found[1]
+
     async def matching(self, place: Place, words: str) -> Sequence[Reminder]:
         """Return those of `of` of which the text shares a word that tells with `words`, the best first."""
         if FUNCTION_WORDS.issuperset(keywords(words)):

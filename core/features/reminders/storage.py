@@ -89,6 +89,13 @@ class SqlReminders(ReminderStore):
         """Return the person's reminder of that id, in any state, or None."""
         return next(iter(await self._select(users, "id = ?", (reminder_id,))), None)
 
+    async def whose(self, reminder_id: str) -> tuple[UserKey, str] | None:
+        """Return the account that set that reminder, and the person's name; None if there is none."""
+        found = 'SELECT platform, "user", name FROM reminders WHERE id = ?'
+        for platform, user, name in await self._database.rows(found, (storable(reminder_id),)):
+            return UserKey(platform, user), name
+        return None
+
     async def of(self, users: Sequence[UserKey], states: Collection[State] = OPEN) -> Sequence[Reminder]:
         """Return the person's reminders in those states, the next due first, those without a due time last."""
         return await self._select(users, "state IN (SELECT value FROM texts(?))", (_listed(states),))
