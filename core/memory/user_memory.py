@@ -21,7 +21,7 @@ from core.ports import Clock
 from core.stores import ChangeContext, MemoryStore, Search
 from core.text.days import without_day
 from core.text.unicode import clean, fold, one_line
-from core.text.words import folded_words
+from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.types import NEAR, Change, MemoryDraft, MemoryHit, MemoryItem, MemoryKind, Span, UserKey, Vector, Vectors
 
 MAX_PHRASE_CHARS = 200
@@ -65,6 +65,25 @@ def said_again(item: MemoryItem, draft: MemoryDraft, room: str) -> tuple[MemoryD
     new = draft.bindings if not item.shared and set(rooms) <= {room} else ()
     bindings = _once((*known, *new)) or (one_line(item.content, MAX_PHRASE_CHARS),)
     return replace(item.draft, bindings=bindings, until=until, meant=meant), rooms
+
+
+def renewed_bindings(bindings: Sequence[str], old: str, new: str) -> tuple[str, ...]:
+    """Return the phrases that still find a memory whose content was `old` and is `new`.
+
+    A phrase goes that holds a word of the old content which the new one lacks; one that names what a bare value is for
+    ("wifi password") stays. Where none is left, the beginning of the new content is one.
+    """
+    before, now = set(folded_words(old)), set(folded_words(new))
+
+    def is_over(phrase: str) -> bool:
+        words = [word for word in folded_words(phrase) if word not in FUNCTION_WORDS]
+        return any(_has(before, word) and not _has(now, word) for word in words)
+
+    return tuple(phrase for phrase in bindings if not is_over(phrase)) or (one_line(new, MAX_PHRASE_CHARS),)
+
+
+def _has(words: Collection[str], word: str) -> bool:
+    return word in words or any(same(word, each) for each in words)
 
 
 def _once(bindings: Iterable[str]) -> tuple[str, ...]:

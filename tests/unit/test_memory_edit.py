@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.dialogue import Task
-from core.types import MemoryItem, MemoryKind, UserKey, Vectors
+from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey, Vectors
 from tests.fakes.channels import OneChannel
 from tests.fakes.house import ANA, BIA
 from tests.fakes.talk import Talk, talking
@@ -35,7 +35,7 @@ async def test_a_form_begins_with_the_content_and_what_is_sent_is_the_new_one(ta
     await open_card(talk, "one")
     assert (talk.button("Edit").asks, talk.button("Edit").text) == ("The memory's new content", "one")
     told = await talk.press("Edit", text="uno\n\n  dos")
-    assert told.startswith("Changed. Now it is:\n\n🧠 one\n```\nuno\n\n  dos\n```")
+    assert told.startswith("Changed. Now it is:\n\n🧠 uno dos\n```\nuno\n\n  dos\n```")
     assert "Changed once, on 2026-03-14." in told
     assert await talk.contents() == ["uno\n\n  dos"]
     assert "Changed 2 times" in await talk.press("Edit", text="tres")
@@ -74,12 +74,28 @@ async def test_what_was_edited_is_found_by_its_new_words(talk: Talk) -> None:
     assert "green tricycle" in await talk.say("/recall tricycle")
 
 
+async def test_phrases_that_speak_of_the_old_content_go_and_names_of_a_value_stay(talk: Talk) -> None:
+    dog = MemoryDraft(MemoryKind.TEXT, "My dog is called Rex and is 3 years old", ("the dog", "Rex", "name and age"))
+    wifi = MemoryDraft(MemoryKind.TEXT, "abc123", ("wifi password", "abc123"))
+    [dog_item, wifi_item] = await talk.house.memories.of(ANA).add([dog, wifi], {})
+    assert "Rex" in await talk.say("/recall Rex")
+    await talk.say(f"/memories {dog_item.id}")
+    await talk.press("Edit", text="My cat is called Tom and is 3 years old")
+    await talk.say(f"/memories {wifi_item.id}")
+    await talk.press("Edit", text="xyz789")
+    bindings = {item.content: item.bindings for item in await talk.house.memories.of(ANA).page(limit=9)}
+    assert bindings == {"My cat is called Tom and is 3 years old": ("name and age",), "xyz789": ("wifi password",)}
+    assert "Tom" not in await talk.say("/recall Rex the dog")
+    assert "Tom" in await talk.say("/recall Tom")
+    assert "xyz789" in await talk.say("/recall wifi password")
+
+
 async def test_the_next_message_is_the_new_content_also_after_a_restart(talk: Talk) -> None:
     await open_card(talk)
     assert (await talk.press("Edit")).startswith(ASKED)
     assert talk.shown.text.endswith("one")
     await talk.restart()
-    assert (await talk.say("uno")).startswith("Changed. Now it is:\n\n🧠 one\nuno")
+    assert (await talk.say("uno")).startswith("Changed. Now it is:\n\n🧠 uno\nuno")
     assert await talk.say("dos") == "Hello"
     assert await talk.contents() == ["uno"]
 

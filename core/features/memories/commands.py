@@ -23,6 +23,7 @@ from core.features.pending_input.replies import PendingReplies
 from core.features.preferences.commands import NOT_REMEMBERING
 from core.memory.memories import Memories
 from core.memory.timed import timed_anew
+from core.memory.user_memory import renewed_bindings
 from core.outgoing import Button
 from core.stores import HistoryStore
 from core.text.catalogue import counted, forms, text
@@ -299,7 +300,8 @@ async def _change(request: Request, item: MemoryItem, content: str) -> None:
     if content == item.content:
         await show_card(request, item, told=SAME[locale])
         return
-    turn, draft = request.turn, MemoryDraft(to_kind(item.kind.value, content), content, item.bindings)
+    phrases = renewed_bindings(item.bindings, item.content, content)
+    turn, draft = request.turn, MemoryDraft(to_kind(item.kind.value, content), content, phrases)
     draft = timed_anew(draft, item, turn.times, turn.said_at, locale)
     vectors = await memory.embed(memory.phrases_of(draft))
     changed = await memory.update(
