@@ -1,8 +1,9 @@
 """Forms, which open when a button asks for text, or somebody wants to ask about a message.
 
-The text that a form begins with may be long and is the person's own, so it does not stand in the button: it is kept for
-an hour, in RAM, for that person alone. Afterwards, or after a restart, the form opens empty and says so. The message
-that is asked about is kept in the same way: Discord does not tell of it again when the form is sent.
+The text that a form begins with may be long and is the person's own, so it does not stand in the button: the bot is
+asked for it as it is now. What the bot cannot tell is kept from when the button was shown, for an hour, in RAM, for
+that person alone; afterwards, or after a restart, the form opens empty and says so. The message that is asked about is
+kept in the same way: Discord does not tell of it again when the form is sent.
 """
 
 from __future__ import annotations
@@ -49,8 +50,13 @@ class Forms:
                 self._begun[key] = self._clock.monotonic(), choice
         self._let_go()
 
-    def open(self, person: str, pressed: Press, label: str, locale: Locale) -> discord.ui.Modal:
-        """Return the form of a button. `label`, the button's own, is its title if the text is no longer kept."""
+    def open(
+        self, person: str, pressed: Press, label: str, locale: Locale, begun: str | None = None
+    ) -> discord.ui.Modal:
+        """Return the form of a button. `label`, the button's own, is its title if the text is no longer kept.
+
+        `begun` is the text that it begins with as it is now; None: as it was when the button was shown.
+        """
         self._let_go()
         known = self._begun.get((person, pressed.id))
         choice = known[1] if known else Button(label, pressed.command, asks=label)
@@ -60,8 +66,8 @@ class Forms:
         field: discord.ui.TextInput[discord.ui.Modal] = discord.ui.TextInput(
             style=discord.TextStyle.paragraph,
             custom_id=FORM_FIELD,
-            default=choice.text[:_MAX_TEXT_CHARS] or None,
-            placeholder=None if known else BEGIN_ANEW[locale],
+            default=(choice.text if begun is None else begun)[:_MAX_TEXT_CHARS] or None,
+            placeholder=None if known or begun is not None else BEGIN_ANEW[locale],
             max_length=_MAX_TEXT_CHARS,
         )
         modal.add_item(discord.ui.Label(text=YOUR_TEXT[locale], component=field))

@@ -21,7 +21,7 @@ from adapters.discord.message_handler import FROM_INTERACTION, UpdateHandler
 from adapters.discord.room import PLATFORM, Audience, Room, audience, room_of
 from adapters.discord.texts import FAILED, NO_LONGER_KEPT, NOT_HERE, OLD_MENU, STOPPING
 from adapters.running import NOT_YOURS, display_name
-from core.commands.menu import MenuEntry
+from core.commands.menu import FORM_TEXT, MenuEntry
 from core.enclosures import Attachment, AttachmentKind, Quote
 from core.errors import ChannelBusy, ChannelError
 from core.outgoing import Choice, OutgoingMessage
@@ -139,7 +139,8 @@ class InteractionHandler:
         pressed = press_of(data)
         if pressed.asks:
             label = label_of(interaction.message, pressed.id)
-            modal = self._forms.open(str(interaction.user.id), pressed, label, _language(interaction))
+            now = [choice.value for choice in await self.complete(interaction, pressed.command, FORM_TEXT)]
+            modal = self._forms.open(str(interaction.user.id), pressed, label, _language(interaction), *now)
             await self._insist(lambda: self._api.show_form(interaction, modal))
         else:
             await self._press_once(interaction, pressed)

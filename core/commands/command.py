@@ -82,6 +82,9 @@ Complete: TypeAlias = Callable[[CompletionRequest], Awaitable[Sequence[Choice]]]
 class Command:
     """A command. `run` gets the request and the text after the name, stripped.
 
+    `begins` returns, at most once, the text that a form of one of its buttons begins with: what is to be changed, as it
+    is now.
+
     `for_staff`: only owners and admins may run it; for others it does not exist. `in_private`: it is answered only
     where nobody else reads along. `in_menus` is False for commands of buttons only. The other fields are those of
     `MenuEntry`.
@@ -100,6 +103,7 @@ class Command:
     is_listed: bool = False
     fields: tuple[MenuOption, ...] = ()
     complete: Complete | None = None
+    begins: Complete | None = None
     verbs: Sequence[MenuEntry] = ()
 
     def entry(self) -> MenuEntry:

@@ -10,6 +10,9 @@ from typing import Final
 from core.text.catalogue import text
 from core.types import Localized
 
+FORM_TEXT: Final = "form"
+"""In place of a field's name, what a platform asks `MessageHandler.complete` for the text that a form begins with."""
+
 
 class OptionKind(Enum):
     """The kind of a menu field's value."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from core.commands.choices import missing_words, word_buttons
 from core.commands.command import ONLY_IN_PRIVATE, Command, CompletionRequest, Request
-from core.commands.menu import MenuEntry
+from core.commands.menu import FORM_TEXT, MenuEntry
 from core.outgoing import MAX_COMMAND_BYTES, Button, Choice
 from core.text.catalogue import text
 from core.text.nearest import nearest
@@ -59,14 +59,15 @@ class CommandTable:
     async def complete(self, request: CompletionRequest) -> Sequence[Choice]:
         """Return what the field offers; nothing where the person could not run the command."""
         command = self._named(request.incoming.text)
-        if command is None or command.complete is None or not command.is_for(request.role):
+        if command is None or not command.is_for(request.role):
             return ()
         if command.in_private and not request.incoming.private:
             return ()
         verb, _, typed = request.typed.partition(" ")
         if verb in {entry.name for entry in command.verbs}:
             request = replace(request, verb=verb, typed=typed.strip())
-        return await command.complete(request)
+        complete = command.begins if request.option == FORM_TEXT else command.complete
+        return () if complete is None else await complete(request)
 
     async def _unknown(self, request: Request, said: str) -> None:
         """Say that there is no such command, and offer the one that was meant."""

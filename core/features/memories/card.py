@@ -78,6 +78,11 @@ def block(item: MemoryItem) -> str:
     return verbatim(item.content) if in_line else fenced(item.content)
 
 
+def form_text(item: MemoryItem) -> str:
+    """Return the content as a form begins with it; "" if it is too long for that."""
+    return item.content if len(item.content) <= _MAX_FORM_CHARS else ""
+
+
 def fenced(text: str, language: str = "") -> str:
     """Return the text as a code block whose fence is longer than any run of backquotes in it."""
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
@@ -110,10 +115,9 @@ def _facts(request: Request, item: MemoryItem, changes: int) -> list[str]:
 
 def _buttons(locale: Locale, item: MemoryItem, origin: str) -> list[Button]:
     pin, share = ("unpin" if item.pinned else "pin"), ("unshare" if item.shared else "share")
-    content = item.content if len(item.content) <= _MAX_FORM_CHARS else ""
     return [
         Button(SOURCE[locale], after(f"/memories source {item.id}", origin), in_place=True),
-        Button(EDIT[locale], f"/memories edit {item.id}", asks=EDITED[locale], text=content, in_place=True),
+        Button(EDIT[locale], f"/memories edit {item.id}", asks=EDITED[locale], text=form_text(item), in_place=True),
         Button(DELETE[locale], f"/forget {item.id}", in_place=True),
         Button((UNPIN if item.pinned else PIN)[locale], after(f"/memories {pin} {item.id}", origin), in_place=True),
         Button((UNSHARE if item.shared else SHARE)[locale], after(f"/memory {share} {item.id}", origin), in_place=True),

@@ -10,12 +10,23 @@ from typing import Final
 from core.actions.change_report import narrowed_text, undo_button
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
 from core.actions.memory_save import MEMORY_SAVE, NAME, SAVING, Kept, Wanted, buttons, hinted, keep, keep_beside, told
-from core.commands.command import Command, Request
+from core.commands.command import Command, CompletionRequest, Request
 from core.commands.menu import choice_field, completed_field, number_field, text_field
 from core.dialogue import Outcome, Step
 from core.enclosures import pointed_words
 from core.errors import ProviderError
-from core.features.memories.card import SHOW, after, back, block, fenced, heading, place, show_card, tell_unknown
+from core.features.memories.card import (
+    SHOW,
+    after,
+    back,
+    block,
+    fenced,
+    form_text,
+    heading,
+    place,
+    show_card,
+    tell_unknown,
+)
 from core.features.memories.completion import MemoryCompletion
 from core.features.memories.listed import PAGE_SIZE, ListedMemories, found, is_number
 from core.features.memories.sources import messages_of, where_said
@@ -24,7 +35,7 @@ from core.features.preferences.commands import NOT_REMEMBERING
 from core.memory.memories import Memories
 from core.memory.timed import timed_anew
 from core.memory.user_memory import renewed_bindings
-from core.outgoing import Button
+from core.outgoing import Button, Choice
 from core.stores import HistoryStore
 from core.text.catalogue import counted, forms, text
 from core.text.language_names import name_in
@@ -144,6 +155,7 @@ class MemoryCommands:
                     number_field("page", text("menus.fields.page")),
                 ),
                 complete=MemoryCompletion(self._memories),
+                begins=self._begun,
             ),
         )
 
@@ -271,6 +283,11 @@ class MemoryCommands:
         else:
             await _change(request, item, content)
         await self._replies.settle(request)
+
+    async def _begun(self, request: CompletionRequest) -> Sequence[Choice]:
+        """Return the content of the memory that a button edits, as it is now."""
+        items = await self._memories.known(request.incoming.user, request.incoming.text.split()[-1:])
+        return [Choice("", text) for text in map(form_text, items) if text]
 
     async def _pin(self, request: Request, item: MemoryItem, origin: str) -> None:
         await self._flag(request, item, origin, PINNED, pinned=True)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.commands.command import Command, Request
+from core.commands.command import Command, CompletionRequest, Request
 from core.commands.menu import MenuEntry, completed_field, number_field, text_field
 from core.confirmations import Confirmations
 from core.features.access.gate import named
@@ -17,7 +17,7 @@ from core.features.pending_input.replies import PendingReplies
 from core.features.reminders.card import back, entry, line, show_card
 from core.features.reminders.completion import ReminderCompletion, TimeCompletion
 from core.features.reminders.reminders import Reminder, State
-from core.features.reminders.service import Refusal, Reminders
+from core.features.reminders.service import Place, Refusal, Reminders
 from core.features.reminders.telling import (
     BACK,
     MOVED,
@@ -39,7 +39,7 @@ from core.features.reminders.telling import (
     time_in,
     undo_button,
 )
-from core.outgoing import Button
+from core.outgoing import Button, Choice
 from core.text.catalogue import text
 from core.text.markdown import time_link
 from core.text.replies import means_no
@@ -95,9 +95,20 @@ class ReminderCommands:
             usage=" [N]",
             is_listed=True,
             complete=ReminderCompletion(self._reminders, self._completion),
+            begins=self._begun,
             verbs=_VERBS,
         )
         return (remind, reminders) if self._reminders.limits.most else (reminders,)
+
+    async def _begun(self, request: CompletionRequest) -> Sequence[Choice]:
+        """Return the text of the reminder that a button edits, as it is now."""
+        said = request.incoming
+        if said.text.split()[1:2] != ["edit"]:
+            return ()
+        found = await self._reminders.find(
+            Place(said.user, said.chat, said.private, request.locale), said.text.split()[-1]
+        )
+        return () if found is None else (Choice("", found.text),)
 
     async def _browse(self, request: Request, argument: str) -> None:
         """Show a page of the list, or do something with one of it, named by its number or id."""
