@@ -164,6 +164,21 @@ def test_archives_are_read_as_they_come(members: dict[str, str], expected: int) 
     assert len(read(io.BytesIO(raw), [ANA]).taken) == expected
 
 
+def test_a_text_is_a_list_of_notes_whatever_marks_them_and_a_sentence_is_one_note() -> None:
+    boxes = "[ ] pay the rent\n[x] call mum\n☐ buy milk"
+    wrapped = "The key of the summer house is under the third\nflower pot, left of the door.\nThe alarm is off.\n"
+    for raw, expected in (
+        (boxes, ["pay the rent", "call mum", "buy milk"]),
+        ("1. leite\n2) pão\n• chá\n– suco", ["leite", "pão", "chá", "suco"]),
+        (
+            wrapped,
+            ["The key of the summer house is under the third\nflower pot, left of the door.", "The alarm is off."],
+        ),
+        ("milk\nbread\n", ["milk", "bread"]),
+    ):
+        assert [each.draft.content for each in read(io.BytesIO(raw.encode()), [ANA]).taken] == expected
+
+
 @pytest.mark.parametrize(
     ("name", "raw"),
     [

@@ -48,7 +48,7 @@ _LISTS: Final = ("memories", "results")
 _ARCHIVE: Final = b"PK\x03\x04"
 _OF_MEMORIES: Final = re.compile(r"(?:^|/)(?:memories\.json|memories/[^/]+\.json)$")
 _OF_TALK: Final = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$")
-_LIKE_JSON: Final = re.compile(r'\s*(?:\{|\[\s*[\[\]{"])')
+_LIKE_JSON: Final = re.compile(r'\s*(?:\{|\[\s*(?:[\[{"]|\]\s*\Z))')
 _GONE: Final = ("deleted", "archived")
 """The `state` of memories that their program no longer uses."""
 

@@ -24,7 +24,10 @@ _BOLD: Final = 7
 
 _HEADING: Final = re.compile(r"(#{1,6})\s+(\S.*)")
 _BOLD_LINE: Final = re.compile(r"(\*\*|__)([^*_]+)\1:?")
-_ITEM: Final = re.compile(r"(?:[-*+•–]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?")
+_ITEM: Final = re.compile(r"(?:[-*+•–]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?|\[[ xX]\]\s+|[☐☑☒✓✔]\s*")
+_WRAPPED_CHARS: Final = 40
+"""A line of that length that ends within a sentence goes on in the next, if that begins with a small letter."""
+
 _STAMP: Final = re.compile(r"\[([^\]]{1,40})\](?:[.:]\s+|\s*[-–—]\s+)")
 """What assistants write before a memory when they are asked for all: "[2025-05-02]. ", "[unknown] - "."""
 
@@ -91,7 +94,8 @@ class _Lines:
 def from_text(text: str, about: tuple[str, ...] = (), *, is_markdown: bool = False) -> Iterator[Note]:
     """Yield a note for each list item with what is nested in it, and for each paragraph, in order.
 
-    In a text without a list, a heading or a line in bold, unless `is_markdown`, each line is a note. So is a line of a
+    In a text without a list, a heading or a line in bold, unless `is_markdown`, each line is a note; a long one goes on
+    in the next where its sentence does. So is a line of a
     paragraph that begins with words in brackets and a dash. Headings, bold lines, and a line that ends with a colon
     above a list are the `about` of what follows.
     """
@@ -120,6 +124,12 @@ def _is_structure(said: str) -> bool:
     return bool(_ITEM.match(said) or _HEADING.fullmatch(said) or _BOLD_LINE.fullmatch(said))
 
 
+def _is_wrapped(note: list[str], said: str) -> bool:
+    """Return whether a line goes on with the sentence of the line before, as editors wrap text."""
+    before = note[-1] if note else ""
+    return len(before) >= _WRAPPED_CHARS and before[-1] not in ".!?:;…" and said[0].islower()
+
+
 def _take(lines: _Lines, line: str, *, is_markdown: bool) -> Iterator[Note]:
     """Take a line that says something: it goes on with the note, or begins one."""
     said = line.strip()
@@ -128,7 +138,9 @@ def _take(lines: _Lines, line: str, *, is_markdown: bool) -> Iterator[Note]:
     if lines.item is not None:
         goes_on = indent > lines.item if mark or lines.gap else True
     else:
-        goes_on = is_markdown and not mark and not lines.gap and not _STAMP.match(said)
+        goes_on = (
+            (is_markdown or _is_wrapped(lines.note, said)) and not mark and not lines.gap and not _STAMP.match(said)
+        )
     if goes_on and lines.note:
         lines.note.append(line[min(indent, indent if lines.item is None else lines.item) :].rstrip())
         return
