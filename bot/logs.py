@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import time
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import metadata
 from logging.handlers import RotatingFileHandler
@@ -31,6 +32,7 @@ _MAX_KINDS: Final = 200
 _MAX_ERRORS: Final = 10_000
 _MAX_TAIL_BYTES: Final = 256 * 1024
 _MAX_KIND_CHARS: Final = 120
+_SAME_S: Final = 600.0
 _LEVELS: Final = {name: getattr(logging, name) for name in ("WARNING", "ERROR", "CRITICAL")}
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
@@ -47,8 +49,16 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, without its newline."""
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        line = json.dumps({"at": at, **self.event(record)}, ensure_ascii=False, default=str)
+        for secret in self.secrets:
+            line = line.replace(json.dumps(secret, ensure_ascii=False)[1:-1], "•••")
+        return line
+
+    @staticmethod
+    def event(record: logging.LogRecord) -> dict[str, object]:
+        """Return what a line says besides its time."""
         event: dict[str, object] = {
-            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
             "logger": record.name,
             "event": record.getMessage(),
@@ -59,13 +69,89 @@ class JsonLines(logging.Formatter):
         if record.exc_info and record.exc_info[0] is not None:
             event["error"] = record.exc_info[0].__name__
             event["where"] = where(record)
-        line = json.dumps(event, ensure_ascii=False, default=str)
-        for secret in self.secrets:
-            line = line.replace(json.dumps(secret, ensure_ascii=False)[1:-1], "•••")
-        return line
+        return event
 
 
-class _OwnerOnlyFile(RotatingFileHandler):
+@dataclass(slots=True)
+class _Repeated:
+    """A line that was written, when, by this process or the one before, and how often it came again."""
+
+    event: Mapping[str, object]
+    at_s: float
+    is_ours: bool = True
+    count: int = 0
+
+
+class Repeats:
+    """The warnings and errors of the last ten minutes: what says the same is one line in that time, and then a count.
+
+    Lines are the same if they differ in their time and in measured values only.
+    """
+
+    def __init__(self) -> None:
+        self._lines: OrderedDict[str, _Repeated] = OrderedDict()  # the one written longest ago first
+
+    def is_new(self, event: Mapping[str, object], at_s: float) -> bool:
+        """Whether a line is to be written; else it is counted."""
+        if (known := self._lines.get(_said(event))) is not None:
+            known.count += 1
+            return False
+        self._lines[_said(event)] = _Repeated(event, at_s)
+        return True
+
+    def found(self, event: Mapping[str, object], at_s: float) -> None:
+        """Note a line that an earlier process wrote: one that dies again and again does not write it each time."""
+        self._lines.pop(_said(event), None)
+        self._lines[_said(event)] = _Repeated(event, at_s, is_ours=False)
+
+    def over(self, at_s: float) -> Iterator[Mapping[str, object]]:
+        """Yield what was repeated, with how often, when its time is over; it is new again then.
+
+        At the end, at infinity, that is only what this process wrote first.
+        """
+        while self._lines:
+            key, oldest = next(iter(self._lines.items()))
+            if 0 <= at_s - oldest.at_s < _SAME_S and len(self._lines) <= _MAX_KINDS:
+                return
+            del self._lines[key]
+            if oldest.count and (oldest.is_ours or at_s != math.inf):
+                yield {**oldest.event, "repeated": oldest.count}
+
+
+def _said(event: Mapping[str, object]) -> str:
+    """Return what a line says, without what was measured."""
+    said = {name: value for name, value in event.items() if not isinstance(value, float)}
+    return json.dumps(said, sort_keys=True, default=str)
+
+
+class _LogFile(RotatingFileHandler):
+    """A file that only its owner reads, in which a warning that comes again and again is one line, with a count."""
+
+    def __init__(self, path: Path, secrets: Iterable[str]) -> None:
+        super().__init__(path, maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8")
+        self.setFormatter(JsonLines(secrets))
+        self._repeats = Repeats()
+        for line in _tail(path):  # what the processes before this one wrote
+            with suppress(ValueError, KeyError, TypeError, AttributeError):
+                event = json.loads(line)
+                at_s = datetime.fromisoformat(event.pop("at")).timestamp()
+                event.pop("repeated", None)
+                if event["level"] in _LEVELS:
+                    self._repeats.found(event, at_s)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record, unless the same was written lately; before it, how often others were repeated."""
+        for event in self._repeats.over(record.created):
+            super().emit(_record(event, record.created))
+        if record.levelno < logging.WARNING or self._repeats.is_new(JsonLines.event(record), record.created):
+            super().emit(record)
+
+    def close(self) -> None:
+        """Write what was repeated, and close the file."""
+        for event in self._repeats.over(math.inf):
+            super().emit(_record(event, time.time()))
+        super().close()
+
     def _open(self):  # type: ignore[no-untyped-def]  # noqa: ANN202  (the type of the stream is the library's secret)
         os.close(os.open(self.baseFilename, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
         return super()._open()
@@ -76,8 +162,7 @@ def configure(folder: Path | None, level: str, secrets: Iterable[str] = ()) -> N
     logging.raiseExceptions = False  # a full disk must not print tracebacks in the terminal
     handler: logging.Handler = logging.NullHandler()
     if folder is not None:
-        handler = _OwnerOnlyFile(folder / LOG_FILE, maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8")
-        handler.setFormatter(JsonLines(secrets))
+        handler = _LogFile(folder / LOG_FILE, secrets)
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for noisy in (
         "httpx",
@@ -141,14 +226,7 @@ class RecentTroubles(logging.Handler, TroubleLog):
 
     def read(self, folder: Path) -> None:
         """Note the warnings and errors at the end of the log file in that folder, if there is one."""
-        try:
-            with (folder / LOG_FILE).open("rb") as file:
-                size = file.seek(0, 2)
-                file.seek(max(size - _MAX_TAIL_BYTES, 0))
-                lines = file.read().split(b"\n")
-        except OSError:
-            return
-        for line in lines:  # the first one may be a half
+        for line in _tail(folder / LOG_FILE):
             try:
                 self._read_line(json.loads(line))
             except (ValueError, KeyError, TypeError, AttributeError):
@@ -171,13 +249,13 @@ class RecentTroubles(logging.Handler, TroubleLog):
         said = event["event"] if _is_ours(event["logger"]) else phrase
         place = " ".join((event["logger"], *event.get("where", [])[-1:]))
         kind = self._kind(said, event.get("error", ""))
-        self._note(datetime.fromisoformat(event["at"]), event["level"], place, phrase, kind)
+        count = int(event.get("repeated", 1))
+        self._note(datetime.fromisoformat(event["at"]), event["level"], place, phrase, kind, count=count)
 
-    def _note(self, at: datetime, level: str, place: str, phrase: str, kind: str) -> None:
+    def _note(self, at: datetime, level: str, place: str, phrase: str, kind: str, *, count: int = 1) -> None:
         key = (level, place, phrase)
         before = self._kinds.pop(key, None)
-        trouble = Trouble(at, level, place, kind)
-        self._kinds[key] = replace(trouble, count=before.count + 1) if before else trouble
+        self._kinds[key] = Trouble(at, level, place, kind, count + (before.count if before else 0))
         if len(self._kinds) > _MAX_KINDS:
             self._kinds.popitem(last=False)
         if _LEVELS.get(level, logging.CRITICAL) >= logging.ERROR:
@@ -193,6 +271,23 @@ class RecentTroubles(logging.Handler, TroubleLog):
 
     def _held(self) -> AbstractContextManager[Any]:
         return cast("AbstractContextManager[Any]", self.lock)  # set by logging.Handler
+
+
+def _tail(path: Path) -> Sequence[bytes]:
+    """Return the last lines of the log, none if there is none; the first one may be a half."""
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(size - _MAX_TAIL_BYTES, 0))
+            return file.read().split(b"\n")
+    except OSError:
+        return ()
+
+
+def _record(event: Mapping[str, object], created: float) -> logging.LogRecord:
+    """Return a record of which the line says that."""
+    names = {"level": "levelname", "logger": "name", "event": "msg"}
+    return logging.makeLogRecord({names.get(name, name): value for name, value in event.items()} | {"created": created})
 
 
 def _is_ours(logger: str) -> bool:
