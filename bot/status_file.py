@@ -27,6 +27,7 @@ RUN: Final = "elefante run"
 """The command in the locks of a process that serves platforms."""
 
 _FILE: Final = "status.json"
+_TO_START: Final = "      start it with `make run`, or keep it running with `elefante service install`"
 _EVERY_S: Final = 30.0
 _FRESH: Final = timedelta(seconds=90)  # three times that
 
@@ -132,7 +133,7 @@ def _running(folder: Path) -> int | None:
 def render(document: Document) -> str:
     """Return the status in lines for a person."""
     if document["state"] == "stopped":
-        return f"FAIL  no `{RUN}` runs on {document['data_dir']}"
+        return f"FAIL  no `{RUN}` runs on {document['data_dir']}\n{_TO_START}"
     if document["state"] == "starting":
         return f"FAIL  process {document['pid']} is starting on {document['data_dir']}"
     is_running = document["state"] == "running"
