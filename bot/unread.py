@@ -29,7 +29,7 @@ def tell_unread(app: App, unread: Unread | None) -> None:
 def sentence(unread: Unread, now: datetime, zone: ZoneInfo, locale: Locale) -> str:
     """Return what owners are told, with times in that zone."""
     shown = ", ".join(unread.names[:_MOST_NAMES]) + (", …" if len(unread.names) > _MOST_NAMES else "")
-    reasons = ", ".join(counted(forms(f"unread.{why}"), locale, count) for why, count in sorted(unread.counts.items()))
+    reasons = ", ".join(counted(REASONS[why], locale, count) for why, count in sorted(unread.counts.items()))
     since, until = (_told(at, now, zone, locale) for at in (unread.since, unread.until))
     count = sum(unread.counts.values())
     return counted(CHANNELS, locale, count, channels=shown, reasons=reasons, since=since, until=until)
@@ -45,3 +45,9 @@ def _told(at: datetime, now: datetime, zone: ZoneInfo, locale: Locale) -> str:
 
 
 CHANNELS = forms("unread.channels")
+REASONS = {
+    "no_right": forms("unread.no_right"),
+    "too_much": forms("unread.too_much"),
+    "too_old": forms("unread.too_old"),
+}
+"""What was the matter, by the values of `Why`."""
