@@ -164,7 +164,11 @@ async def test_a_message_waits_until_what_was_said_before_it_in_its_room_is_take
         await flow(server, clock, lambda: bot.handler.answered == 1)
         await server.gateway.drop(resumable=False)
         await server.says(ANA, f"{ME} durante", room=ROOM)
-        await flow(server, clock, lambda: server.gateway.online)
+        failures = [refusing(500, 0)]
+        server.faults.append(
+            lambda m, p: failures.pop()(m, p) if failures and m == "GET" and "/messages" in p else None
+        )
+        await flow(server, clock, lambda: not failures)
         await server.says(ANA, f"{ME} depois", room=ROOM)
         await flow(server, clock, lambda: bot.handler.answered == 3)
         assert [one.text for one in bot.handler.received] == ["antes", "durante", "depois"]
