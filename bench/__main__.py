@@ -13,6 +13,7 @@ from bench import table
 BENCHES = {
     "alarms": "an hour of each kind of trouble: when owners know, how often they are told; it takes minutes",
     "candidates": "memories found by a person's own words: how many, what small talk carries, what the search costs",
+    "chat": "what people see of an answer, and when; parts: turns, room, crowd, cpu; it takes minutes",
     "changes": "memory in rooms, undone, purged and linked, at 10,000 memories",
     "commands": "/memories and /recall at 10,000 memories, beside bare SQLite asked for the same",
     "cycle": "the stepwise and the single cycle beside a bare bot of one call: calls, tokens, seconds, messages",
@@ -53,7 +54,7 @@ def main(names: list[str]) -> int:
 
         read_times(names[2:])
         return 0
-    if names[:1] in (["limited"], ["alarms"]):
+    if names[:1] in (["limited"], ["alarms"], ["chat"]):
         import_module(f"bench.{names[0]}").main(names[1:])
         return 0
     if names[:1] == ["recall"] and names[1:2] and names[1].startswith("--"):

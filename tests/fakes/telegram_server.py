@@ -211,8 +211,10 @@ class TelegramServer(Writing):
                 while not self.updates and not mine.is_set():
                     changed = asyncio.ensure_future(self._changed.wait())
                     gone = asyncio.ensure_future(mine.wait())
-                    await asyncio.wait({changed, gone}, return_when=asyncio.FIRST_COMPLETED)
-                    changed.cancel(), gone.cancel()
+                    try:
+                        await asyncio.wait({changed, gone}, return_when=asyncio.FIRST_COMPLETED)
+                    finally:
+                        changed.cancel(), gone.cancel()
         except TimeoutError:
             pass
         if mine.is_set():
