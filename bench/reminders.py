@@ -60,11 +60,12 @@ class Chat(NoChannel):
     clock: Clock = field(default_factory=SystemClock)
     due: datetime | None = None
     late_s: list[float] = field(default_factory=list)
-    admit: Callable[[], None] = lambda: None
+    admit: Callable[[], Awaitable[None]] | None = None
 
     async def post(self, _: OutgoingMessage) -> str:
         """Note when it was."""
-        self.admit()
+        if self.admit is not None:
+            await self.admit()
         if self.due is not None:
             self.late_s.append((self.clock.now() - self.due).total_seconds())
         return "m"

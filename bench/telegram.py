@@ -152,7 +152,7 @@ async def ours(raw: list[dict[str, Any]], *, silent: bool) -> float:
 
 
 def _intake(bot: Bot, clock: Clock, handler: MessageHandler) -> UpdateHandler:
-    boundless = Pace(writes=10**9, period_s=1.0, burst=10**8)  # what is measured is work, not waiting
+    boundless = Pace(burst=10**8, per_s=1e9)  # what is measured is work, not waiting
     config = TelegramConfig(TOKEN, private=boundless, overall=boundless, max_age_s=1e9)
     api = TelegramApi(bot, Pacer(config.private, config.group, config.overall, clock))
     return UpdateHandler(handler, api, bot.bot, clock, config)

@@ -39,7 +39,16 @@ from core.delivery.view import View
 from core.delivery.views import Views
 from core.edits import Asked, Edits, OpenQuestions, act_of, is_news, tell_of_earlier, withdrawn
 from core.enclosures import MAX_NAME_CHARS
-from core.errors import BadReply, BotError, ChannelError, ChannelGone, EmptyInput, StorageError, TurnReplaced
+from core.errors import (
+    BadReply,
+    BotError,
+    ChannelError,
+    ChannelGone,
+    EmptyInput,
+    StorageError,
+    TurnReplaced,
+    TurnStopped,
+)
 from core.history.conversation import Conversations
 from core.hooks import Additions, Gate, Limiter, PreferencesOf, ReplyReader, TakeBack, Verdict
 from core.inbox import check, cleaned, message_of
@@ -57,12 +66,18 @@ from core.turn import Turn
 from core.types import ChatKey, ConversationKey, Incoming, Learn, MemoryItem, Role, room_name
 
 _LAST_WORDS_S = 2.0
+_LATE_TYPING_S = 0.5
+"""Commands answer before that, unless they have a lot to do."""
+
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class TurnLimits:
-    """Limits of one turn, and how it is thought; `answers_at_once` people of a room are answered side by side."""
+    """Limits of one turn, how it is thought, and when it shows what (`core.delivery.views.Views`).
+
+    `answers_at_once` people of a room are answered side by side.
+    """
 
     cycle: Cycle = Cycle.AUTO
     max_steps: int = 8
@@ -70,6 +85,8 @@ class TurnLimits:
     min_message_chars: int = 1
     max_message_chars: int = 32_000
     answers_at_once: int = 8
+    status_after_s: float = 1.5
+    notify_after_s: float = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +135,16 @@ class ChatBot(MessageHandler):
         self._edits = Edits(parts.inbox, parts.conversations.store, parts.takes_back)
         self._tasks = asyncio.TaskGroup()
         self._under_way: dict[asyncio.Task[None], str] = {}
-        self._views = Views(parts.inbox, parts.notifier, parts.alerts, parts.locales, parts.clock)
+        limits = parts.limits
+        self._views = Views(
+            parts.inbox,
+            parts.notifier,
+            parts.alerts,
+            parts.locales,
+            parts.clock,
+            status_after_s=limits.status_after_s,
+            notify_after_s=limits.notify_after_s,
+        )
 
     async def __aenter__(self) -> Self:
         await self._tasks.__aenter__()
@@ -243,10 +269,15 @@ class ChatBot(MessageHandler):
         """Answer a question in its place in line, and each version of it that comes until it was answered."""
         incoming = asked.incoming
         arrival = self._parts.confirmations.arrived(incoming.at)
-        view = asked.view = self._views.open(incoming, asked.channel, posted)
-        lane = nullcontext() if _overtakes(incoming) else self._locks.lane(incoming.conversation)
+        here = incoming.conversation
+        view = asked.view = self._views.open(
+            incoming, asked.channel, posted, is_busy=partial(self._locks.has_others, here)
+        )
+        lane = (
+            nullcontext() if _overtakes(incoming) else self._locks.lane(here, None if incoming.private else view.waits)
+        )
         try:
-            async with view.seen_sign(), lane:
+            async with lane, view.typing(_LATE_TYPING_S if _is_quick(incoming) else 0.0):
                 answered: Incoming | None = None
                 while answered is not asked.incoming:
                     answered = asked.incoming
@@ -289,7 +320,7 @@ class ChatBot(MessageHandler):
 
     async def _turn(self, asked: Asked, view: View, record: _Record) -> None:
         incoming = asked.incoming
-        deadline = asked.deadline = Deadline(self._parts.clock, self._parts.limits.timeout_s)
+        deadline = asked.deadline = Deadline(self._parts.clock, self._parts.limits.timeout_s, view.stop)
         if not _overtakes(incoming):  # what is stopped is the answer that the button overtook
             self._running[incoming.conversation] = deadline
         try:
@@ -309,6 +340,7 @@ class ChatBot(MessageHandler):
                 record.is_command = turn.asked.text.startswith("/")
                 record.is_reply = turn.asked.text != incoming.text
                 taken_back = await self._edits.take_back(turn, record.replaced)
+                view.stop_mark = failure_text(TurnStopped(), turn.locale)
                 if self._parts.watch is not None:
                     self._parts.watch(turn)
                 work = partial(self._run, turn, incoming, taken_back)
@@ -415,7 +447,9 @@ class ChatBot(MessageHandler):
         choices: tuple[Button, ...] = ()
         if turn is not None and turn.asked.id and helps_to_retry(error):
             choices = (Button(TRY_AGAIN[locale], again(turn.asked.turn)),)
-        if (refusal := await view.show_last(OutgoingMessage(text, choices=choices))) is not None:
+        stopped = isinstance(error, TurnStopped)
+        shown = None if stopped and view.is_marked else OutgoingMessage(text, choices=choices, urgent=stopped)
+        if (refusal := await view.show_last(shown)) is not None:
             self._later(self._views.report(incoming, refusal))
         if isinstance(error, StorageError):
             self._parts.alerts.storage_failed(error)
@@ -473,6 +507,11 @@ class _Record:
 def _overtakes(incoming: Incoming) -> bool:
     """Return whether the message does not wait for earlier answers: a pressed button, if it asks no model."""
     return incoming.pressed and not (is_retry(incoming.text) or is_continue(incoming.text))
+
+
+def _is_quick(incoming: Incoming) -> bool:
+    """Return whether no model is asked for the answer: that to a command."""
+    return incoming.text.startswith("/") and not (is_retry(incoming.text) or is_continue(incoming.text))
 
 
 async def _contained(work: Coroutine[None, None, None]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -31,13 +31,23 @@ class ConversationLocks:
         rooms = self._rooms.values()
         return sum(len(room.answering) + sum(map(len, room.waiting.values())) for room in rooms)
 
+    def has_others(self, conversation: ConversationKey) -> bool:
+        """Return whether other people are being answered in that room, or wait there."""
+        room = self._rooms.get(conversation.chat)
+        return room is not None and bool({*room.answering, *room.waiting} - {conversation.user})
+
     @asynccontextmanager
-    async def lane(self, conversation: ConversationKey) -> AsyncIterator[None]:
-        """Wait for this person's earlier messages here and for a free place in the room; hold both."""
+    async def lane(self, conversation: ConversationKey, waits: Callable[[], None] | None = None) -> AsyncIterator[None]:
+        """Wait for this person's earlier messages here and for a free place in the room; hold both.
+
+        `waits` is called if they are not free at once.
+        """
         room, user = self._rooms.setdefault(conversation.chat, _Room()), conversation.user
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         room.waiting.setdefault(user, deque()).append(place)
         self._fill(room)
+        if waits is not None and not place.done():
+            waits()
         try:
             await place
             yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -11,14 +12,15 @@ from core.ports import Clock
 
 
 class Deadline:
-    """An async context that raises TurnTimeout after `delay_s`, or TurnStopped after `stop()`.
+    """An async context that raises TurnTimeout after `delay_s`, or TurnStopped after `stop()`, which calls `on_stop`.
 
     It is built on `asyncio.timeout`, which tells its own interruption from a cancellation of the task by others.
     """
 
-    def __init__(self, clock: Clock, delay_s: float) -> None:
+    def __init__(self, clock: Clock, delay_s: float, on_stop: Callable[[], None] = lambda: None) -> None:
         self._clock = clock
         self._delay_s = delay_s
+        self._on_stop = on_stop
         self._scope = asyncio.timeout(None)
         self._reason: TurnEnded | None = None
         self._running = False
@@ -45,6 +47,8 @@ class Deadline:
 
     def stop(self, reason: TurnEnded | None = None) -> None:
         """End the work now, as the person asked, or for another reason."""
+        if reason is None:
+            self._on_stop()
         self._end(reason or TurnStopped("stopped by the person"))
 
     async def _expire(self) -> None:

@@ -81,6 +81,8 @@ class OutgoingMessage:
     its own, with the text (a sentence or two) as its caption. A `plain` message is a new text without formatting,
     buttons, embeds or a reference to another message. `mention` is whom it is for in a room: they are notified.
     `unseen` is of no use to others than the asker: in a room only they see it, where the platform can do that.
+    `notify`: a new message of which whoever asked is notified, by the channel's own means. `urgent`: what the person
+    waits to see, such as that an answer was stopped; it goes before everything else.
 
     A time in the text is a link, "[Friday, 8:00](time:1764316800)" (`core.text.markdown.time_link`): platforms on which
     everybody reads their own hour show it so, others its words.
@@ -96,6 +98,8 @@ class OutgoingMessage:
     plain: bool = False
     mention: Mention | None = None
     unseen: bool = False
+    notify: bool = False
+    urgent: bool = False
 
     @property
     def gap(self) -> str:
@@ -141,10 +145,13 @@ class ChannelLimits:
     An edit that completes an answer does not wait for that: the channel itself keeps to its platform's limits
     (`ChannelBusy`).
     `shows_pictures`: a picture that is sent can be seen there. `previews`: messages that do not stay
-    (`OutgoingMessage.stays`) disappear by themselves.
+    (`OutgoingMessage.stays`) disappear by themselves. `typing_s`: how often `Channel.show_typing` is to be repeated; 0:
+    there is no such sign. `notifies`: a new message notifies whoever asked, where an edit does not.
     """
 
     max_chars: int
     edit_interval_s: float
     shows_pictures: bool = True
     previews: bool = False
+    typing_s: float = 0.0
+    notifies: bool = False

@@ -126,8 +126,15 @@ class Channel(Protocol):
         del handle
         raise ChannelError("messages stay here")
 
+    async def show_typing(self) -> None:
+        """Show that the bot works on the answer, a little longer than `limits.typing_s`; it spends no final's budget.
+
+        Do nothing where there is no such sign.
+        """
+        del self
+
     async def show_waiting(self) -> None:
-        """Show that the message was seen before anything is written, by a sign that does not count as a write.
+        """Show on the message that is answered that it waits its turn, by a sign that does not count as a write.
 
         Do nothing where there is no such sign.
         """

@@ -60,7 +60,7 @@ async def run(
         for user_id, name in who.owners.items():
             await own(UserKey(PLATFORM, str(user_id)), name)
     bookmarks = Bookmarks(config.state_path, clock)
-    api = DiscordApi(pacer, clock)
+    api = DiscordApi(pacer, clock, waiting_reaction=config.waiting_reaction)
     forms = Forms(clock)
     messages = UpdateHandler(handler, api, bookmarks, config, clock, forms=forms, me=who.user, tell_unread=tell_unread)
     interactions = InteractionHandler(messages, api, forms, config, clock, menu=menu, me=who.user)

@@ -20,7 +20,7 @@ import yarl  # aiohttp's own
 from adapters.discord.attachment import attachment, download
 from adapters.discord.button import ids_of, view_of
 from adapters.discord.markup import Drawn
-from adapters.discord.pacer import Pacer
+from adapters.discord.pacer import GROWING, WHOLE, Pacer
 from adapters.discord.room import Room, room_of
 from core.errors import (
     BotError,
@@ -42,11 +42,16 @@ _TIMEOUT_S = 20.0
 _READ_TIMEOUT_S = 3.0  # of what an answer waits for
 _FILE_TIMEOUT_S = 300.0  # 10 MiB over a slow line
 _ARCHIVE_AFTER_MIN: Literal[1440] = 1440
+TYPING_S = 8.0
+"""After this time it is shown again that the bot is typing; it fades after 10 s.
+
+Source: discord.com/developers/docs/resources/channel#trigger-typing-indicator.
+"""
+_MAX_TYPED = 1024
 _FIRST_CLIENT_S = 1.0
 _BUSY_RESOURCE = 40062
 _BUSY_RESOURCE_S = 5.0
 _GONE = frozenset({10003, 50001, 50007, 50278})  # unknown channel, no access, nobody who takes direct messages from us
-_EYES = "👀"
 _UNKNOWN_MESSAGE = 10008
 _OVER = frozenset({10015, 10062, 40094, 50027})  # not acknowledged in time (twice), five follow-ups, 15 minutes
 _NO_HISTORY_TO_REPLY_IN = 160002
@@ -79,10 +84,13 @@ class Sent:
 class DiscordApi:
     """Writes through the client that is connected. Raises ChannelError only."""
 
-    def __init__(self, pacer: Pacer, clock: Clock) -> None:
+    def __init__(self, pacer: Pacer, clock: Clock, *, waiting_reaction: str = "") -> None:
         self._client: discord.Client | None = None
         self.threadless: set[int] = set()  # channels where no thread can be opened
         self._markless: set[int] = set()  # and where no message can be marked
+        self._typeless: set[int] = set()  # and where it cannot be shown that the bot is typing
+        self._typed: dict[int, float] = {}  # when that was shown last
+        self._waiting_reaction = waiting_reaction
         self._pacer = pacer
         self._clock = clock
 
@@ -117,9 +125,18 @@ class DiscordApi:
         return None if channel is None else room_of(channel, me)
 
     async def send(
-        self, channel_id: int, drawn: Drawn, *, nonce: str, reply_to: int | None = None, whole: bool = True
+        self,
+        channel_id: int,
+        drawn: Drawn,
+        *,
+        nonce: str,
+        reply_to: int | None = None,
+        notify: bool = False,
+        leaves: int = WHOLE,
     ) -> Sent:
         """Write a new message, or find the one that this nonce wrote in the last minutes.
+
+        With `notify`, whoever wrote the message that it replies to is notified.
 
         Source: discord.com/developers/docs/resources/message#create-message, `enforce_nonce`.
         """
@@ -131,15 +148,18 @@ class DiscordApi:
                 options["reference"] = discord.MessageReference(
                     message_id=reply_to, channel_id=channel_id, fail_if_not_exists=False
                 )
+                if notify:
+                    options["mention_author"] = True
+            self._typed.pop(channel_id, None)  # a new message ends that sign
             return sent(await channel.send(nonce=nonce, suppress_embeds=not drawn.embed, **options))
 
         name, timeout_s = f"POST /channels/{channel_id}/messages", time_for(drawn)
         try:
-            return await self.perform(name, lambda: request(reply_to), timeout_s, whole=whole)
+            return await self.perform(name, lambda: request(reply_to), timeout_s, leaves=leaves)
         except _CannotReply:
-            return await self.perform(name, lambda: request(None), timeout_s, whole=whole)
+            return await self.perform(name, lambda: request(None), timeout_s, leaves=leaves)
 
-    async def edit(self, channel_id: int, message_id: int, drawn: Drawn, *, whole: bool = True) -> None:
+    async def edit(self, channel_id: int, message_id: int, drawn: Drawn, *, leaves: int = WHOLE) -> None:
         """Replace a message.
 
         Raises:
@@ -156,21 +176,46 @@ class DiscordApi:
             ) as params:
                 await client.http.edit_message(channel_id, message_id, params=params)
 
-        await self.perform(f"PATCH /channels/{channel_id}/messages/*", request, whole=whole)
+        await self.perform(f"PATCH /channels/{channel_id}/messages/*", request, leaves=leaves)
 
-    async def mark_seen(self, channel_id: int, message_id: int) -> None:
-        """React to a message with a pair of eyes, unless that was refused in this channel before.
+    async def typing(self, channel_id: int) -> None:
+        """Show that the bot is at work, for 10 s; for several answers in one channel only once.
 
         Raises:
             ChannelError: it was not done.
         """
+        now_s = self._clock.monotonic()
+        if channel_id in self._typeless or now_s - self._typed.get(channel_id, -TYPING_S) < TYPING_S:
+            return
+        if len(self._typed) >= _MAX_TYPED:
+            self._typed.clear()
+        self._typed[channel_id] = now_s
+        name = f"POST /channels/{channel_id}/typing"
+        try:
+            await self.perform(name, lambda: self.client.http.send_typing(channel_id), leaves=GROWING)
+        except ChannelBusy:
+            self._typed.pop(channel_id, None)
+            raise
+        except ChannelError:  # the bot lacks the right, and refusals count towards a ban
+            self._typeless.add(channel_id)
+            raise
+
+    async def mark_seen(self, channel_id: int, message_id: int) -> None:
+        """React to a message that waits, unless that was refused in this channel before.
+
+        Raises:
+            ChannelError: it was not done.
+        """
+        emoji = quote(self._waiting_reaction)
+        if not emoji:
+            return
 
         async def request() -> None:
             if channel_id not in self._markless:  # still: others may have been before this one
-                await self.client.http.add_reaction(channel_id, message_id, quote(_EYES))
+                await self.client.http.add_reaction(channel_id, message_id, emoji)
 
         try:
-            await self.perform(f"PUT /channels/{channel_id}/messages/*/reactions/{_EYES}/@me", request)
+            await self.perform(f"PUT /channels/{channel_id}/messages/*/reactions/{self._waiting_reaction}/@me", request)
         except (ChannelBusy, MessageLost):
             raise
         except ChannelError:  # the bot lacks the right, and refusals count towards a ban
@@ -276,15 +321,20 @@ class DiscordApi:
         return await self.perform(name, lambda: channel.fetch_message(message_id), _READ_TIMEOUT_S)
 
     async def perform(
-        self, name: str, request: Callable[[], Awaitable[_Answer]], timeout_s: float = _TIMEOUT_S, *, whole: bool = True
+        self,
+        name: str,
+        request: Callable[[], Awaitable[_Answer]],
+        timeout_s: float = _TIMEOUT_S,
+        *,
+        leaves: int = WHOLE,
     ) -> _Answer:
-        """Make a request of that budget; a text that is not `whole` yet lets others go first.
+        """Make a request of that budget, which `leaves` so many to others.
 
         Raises:
             ChannelError: it failed.
         """
         async with self._pacer.turn(name):
-            await self._pacer.admit(name, whole=whole)
+            await self._pacer.admit(name, leaves)
             return await self._made(name, request, timeout_s)
 
     async def _made(self, name: str, request: Callable[[], Awaitable[_Answer]], timeout_s: float) -> _Answer:

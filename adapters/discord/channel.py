@@ -6,10 +6,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adapters.discord.api import DiscordApi
+from adapters.discord.api import TYPING_S, DiscordApi
 from adapters.discord.form import Forms
 from adapters.discord.listener import said_in_room
 from adapters.discord.markup import MAX_CHARS, Drawn, draw, measure
+from adapters.discord.pacer import GROWING, LAST, WHOLE
 from adapters.discord.texts import NO_INTENT
 from core.enclosures import Quote
 from core.errors import ChannelBusy, ChannelError
@@ -73,7 +74,7 @@ class DiscordChannel(Channel):
         renderer: Renderer | None = None,
     ) -> None:
         self._api = api
-        self._place = place
+        self._place = self._began = place
         self._asked = asked
         self._renderer = renderer or Renderer()
         self._doubtful = False
@@ -86,7 +87,7 @@ class DiscordChannel(Channel):
     @property
     def limits(self) -> ChannelLimits:
         """What one message holds in UTF-16 units, and how often it may be edited."""
-        return ChannelLimits(MAX_CHARS, self._edit_interval_s)
+        return ChannelLimits(MAX_CHARS, self._edit_interval_s, typing_s=TYPING_S, notifies=True)
 
     def measure(self, text: str) -> int:
         """Return the UTF-16 units of the text."""
@@ -98,7 +99,7 @@ class DiscordChannel(Channel):
         if self._unsure is not None and self._unsure.stays and self._unsure.text != shown.text:
             self._posts += 1  # that one may be there, and is not to be found as this one
         self._unsure = shown
-        handle = await self._send(drawn, alone=shown.plain, whole=shown.stays)
+        handle = await self._send(drawn, shown)
         self._unsure = None
         return handle
 
@@ -107,7 +108,8 @@ class DiscordChannel(Channel):
         drawn = self._renderer.draw(shown)
         if drawn == self._drawn.get(handle):
             return
-        await self._api.edit(*_ids(handle), drawn, whole=shown.stays)
+        leaves = LAST if shown.urgent else WHOLE if shown.stays else GROWING
+        await self._api.edit(*_ids(handle), drawn, leaves=leaves)
         self._drawn[handle] = drawn
 
     async def remove(self, handle: str) -> None:
@@ -122,8 +124,13 @@ class DiscordChannel(Channel):
             self._place = Place(_ids(known[-1])[0])
         return known
 
+    async def show_typing(self) -> None:
+        """Show that the bot is typing."""
+        if self._place.channel:
+            await self._api.typing(self._place.channel)
+
     async def show_waiting(self) -> None:
-        """React with a pair of eyes to the message that is answered."""
+        """React to the message that is answered."""
         if self._place.asked:
             await self._api.mark_seen(self._place.channel, self._place.asked)
 
@@ -147,17 +154,24 @@ class DiscordChannel(Channel):
         """Return that the message-content intent is missing, if it is."""
         return None if self._api.reads_all else NO_INTENT
 
-    async def _send(self, drawn: Drawn, *, alone: bool, whole: bool) -> str:
+    async def _send(self, drawn: Drawn, shown: OutgoingMessage) -> str:
         place = await self._arrive()
         doubtful, self._doubtful = self._doubtful, True  # until it is known to have arrived, it may have
-        reply_to = None if alone else place.reply_to or None
+        reply_to = place.reply_to
+        if shown.notify and place.channel == self._began.channel:
+            reply_to = self._began.reply_to
         found = await self._api.send(
-            place.channel, drawn, nonce=f"{self._asked}.{self._posts}", reply_to=reply_to, whole=whole
+            place.channel,
+            drawn,
+            nonce=f"{self._asked}.{self._posts}",
+            reply_to=None if shown.plain else reply_to or None,
+            notify=shown.notify,
+            leaves=LAST if shown.stays else GROWING,
         )
         handle = f"{place.channel}/{found.id}"
         if handle in self._adopted:  # that number was used by the earlier process, for another of its messages
             self._posts += 1
-            return await self._send(drawn, alone=alone, whole=whole)
+            return await self._send(drawn, shown)
         if doubtful and not found.shows(drawn):
             await self._api.edit(place.channel, found.id, drawn)
         self._doubtful = False

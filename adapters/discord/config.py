@@ -14,7 +14,8 @@ class DiscordConfig:
     `admin_guild` is the server that alone shows the staff's commands (0: all do, to who manages them); `state_path` a
     file for what outlives the process; `gateway_url` replaces the gateway that the API names; `max_age_s` is when
     a message is too old to answer; `drain_s` bounds a graceful stop. `edit_interval_s` keeps an answer just under the 5
-    edits in 5 s of a channel that people report (the true figure comes with each response).
+    edits in 5 s of a channel that people report (the true figure comes with each response). `waiting_reaction` is put
+    on a message that waits for others in a channel, "" for none.
     """
 
     token: str = field(repr=False)
@@ -24,7 +25,8 @@ class DiscordConfig:
     admin_guild: int = 0
     auto_thread: bool = False
     stop_button: bool = True
-    edit_interval_s: float = 1.4
+    waiting_reaction: str = "👀"
+    edit_interval_s: float = 1.7
     max_age_s: float = 6 * 3600.0
     drain_s: float = 20.0
     state_path: Path | None = None

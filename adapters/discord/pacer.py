@@ -1,8 +1,9 @@
 """When to write where: the budgets that Discord announces in the headers of each response, and the waits it asks for.
 
 The library would sleep through such waits with a text that grows stale; here they become `ChannelBusy`, so that the
-caller comes back with the newest text. One request of each budget is never spent: the one after which the library makes
-its caller wait for the next window.
+caller comes back with the newest text. Texts that still change leave two requests of each budget to others. The last
+one, after which the library makes its caller wait for the next window, is spent only on new messages that are whole,
+and on what a person waits to see stopped.
 
 Source: discord.com/developers/docs/topics/rate-limits; discord.py 2.7 http.py, `Ratelimit.__aexit__`.
 """
@@ -27,7 +28,11 @@ OVERALL_PER_S = 45
 OVERALL_BURST = 5
 """All requests together, below the platform's limit of 50 a second. Source: the page named above."""
 
+LAST, WHOLE, GROWING = 0, 1, 2
+"""How many requests of a budget's window a request leaves behind."""
+
 _PATIENCE_S = 0.5  # a shorter wait is waited for here
+_BLINK_S = 0.1  # and by a text that may grow stale meanwhile
 _UNNAMED_WAIT_S = 60.0
 _SWEEP_ABOVE = 1024
 _MESSAGE = re.compile(r"(?<=/messages/)[^/]+")
@@ -50,12 +55,10 @@ class _Budget:
     resets_s: float
     yields_until_s: float = 0.0
 
-    def wait_s(self, now_s: float, *, whole: bool) -> float:
-        yields_s = 0.0 if whole else max(self.yields_until_s - now_s, 0.0)
-        if now_s >= self.resets_s or self.remaining > min(self.limit - 1, 1):
+    def wait_s(self, now_s: float, leaves: int) -> float:
+        yields_s = max(self.yields_until_s - now_s, 0.0) if leaves >= GROWING else 0.0
+        if now_s >= self.resets_s or self.remaining > min(self.limit - 1, leaves):
             return yields_s
-        if whole:
-            self.yields_until_s = self.resets_s + _YIELD_S
         return max(self.resets_s - now_s, yields_s)
 
 
@@ -84,13 +87,20 @@ class Pacer:
         """Wait for the earlier requests of that budget, where they go one after another."""
         return self._turns.setdefault(name, asyncio.Lock()) if "/channels/" in name else nullcontext()
 
-    async def admit(self, name: str, *, whole: bool = True) -> None:
-        """Wait until a request of that budget may go, and count it. `whole` texts go before those that still change.
+    async def admit(self, name: str, leaves: int = WHOLE) -> None:
+        """Wait until a request of that budget may go that `leaves` so many behind, and count it.
+
+        Texts that still change (GROWING) hardly wait here, and let others go first.
 
         Raises:
             ChannelBusy: not for a while.
         """
-        while (known := self._budgets.get(name)) and (wait_s := known.wait_s(self._clock.monotonic(), whole=whole)):
+        while leaves >= GROWING and (wait_s := self._wait_s(name, GROWING)) > 0:
+            if wait_s > _BLINK_S:
+                raise ChannelBusy(wait_s, self._wait_s(name, WHOLE))
+            await self._clock.sleep(wait_s)
+        while (known := self._budgets.get(name)) and (wait_s := known.wait_s(self._clock.monotonic(), leaves)):
+            known.yields_until_s = known.resets_s + _YIELD_S
             await self._wait(wait_s)
         wait_s = self._overall_wait_s()
         if wait_s <= _PATIENCE_S:  # spent before it is there: the next caller waits for the next one
@@ -103,16 +113,22 @@ class Pacer:
         """Return the wait after a network or a server that did not answer."""
         return ChannelBusy(self._backoff.next_s())
 
+    def _wait_s(self, name: str, leaves: int) -> float:
+        """Return the seconds until a request of that budget may go."""
+        known = self._budgets.get(name)
+        wait_s = known.wait_s(self._clock.monotonic(), leaves) if known else 0.0
+        return max(wait_s, self._overall_wait_s(OVERALL_BURST / 2 if leaves >= GROWING else 0.0))
+
     async def _wait(self, wait_s: float) -> None:
         if wait_s > _PATIENCE_S:
             raise ChannelBusy(wait_s)
         if wait_s > 0:
             await self._clock.sleep(wait_s)
 
-    def _overall_wait_s(self) -> float:
+    def _overall_wait_s(self, reserve: float = 0.0) -> float:
         now_s = self._clock.monotonic()
         self._overall.refill(now_s)
-        return max(self._overall.wait_s(), self._quiet_until_s - now_s)
+        return max(self._overall.wait_s(reserve), self._quiet_until_s - now_s)
 
     async def _ended(
         self, session: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestEndParams

@@ -71,7 +71,8 @@ async def run(
         if claim_code is not None:
             say(_claim(bot, claim_code))
         state = State(config.state_path)
-        api = TelegramApi(bot, Pacer(config.private, config.group, config.overall, clock), state)
+        pacer = Pacer(config.private, config.group, config.overall, clock)
+        api = TelegramApi(bot, pacer, state, waiting_reaction=config.waiting_reaction)
         menus = Menus(bot, state, menu, staff)
         updates = UpdateHandler(
             handler,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from telegram import Bot, ChatMember, InlineQueryResult, LinkPreviewOptions, Message, ReplyParameters
-from telegram.constants import ChatAction, ReactionEmoji
+from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, RetryAfter, TelegramError
 
 from adapters.running import Backoff
@@ -36,6 +36,8 @@ _MAX_PICTURE_BYTES = 10_000_000
 """What a bot may send. Source: core.telegram.org/bots/faq#how-do-i-upload-a-large-file, bots/api#sendphoto."""
 _REFUSED_S = 600.0
 _MAX_REFUSING = 1024
+TYPING_S = 4.0
+"""After this time it is shown again that the bot is typing, before it fades. Source: bots/api#sendchataction, 5 s."""
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/webp"})
 
 
@@ -60,7 +62,7 @@ class Place:
 class TelegramApi:
     """Writes through one bot. Raises ChannelError only."""
 
-    def __init__(self, bot: Bot, pacer: Pacer, state: State | None = None) -> None:
+    def __init__(self, bot: Bot, pacer: Pacer, state: State | None = None, *, waiting_reaction: str = "") -> None:
         self._bot = bot
         self._state = state or State()
         self._backoff = Backoff()
@@ -74,6 +76,10 @@ class TelegramApi:
         self._aloud: dict[int, float] = {}  # chats where nothing can be said to one person alone, and until when
         self._whispering: dict[int, float] = {}  # chats where it can be, and until when we know
         self._can_whisper = True  # the server knows of such messages, as far as we know
+        self._waiting_reaction = waiting_reaction
+        self._typed: dict[Place, float] = {}  # when it was shown there last that the bot is typing
+        self.takes_drafts = True
+        """Whether the server has a method for drafts, as far as is known."""
         self.pacer = pacer
 
     async def send(self, place: Place, rendered: Rendered, priority: Priority, reply_to: int | None = None) -> int:
@@ -89,6 +95,7 @@ class TelegramApi:
                 reply_markup=what.keyboard,
                 link_preview_options=_NO_PREVIEW,
             )
+            self._typed.pop(place, None)  # a new message ends that sign
             return sent.message_id
 
         message_id = await self._formatted(place, rendered, priority, call)
@@ -254,36 +261,55 @@ class TelegramApi:
         """Show a preview in a private chat, with the server's stop button where it has one (Bot API 10.3)."""
 
         async def call(chat_id: int, what: Rendered) -> None:
-            await self._bot.send_message_draft(
-                chat_id,
-                draft_id,
-                what.text,
-                message_thread_id=place.thread_id,
-                entities=what.entities or None,
-                api_kwargs={"can_stop": True},
-            )
+            try:
+                await self._bot.send_message_draft(
+                    chat_id,
+                    draft_id,
+                    what.text,
+                    message_thread_id=place.thread_id,
+                    entities=what.entities or None,
+                    api_kwargs={"can_stop": True},
+                )
+            except InvalidToken as error:  # the library's error for 401 and 404; a token that is no more gets 401
+                if "not found" not in error.message.casefold():
+                    raise
+                _LOG.warning("this Bot API server has no drafts: answers grow by edits")
+                self.takes_drafts = False
+                raise ChannelError("not a method of that server") from None
 
         await self._formatted(place, rendered, priority, call)
 
     async def typing(self, place: Place) -> None:
-        """Show that the bot is at work, for 5 s."""
-        await self._call(
-            place.chat_id,
-            Priority.TYPING,
-            lambda chat_id: self._bot.send_chat_action(chat_id, ChatAction.TYPING, message_thread_id=place.thread_id),
-        )
+        """Show that the bot is at work, for 5 s; for several answers in one place only once."""
+        now_s = self.pacer.now_s
+        if now_s - self._typed.get(place, -TYPING_S) < TYPING_S:
+            return
+        if len(self._typed) >= _MAX_REFUSING:
+            self._typed.clear()
+        self._typed[place] = now_s
+        try:
+            await self._call(
+                place.chat_id,
+                Priority.TYPING,
+                lambda chat_id: self._bot.send_chat_action(
+                    chat_id, ChatAction.TYPING, message_thread_id=place.thread_id
+                ),
+            )
+        except ChannelError:
+            self._typed.pop(place, None)
+            raise
 
     async def mark_seen(self, place: Place, message_id: int) -> None:
-        """React to a message with a pair of eyes, which takes nothing from the chat's budget.
+        """React to a message that waits, which takes nothing from the chat's budget.
 
         A chat that refuses the reaction (its admins choose which are allowed) is left alone for ten minutes.
         """
         address, now_s = self._state.address(place.chat_id), self.pacer.now_s
-        if self._markless.get(address, 0.0) > now_s:
+        if not self._waiting_reaction or self._markless.get(address, 0.0) > now_s:
             return
         await self.pacer.admit_aside()
         try:
-            await self._bot.set_message_reaction(address, message_id, ReactionEmoji.EYES)
+            await self._bot.set_message_reaction(address, message_id, self._waiting_reaction)
         except TelegramError as error:
             _LOG.info("a message was not marked as seen", extra={"error": type(error).__name__})
             wait_s = seconds(error) if isinstance(error, RetryAfter) else _REFUSED_S
@@ -347,7 +373,7 @@ class TelegramApi:
 
     async def _call(self, chat_id: int, priority: Priority, request: Callable[[int], Awaitable[_Answer]]) -> _Answer:
         address = self._state.address(chat_id)
-        self.pacer.admit(address, priority)
+        await self.pacer.admit(address, priority)
         if self._in_doubt:
             await self._ask_who_we_are()
         try:

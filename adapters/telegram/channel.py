@@ -13,7 +13,7 @@ from functools import partial
 from telegram import InlineKeyboardMarkup
 from telegramify_markdown.config import RenderConfig
 
-from adapters.telegram.api import Place, TelegramApi
+from adapters.telegram.api import TYPING_S, Place, TelegramApi
 from adapters.telegram.keyboard import keyboard
 from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, naming, naming_nobody, render
 from adapters.telegram.pacer import Priority
@@ -77,12 +77,13 @@ class TelegramChannel(Channel):
         self._api = api
         self._place = place
         self._style = style
-        self._reply_to = reply_to
+        self._answers = self._reply_to = reply_to
         self._asked = asked
         self._whole = whole
         self._replaces = replaces
         self._names = names
         self._stop = stop
+        self._stands_below = replaces is None  # what is asked, and not where a button was pressed
         self._moved = moved
         self._asker = asker
         self._again = False  # what an earlier process wrote may be there already, and nobody knows where
@@ -91,12 +92,12 @@ class TelegramChannel(Channel):
         self._measured: tuple[str, Rendered] = ("", Rendered(""))
         self._messages: dict[str, _Message] = {}
         self._introduced: OutgoingMessage | None = None
-        self._thinking = True
 
     @property
     def limits(self) -> ChannelLimits:
         """What one post holds in UTF-16 units, and how often it may be edited."""
-        return ChannelLimits(ROOM, self._api.pacer.pace(self._place.chat_id).edit_interval_s)
+        interval_s = self._api.pacer.pace(self._place.chat_id).edit_interval_s
+        return ChannelLimits(ROOM, interval_s, typing_s=TYPING_S, notifies=self._stands_below)
 
     def measure(self, text: str) -> int:
         """Return the UTF-16 units of the text after formatting; more than `max_chars` if it has too many entities."""
@@ -124,7 +125,6 @@ class TelegramChannel(Channel):
             return None
         await self._api.edit(self._place, message.id, rendered, self._rank(shown))
         message.written = rendered
-        self._saw(shown)
         return None
 
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
@@ -136,6 +136,8 @@ class TelegramChannel(Channel):
             replaced.names = self._names
         if known:
             self._replaces = self._reply_to = None
+        if self._moved:
+            self._answers = None
         return known
 
     async def remove(self, handle: str) -> None:
@@ -143,7 +145,7 @@ class TelegramChannel(Channel):
         await self._api.remove(self._place, self._messages[handle].id)
 
     async def show_waiting(self) -> None:
-        """React with a pair of eyes to the message that is answered."""
+        """React to the message that is answered."""
         if self._asked is not None:
             await self._api.mark_seen(self._place, self._asked)
 
@@ -159,14 +161,12 @@ class TelegramChannel(Channel):
         """Return that privacy mode hides what people say in the group, if it does."""
         return None if await self._api.reads_group(self._place) else PRIVACY_MODE
 
-    async def refresh(self) -> None:
-        """Show that the bot is typing, until the answer itself is on the screen."""
-        if self._thinking:
-            await self._api.typing(self._place)
+    async def show_typing(self) -> None:
+        """Show that the bot is typing."""
+        await self._api.typing(self._place)
 
-    def _adopted(self, message_id: int, written: Rendered, shown: OutgoingMessage) -> str:
+    def _adopted(self, message_id: int, written: Rendered) -> str:
         """Keep a message that was written by other means."""
-        self._saw(shown)
         return self._keep(_Message(message_id, written))
 
     def _keep(self, message: _Message) -> str:
@@ -176,8 +176,8 @@ class TelegramChannel(Channel):
 
     async def _send(self, shown: OutgoingMessage, rendered: Rendered) -> _Message:
         """Write a new message, with the mark if it may be there already."""
-        rank = self._whole if shown.stays else Priority.STATUS
-        reply_to = None if shown.plain else self._reply_to
+        rank = self._rank(shown) if shown.stays else Priority.STATUS
+        reply_to = None if shown.plain else self._answers if shown.notify else self._reply_to
         return await self._sent(shown, rendered, lambda what: self._api.send(self._place, what, rank, reply_to))
 
     async def _sent(
@@ -193,7 +193,6 @@ class TelegramChannel(Channel):
             self._doubtful |= not passing
             raise
         self._doubtful, self._reply_to, self._replaces = False, None, None
-        self._saw(shown)
         return _Message(message_id, what, marked, passing=passing and not self._again)
 
     async def _replace(self, shown: OutgoingMessage, message_id: int) -> _Message:
@@ -208,7 +207,6 @@ class TelegramChannel(Channel):
             self._replaces = None
             return await self._send(shown, rendered)
         self._replaces, self._doubtful = None, False
-        self._saw(shown)
         return message
 
     async def _hand_over(self, shown: OutgoingMessage, file: File) -> _Message:
@@ -223,12 +221,9 @@ class TelegramChannel(Channel):
             shown, caption, lambda what: self._api.send_file(self._place, file, what, self._whole, self._reply_to)
         )
 
-    def _saw(self, shown: OutgoingMessage) -> None:
-        self._thinking = shown.modal is Modal.TEXT_FOR_REPLACE
-
     def _rank(self, shown: OutgoingMessage) -> Priority:
         if shown.stays:
-            return self._whole
+            return Priority.STOP if shown.urgent else self._whole
         return Priority.STATUS if shown.modal is Modal.TEXT_FOR_REPLACE else Priority.EDIT
 
     def _render(self, text: str) -> Rendered:
@@ -259,7 +254,7 @@ class DraftChannel(TelegramChannel):
     """A private chat that shows what may still change as a draft, the preview that Telegram animates.
 
     A draft fades after 30 s and has no id; what stays is always a message. A draft that is refused becomes a message
-    with edits, for that message only.
+    with edits, for that message only; where the server has no drafts, for all.
     Source: core.telegram.org/bots/api#sendmessagedraft.
     """
 
@@ -280,23 +275,28 @@ class DraftChannel(TelegramChannel):
         self._draft_id = draft_id
         self._shown: Rendered | None = None
         self._shown_s = 0.0
+        self._refused = False  # the draft of the message that is written now
 
     @property
     def limits(self) -> ChannelLimits:
         """What one post holds, and how often it may be edited; a draft fades by itself."""
-        return replace(super().limits, previews=True)
+        return replace(super().limits, previews=self._api.takes_drafts)
 
     async def post(self, shown: OutgoingMessage) -> str:
         """Show a draft, or write the message if the text is whole."""
-        if not shown.stays and await self._draft(shown):
-            return ""
+        if not shown.stays and not self._refused and self._api.takes_drafts:
+            if await self._draft(shown):
+                return ""
+            self._refused = True
         self._shown = None
-        return await super().post(shown)
+        handle = await super().post(shown)
+        self._refused = False
+        return handle
 
-    async def refresh(self) -> None:
-        """Show the draft again before it fades."""
+    async def show_typing(self) -> None:
+        """Show that the bot is typing, or the draft again before it fades."""
         if self._shown is None:
-            await super().refresh()
+            await super().show_typing()
         elif self._clock.monotonic() - self._shown_s >= _REFRESH_S:
             await self._show(self._shown, Priority.EDIT)
 

@@ -65,7 +65,6 @@ _LOG = logging.getLogger(__name__)
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
-_TYPING_EVERY_S = 5.0  # it fades after that time. Source: core.telegram.org/bots/api#sendchataction
 _IN_CHAT = {ChatMember.MEMBER, ChatMember.ADMINISTRATOR, ChatMember.RESTRICTED, ChatMember.OWNER}
 _REMEMBERED = 1024  # recent messages whose text tells a real edit from one that changed nothing a person wrote
 
@@ -276,12 +275,9 @@ class UpdateHandler(Channels):
 
     async def _receive(self, incoming: Incoming) -> asyncio.Future[None]:
         incoming = self._session.aged(self._rehoused(incoming))
-        channel = self._channel(incoming)
-        answered = await self._session.receive(incoming, channel)
+        answered = await self._session.receive(incoming, self._channel(incoming))
         if incoming.text.startswith("/start "):
             self._claimed()
-        if not answered.done():  # a repeat is, and so is what will not be answered
-            self._session.keep(accompany(channel, answered, self._clock))
         return answered
 
     def _rehoused(self, incoming: Incoming) -> Incoming:
@@ -337,22 +333,6 @@ def _remember(seen: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None
     seen.move_to_end(key)
     if len(seen) > _REMEMBERED:
         seen.popitem(last=False)
-
-
-async def accompany(channel: TelegramChannel, answered: asyncio.Future[None], clock: Clock) -> None:
-    """Show that the bot is typing until the answer is given; signs that exceed the chat's budget are left out."""
-    while not answered.done():
-        timer = asyncio.create_task(clock.sleep(_TYPING_EVERY_S))
-        try:
-            await asyncio.wait({timer, answered}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            timer.cancel()
-        if answered.done():
-            return
-        try:
-            await channel.refresh()
-        except ChannelError as error:
-            _LOG.debug("no sign of life", extra={"error": type(error).__name__})
 
 
 async def welcome(change: ChatMemberUpdated, me: User, channel: TelegramChannel, clock: Clock) -> None:

@@ -8,6 +8,7 @@ Source: core.telegram.org/bots/api#ephemeral-messages-and-commands.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from telegram import InlineKeyboardMarkup
 from telegramify_markdown.config import RenderConfig
@@ -17,7 +18,7 @@ from adapters.telegram.channel import TelegramChannel
 from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Priority
 from core.errors import ChannelBusy, ChannelError, ChannelGone, ChannelUnclear
-from core.outgoing import OutgoingMessage
+from core.outgoing import ChannelLimits, OutgoingMessage
 
 _UNSEEN = "e"
 """Begins the handle of an ephemeral message, whose ids are none of the chat's."""
@@ -65,6 +66,12 @@ class WhisperChannel(TelegramChannel):
         self._always = always or command is not None
         self._unseen: dict[str, Rendered] = {}
 
+    @property
+    def limits(self) -> ChannelLimits:
+        """What one post holds; nobody else is shown that the bot works on what only the person sees."""
+        limits = super().limits
+        return replace(limits, typing_s=0.0, notifies=False) if self._always else limits
+
     async def post(self, shown: OutgoingMessage) -> str:
         """Write a new message, whispered if it is for the person alone and the chat allows it.
 
@@ -81,7 +88,7 @@ class WhisperChannel(TelegramChannel):
         if self._replaces_unseen is not None and rendered.size <= _MAX_EDIT_UNITS:
             handle = f"{_UNSEEN}{self._replaces_unseen}"
             await self._api.edit_whisper(self._place, self._to, self._replaces_unseen, rendered, self._rank(shown))
-            return self._keep_unseen(handle, rendered, shown)
+            return self._keep_unseen(handle, rendered)
         try:
             written, unseen = await self._api.whisper(
                 self._place, rendered, self._rank(shown), to=self._to, answers=self._command
@@ -94,8 +101,8 @@ class WhisperChannel(TelegramChannel):
             self._api.whisper_no_more(self._place)
             return await super().post(shown)
         if not unseen:  # an older server knows of no whispers: the message is one like any other
-            return self._adopted(written, rendered, shown)
-        return self._keep_unseen(f"{_UNSEEN}{written}", rendered, shown)
+            return self._adopted(written, rendered)
+        return self._keep_unseen(f"{_UNSEEN}{written}", rendered)
 
     async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
         """Replace a message in place; a whisper that grew too long by a new one, whose handle is returned."""
@@ -110,7 +117,7 @@ class WhisperChannel(TelegramChannel):
             await self.remove(handle)
             return new
         await self._api.edit_whisper(self._place, self._to, _id(handle), rendered, self._rank(shown))
-        self._keep_unseen(handle, rendered, shown)
+        self._keep_unseen(handle, rendered)
         return None
 
     async def remove(self, handle: str) -> None:
@@ -126,10 +133,9 @@ class WhisperChannel(TelegramChannel):
         known = {*super().adopt([handle for handle in handles if not handle.startswith(_UNSEEN)])}
         return [handle for handle in handles if handle in known or handle.startswith(_UNSEEN)]
 
-    def _keep_unseen(self, handle: str, rendered: Rendered, shown: OutgoingMessage) -> str:
+    def _keep_unseen(self, handle: str, rendered: Rendered) -> str:
         self._replaces_unseen = None
         self._unseen[handle] = rendered
-        self._saw(shown)
         return handle
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, SecretStr, field_validator, model_validator
-from pydantic_settings import BaseSettings, NoDecode
+from pydantic_settings import NoDecode
 
+from bot.settings.signs import SignSettings
 from core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _TOKEN = re.compile(r"[\w-]+\.[\w-]+\.[\w-]+")
 
 
-class DiscordSettings(BaseSettings):
+class DiscordSettings(SignSettings):
     """The settings of Discord."""
 
     discord_token: SecretStr = Field(
@@ -41,7 +42,7 @@ class DiscordSettings(BaseSettings):
         default=True, description="Show a Stop button below an answer that is still growing: true or false."
     )
     discord_edit_interval_s: float = Field(
-        default=1.4, ge=1, le=60, description="Least time between two edits of an answer that grows, in seconds."
+        default=1.7, ge=1, le=60, description="Least time between two edits of an answer that grows, in seconds."
     )
     discord_max_age_s: float = Field(
         default=6 * 3600.0,
@@ -92,6 +93,7 @@ class DiscordSettings(BaseSettings):
             admin_guild=self.discord_admin_guild,
             auto_thread=self.discord_auto_thread,
             stop_button=self.discord_stop_button,
+            waiting_reaction=self.waiting_reaction,
             edit_interval_s=self.discord_edit_interval_s,
             max_age_s=self.discord_max_age_s,
             state_path=None if data_dir is None else data_dir / "discord.json",

@@ -116,8 +116,8 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
         default=8,
         ge=1,
         le=100,
-        description="How many people are answered side by side in one room; whoever is not waits their turn, and sees "
-        "that the message was seen.",
+        description="How many people are answered side by side in one room; whoever is not waits their turn, with "
+        "WAITING_REACTION on the message.",
     )
     broadcast_interval_s: float = Field(
         default=1.0, ge=0.05, le=60, description="Seconds between two people that /admin broadcast tells."
@@ -218,6 +218,8 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
             min_message_chars=self.min_message_chars,
             max_message_chars=self.max_message_chars,
             answers_at_once=self.answers_at_once,
+            status_after_s=self.status_after_s,
+            notify_after_s=self.notify_after_s,
             cycle=Cycle(self.cycle),
         )
 

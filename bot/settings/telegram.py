@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import Field, SecretStr, model_validator
-from pydantic_settings import BaseSettings
 
+from bot.settings.signs import NO_REACTION, SignSettings
 from core.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _TOKEN = re.compile(r"\d+:[\w-]+")
 
 
-class TelegramSettings(BaseSettings):
+class TelegramSettings(SignSettings):
     """The settings of Telegram."""
 
     telegram_token: SecretStr = Field(
@@ -79,12 +79,24 @@ class TelegramSettings(BaseSettings):
         return self
 
     def telegram(self, data_dir: Path | None = None) -> TelegramConfig | None:
-        """Return the adapter's configuration, or None without a token. Its state file lies in `data_dir`."""
+        """Return the adapter's configuration, or None without a token. Its state file lies in `data_dir`.
+
+        Raises:
+            ConfigError: Telegram lets bots react with other emojis only.
+        """
         token = self.telegram_token.get_secret_value().strip()
         if not token:
             return None
-        from adapters.telegram.config import TelegramConfig, Webhook  # this loads the vendor's package
+        from telegram.constants import ReactionEmoji  # this loads the vendor's package
 
+        from adapters.telegram.config import TelegramConfig, Webhook
+
+        if self.waiting_reaction and self.waiting_reaction not in list(ReactionEmoji):
+            raise ConfigError(
+                "WAITING_REACTION",
+                f"bots on Telegram cannot react with {self.waiting_reaction}; write {NO_REACTION} or one of "
+                f"{' '.join(ReactionEmoji)}",
+            )
         webhook = Webhook(
             url=self.telegram_webhook_url,
             host=self.telegram_webhook_host,
@@ -101,6 +113,7 @@ class TelegramSettings(BaseSettings):
             drafts=self.telegram_drafts,
             stop_button=self.telegram_stop_button,
             inline=self.telegram_inline,
+            waiting_reaction=self.waiting_reaction,
             state_path=None if data_dir is None else data_dir / "telegram.json",
             max_age_s=self.telegram_max_age_s,
             webhook=webhook if webhook.url else None,

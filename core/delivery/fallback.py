@@ -97,8 +97,12 @@ class FallbackChannel(Channel):
         """Return the length of the text in the chat."""
         return self._chat.measure(text)
 
+    async def show_typing(self) -> None:
+        """Show in the chat that the bot works on the answer."""
+        await self._chat.show_typing()
+
     async def show_waiting(self) -> None:
-        """Show in the chat that the message was seen."""
+        """Show in the chat that the message waits its turn."""
         await self._chat.show_waiting()
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:

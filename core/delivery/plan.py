@@ -2,7 +2,8 @@
 
 It takes statuses, whole messages, a growing text and the time, and returns one write after another. Three rules:
 
-1. News go out at once: a status, a message, the first words of an answer, and its last write, which completes it.
+1. News go out at once: a message, the first words of an answer, and its last write, which completes it; a status after
+   `Pace.status_after_s`, if nothing better has come by then.
    Every other write waits until the last one is an interval old: `edit_interval_s`, doubling as an answer grows
    (`Pace`). The channel itself refuses what its platform would not bear.
 2. The newest text wins: an outdated text is never written, and nothing is written twice.
@@ -23,16 +24,17 @@ from core.types import MemoryItem, Modal
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """The pace of a growing answer.
+    """The pace of a growing answer, and the seconds before a status is shown.
 
-    It begins with `first_chars` characters, or with fewer when it is complete or `first_wait_s` after its first one;
-    the interval between its writes doubles every `stretch_edits` writes, up to `max_interval_s`.
+    The answer begins with `first_chars` characters, or with fewer when it is complete or `first_wait_s` after its first
+    one; the interval between its writes doubles every `stretch_edits` writes, up to `max_interval_s`.
     """
 
     first_chars: int = 20
     first_wait_s: float = 1.0
     stretch_edits: int = 15
     max_interval_s: float = 8.0
+    status_after_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +68,15 @@ _UNKNOWN = OutgoingMessage("")
 class _Message:
     """A message of the turn: the wanted one, the written one (None: not yet), and why it may skip the interval.
 
-    `news`: nothing of it was seen yet, apart from a status; `whole`: the answer is complete with it.
+    `news`: nothing of it was seen yet, apart from a status; `whole`: the answer is complete with it; `from_s`: when it
+    may be written first.
     """
 
     wanted: OutgoingMessage
     news: bool
     written: OutgoingMessage | None = None
     whole: bool = False
+    from_s: float = -math.inf
 
     @property
     def replaceable(self) -> bool:
@@ -87,15 +91,15 @@ class StreamPlan:
     """Call `next` at `due_s`, and report the result with `wrote` or `hold`.
 
     An earlier process posted `posted` messages of the turn: the messages of this plan take their places, and those left
-    over in the end are removed.
+    over in the end are removed, the last `spare` of them at once.
     """
 
-    def __init__(self, limits: ChannelLimits, measure: Measure, pace: Pace, *, posted: int = 0) -> None:
+    def __init__(self, limits: ChannelLimits, measure: Measure, pace: Pace, *, posted: int = 0, spare: int = 0) -> None:
         self._limits = limits
         self._measure = measure
         self._pace = pace
         self._messages: list[_Message] = []
-        self._posted = self._reused = posted
+        self._posted, self._reused = posted, posted - spare
         self._unsettled = 0  # index: every message before it is written and final
         self._answer: Splitter | None = None
         self._told = False  # a part of the answer is among the messages
@@ -105,17 +109,23 @@ class StreamPlan:
         self._wrote_s = -math.inf
         self._held_s = self._whole_held_s = -math.inf
         self._began_s = math.inf  # when the first characters of the answer were read
+        self._mark = ""  # ends the answer, which was stopped
+        self.is_marked = False  # it was put there
+        self._writing: int | None = None  # index of the message that is being written
 
     # --- what should be seen ---
 
-    def status(self, text: str) -> None:
+    def status(self, text: str, now_s: float = -math.inf) -> None:
         """Show a text that the next message replaces; within an answer, show the words that it has, however few."""
         if self._answer is not None and (self._told or self._answer.open.text or any(map(str.strip, self._pending))):
             self._began_s = -math.inf
             return
         parts = self.parts(text)
         if parts:
+            stood = self._status
             self._place(OutgoingMessage(parts[0], Modal.TEXT_FOR_REPLACE))
+            if stood is None:
+                self._messages[-1].from_s = now_s + self._pace.status_after_s
 
     def parts(self, text: str, *, reserved: int = 0) -> list[str]:
         """Return the visible parts of a text, each at least `reserved` below the limit; the plan does not change."""
@@ -128,7 +138,8 @@ class StreamPlan:
             return
         self.finish()
         if shown.file is not None:
-            if self._messages and self._messages[-1].replaceable:  # a file cannot replace a text
+            self._drop_unseen_status()
+            if self._status is not None:  # a file cannot replace a text
                 self._place(OutgoingMessage(shown.text))
                 shown = replace(shown, text="")
             self._reused = min(self._reused, len(self._messages))
@@ -160,6 +171,11 @@ class StreamPlan:
         told = False
         if self._answer is not None:
             self._absorb(final=True)
+            if self._mark and self._told:
+                self._pending.append(f"{self._answer.closing}\n\n{self._mark}")
+                self._absorb(final=True)
+                self._change(replace(self._messages[-1].wanted, urgent=True))
+                self._mark, self.is_marked = "", True
             self._answer, told = None, self._told
         if told:
             self._messages[-1].whole = True
@@ -168,14 +184,17 @@ class StreamPlan:
         elif memories:
             self.show(memories_shown(memories, choices))
 
+    def stop(self, mark: str) -> None:
+        """Let the answer end with that mark, if it has words when it is completed; nothing holds it back any more."""
+        self._mark = mark
+        self._held_s = self._whole_held_s = -math.inf
+
     def close(self, ended: str) -> None:
         """Complete the turn; a status that is still on the screen becomes `ended`."""
         self.finish()
-        if self._messages and self._messages[-1].replaceable:
-            if self._messages[-1].written is None:
-                self._messages.pop()
-            else:
-                self._place(OutgoingMessage(ended))
+        self._drop_unseen_status()
+        if self._status is not None:
+            self._place(OutgoingMessage(ended))
         self._reused = min(self._reused, len(self._messages))
 
     # --- what to write, and when ---
@@ -187,17 +206,20 @@ class StreamPlan:
             self._unsettled += 1
         if self._posted > self._reused:
             return self._held_s
-        if self._unsettled < len(self._messages):
-            message = self._messages[self._unsettled]
+        message = self._messages[self._unsettled] if self._unsettled < len(self._messages) else None
+        due_s = math.inf
+        if message is not None:
             held_s = self._whole_held_s if message.wanted.stays else self._held_s
-            at_once = message.news or message.whole
-        elif self._pending:
-            held_s, at_once = self._held_s, not self._told
-        elif self._answer is not None and not self._told:
-            return max(self._held_s, self._began_s + self._pace.first_wait_s)
-        else:
-            return math.inf
-        return held_s if at_once else max(held_s, self._wrote_s + self._interval_s())
+            due_s = self._paced_s(max(held_s, message.from_s), at_once=message.news or message.whole)
+        if message is None or message.replaceable:  # text may follow, or take the place of a status
+            if self._pending:
+                due_s = min(due_s, self._paced_s(self._held_s, at_once=not self._told))
+            elif self._answer is not None and not self._told:
+                due_s = min(due_s, max(self._held_s, self._began_s + self._pace.first_wait_s))
+        return due_s
+
+    def _paced_s(self, due_s: float, *, at_once: bool) -> float:
+        return due_s if at_once else max(due_s, self._wrote_s + self._interval_s())
 
     @property
     def unread_chars(self) -> int:
@@ -213,11 +235,16 @@ class StreamPlan:
         self._absorb(now_s)
         if self.due_s > now_s:
             return None
-        message = self._messages[self._unsettled]
+        message, self._writing = self._messages[self._unsettled], self._unsettled
         return (Post if message.written is None else Edit)(self._unsettled, message.wanted)
+
+    def completes(self, operation: Post | Edit) -> bool:
+        """Return whether an answer is complete with that write."""
+        return operation.shown.stays and self._messages[operation.index].whole
 
     def wrote(self, operation: Post | Edit | Remove, now_s: float) -> None:
         """Record that the write succeeded."""
+        self._writing = None
         if isinstance(operation, Remove):
             self._posted = operation.index
             return
@@ -230,11 +257,27 @@ class StreamPlan:
 
     def hold(self, until_s: float, whole_until_s: float | None = None) -> None:
         """Write nothing before that time (or before `whole_until_s` what stays), and more slowly after it."""
+        self._writing = None
         self._held_s = max(self._held_s, until_s)
         self._whole_held_s = max(self._whole_held_s, until_s if whole_until_s is None else whole_until_s)
         self._writes += self._pace.stretch_edits
 
+    def defer(self, until_s: float) -> None:
+        """Write nothing that may still change before that time."""
+        self._writing = None
+        self._held_s = max(self._held_s, until_s)
+
     # --- inside ---
+
+    @property
+    def _status(self) -> _Message | None:
+        """The status that the next message replaces, if there is one."""
+        return self._messages[-1] if self._messages and self._messages[-1].replaceable else None
+
+    def _drop_unseen_status(self) -> None:
+        status = self._status
+        if status is not None and status.written is None and self._writing != len(self._messages) - 1:
+            self._messages.pop()
 
     def _interval_s(self) -> float:
         base_s = self._limits.edit_interval_s
@@ -245,9 +288,9 @@ class StreamPlan:
 
     def _place(self, shown: OutgoingMessage, *, news: bool = True) -> None:
         """Replace the status by a message, if there is one, else append it."""
-        last = self._messages[-1] if self._messages else None
-        if last and last.replaceable:
-            last.news = shown.modal is not Modal.TEXT_FOR_REPLACE or last.news
+        if (status := self._status) is not None:
+            if shown.modal is not Modal.TEXT_FOR_REPLACE:
+                status.news, status.from_s = True, -math.inf
             self._change(shown)
         else:
             self._append(shown, news=news)

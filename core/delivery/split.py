@@ -2,7 +2,8 @@
 
 The sources of the parts, joined, are the text, character for character. A part is shown without blank lines before it
 and white space after it. A cut inside a fenced code block closes the block at the end of the part and opens it again,
-with its language, in the next. No shown part measures more than the limit, unless a single code point does.
+with its language, in the next. No shown part measures more than the limit, unless a single code point does. A heading
+at the end of a part moves to the next one, if anything is left before it.
 
 The best cut is after a paragraph, a line, a sentence (in the second half of what fits, else after its first eighth), a
 word, or else between two characters; not within a code block that could begin in the next part, nor within a time
@@ -30,6 +31,7 @@ _MAX_LINK_CHARS = 160
 
 _BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)+")
 _GAP = re.compile(r"(?:[^\S\n]*\n)+|[^\S\n]+")
+_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+\S.*|\*\*[^*\n]+\*\*:?")
 _SENTENCE = re.compile("[.!?…][\"'”’»)\\]*_]*(?=\\s)|[。！？]")
 
 
@@ -59,6 +61,12 @@ class Splitter:
     def open(self) -> Part:
         """The last part, which may still grow."""
         return Part(self._text[self._start :], self._shown(len(self._text), None))
+
+    @property
+    def closing(self) -> str:
+        """What closes the code block that is open at the end of the text, or ""."""
+        fence = open_fence(self._text, self._start, len(self._text), self._fence)
+        return fence.closing if fence else ""
 
     def feed(self, more: str) -> list[Part]:
         """Add text; return the parts that are complete now."""
@@ -96,7 +104,7 @@ class Splitter:
         if reach == len(self._text):
             return reach
         while True:
-            cut = self._outside_time(self._cut(reach), reach)
+            cut = self._before_headings(self._outside_time(self._cut(reach), reach))
             if cut <= self._start + 1 or self._size(cut) <= self._max_chars:
                 break
             reach = cut - max(1, (cut - self._start) // 8)
@@ -148,6 +156,21 @@ class Splitter:
         if found is None or found.end() <= cut:
             return cut
         return begins if begins > self._start else min(found.end(), reach)
+
+    def _before_headings(self, cut: int) -> int:
+        """Return the cut, or the end of what stands before the headings with which the part would end.
+
+        Headings that take more than a quarter of the part stay.
+        """
+        least, before = self._start + (cut - self._start) * 3 // 4, cut
+        while True:
+            end = self._start + len(self._text[self._start : before].rstrip())
+            begins = max(self._text.rfind("\n", self._start, end) + 1, self._start)
+            if not _HEADING.fullmatch(self._text, begins, end):
+                return before
+            before = self._start + len(self._text[self._start : begins].rstrip())
+            if before < least or open_fence(self._text, self._start, begins, self._fence) is not None:
+                return cut
 
     def _paragraph(self, low: int, high: int) -> int:
         return self._text.rfind("\n\n", low, high + 2)

@@ -10,6 +10,7 @@ import logging
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -19,14 +20,16 @@ from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
 from core.errors import ChannelBusy, ChannelError
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Clock
-from core.types import MemoryItem
+from core.types import MemoryItem, Modal
 
 _log = logging.getLogger(__name__)
 _LEAST_WAIT_S = 0.5
-"""The least wait for a busy channel, which may not name one."""
+"""The wait for a busy channel that names none."""
 
-_UNSEEN_S = 0.7
-"""After this long without an answer the person is shown that the message was seen; most answers begin within 0.3 s."""
+_LEAST_TYPING_WAIT_S = 0.1
+
+_OTHERS_S = 1.0
+"""How often a text that may still change looks whether the room has time for it."""
 
 Record: TypeAlias = Callable[[Sequence[str]], Awaitable[None]]
 """Store the handles of what is on the screen, in the form of `Inbox.put_posted`."""
@@ -39,7 +42,9 @@ class View:
     writes go through `FallbackChannel` (`channel`). Undelivered, or the refusal of a file, is raised by one call; after
     that nothing is written or raised. `grace_s` limits the writes after a failure or a cancellation; `ended` replaces a
     status left over. `find_aside` finds another place for a refused answer. `record` is called before and after each
-    post; `posted` is what it was last given by an earlier process that began the turn.
+    post; `posted` is what it was last given by an earlier process that began the turn. While `is_busy`, no message is
+    begun with a text that may still change. An answer that is completed after `notify_from_s`, on the clock, notifies
+    whoever asked. `stop_mark` ends an answer that was stopped.
     """
 
     def __init__(
@@ -54,19 +59,23 @@ class View:
         find_aside: FindAside | None = None,
         posted: Sequence[str] | None = None,
         record: Record | None = None,
+        is_busy: Callable[[], bool] = lambda: False,
+        notify_from_s: float = math.inf,
     ) -> None:
         self.channel = FallbackChannel(channel, clock, find_aside=find_aside, ended=ended)
         self._clock = clock
-        adopted = list(self.channel.adopt(posted)) if posted is not None else []
         self._pace = pace or Pace()
-        self._plan = StreamPlan(self.channel.limits, self.channel.measure, self._pace, posted=len(adopted))
-        self._posted = adopted
+        self._take_over(posted)
         self._on_posted = record
         self._patience_s = patience_s
         self._grace_s = grace_s
         self._ended = ended
-        self._handles: dict[int, str] = dict(enumerate(adopted))
-        self.resumes = bool(adopted)  # the posts of an earlier process are taken over
+        self._is_busy = is_busy
+        self._notify_from_s = notify_from_s
+        self.stop_mark = "⏹"
+        self._unseen = True  # nothing of the answer is on the screen
+        self._waiting: asyncio.Task[None] | None = None
+        self.resumes = bool(self._posted)  # the posts of an earlier process are taken over
         self._writer: asyncio.Task[None] | None = None
         self._alarm_s = -math.inf  # when the writer wakes, if it sleeps
         self._wake = asyncio.Event()
@@ -75,18 +84,34 @@ class View:
         self._raised = False  # the writer's failure was raised to the caller
 
     @asynccontextmanager
-    async def seen_sign(self) -> AsyncIterator[None]:
-        """Show that the message was seen if nothing is written within 0.7 s; leaving cancels that."""
-        showing = asyncio.create_task(self._show_waiting())
+    async def typing(self, after_s: float = 0.0) -> AsyncIterator[None]:
+        """Show, from `after_s` on, that the bot is typing while nothing of the answer is on the screen."""
+        showing = asyncio.create_task(self._show_typing(after_s)) if self.channel.limits.typing_s else None
         try:
             yield
         finally:
-            showing.cancel()
+            if showing is not None:
+                showing.cancel()
+
+    def waits(self) -> None:
+        """Show that the message waits for others, and notify whoever asked when it is answered."""
+        if self._notify_from_s < math.inf:
+            self._notify_from_s = -math.inf
+        self._waiting = asyncio.create_task(self._show_waiting())
+
+    def stop(self) -> None:
+        """Let the answer end with the mark when it is completed, whatever holds its writes back."""
+        self._plan.stop(self.stop_mark)
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether a stopped answer says so."""
+        return self._plan.is_marked
 
     async def status(self, text: str) -> None:
         """Show a status, which the next message replaces in place; none is shown beside a growing answer."""
         async with self._planning:
-            self._plan.status(text)
+            self._plan.status(text, self._clock.monotonic())
         await self._settle()
 
     async def show(self, shown: OutgoingMessage) -> None:
@@ -124,10 +149,11 @@ class View:
         else:
             await self._settle()
 
-    async def show_last(self, shown: OutgoingMessage) -> ChannelError | None:
-        """Show a last message and close the view; log and return the error if it was not delivered."""
+    async def show_last(self, shown: OutgoingMessage | None) -> ChannelError | None:
+        """Show a last message, if any, and close the view; log and return the error if something was not delivered."""
         try:
-            await self.show(shown)
+            if shown is not None:
+                await self.show(shown)
             await self.close()
         except ChannelError as error:
             _log.warning("not delivered", extra={"error": type(error).__name__})
@@ -148,11 +174,19 @@ class View:
 
     def restart(self, posted: Sequence[str], record: Record | None) -> None:
         """Begin anew, after `leave`, in the place of those posts; they are what `record` was last called with."""
-        self._writer, self._raised = None, False
-        self._posted = list(self.channel.adopt(posted))
+        self._writer, self._raised, self._unseen = None, False, True
+        self._take_over(posted)
         self._on_posted = record
-        self._handles = dict(enumerate(self._posted))
-        self._plan = StreamPlan(self.channel.limits, self.channel.measure, self._pace, posted=len(self._posted))
+
+    def _take_over(self, posted: Sequence[str] | None) -> None:
+        """Plan the answer in the place of what was posted before; None: of nothing."""
+        adopted = list(self.channel.adopt(posted)) if posted is not None else []
+        spare = _spare(posted or (), adopted)
+        limits, measure = self.channel.limits, self.channel.measure
+        self._plan = StreamPlan(limits, measure, self._pace, posted=len(adopted), spare=spare)
+        self._posted = adopted
+        self._unsure = spare > 0  # what took the place of the spare ones may be there already
+        self._handles: dict[int, str] = dict(enumerate(adopted))
 
     async def close(self, *, within_s: float = math.inf) -> None:
         """Write everything that is left, and replace a status. Closing twice does nothing.
@@ -170,13 +204,26 @@ class View:
             if self._writer is not None and not self._writer.done():
                 self._writer.cancel()
                 await asyncio.wait({self._writer})
+            if self._waiting is not None:
+                self._waiting.cancel()
         self._raise_once()
 
+    async def _show_typing(self, after_s: float) -> None:
+        await self._clock.sleep(after_s)
+        while True:
+            pause_s = self.channel.limits.typing_s
+            try:
+                if self._unseen:
+                    await self.channel.show_typing()
+            except ChannelBusy as busy:
+                pause_s = max(busy.retry_after_s, _LEAST_TYPING_WAIT_S)
+            except ChannelError as error:  # it is only a sign
+                _log.debug("no sign of life", extra={"error": type(error).__name__})
+            await self._clock.sleep(pause_s)
+
     async def _show_waiting(self) -> None:
-        await self._clock.sleep(_UNSEEN_S)
-        if not self._handles:
-            with suppress(ChannelError):  # it is only a sign
-                await self.channel.show_waiting()
+        with suppress(ChannelError):  # it is only a sign
+            await self.channel.show_waiting()
 
     # --- waiting for the writer ---
 
@@ -185,12 +232,13 @@ class View:
         if self._planning.locked():  # the holder of the lock calls this afterwards
             return
         due_s = self._plan.due_s
-        if due_s == math.inf or self._failure() is not None:
+        if self._failure() is not None:
             return
         if self._writer is None or self._writer.done():
-            self._resting.clear()
-            self._writer = asyncio.create_task(self._write())
-        elif due_s < self._alarm_s:
+            if due_s < math.inf:
+                self._resting.clear()
+                self._writer = asyncio.create_task(self._write())
+        elif due_s < self._alarm_s or due_s == math.inf:
             self._resting.clear()
             self._wake.set()
 
@@ -259,29 +307,73 @@ class View:
             if isinstance(operation, Remove):
                 await self.channel.remove(self._handles[operation.index])
                 del self._handles[operation.index]
-                await self._record(self._posted[: operation.index])
+                await self._record([*self._posted[: operation.index], *([""] if self._unsure else [])])
+            elif isinstance(operation, Post) and not operation.shown.stays and self._is_busy():
+                async with self._planning:
+                    self._plan.defer(self._clock.monotonic() + _OTHERS_S)
+                return
             else:
-                await self._put(operation.index, operation.shown)
+                await self._put(operation)
         except ChannelBusy as busy:
-            waits_s = (max(wait_s, _LEAST_WAIT_S) for wait_s in (busy.retry_after_s, busy.whole_after_s))
+            now_s, whole_s = self._clock.monotonic(), busy.whole_after_s
+            if isinstance(operation, Remove) or operation.shown.stays:
+                whole_s = whole_s or _LEAST_WAIT_S
             async with self._planning:
-                self._plan.hold(*(self._clock.monotonic() + wait_s for wait_s in waits_s))
+                self._plan.hold(now_s + (busy.retry_after_s or _LEAST_WAIT_S), now_s + whole_s)
         else:
             async with self._planning:
                 self._plan.wrote(operation, self._clock.monotonic())
 
-    async def _put(self, index: int, shown: OutgoingMessage) -> None:
+    async def _put(self, operation: Post | Edit) -> None:
         """Write the message, and record its handle; before a post, record that it is about to happen."""
+        index, shown = operation.index, operation.shown
         handle = self._handles.get(index)
+        if self.channel.limits.notifies and self._is_late(operation):
+            shown = replace(shown, notify=True)
+            if handle and not handle.startswith(ELSEWHERE):
+                await self._put_anew(index, handle, shown)
+                return
         if not handle and (shown.stays or not self.channel.limits.previews):
             await self._record([*self._posted[:index], ""])
         if handle is None:
-            handle = await self.channel.post(shown)
+            handle = await self._post(shown)
         else:
             handle = await self.channel.edit(handle, shown) or handle
         self._handles[index] = handle
         if handle and not handle.startswith(ELSEWHERE):
             await self._record([*self._posted[:index], handle, *self._posted[index + 1 :]])
+        self._saw(shown, handle)
+
+    async def _post(self, shown: OutgoingMessage) -> str:
+        unseen, self._unseen = self._unseen, self._unseen and not shown.stays  # what is seen may be confirmed late
+        try:
+            return await self.channel.post(shown)
+        except ChannelBusy:
+            self._unseen = unseen
+            raise
+
+    async def _put_anew(self, index: int, old: str, shown: OutgoingMessage) -> None:
+        """Write the message anew below its place, and remove the `old` one.
+
+        What is recorded meanwhile has the new one first: a restart removes what stands after it.
+        """
+        before = self._posted[:index]
+        await self._record([*before, "", old])
+        self._handles[index] = handle = await self.channel.post(shown)
+        if not handle.startswith(ELSEWHERE):
+            await self._record([*before, handle, old])
+        self._saw(shown, handle)
+        await self.channel.remove(old)
+        await self._record([*before, handle] if not handle.startswith(ELSEWHERE) else before)
+
+    def _is_late(self, operation: Post | Edit) -> bool:
+        """Return whether whoever asked is to be notified of a write: it completes an answer that took its time."""
+        late = self._clock.monotonic() >= self._notify_from_s
+        return late and not operation.shown.urgent and self._plan.completes(operation)
+
+    def _saw(self, shown: OutgoingMessage, handle: str) -> None:
+        self._unsure = False
+        self._unseen = not handle or shown.modal is Modal.TEXT_FOR_REPLACE
 
     async def _record(self, posted: list[str]) -> None:
         if self._on_posted is not None and posted != self._posted:
@@ -304,3 +396,8 @@ class View:
     async def _ring(self, delay_s: float) -> None:
         await self._clock.sleep(delay_s)
         self._wake.set()
+
+
+def _spare(posted: Sequence[str], adopted: Sequence[str]) -> int:
+    """Return how many of the adopted messages stand after one that was to take the place of the first of them."""
+    return min(sum(map(bool, posted[posted.index("") :])), len(adopted)) if "" in posted else 0

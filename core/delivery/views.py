@@ -6,7 +6,8 @@ A refused answer goes to the person's private chat; the owners are told once for
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import blake2b
 from typing import Final
@@ -14,6 +15,7 @@ from typing import Final
 from core.delivery.alerts import OwnerAlerts
 from core.delivery.fallback import Aside
 from core.delivery.notifier import Notifier
+from core.delivery.plan import Pace
 from core.delivery.view import View
 from core.errors import ChannelError, ChannelForbidden, ChannelGone, ChannelUnclear, StorageError, Undelivered
 from core.language_choice import Locales
@@ -26,22 +28,52 @@ _log = logging.getLogger(__name__)
 
 
 class Views:
-    """Views of answers. Their posts are recorded in the inbox, so that a restarted bot continues them in place."""
+    """Views of answers. Their posts are recorded in the inbox, so that a restarted bot continues them in place.
 
-    def __init__(self, inbox: Inbox, notifier: Notifier, alerts: OwnerAlerts, locales: Locales, clock: Clock) -> None:
+    A status is shown after `status_after_s` seconds without anything better; an answer that is there `notify_after_s`
+    seconds after its question, or later, notifies whoever asked (0: none does).
+    """
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        notifier: Notifier,
+        alerts: OwnerAlerts,
+        locales: Locales,
+        clock: Clock,
+        *,
+        status_after_s: float,
+        notify_after_s: float,
+    ) -> None:
         self._inbox = inbox
         self._notifier = notifier
         self._alerts = alerts
         self._locales = locales
         self._clock = clock
+        self._pace = Pace(status_after_s=status_after_s)
+        self._notify_after_s = notify_after_s or math.inf
 
     def open(
-        self, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None, *, recorded: bool = True
+        self,
+        incoming: Incoming,
+        channel: Channel,
+        posted: Sequence[str] | None = None,
+        *,
+        recorded: bool = True,
+        is_busy: Callable[[], bool] = lambda: False,
     ) -> View:
         """Return the view of one turn; `posted` are the posts of an earlier process that began it."""
-        find_aside = None if incoming.private else partial(self._find_aside, incoming)
-        record = partial(self._record, incoming) if recorded else None
-        return View(channel, self._clock, find_aside=find_aside, posted=posted, record=record)
+        asked_s = self._clock.monotonic() - (self._clock.now() - incoming.at).total_seconds()
+        return View(
+            channel,
+            self._clock,
+            pace=self._pace,
+            find_aside=None if incoming.private else partial(self._find_aside, incoming),
+            posted=posted,
+            record=partial(self._record, incoming) if recorded else None,
+            is_busy=is_busy,
+            notify_from_s=asked_s + self._notify_after_s,
+        )
 
     def replace(self, view: View, incoming: Incoming, posted: Sequence[str]) -> None:
         """Let a view that was left answer another version of its message, in the place of what is `posted` for it."""

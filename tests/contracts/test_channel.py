@@ -129,7 +129,7 @@ async def pipe() -> AsyncIterator[Watched]:
 @asynccontextmanager
 async def telegram_chat(*, drafts: bool = False) -> AsyncIterator[Watched]:
     clock = SystemClock()
-    boundless = Pace(writes=10_000, period_s=1.0, burst=5_000)
+    boundless = Pace(burst=5_000, per_s=5_000.0)
     async with TelegramServer(clock) as server, Bot(TOKEN, base_url=f"{server.url}/bot") as bot:
         chat = server.chat(7)
         api = TelegramApi(bot, Pacer(boundless, boundless, boundless, clock))

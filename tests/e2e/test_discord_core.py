@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from core.chatbot import TurnLimits
 from core.commands.table import UNKNOWN
 from core.dialogue import Task
 from core.features.memories.commands import NO_MEMORIES
+from core.models import Cycle
 from core.texts import AWAY, ONLY_TEXT, PRIVATE
 from core.types import Locale, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, idle, serving
@@ -27,6 +29,7 @@ def house(clock: FakeClock) -> House:
             Task.FINISH: ["-", "Aqui está a senha do wi-fi."],
         },
         clock=clock,
+        limits=TurnLimits(Cycle.STEPWISE, status_after_s=0.0),
     )
 
 

@@ -196,8 +196,7 @@ async def test_an_event_of_any_shape_ends_nothing_and_what_comes_after_it_is_ans
         if event == "READY":  # the library gives that session up, and another one begins
             await flow(server, clock, lambda: len(server.gateway.identified) > seen and server.gateway.online)
         await server.says(BIA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered)
-        assert server.direct(BIA).screen() == ["Você disse: oi"]
+        await flow(server, clock, lambda: server.direct(BIA).screen() == ["Você disse: oi"])
         assert not bot.task.done()
 
 

@@ -36,9 +36,10 @@ async def test_a_telegram_group_that_takes_no_reactions_is_asked_once_and_answer
             house(clock, "telegram", 5.0, 0.0).chatbot() as handler,
             telegram_kit.serving(server, clock, handler),
         ):
+            flow = partial(telegram_kit.flow, server, clock)
             for number in range(3):
                 server.says(Person(7), f"@elefante_bot {number}?", chat_id=-1000)
-            flow = partial(telegram_kit.flow, server, clock)
+                await telegram_kit.idle(server)
             await flow(lambda: sum(text.endswith("fim") for text in server.chat(-1000).screen()) == 3)
         assert [call.code for call in server.calls if call.method == "setmessagereaction"] == [400]
 
@@ -55,7 +56,7 @@ async def test_a_discord_channel_without_the_right_to_react_is_asked_once_and_an
         assert len(server.invalid) == 1
 
 
-async def test_who_waits_in_private_for_their_own_answer_sees_that_they_were_heard() -> None:
+async def test_who_waits_in_private_for_their_own_answer_sees_that_the_bot_is_typing() -> None:
     clock = FakeClock()
     slow = house(clock, "telegram", 5.0, 0.0)
     async with (
@@ -64,8 +65,8 @@ async def test_who_waits_in_private_for_their_own_answer_sees_that_they_were_hea
         telegram_kit.serving(server, clock, handler),
     ):
         server.says(Person(7), "um")
-        second = server.says(Person(7), "dois")
+        server.says(Person(7), "dois")
         chat = server.chat(7)
-        await telegram_kit.flow(server, clock, lambda: chat.posts[second["message_id"]].reaction)
-        assert chat.screen() == ["IA está pensando..."]
         await telegram_kit.flow(server, clock, lambda: sum(text.endswith("fim") for text in chat.screen()) == 2)
+        assert [call.at_s for call in server.done("sendchataction")][:2] == [0.0, 4.0]
+        assert not server.done("setmessagereaction")

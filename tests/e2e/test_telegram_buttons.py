@@ -209,6 +209,7 @@ async def test_an_answer_in_place_that_takes_its_time_shows_its_status_there_too
     async def script(incoming: Incoming, view: View) -> None:
         if incoming.pressed:
             await view.status("Buscando por memórias...")
+            await clock.sleep(2.0)
             await tell(view, words("achei duas"))
         else:
             await view.show(OutgoingMessage("lista", choices=(NEXT,)))

@@ -132,7 +132,7 @@ async def test_a_hundred_chats_at_once_stay_within_the_real_limits() -> None:
 
 
 @pytest.mark.spec("T5")
-@pytest.mark.parametrize(("chat_id", "waits_s"), [(7, [0.0, 0.0, 0.2, 0.4]), (GROUP_A, [0.0, 0.0, 2.2, 3.4])])
+@pytest.mark.parametrize(("chat_id", "waits_s"), [(7, [0.0, 0.0, 0.2, 0.4]), (GROUP_A, [0.0] * 4)])
 async def test_a_whole_answer_waits_only_for_the_limits_of_its_chat(chat_id: int, waits_s: list[float]) -> None:
     clock = FakeClock()
     asked_s: list[float] = []

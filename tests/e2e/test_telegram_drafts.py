@@ -14,6 +14,7 @@ from core.types import Incoming, Modal
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import slowly, tell, words
+from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_wire import Refused
@@ -150,7 +151,7 @@ async def test_typing_is_shown_while_only_a_status_says_that_work_goes_on() -> N
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
         server.says(ANA, "pense")
         await flow(server, clock, lambda: bot.handler.answered == 1)
-    assert [call.at_s for call in server.done("sendchataction")] == pytest.approx([5.0, 10.0, 15.0, 20.0])
+    assert [call.at_s for call in server.done("sendchataction")] == pytest.approx([0.0, 4.0, 8.0, 12.0, 16.0, 20.0])
 
 
 async def test_typing_never_takes_what_the_answer_of_a_group_needs() -> None:
@@ -160,10 +161,13 @@ async def test_typing_never_takes_what_the_answer_of_a_group_needs() -> None:
         await tell(view, words("pronto"))
 
     clock = FakeClock()
-    async with TelegramServer(clock) as server, running(server, clock, script) as bot:
+    async with TelegramServer(clock, Limits()) as server, running(server, clock, script) as bot:
         server.says(ANA, "pense @elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: server.chats.get(GROUP) and server.chats[GROUP].screen() == ["pronto"])
+        server.says(Person(8), "pense também @elefante_bot", chat_id=GROUP)
+        await flow(server, clock, lambda: server.chats.get(GROUP) and server.chats[GROUP].screen() == ["pronto"] * 2)
         assert clock.monotonic() == pytest.approx(60.0, abs=0.5)
-        assert len(server.done("sendchataction")) > 3
+        at_s = [call.at_s for call in server.done("sendchataction")]
+        assert at_s[:3] == [0.0, 4.0, 8.0], "once for both"
+        assert {call.code for call in server.calls} == {200}
         await idle(server)
-        assert bot.handler.answered == 1
+        assert bot.handler.answered == 2

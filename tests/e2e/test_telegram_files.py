@@ -81,7 +81,7 @@ async def test_what_is_refused_as_a_picture_is_not_tried_as_one_again_while_the_
 ) -> None:
     (path := tmp_path / "all.bin").write_bytes(b"no picture at all")
     clock = FakeClock()
-    config = replace(TelegramConfig(TOKEN), group=Pace(writes=20, period_s=60.0, burst=4))
+    config = replace(TelegramConfig(TOKEN), group=Pace(burst=4, per_s=0.25))
     async with TelegramServer(clock) as server, running(server, clock, handing_over(path, "image/png"), config) as bot:
         server.says(ANA, "/export @elefante_bot", chat_id=GROUP)
         await flow(server, clock, lambda: bot.handler.answered == 1)

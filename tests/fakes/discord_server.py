@@ -187,6 +187,10 @@ class DiscordServer(World):
         """Note a form that somebody sees."""
         self.story.append(Write(self.clock.monotonic(), "form", channel, 0, text, hidden=True))
 
+    def typed(self, channel: int) -> None:
+        """Note that the bot is seen typing."""
+        self.story.append(Write(self.clock.monotonic(), "typing", channel, 0, "", by=BOT.name))
+
     # --- HTTP ---
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
@@ -233,7 +237,7 @@ class DiscordServer(World):
         if self.limits is None or parts[1] not in {"channels", "webhooks"}:
             return {}
         major = "/".join(parts[:3] if parts[1] == "channels" else parts[:4])
-        minor = "thread" if path.endswith("threads") else "reactions" if "reactions" in parts else ""
+        minor = next((minor for minor in ("threads", "reactions", "typing") if minor in parts), "")
         wait_s, everything, headers = self.limits.spend(f"{method}{minor} {major}", self.clock.monotonic())
         if wait_s:
             raise too_many(wait_s, everything=everything, headers=dict(headers))

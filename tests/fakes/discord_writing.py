@@ -51,6 +51,9 @@ class Writing:
                 return self._server.note_json(self._edit(channel, int(message_id), body))
             case "DELETE", ["messages", message_id]:
                 return self._delete(channel, int(message_id))
+            case "POST", ["typing"]:
+                self._server.typed(channel.id)
+                return None
             case "PUT", ["messages", message_id, "reactions", emoji, "@me"]:
                 return self._react(channel, int(message_id), emoji)
             case "POST", ["messages", message_id, "threads"]:
@@ -87,6 +90,8 @@ class Writing:
             reply_to = None
         note = Note(self._server.snowflake(), channel.id, BOT, reply_to=reply_to, nonce=key[1], more={"pings": False})
         apply(self._server, note, _as_allowed(channel, body))
+        if reply_to is not None and body.get("allowed_mentions", {}).get("replied_user"):
+            note.pinged.add(channel.notes[reply_to].by.id)
         channel.notes[note.id] = note
         self._nonces[key] = (self._server.clock.monotonic(), note.id)
         self._server.wrote("post", note)
@@ -107,7 +112,7 @@ class Writing:
         if note is None:
             raise Refused(404, 10008, "Unknown Message")
         assert note.by is BOT, "the bot deletes nothing of anybody else's"
-        del channel.notes[message_id]
+        self._server.wrote("delete", channel.notes.pop(message_id))
         return {}
 
     def _react(self, channel: Channel, message_id: int, emoji: str) -> None:

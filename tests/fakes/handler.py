@@ -6,14 +6,20 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
+from core.chatbot import TurnLimits
 from core.conversation_locks import ConversationLocks
 from core.delivery.notifier import Notifier
+from core.delivery.plan import Pace
 from core.delivery.view import View
 from core.errors import ChannelError
 from core.outgoing import Button
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.types import Incoming, MemoryItem
+
+USUAL = Pace(status_after_s=TurnLimits().status_after_s)
+"""The pace of a bot whose owner set nothing; tests see statuses at once, as the specification has them."""
 
 Script = Callable[[Incoming, View], Awaitable[None]]
 
@@ -68,18 +74,22 @@ class ScriptedHandler(MessageHandler):
     answered: int = 0
     posted: Sequence[str] = ("",)
     """What is known to stand on the screen for each message that is owed: perhaps something."""
+    pace: Pace = field(default_factory=Pace)
 
     def __post_init__(self) -> None:
         self.notifier = Notifier(self.clock)
         self._lanes = ConversationLocks()
         self._known: set[tuple[str, str]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._running: dict[object, asyncio.Task[None]] = {}
+        self._running: dict[object, tuple[View, asyncio.Task[None]]] = {}
 
     async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
         if incoming.text == "/stop" and (running := self._running.get(incoming.conversation)) is not None:
             self.received.append(incoming)
-            running.cancel()
+            view, working = running
+            view.stop_mark = "⏹ Parei."
+            view.stop()
+            working.cancel()
             return _done()
         key = (incoming.chat.chat, incoming.message_id)
         if key in self._known:
@@ -102,10 +112,12 @@ class ScriptedHandler(MessageHandler):
         return task
 
     async def _answer(self, incoming: Incoming, channel: Channel, posted: Sequence[str] | None) -> None:
-        async with self._lanes.lane(incoming.conversation):
-            view = View(channel, self.clock, posted=posted)
+        is_busy = partial(self._lanes.has_others, incoming.conversation)
+        view = View(channel, self.clock, pace=self.pace, posted=posted, is_busy=is_busy)
+        waits = None if incoming.private else view.waits
+        async with self._lanes.lane(incoming.conversation, waits), view.typing():
             working = asyncio.create_task(self._work(incoming, view))
-            self._running[incoming.conversation] = working
+            self._running[incoming.conversation] = view, working
             try:
                 await asyncio.wait({working})
                 if not working.cancelled():

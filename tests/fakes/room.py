@@ -101,9 +101,9 @@ def _on_telegram(server: TelegramServer, message_id: int, began_s: float) -> Ask
     ours = {call.message_id for call in posts}
     edits = [call for call in server.done("editmessagetext") if int(call.params["message_id"]) in ours]
     ended = [call.at_s for call in (*posts, *edits) if call.params["text"].endswith("fim")]
-    return Asked(
-        min(call.at_s for call in (*reactions, *posts)) - began_s, posts[0].at_s - began_s, min(ended) - began_s
-    )
+    typing = server.done("sendchataction")
+    sign_s = min(call.at_s for call in (*reactions, *posts, *typing))
+    return Asked(sign_s - began_s, posts[0].at_s - began_s, min(ended) - began_s)
 
 
 def _answers(params: Json) -> int:
@@ -147,4 +147,5 @@ def _on_discord(server: DiscordServer, note: Note, began_s: float) -> Asked:
     ours = {write.message for write in posts}
     ended = [write.at_s for write in server.writes if write.message in ours and write.text.endswith("fim")]
     first_s = min(write.at_s for write in posts)
-    return Asked(min([*reactions, first_s]) - began_s, first_s - began_s, min(ended) - began_s)
+    typing = [call.at_s for call in server.done("POST", "/typing")]
+    return Asked(min([*reactions, *typing, first_s]) - began_s, first_s - began_s, min(ended) - began_s)

@@ -14,7 +14,7 @@ from tests.fakes import model
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits
 from tests.fakes.discord_server import TOKEN, DiscordServer, too_many
-from tests.fakes.handler import Script, echo, slowly
+from tests.fakes.handler import USUAL, Script, echo, slowly
 from tests.fakes.house import House
 from tests.transcripts.discord_cards import approval, cards
 from tests.transcripts.discord_seen import seen
@@ -40,6 +40,7 @@ def scripted(
         async with DiscordServer(clock, Limits()) as server:
             server.room(ROOM)
             async with running(server, clock, script(clock), config) as bot:
+                bot.handler.pace = USUAL
                 await plot(server, clock, bot)
                 await idle(server)
                 return seen(server)

@@ -26,9 +26,11 @@ def seen(server: DiscordServer) -> list[Line]:
 
 
 def _mark(write: Write, numbers: dict[int, int]) -> str:
+    if write.verb == "typing":
+        return write.verb
     number = f"#{numbers[write.message]}" if write.message else ""
-    edited = " ✎" if write.verb == "edit" and not write.hidden else ""
-    reply = f" ↩{numbers[write.reply_to]}" if write.reply_to and write.verb != "edit" else ""
+    edited = {"edit": "" if write.hidden else " ✎", "delete": " ✗"}.get(write.verb, "")
+    reply = f" ↩{numbers[write.reply_to]}" if write.reply_to and write.verb not in {"edit", "delete"} else ""
     return number + edited + reply + (" 🔒" if write.hidden else "")
 
 

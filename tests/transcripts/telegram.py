@@ -16,7 +16,7 @@ from core.types import Incoming
 from tests.e2e.telegram_kit import Bot, flow, idle, running, serving
 from tests.fakes import model
 from tests.fakes.clock import FakeClock
-from tests.fakes.handler import Script, echo, slowly
+from tests.fakes.handler import USUAL, Script, echo, slowly
 from tests.fakes.house import House
 from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Json, Person
@@ -56,6 +56,8 @@ def seen(server: TelegramServer) -> list[Line]:
             "sendphoto": f"#{call.message_id} 🖼",
             "sendmessagedraft": "draft",
             "sendchataction": "typing",
+            "deletemessage": f"#{call.params.get('message_id')} ✗",
+            "setmessagereaction": f"#{call.params.get('message_id')} 👀",
         }[call.method]
         if "ephemeral_message_parameters" in call.params:
             mark = f"unseen ↩{reply['ephemeral_message_id']}" if reply else "unseen"
@@ -89,6 +91,7 @@ def scripted(
     async def play() -> Sequence[Line]:
         clock = FakeClock()
         async with TelegramServer(clock, Limits()) as server, running(server, clock, script(clock), config) as bot:
+            bot.handler.pace = USUAL
             await plot(server, clock, bot)
             await idle(server)
             return seen(server)

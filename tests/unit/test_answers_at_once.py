@@ -119,7 +119,7 @@ async def test_stop_ends_the_answer_of_whoever_says_it_and_of_nobody_else() -> N
         stop = replace(full.incoming("a1"), text="/stop", message_id="stop")
         await full.handler.receive(stop, full.again(stop))
         await settle()
-        assert full.channels["a1"].texts == ["Stopped."]
+        assert full.channels["a1"].texts == ["⏹ Stopped."]
         await full.answer("b1")
         assert full.channels["b1"].texts == ["to b1"]
 

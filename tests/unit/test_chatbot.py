@@ -338,7 +338,7 @@ async def test_stop_overtakes_a_running_answer_of_the_same_person_only() -> None
         await bot.receive(house.incoming("/stop", user=ANA, message_id="3"), mine)
         await answered
         await theirs
-    assert mine.texts == ["Stopped."]
+    assert mine.texts == ["⏹ Stopped."]
     assert others.texts == ["Nothing is running."]
 
 
@@ -355,7 +355,8 @@ async def test_a_turn_that_takes_too_long_ends_with_a_word() -> None:
 
 
 async def test_a_refused_answer_is_said_plainly_in_a_new_message_and_its_status_is_gone() -> None:
-    house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["hello"]})
+    at_once = TurnLimits(Cycle.STEPWISE, status_after_s=0.0)
+    house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["hello"]}, limits=at_once)
     channel = house.channel()
     channel.faults = [None, *[ChannelError("odd")] * 2]
     async with house.chatbot() as bot:

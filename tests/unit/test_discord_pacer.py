@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from multidict import CIMultiDict
 from yarl import URL
 
-from adapters.discord.pacer import Pacer, budget
+from adapters.discord.pacer import GROWING, LAST, WHOLE, Pacer, budget
 from core.errors import ChannelBusy
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits
@@ -29,11 +29,17 @@ def test_a_budget_is_a_route_without_the_message_that_it_is_about() -> None:
 
 
 async def tell(
-    pacer: Pacer, status: int, headers: dict[str, str], request_headers: dict[str, str] | None = None
+    pacer: Pacer,
+    status: int,
+    headers: dict[str, str],
+    request_headers: dict[str, str] | None = None,
+    name: str = "PATCH /channels/1/messages/2",
 ) -> None:
+    """Let the pacer see the response to a request of that budget."""
     response = SimpleNamespace(status=status, headers=CIMultiDict(headers))
-    url = URL("http://x/api/v10/channels/1/messages/2")
-    params = aiohttp.TraceRequestEndParams("PATCH", url, CIMultiDict(request_headers or {}), cast("Any", response))
+    method, path = name.split()
+    url = URL(f"http://x/api/v10{path}")
+    params = aiohttp.TraceRequestEndParams(method, url, CIMultiDict(request_headers or {}), cast("Any", response))
     [ended] = pacer.trace().on_request_end
     await ended(cast("Any", None), SimpleNamespace(), params)
 
@@ -131,16 +137,55 @@ async def test_once_a_whole_text_was_held_back_those_that_still_change_are_until
     window = {"X-RateLimit-Limit": "5", "X-RateLimit-Reset-After": "5"}
     await tell(pacer, 200, window | {"X-RateLimit-Remaining": "1"})
     with pytest.raises(ChannelBusy):
-        await pacer.admit(NAME, whole=False)
+        await pacer.admit(NAME, GROWING)
     with pytest.raises(ChannelBusy) as busy:
-        await pacer.admit(NAME, whole=True)
+        await pacer.admit(NAME, WHOLE)
     await clock.advance(busy.value.retry_after_s)
     with pytest.raises(ChannelBusy) as yields:
-        await pacer.admit(NAME, whole=False)
-    await pacer.admit(NAME, whole=True)
+        await pacer.admit(NAME, GROWING)
+    await pacer.admit(NAME, WHOLE)
     await tell(pacer, 200, window | {"X-RateLimit-Remaining": "4"})
     await clock.advance(yields.value.retry_after_s)
-    await pacer.admit(NAME, whole=False)
+    await pacer.admit(NAME, GROWING)
+
+
+async def test_what_may_still_change_leaves_two_requests_and_what_was_stopped_takes_the_last() -> None:
+    window = {"X-RateLimit-Limit": "5", "X-RateLimit-Reset-After": "5"}
+    for remaining, refused in ((3, ()), (2, (GROWING,)), (1, (GROWING, WHOLE)), (0, (GROWING, WHOLE, LAST))):
+        for leaves in (GROWING, WHOLE, LAST):
+            pacer = Pacer(FakeClock())
+            await tell(pacer, 200, window | {"X-RateLimit-Remaining": str(remaining)})
+            if leaves not in refused:
+                await pacer.admit(NAME, leaves)
+                continue
+            with pytest.raises(ChannelBusy) as busy:
+                await pacer.admit(NAME, leaves)
+            assert busy.value.retry_after_s >= 5.0
+            assert (busy.value.whole_after_s > 0) == (WHOLE in refused), "a whole text need not wait with it"
+
+
+async def test_what_may_still_change_leaves_half_of_the_bots_burst_and_lets_others_go_first() -> None:
+    clock, gone = FakeClock(), list[str]()
+    pacer = Pacer(clock)
+
+    async def ask(name: str, leaves: int) -> None:
+        await pacer.admit(f"POST /channels/{name}/messages", leaves)
+        gone.append(name)
+
+    growing = [asyncio.create_task(ask(f"growing {number}", GROWING)) for number in range(4)]
+    await asyncio.sleep(0)
+    whole = [asyncio.create_task(ask(f"whole {number}", WHOLE)) for number in range(3)]
+    await asyncio.sleep(0)
+    assert gone == ["growing 0", "growing 1", "whole 0", "whole 1", "whole 2"]
+    await clock.advance(1.0)
+    await asyncio.gather(*growing, *whole)
+    waiting = [asyncio.create_task(ask(f"later {number}", WHOLE)) for number in range(20)]
+    await asyncio.sleep(0)
+    with pytest.raises(ChannelBusy) as busy:
+        await pacer.admit("POST /channels/30/messages", GROWING)
+    assert busy.value.whole_after_s < busy.value.retry_after_s
+    for task in waiting:
+        task.cancel()
 
 
 async def test_requests_of_one_channel_go_one_after_another_and_acknowledgements_do_not() -> None:

@@ -271,7 +271,7 @@ async def test_what_is_being_answered_elsewhere_is_stopped_before_everything_is_
         await model.reached.wait()
         await chat.say(f"/forget all {code_in(await chat.say('/forget all'))}")
         await elsewhere
-        assert mine.texts == ["Stopped."]
+        assert mine.texts == ["⏹ Stopped."]
         assert others.texts == []
         assert not await house.history.threads(ANA)
         await chat.bot.receive(house.incoming("/stop", user=BIA, message_id="c", chat="hers"), others)

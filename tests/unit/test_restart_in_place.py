@@ -11,10 +11,12 @@ from itertools import count, pairwise
 
 import pytest
 
+from core.chatbot import TurnLimits
 from core.dialogue import Prompt, StreamEvent, Task
 from core.errors import ChannelGone, StorageError
 from core.features.access.people import Person
 from core.features.admin.decisions import ON, Decision, DecisionKind
+from core.models import Cycle
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.types import Incoming, MemoryDraft, MemoryKind, Modal, Role
 from tests.fakes.channel import RecordingChannel
@@ -115,6 +117,7 @@ def decides(prompt: Prompt) -> str:
     return "Finish" if said or did else wanted
 
 
+AT_ONCE = TurnLimits(Cycle.STEPWISE, status_after_s=0.0)
 SCRIPT: Script = {
     Task.DECIDE: decides,
     Task.SEARCH_QUERIES: ['{"items": ["wifi"]}'],
@@ -138,7 +141,7 @@ class Paced(ScriptedModel):
 
 
 async def a_house() -> House:
-    house = House(SCRIPT, inbox=FragileInbox())
+    house = House(SCRIPT, inbox=FragileInbox(), limits=AT_ONCE)
     house.models = replace(house.models, chat=Paced(SCRIPT))
     draft = MemoryDraft(MemoryKind.TEXT, "wifi is 909", ("wifi",))
     await house.memories.of(ANA).add([draft], {})
@@ -148,7 +151,7 @@ async def a_house() -> House:
 def after_the_crash(house: House) -> House:
     """What a new process finds."""
     history, inbox, store = copy.deepcopy((house.history, house.inbox, house.store))
-    return House(SCRIPT, clock=house.clock, history=history, inbox=inbox, store=store)
+    return House(SCRIPT, clock=house.clock, history=history, inbox=inbox, store=store, limits=AT_ONCE)
 
 
 def a_channel(house: House) -> FragileChannel:

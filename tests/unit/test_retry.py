@@ -159,7 +159,7 @@ async def test_what_took_too_long_may_be_tried_again_and_what_was_stopped_not() 
         await answered
     late, stopped = channel.screen
     assert [choice.label for choice in late.choices] == ["Try again"]
-    assert (stopped.text, stopped.choices) == ("Stopped.", ())
+    assert (stopped.text, stopped.choices) == ("⏹ Stopped.", ())
 
 
 async def test_a_failing_command_offers_no_question_to_try_again() -> None:
@@ -191,7 +191,7 @@ async def test_a_button_overtakes_a_running_answer_and_stop_still_stops_that() -
         assert not answered.done()  # type: ignore[attr-defined]
         await bot.receive(replace(house.incoming("/stop", message_id="3"), pressed=True), quick)
         await answered
-    assert long.texts == ["Stopped."]
+    assert long.texts == ["⏹ Stopped."]
     assert not await house.inbox.owed("test")
 
 
@@ -207,7 +207,7 @@ async def test_a_pressed_command_stops_nobody_elses_answer_and_none_of_another_c
         assert not answered.done()  # type: ignore[attr-defined]
         await bot.receive(house.incoming("/stop", message_id="4"), mine)
         await answered
-    assert mine.texts == ["Stopped."]
+    assert mine.texts == ["⏹ Stopped."]
 
 
 @pytest.mark.parametrize(("command", "asked"), [("/retry", "think long"), ("/continue", "Continue, please.")])
@@ -229,5 +229,5 @@ async def test_what_a_button_asks_a_model_waits_for_the_answers_before_it_and_ca
         assert len(model.prompts) == 2
         await bot.receive(house.incoming("/stop", message_id="4"), first)
         await two
-    assert first.texts == ["Stopped."]
-    assert again.texts == ["Stopped."]
+    assert first.texts == ["⏹ Stopped."]
+    assert again.texts == ["⏹ Stopped."]

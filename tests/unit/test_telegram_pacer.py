@@ -2,92 +2,136 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from adapters.telegram.config import Pace
+from adapters.telegram.config import TelegramConfig
 from adapters.telegram.pacer import Pacer, Priority
 from core.errors import ChannelBusy
 from tests.fakes.clock import FakeClock
 
-PRIVATE = Pace(writes=63, period_s=60.0, burst=3)
-GROUP = Pace(writes=20, period_s=60.0, burst=5)
-OVERALL = Pace(writes=30, period_s=1.0, burst=5)
+USUAL = TelegramConfig("token")
 ANA, BIA, ROOM = 7, 8, -1001
 
 
 def pacer(clock: FakeClock) -> Pacer:
-    return Pacer(PRIVATE, GROUP, OVERALL, clock)
+    return Pacer(USUAL.private, USUAL.group, USUAL.overall, clock)
 
 
-def wait_s(pacer: Pacer, chat_id: int, priority: Priority) -> float:
+async def wait_s(pacer: Pacer, chat_id: int, priority: Priority) -> float:
     try:
-        pacer.admit(chat_id, priority)
+        await pacer.admit(chat_id, priority)
     except ChannelBusy as busy:
         return busy.retry_after_s
     return 0.0
 
 
-def test_a_quiet_chat_bears_a_burst_and_then_its_rate() -> None:
+async def taken(pacer: Pacer, chat_id: int, priority: Priority, most: int = 100) -> int:
+    """How many writes of that rank go now."""
+    count = 0
+    while count < most and not await wait_s(pacer, chat_id, priority):
+        count += 1
+    return count
+
+
+async def test_a_quiet_chat_bears_a_burst_and_then_its_rate() -> None:
     paces = pacer(FakeClock())
-    assert [wait_s(paces, ANA, Priority.FINAL) for _ in range(4)] == [0.0, 0.0, 0.0, pytest.approx(1.0)]
+    assert [await wait_s(paces, ANA, Priority.FINAL) for _ in range(4)] == [0.0, 0.0, 0.0, pytest.approx(1.0)]
 
 
-async def test_the_wait_that_is_named_suffices() -> None:
+@pytest.mark.parametrize("chat_id", [ANA, ROOM])
+async def test_the_wait_that_is_named_suffices(chat_id: int) -> None:
+    for priority in Priority:
+        clock = FakeClock()
+        paces = Pacer(USUAL.private, USUAL.group, USUAL.private, clock)
+        paces._overall.burst = paces._overall.tokens = 1e9
+        for _ in range(50):
+            if wait := await wait_s(paces, chat_id, priority):
+                await clock.advance(wait)
+                assert await wait_s(paces, chat_id, priority) == 0.0
+
+
+async def test_there_is_always_something_left_for_what_ranks_higher() -> None:
+    paces = pacer(FakeClock())
+    counts = {priority: await taken(paces, ROOM, priority) for priority in reversed(Priority)}
+    assert counts[Priority.TYPING] == 2  # typing stops early
+    assert sum(counts.values()) == USUAL.group.burst + 1  # a stop may take the next token before it is there
+    assert all(counts[priority] for priority in (Priority.EDIT, Priority.STATUS, Priority.FINAL, Priority.STOP))
+
+
+async def test_edits_leave_more_than_half_of_a_groups_minute_to_the_answers_of_others_and_those_one_to_a_stop() -> None:
     clock = FakeClock()
     paces = pacer(clock)
-    for priority in Priority:
-        while not (wait := wait_s(paces, ROOM, priority)):
-            pass
-        await clock.advance(wait)
-        assert wait_s(paces, ROOM, priority) == 0.0
+    counts = {}
+    for priority in (Priority.TYPING, Priority.EDIT, Priority.FINAL, Priority.STOP):
+        counts[priority] = 0
+        for _ in range(12):
+            counts[priority] += await wait_s(paces, ROOM, priority) == 0.0
+            await clock.advance(1.0)
+    assert counts == {Priority.TYPING: 7, Priority.EDIT: 2, Priority.FINAL: 10, Priority.STOP: 1}
+    assert await wait_s(paces, ROOM, Priority.FINAL) == pytest.approx(60.0 - clock.monotonic() + 1.0)
 
 
-def test_there_is_always_something_left_for_what_ranks_higher() -> None:
-    paces = pacer(FakeClock())
-    taken = []
-    for priority in reversed(Priority):
-        count = 0
-        while wait_s(paces, ROOM, priority) == 0.0:
-            count += 1
-        taken.append((priority, count))
-    assert taken[0][1] == 2  # typing stops early
-    assert sum(count for _, count in taken) == GROUP.burst
-    assert all(count for priority, count in taken if priority in {Priority.EDIT, Priority.STATUS, Priority.FINAL})
+async def test_ten_answers_of_a_group_go_within_five_seconds() -> None:
+    clock = FakeClock()
+    paces = pacer(clock)
+    gone = []
+    for _ in range(10):
+        while wait := await wait_s(paces, ROOM, Priority.FINAL):
+            await clock.advance(wait)
+        gone.append(clock.monotonic())
+    assert gone == pytest.approx([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
 
 
 async def test_a_flood_wait_is_obeyed_by_its_chat_alone() -> None:
     clock = FakeClock()
     paces = pacer(clock)
     paces.flooded(ANA, 491.0)
-    assert wait_s(paces, ANA, Priority.FINAL) == pytest.approx(491.0)
-    assert wait_s(paces, BIA, Priority.FINAL) == 0.0
+    assert await wait_s(paces, ANA, Priority.FINAL) == pytest.approx(491.0)
+    assert await wait_s(paces, ANA, Priority.STOP) == pytest.approx(491.0)
+    assert await wait_s(paces, BIA, Priority.FINAL) == 0.0
     await clock.advance(490.9)
-    assert wait_s(paces, ANA, Priority.FINAL) == pytest.approx(0.1)
+    assert await wait_s(paces, ANA, Priority.FINAL) == pytest.approx(0.1)
     await clock.advance(0.1)
-    assert wait_s(paces, ANA, Priority.EDIT) > 0.0  # the first word after it belongs to what matters
-    assert wait_s(paces, ANA, Priority.FINAL) == 0.0
+    assert await wait_s(paces, ANA, Priority.EDIT) > 0.0  # the first word after it belongs to what matters
+    assert await wait_s(paces, ANA, Priority.FINAL) == 0.0
 
 
-def test_a_second_shorter_flood_wait_does_not_cut_the_first() -> None:
+async def test_a_second_shorter_flood_wait_does_not_cut_the_first() -> None:
     paces = pacer(FakeClock())
     paces.flooded(ANA, 35.0)
     paces.flooded(ANA, 3.0)
-    assert wait_s(paces, ANA, Priority.FINAL) == pytest.approx(35.0)
+    assert await wait_s(paces, ANA, Priority.FINAL) == pytest.approx(35.0)
 
 
-def test_many_chats_share_one_budget() -> None:
-    paces = pacer(FakeClock())
-    waits = [wait_s(paces, 100 + number, Priority.FINAL) for number in range(6)]
-    assert waits[:5] == [0.0] * 5
-    assert waits[5] == pytest.approx(1 / 25)
+async def test_many_chats_share_one_budget_in_which_answers_take_their_turn_and_edits_do_not() -> None:
+    clock = FakeClock()
+    paces = pacer(clock)
+    gone: list[tuple[float, int]] = []
+
+    async def answer(chat_id: int) -> None:
+        await paces.admit(chat_id, Priority.FINAL)
+        gone.append((clock.monotonic(), chat_id))
+
+    answers = [asyncio.create_task(answer(100 + number)) for number in range(9)]
+    await asyncio.sleep(0)
+    with pytest.raises(ChannelBusy) as busy:
+        await paces.admit(ANA, Priority.EDIT)
+    assert busy.value.whole_after_s == 0.0, "her chat itself is free"
+    await paces.admit(ANA, Priority.STOP)
+    await clock.advance(1.0)
+    await asyncio.gather(*answers)
+    assert [chat_id for _, chat_id in gone] == list(range(100, 109))
+    assert [at_s for at_s, _ in gone] == pytest.approx([0.0] * 5 + [0.04, 0.08, 0.12, 0.16])
 
 
 async def test_chats_that_say_nothing_are_forgotten_and_debts_are_not() -> None:
     clock = FakeClock()
     paces = pacer(clock)
     paces.flooded(ANA, 10_000.0)
-    for number in range(5000):
-        wait_s(paces, 1000 + number, Priority.FINAL)
-        await clock.advance(1.0)
+    for number in range(2500):
+        await wait_s(paces, (1000 + number) * (-1) ** number, Priority.FINAL)
+        clock._elapsed_s += 2.0
     assert len(paces) <= 1024
-    assert wait_s(paces, ANA, Priority.FINAL) == pytest.approx(5000.0)
+    assert await wait_s(paces, ANA, Priority.FINAL) == pytest.approx(5000.0)
