@@ -6,7 +6,7 @@ import logging
 from typing import Final
 
 from core.commands.command import Request
-from core.commands.menu import choice_field, text_field
+from core.commands.menu import choice_field, number_field, text_field
 from core.delivery.notifier import Delivery, Notifier
 from core.errors import ChannelError
 from core.features.admin.admin import HERE, MAX_ID_CHARS, Verb, WrongUse
@@ -22,15 +22,12 @@ from core.types import ChatKey, Localized, room_name
 CONTEXT: Final = "context"
 REMINDERS: Final = "reminders"
 _CHOICES: Final = {
+    CONTEXT: text("menus.room.context"),
     f"{CONTEXT} {OFF}": text("menus.room.context_off"),
-    f"{CONTEXT} 20": text("menus.room.context_20"),
-    f"{CONTEXT} {MAX_MESSAGES}": text("menus.room.context_most"),
     f"{REMINDERS} {ON}": text("menus.reminders.on"),
     f"{REMINDERS} {OFF}": text("menus.reminders.off"),
 }
-"""The words that Discord's menu offers; any other number can be typed."""
 
-_WHAT: Final = text("menus.fields.in_room")
 _log = logging.getLogger(__name__)
 
 
@@ -55,7 +52,8 @@ class RoomVerb:
             of_room=True,
             fields=(
                 text_field("room", text("menus.fields.room")),
-                choice_field("what", text("menus.fields.what"), _CHOICES),
+                choice_field("what", text("menus.fields.in_room"), _CHOICES),
+                number_field("messages", text("menus.fields.messages"), MAX_MESSAGES),
             ),
         )
 
