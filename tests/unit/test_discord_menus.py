@@ -69,8 +69,6 @@ def test_every_word_of_a_usage_is_chosen_and_every_name_is_offered_while_one_typ
         words = set(re.findall(r"(?<![\w:])[a-z]{2,}", entry.usage))
         chosen = {part for field in entry.fields for word in field.words for part in word.split()}
         offered = chosen | {verb.name for verb in entry.verbs}
-            verb.name for verb in entry.verbs
-        }
         completes = any(field.completes for field in entry.fields)
         assert words <= offered or completes, f"{entry.name}: {words - offered}"
         if re.search(r"\bN\b|PERSON|PROVIDER", entry.usage) and not entry.verbs:
