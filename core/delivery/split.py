@@ -66,7 +66,8 @@ class Splitter:
     def closing(self) -> str:
         """What closes the code block that is open at the end of the text, or ""."""
         fence = open_fence(self._text, self._start, len(self._text), self._fence)
-        return fence.closing if fence else ""
+        closing = fence.closing if fence else ""
+        return closing.removeprefix("\n") if self._text.endswith("\n") else closing
 
     def feed(self, more: str) -> list[Part]:
         """Add text; return the parts that are complete now."""

@@ -91,6 +91,24 @@ async def test_a_refused_draft_becomes_a_message_with_edits_for_that_message_onl
         assert server.chats[7].screen() == [TEXT, TEXT]
 
 
+async def test_a_server_that_knows_no_drafts_is_asked_once_and_the_token_is_not_doubted() -> None:
+    def fault(method: str, _: object) -> None:
+        if method == "sendmessagedraft":
+            raise Refused(404, "Not Found")
+
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 1.0), DRAFTS) as bot:
+        server.faults.append(fault)
+        for count in (1, 2):
+            server.says(ANA, "conte")
+            await flow(server, clock, lambda count=count: bot.handler.answered == count)  # type: ignore[misc]
+        assert server.chats[7].screen() == [TEXT, TEXT]
+        assert len(server.done("editmessagetext")) > 4
+        assert not bot.task.done()
+    assert [call.code for call in server.calls if call.method == "sendmessagedraft"] == [404]
+    assert len(server.done("getme")) == 1
+
+
 async def test_a_draft_refused_in_mid_answer_goes_on_as_a_message() -> None:
     clock = FakeClock()
 

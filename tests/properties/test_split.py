@@ -42,6 +42,8 @@ PIECES = (
     "```\n",
     "~~~~ js title\n",
     "~~~~\n",
+    "# Um título\n",
+    "**Outro**\n",
     "`",
     "**",
     "<&>",
@@ -109,6 +111,17 @@ def test_a_part_that_is_not_the_last_leaves_no_code_block_open(text: str, max_ch
 def _cut_in_a_line(part: Part) -> bool:
     """Whether the part ends with a whole line, so that what looks like a fence in it is one."""
     return part.source.endswith("\n")
+
+
+@given(texts, limits, measures)
+def test_a_heading_stays_with_its_section(text: str, max_chars: int, measure: Measure) -> None:
+    fence = None
+    for part in split(text, max_chars, measure)[:-1]:
+        *lines, last = part.source.rstrip().split("\n")
+        body = "\n".join(lines).rstrip()
+        before, fence = open_fence(body, 0, len(body), fence), open_fence(part.source, 0, len(part.source), fence)
+        if before is None and body.strip() and last in {"# Um título", "**Outro**"}:
+            assert len(body) < len(part.source) * 3 / 4, "only where the part has little else"
 
 
 @given(texts, limits, st.lists(st.integers(0, 90)))

@@ -10,16 +10,25 @@ from dataclasses import replace
 import pytest
 
 from core.chatbot import TurnLimits
-from core.dialogue import Prompt, StreamEvent, Task
+from core.dialogue import Delta, Prompt, StreamEvent, Task
 from core.enclosures import Attachment, AttachmentKind
-from core.errors import BotError, ChannelError, ChannelGone, KeyRejected, ProviderBusy, ProviderDown, StorageError
+from core.errors import (
+    BotError,
+    ChannelBusy,
+    ChannelError,
+    ChannelGone,
+    KeyRejected,
+    ProviderBusy,
+    ProviderDown,
+    StorageError,
+)
 from core.models import Cycle, Models
 from core.outgoing import OutgoingMessage
 from core.types import Incoming, Modal
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
-from tests.fakes.model import ScriptedModel
+from tests.fakes.model import Answer, ScriptedModel
 from tests.reference.inbox import InMemoryInbox
 
 PHOTO = Attachment(AttachmentKind.PHOTO)
@@ -340,6 +349,39 @@ async def test_stop_overtakes_a_running_answer_of_the_same_person_only() -> None
         await theirs
     assert mine.texts == ["⏹ Stopped."]
     assert others.texts == ["Nothing is running."]
+
+
+class StallingModel(ScriptedModel):
+    """Says a few words and then no more."""
+
+    async def _events(self, answer: Answer) -> AsyncIterator[StreamEvent]:
+        del answer
+        yield Delta("Once upon a time there was an elephant. It ")
+        await asyncio.get_running_loop().create_future()
+
+
+async def test_a_stopped_answer_keeps_its_words_with_a_mark_at_once_also_where_its_writes_are_held_back() -> None:
+    clock = FakeClock()
+    house = House(clock=clock, limits=TurnLimits(Cycle.SINGLE))
+    house.answered_by(StallingModel({}))
+    channel = house.channel()
+    channel.faults = [ChannelBusy(35.0)]
+    async with house.chatbot() as bot:
+        answered = await bot.receive(house.incoming("tell me a story"), channel)
+        await clock.advance(5.0)
+        assert channel.log == []
+        await bot.receive(house.incoming("/stop", message_id="2"), channel)
+        await clock.advance(0.3)
+        assert channel.texts == ["Once upon a time there was an elephant.\n\n⏹ Stopped."]
+        await answered
+    (thread,) = await house.history.threads(ANA)
+    _, said, *_ = await house.history.tail(thread.id, 9)
+    *_, last = await house.history.transitions(thread.id)
+    assert (said.text, last.state.value, last.error) == (
+        "Once upon a time there was an elephant.",
+        "error",
+        "TurnStopped",
+    )
 
 
 async def test_a_turn_that_takes_too_long_ends_with_a_word() -> None:

@@ -134,3 +134,17 @@ async def test_who_gives_up_while_the_place_becomes_free_holds_up_nobody() -> No
         said.tasks["b1"].cancel()
         await settle()
         assert said.begun() in (["a1", "c1"], ["a1", "b2"])
+
+
+async def test_who_waits_is_told_and_a_room_knows_whether_others_are_there() -> None:
+    locks, told = ConversationLocks(at_once=1), list[str]()
+    ana, bia = (ConversationKey(ROOM, UserKey("test", name)) for name in "ab")
+    async with locks.lane(ana, lambda: told.append("a")):
+        assert not locks.has_others(ana)
+        assert locks.has_others(bia)
+        waiting = asyncio.create_task(locks.lane(bia, lambda: told.append("b")).__aenter__())
+        await settle()
+        assert told == ["b"]
+        assert locks.has_others(ana)
+        assert not locks.has_others(ConversationKey(OTHER_ROOM, ana.user))
+    await waiting

@@ -7,6 +7,7 @@ import copy
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from itertools import count, pairwise
 
 import pytest
@@ -107,6 +108,23 @@ class FragileChannel(RecordingChannel):
                 raise ChannelGone("dead")
 
 
+@dataclass(slots=True)
+class MarkingChannel(FragileChannel):
+    """Notifies by new messages, and marks what may be there twice."""
+
+    doubtful: bool = False
+
+    async def post(self, shown: OutgoingMessage) -> str:
+        marked = replace(shown, text=f"↻ {shown.text}") if self.doubtful else shown
+        self.doubtful = False
+        return await FragileChannel.post(self, marked)
+
+    def adopt(self, handles: Sequence[str]) -> Sequence[str]:
+        known = FragileChannel.adopt(self, handles)
+        self.doubtful = len(known) < len(handles)
+        return known
+
+
 def decides(prompt: Prompt) -> str:
     """Search or save once in a turn, then finish; what was done stands in the conversation after a restart, too."""
     wanted, done = {"look": ("MemorySearch", "I looked"), "keep": ("MemorySave", "I kept")}.get(
@@ -158,15 +176,19 @@ def a_channel(house: House) -> FragileChannel:
     return FragileChannel(house.clock, ChannelLimits(max_chars=100, edit_interval_s=0.0))
 
 
-async def answered(text: str, crash_at: int = 0) -> tuple[FragileChannel, Crash, House]:
-    """Ask that in a process that dies at its n-th moment."""
+async def answered(text: str, crash_at: int = 0, *, late: bool = False) -> tuple[FragileChannel, Crash, House]:
+    """Ask that in a process that dies at its n-th moment; a minute ago if it is answered `late`."""
     house = await a_house()
     channel = a_channel(house)
+    incoming = house.incoming(text)
+    if late:
+        channel = MarkingChannel(house.clock, replace(channel.limits, notifies=True))
+        incoming = replace(incoming, at=incoming.at - timedelta(minutes=1))
     crash = Crash(crash_at, lambda: after_the_crash(house))
     assert isinstance(house.inbox, FragileInbox)
     channel.crash = house.inbox.crash = crash
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming(text), channel))
+        await (await bot.receive(incoming, channel))
     channel.crash = None
     return channel, crash, house
 
@@ -193,6 +215,29 @@ async def test_an_answer_goes_on_in_place_whichever_write_a_crash_follows(text: 
         if text != "/remember tea":  # what is kept already is told as that
             assert all(any(one in other for other in seen) for one in texts), (at, seen)
     assert at > 4
+
+
+@pytest.mark.parametrize("text", ["hello", "look for it"])
+async def test_a_late_answer_comes_anew_and_is_there_once_or_marked_whichever_write_a_crash_follows(text: str) -> None:
+    whole, _, _ = await answered(text, late=True)
+    at_once, _, _ = await answered(text)
+    assert [shown.text for shown in whole.screen] == [shown.text for shown in at_once.screen]
+    assert whole.log[-2].shown.notify
+    assert whole.log[-1].verb == "remove"
+    for at in count(1):
+        channel, crash, _ = await answered(text, at, late=True)
+        if crash.stores is None:
+            break
+        crash.stores.limits = replace(AT_ONCE, notify_after_s=0.0)  # then it goes on by edits
+        async with crash.stores.chatbot() as bot:
+            await bot.resume("test", OneChannel(channel))
+        seen = [shown.text for shown in channel.screen if shown.stays]
+        bare = [shown.removeprefix("↻ ") for shown in seen]
+        assert set(bare) == {shown.text for shown in whole.screen}, (at, seen)
+        assert len(set(seen)) == len(seen), "nothing is there twice without a mark"
+        assert crash.in_doubt or len(seen) == len(whole.screen), (at, seen)
+        assert sum(not shown.stays for shown in channel.screen) <= crash.in_doubt, (at, seen)
+    assert at > 10
 
 
 async def test_the_messages_of_an_answer_stay_in_their_order() -> None:

@@ -97,7 +97,13 @@ def test_a_setting_that_does_not_exist_is_named_with_the_nearest(
 @pytest.mark.spec("D3")
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("MAX_STEPS", "0"), ("LANGUAGE", "gobbledygook"), ("TURN_TIMEOUT_S", "soon"), ("LOG_LEVEL", "LOUD")],
+    [
+        ("MAX_STEPS", "0"),
+        ("LANGUAGE", "gobbledygook"),
+        ("TURN_TIMEOUT_S", "soon"),
+        ("LOG_LEVEL", "LOUD"),
+        ("WAITING_REACTION", "eyes"),
+    ],
 )
 def test_a_wrong_setting_is_named(name: str, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(name, value)

@@ -121,3 +121,12 @@ def test_a_measure_that_jumps_costs_no_more_than_one_that_grows_evenly() -> None
 )
 def test_which_block_is_open_at_a_place(text: str, end: int, fence: Fence | None) -> None:
     assert open_fence(text, 0, end, None) == fence
+
+
+def test_headings_go_where_their_section_is_and_a_remark_in_code_is_none() -> None:
+    text = f"{'palavra ' * 20}\n\n## Preço\n\n**Em reais**\n\n{'número ' * 20}"
+    assert [part.text[:9] for part in split(text, 190)] == ["palavra p", "## Preço\n"]
+    code = "```py\n" + "x = 1\n" * 12 + "# soma\n" + "x = 2\n" * 12 + "```"
+    assert split(code, 90)[0].text.endswith("# soma\n```")
+    listed = "\n".join(f"# {number}" for number in range(50))
+    assert len(split(listed, 60)) < 6

@@ -25,10 +25,12 @@ def test_what_is_set_reaches_the_adapter_and_the_token_is_not_shown() -> None:
         telegram_group_edit_interval_s=5.0,
         telegram_drafts=True,
         telegram_max_age_s=900,
+        waiting_reaction="🤔",
     )
     config = settings.telegram()
     assert config is not None
     assert (config.stop_button, config.state_path) == (True, None)
+    assert config.waiting_reaction == "🤔"
     assert config.token == "123:abc_DEF-9"
     assert config.base_url == "http://127.0.0.1:8081"
     assert (config.private.edit_interval_s, config.group.edit_interval_s) == (2.0, 5.0)
@@ -76,3 +78,11 @@ def test_what_is_wrong_is_named_and_never_shown(wrong: dict[str, Any], setting: 
         load(None, **wrong)
     assert caught.value.setting == setting
     assert "hunter2" not in str(caught.value)
+
+
+def test_a_reaction_that_telegram_does_not_take_is_named_at_the_start_and_none_is_none() -> None:
+    with pytest.raises(ConfigError, match="cannot react with 🦖; write none or one of 👍"):
+        load(None, telegram_token="123:abc", waiting_reaction="🦖").telegram()
+    quiet = load(None, telegram_token="123:abc", waiting_reaction="None").telegram()
+    assert quiet is not None
+    assert not quiet.waiting_reaction

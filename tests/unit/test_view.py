@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import pytest
@@ -506,3 +507,182 @@ def test_the_law_of_delivery(
             latest[seen.handle], last_s = seen.shown, seen.at_s
 
     asyncio.run(play())
+
+
+# --- signs of life ---
+
+
+@dataclass(slots=True)
+class LivelyChannel(RecordingChannel):
+    """Shows that the bot is typing, and notifies by new messages."""
+
+    limits: ChannelLimits = field(
+        default_factory=lambda: ChannelLimits(max_chars=4096, edit_interval_s=1.5, typing_s=4.0, notifies=True)
+    )
+    typed_s: list[float] = field(default_factory=list)
+    busy: list[ChannelError] = field(default_factory=list)
+    waits: int = 0
+
+    async def show_typing(self) -> None:
+        if self.busy:
+            raise self.busy.pop()
+        self.typed_s.append(self.clock.monotonic())
+
+    async def show_waiting(self) -> None:
+        self.waits += 1
+
+
+@pytest.mark.parametrize("after_s", [0.0, 1.5])
+@pytest.mark.spec("T4", "T5")
+async def test_a_status_comes_when_nothing_better_did_within_that_time(clock: FakeClock, after_s: float) -> None:
+    channel = RecordingChannel(clock)
+    view = View(channel, clock, pace=Pace(status_after_s=after_s))
+    await view.status("IA está pensando...")
+    await clock.advance(1.0)
+    await view.status("Buscando por memórias...")
+    await clock.advance(3.0)
+    assert [seen.at_s for seen in channel.log] == [after_s] if after_s else [0.0, 1.5]
+    assert channel.statuses[-1] == "Buscando por memórias..."
+    await finish(clock, view)
+
+
+async def test_a_quick_answer_is_posted_once_and_whole_and_words_do_not_wait_for_a_status(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock)
+    view = View(channel, clock, pace=Pace(status_after_s=1.5))
+    await view.status("IA está pensando...")
+    await clock.advance(1.0)
+    await tell(view, said("abc123."))
+    await view.status("IA está pensando...")
+    await clock.advance(0.5)
+    view.write("Vinte letras são o que se espera. ")
+    await clock.advance(0.0)
+    assert [(seen.at_s, seen.verb) for seen in channel.log] == [(1.0, "post"), (1.5, "post")]
+    await finish(clock, view)
+
+
+async def test_a_status_that_nobody_has_seen_leaves_no_trace_and_holds_up_nothing(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock)
+    view = View(channel, clock, pace=Pace(status_after_s=1.5))
+    await view.status("IA está pensando...")
+    await finish(clock, view, 0.0)
+    assert channel.log == []
+
+
+async def test_typing_is_shown_at_once_and_again_until_something_of_the_answer_is_there(clock: FakeClock) -> None:
+    channel = LivelyChannel(clock, busy=[ChannelGone("no right to"), ChannelBusy(0.5)])
+    view = View(channel, clock)
+    async with view.typing():
+        await clock.advance(0.4)
+        assert channel.typed_s == []
+        await clock.advance(0.2)  # it was told to come back
+        await view.status("IA está pensando...")
+        await clock.advance(8.5)
+        assert channel.typed_s == [4.5, 8.5]
+        await tell(view, said("pronto"))
+        await clock.advance(20.0)
+        assert channel.typed_s == [4.5, 8.5]
+    later = View(channel, clock)
+    async with later.typing(0.5):
+        await tell(later, said("pronto"))
+        await clock.advance(1.0)
+    await clock.advance(20.0)
+    assert channel.typed_s == [4.5, 8.5]
+    await view.close()
+    await later.close()
+
+
+async def test_in_a_busy_room_an_answer_is_posted_once_and_whole_and_one_that_has_begun_goes_on(
+    clock: FakeClock,
+) -> None:
+    busy = True
+    channel = RecordingChannel(clock)
+    view = View(channel, clock, pace=AT_ONCE, is_busy=lambda: busy)
+    await view.status("IA está pensando...")
+    view.write("um ")
+    await clock.advance(5.5)
+    assert channel.log == []
+    view.write("dois")
+    await view.finish()
+    view.write("três ")
+    await clock.advance(3.2)
+    assert [(seen.at_s, seen.shown.text) for seen in channel.log] == [(5.5, "um dois")]
+    busy = False
+    await clock.advance(1.0)
+    busy = True
+    view.write("quatro")
+    await clock.advance(5.0)
+    assert channel.texts == ["um dois", "três quatro"]
+    await finish(clock, view)
+
+
+async def test_an_answer_that_took_long_ends_as_a_new_message_that_notifies(clock: FakeClock) -> None:
+    records: list[list[str]] = []
+
+    async def record(handles: Sequence[str]) -> None:
+        records.append(list(handles))
+
+    channel = LivelyChannel(clock)
+    view = View(channel, clock, pace=AT_ONCE, notify_from_s=20.0, record=record)
+    view.write("Olhe, ")
+    await clock.advance(20.0)
+    view.write("demorou.")
+    await view.finish(UNDO)
+    await view.close()
+    whole = OutgoingMessage("Olhe, demorou.", choices=UNDO, notify=True)
+    assert channel.screen == [whole]
+    assert [(seen.verb, seen.handle) for seen in channel.log] == [("post", "m1"), ("post", "m2"), ("remove", "m1")]
+    assert records == [[""], ["m1"], ["", "m1"], ["m2", "m1"], ["m2"]]
+
+
+@pytest.mark.parametrize("late", [False, True])
+async def test_an_answer_that_waited_for_others_notifies_and_any_other_in_time_does_not(
+    clock: FakeClock, *, late: bool
+) -> None:
+    for notify_from_s in (20.0, float("inf")):  # the owner wants no such thing
+        channel = LivelyChannel(clock)
+        view = View(channel, clock, notify_from_s=notify_from_s)
+        if late:
+            view.waits()
+        await tell(view, said("pronto"))
+        await view.close()
+        assert channel.screen == [OutgoingMessage("pronto", notify=late and notify_from_s == 20.0)]
+        assert channel.waits == late
+
+
+async def test_a_late_answer_that_the_channel_refuses_for_now_comes_anew_later(clock: FakeClock) -> None:
+    channel = LivelyChannel(clock, faults=[None, ChannelBusy(3.0)])
+    view = View(channel, clock, pace=AT_ONCE, notify_from_s=0.0)
+    await view.status("IA está pensando...")
+    await tell(view, said("pronto"))
+    assert channel.texts == []
+    await finish(clock, view)
+    assert channel.screen == [OutgoingMessage("pronto", notify=True)]
+
+
+async def test_a_stopped_answer_says_so_at_once_whatever_holds_it_back(clock: FakeClock) -> None:
+    channel = LivelyChannel(clock, faults=[None, ChannelBusy(35.0)])
+    view = View(channel, clock, pace=AT_ONCE, notify_from_s=0.0)
+    view.stop_mark = "⏹ Parei."
+    view.write("um\n```py\nprint(1)\n")
+    await clock.advance(1.6)
+    view.write("print(2)\n")
+    await clock.advance(5.0)  # the edit was refused until 36.6 s
+    assert len(channel.log) == 1
+    view.stop()
+    await view.finish(UNDO)
+    stopped = OutgoingMessage("um\n```py\nprint(1)\nprint(2)\n```\n\n⏹ Parei.", choices=UNDO, urgent=True)
+    assert channel.screen == [stopped]
+    assert clock.monotonic() == 6.6
+    assert view.is_marked
+    await view.close()
+
+
+async def test_a_stop_before_the_first_word_marks_nothing(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock)
+    view = View(channel, clock)
+    await view.status("IA está pensando...")
+    view.stop()
+    await view.finish()
+    assert not view.is_marked
+    await view.show_last(OutgoingMessage("⏹ Parei.", urgent=True))
+    assert channel.texts == ["⏹ Parei."]
