@@ -292,7 +292,7 @@ class Turn:
 
     async def say(self, text: str, *, in_history: bool, choices: Sequence[Button] = ()) -> None:
         """Add our own words to the answer message, with buttons for its end, and store them."""
-        self._write(text)
+        self._write(text, whole=True)
         self.add_buttons(choices)
         await self._store(Message(MessageRole.ASSISTANT, text, in_history=in_history and not self.is_ending))
 
@@ -706,11 +706,11 @@ class Turn:
         knows = self._notes and self.asked.text.rstrip().endswith("?")
         return self.written | ({ChangeKind.REMINDER} if knows else frozenset())
 
-    def _write(self, text: str) -> None:
-        """Add a paragraph to the answer message."""
+    def _write(self, text: str, *, whole: bool = False) -> None:
+        """Add a paragraph to the answer message, or the beginning of one."""
         text = f"\n\n{text}" if self._said else text
         self._said.append(text)
-        self.view.write(text)
+        self.view.write(text, whole=whole)
 
     def _write_on(self, text: CheckedText, piece: str) -> None:
         """Add a piece of a text to the answer message; the first one begins a paragraph."""

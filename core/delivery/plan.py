@@ -108,6 +108,7 @@ class StreamPlan:
         self._writes = 0
         self._wrote_s = -math.inf
         self._held_s = self._whole_held_s = -math.inf
+        self._whole_chars = 0  # of the answer, what came whole
         self._began_s = math.inf  # when the first characters of the answer were read
         self._mark = ""  # ends the answer, which was stopped
         self.is_marked = False  # it was put there
@@ -116,9 +117,8 @@ class StreamPlan:
     # --- what should be seen ---
 
     def status(self, text: str, now_s: float = -math.inf) -> None:
-        """Show a text that the next message replaces; within an answer, show the words that it has, however few."""
+        """Show a text that the next message replaces; none is shown within an answer."""
         if self._answer is not None and (self._told or self._answer.open.text or any(map(str.strip, self._pending))):
-            self._began_s = -math.inf
             return
         parts = self.parts(text)
         if parts:
@@ -154,13 +154,15 @@ class StreamPlan:
         if parts:
             self._messages[-1].whole = True
 
-    def feed(self, more: str) -> None:
-        """Add text to the answer."""
+    def feed(self, more: str, *, whole: bool = False) -> None:
+        """Add text to the answer; a `whole` one waits `first_wait_s` for what may follow it, and for its buttons."""
         if self._answer is None:
             self._answer = Splitter(self._limits.max_chars, self._measure)
             self._writes = 0
             self._told = self._growing = False
             self._began_s = math.inf
+            self._whole_chars = 0
+        self._whole_chars += len(more) if whole else 0
         self._pending.append(more)
 
     def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = ()) -> None:
@@ -318,7 +320,7 @@ class StreamPlan:
         if text:
             self._began_s = min(self._began_s, now_s)
         late = now_s >= self._began_s + self._pace.first_wait_s
-        if final or self._told or late or len(text) >= self._pace.first_chars:
+        if final or self._told or late or len(text) >= self._pace.first_chars + self._whole_chars:
             self._tell(text, final=final)
 
     def _tell(self, text: str, *, final: bool) -> None:

@@ -126,12 +126,12 @@ class View:
         await self._drain()
         self._raise_once()
 
-    def write(self, text: str) -> None:
+    def write(self, text: str, *, whole: bool = False) -> None:
         """Add text to the growing answer, or begin one.
 
         All text until `finish` or `show` is one message, or several if it is too long.
         """
-        self._plan.feed(text)
+        self._plan.feed(text, whole=whole)
         self._start()
         self._raise_once()
 

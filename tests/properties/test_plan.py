@@ -244,13 +244,27 @@ def test_fewer_first_words_are_shown_a_second_after_the_first_one_and_blanks_do_
     assert plan.next(4.0) == Post(0, OutgoingMessage("Oi", final=False))
 
 
-def test_a_status_within_an_answer_brings_its_first_words_out() -> None:
-    for read in (False, True):
+def test_a_status_within_an_answer_is_not_shown_and_its_first_words_come_in_their_time() -> None:
+    plan = StreamPlan(LIMITS, len, Pace())
+    plan.feed("Oi")
+    assert plan.next(0.0) is None
+    plan.status("Buscando por memórias...")
+    assert plan.next(0.9) is None
+    assert plan.next(1.0) == Post(0, OutgoingMessage("Oi", final=False))
+
+
+def test_whole_words_wait_a_second_for_their_buttons_and_growing_ones_do_not() -> None:
+    told = "Guardei: “a senha do wi-fi é abc123”"
+    for more, is_shown in (("", False), ("\n\nE o modem é", False), ("\n\nE o modem fica no escritório", True)):
         plan = StreamPlan(LIMITS, len, Pace())
-        plan.feed("Oi")
-        assert not read or plan.next(0.0) is None
-        plan.status("Buscando por memórias...")
-        assert plan.next(0.1) == Post(0, OutgoingMessage("Oi", final=False))
+        plan.feed(told, whole=True)
+        assert plan.next(0.0) is None
+        plan.feed(more)
+        first = plan.next(0.1)
+        assert (first is not None) is is_shown
+        plan.finish(choices=(Button("Desfazer", "/undo"),))
+        if first is None:
+            assert isinstance(plan.next(0.2), Post)
 
 
 def test_the_last_write_of_an_answer_goes_out_at_once_also_while_another_is_on_its_way() -> None:

@@ -64,7 +64,7 @@ async def test_the_language_that_the_owner_set_for_everybody_is_named() -> None:
 
 
 async def test_the_statuses_of_a_german_are_english_and_never_spanish() -> None:
-    house = House(CYCLE)
+    house = House(CYCLE, limits=TurnLimits(Cycle.STEPWISE, status_after_s=0.0))
     channel = house.channel()
     async with house.chatbot() as chatbot:
         await (await chatbot.receive(house.incoming("Wie heißt mein Hund?"), channel))

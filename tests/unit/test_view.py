@@ -139,6 +139,7 @@ async def test_an_answer_that_a_restart_broke_off_goes_on_in_its_message(clock: 
     first = View(channel, clock)
     first.write("Guardei.")
     await first.status("pensando")
+    await clock.advance(1.0)
     second = View(channel, clock, posted=["m1"])
     second.write("Guardei.")
     await second.status("pensando")
