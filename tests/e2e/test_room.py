@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 from tests.e2e import discord_kit, telegram_kit
@@ -70,3 +71,37 @@ async def test_who_waits_in_private_for_their_own_answer_sees_that_the_bot_is_ty
         await telegram_kit.flow(server, clock, lambda: sum(text.endswith("fim") for text in chat.screen()) == 2)
         assert [call.at_s for call in server.done("sendchataction")][:2] == [0.0, 4.0]
         assert not server.done("setmessagereaction")
+
+
+async def test_who_asked_in_a_telegram_group_is_notified_of_an_answer_that_took_long() -> None:
+    clock = FakeClock()
+    slow = house(clock, "telegram", 15.0, 0.0)
+    async with (
+        TelegramServer(clock, Limits()) as server,
+        slow.chatbot() as handler,
+        telegram_kit.serving(server, clock, handler),
+    ):
+        asked = server.says(Person(7), "@elefante_bot e então?", chat_id=-1000)
+        chat = server.chat(-1000)
+        await telegram_kit.flow(server, clock, lambda: server.done("deletemessage"))
+        [answer] = chat.ours()
+        assert (answer.reply_to, answer.text.endswith("fim")) == (asked["message_id"], True)
+    first, second = server.done("sendmessage")
+    assert (first.text, second.message_id) == ("IA está pensando...", answer.id)
+
+
+async def test_who_asked_in_a_discord_channel_is_pinged_alone_when_an_answer_took_long_or_waited() -> None:
+    clock = FakeClock()
+    slow = house(clock, "discord", 15.0, 0.0)
+    slow.limits = replace(slow.limits, answers_at_once=1)
+    async with DiscordServer(clock) as server:
+        room = server.room(ROOM)
+        async with slow.chatbot() as handler, discord_kit.serving(server, clock, handler):
+            await server.says(ANA, f"{ME} e então?", room=ROOM)
+            asked = await server.says(discord_kit.BIA, f"{ME} and me?", room=ROOM)
+            await discord_kit.flow(server, clock, lambda: [text[-3:] for text in room.screen()] == ["fim", "fim"])
+            await discord_kit.idle(server)
+            mine, theirs = (note for note in room.notes.values() if note.by.bot)
+            assert (mine.pinged, theirs.pinged) == ({ANA.id}, {discord_kit.BIA.id})
+            assert theirs.reply_to == asked.id
+            assert len(asked.reactions) == 1
