@@ -172,9 +172,10 @@ class View:
             await asyncio.wait({self._writer})
             self._failure()
 
-    def restart(self, posted: Sequence[str], record: Record | None) -> None:
+    def restart(self, posted: Sequence[str], record: Record | None, *, notify_from_s: float) -> None:
         """Begin anew, after `leave`, in the place of those posts; they are what `record` was last called with."""
         self._writer, self._raised, self._unseen = None, False, True
+        self._notify_from_s = notify_from_s
         self._take_over(posted)
         self._on_posted = record
 

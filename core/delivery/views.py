@@ -63,7 +63,6 @@ class Views:
         is_busy: Callable[[], bool] = lambda: False,
     ) -> View:
         """Return the view of one turn; `posted` are the posts of an earlier process that began it."""
-        asked_s = self._clock.monotonic() - (self._clock.now() - incoming.at).total_seconds()
         return View(
             channel,
             self._clock,
@@ -72,12 +71,17 @@ class Views:
             posted=posted,
             record=partial(self._record, incoming) if recorded else None,
             is_busy=is_busy,
-            notify_from_s=asked_s + self._notify_after_s,
+            notify_from_s=self._notify_from_s(incoming),
         )
+
+    def _notify_from_s(self, incoming: Incoming) -> float:
+        """Return the time, on the clock, from which an answer notifies whoever asked."""
+        asked_s = self._clock.monotonic() - (self._clock.now() - incoming.at).total_seconds()
+        return asked_s + self._notify_after_s
 
     def replace(self, view: View, incoming: Incoming, posted: Sequence[str]) -> None:
         """Let a view that was left answer another version of its message, in the place of what is `posted` for it."""
-        view.restart(posted, partial(self._record, incoming))
+        view.restart(posted, partial(self._record, incoming), notify_from_s=self._notify_from_s(incoming))
 
     async def clear(self, incoming: Incoming, channel: Channel, posted: Sequence[str]) -> None:
         """Remove the posts of an earlier process."""
