@@ -107,7 +107,8 @@ async def chat(settings: Settings, thread_id: str = "") -> None:
 async def _talk(settings: Settings, thread_id: str) -> None:
     from adapters import console  # this loads prompt_toolkit
 
-    async with build(settings) as app:
+    at_once = settings.model_copy(update={"status_after_s": 0.0})  # a terminal shows no other sign of life
+    async with build(at_once) as app:
         await _go_on(app, thread_id)
         async with open_chatbot(app) as chatbot, app.features.scheduler.until(asyncio.Event()):
             await warm_embedder(app)

@@ -98,7 +98,7 @@ async def test_a_deleted_question_is_not_answered_and_what_stood_of_its_answer_i
 async def test_questions_that_a_moderator_deletes_together_are_dropped() -> None:
     async with scene() as it:
         notes = [await it.server.says(who, f"{ME} {who.name}", room=ROOM) for who in (ANA, BIA)]
-        await flow(it.server, it.clock, lambda: len(it.screen()) == 2)
+        await flow(it.server, it.clock, lambda: it.server.done("POST", f"/channels/{ROOM}/typing"))
         await it.server.deletes(*notes)
         await it.until()
 

@@ -280,7 +280,7 @@ async def test_where_an_admin_turned_reminders_off_none_is_set_and_those_set_bef
     async with place.running():
         await place.say("hi")  # a bot writes to nobody who never wrote
         await place.say("@elefante_bot remind me to bring cake at 11:30", chat=GROUP)
-        await place.say("/admin@elefante_bot reminders here off", chat=GROUP)
+        await place.say("/admin@elefante_bot room reminders off", chat=GROUP)
         refused = await place.say("@elefante_bot remind me to bring beer at 11:40", chat=GROUP)
         assert refused == "Reminders are turned off in this room. Ask me in private, and I will remind you there."
         before = len(seen(place.chat(GROUP)))

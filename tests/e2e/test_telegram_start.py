@@ -13,7 +13,7 @@ from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import COMMANDS, menu
 from tests.fakes.handler import ScriptedHandler
-from tests.fakes.telegram_people import BOT, Person
+from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_wire import Refused
 
@@ -21,12 +21,12 @@ from tests.fakes.telegram_wire import Refused
 @pytest.mark.parametrize("code", [None, "once"])
 @pytest.mark.parametrize("privacy", [True, False])
 async def test_the_start_says_who_the_bot_is_how_to_own_it_and_what_groups_hide(
-    code: str | None, *, privacy: bool, monkeypatch: pytest.MonkeyPatch
+    code: str | None, *, privacy: bool
 ) -> None:
-    monkeypatch.setitem(BOT, "can_read_all_group_messages", not privacy)
     clock = FakeClock()
     stop, said = asyncio.Event(), list[str]()
     async with TelegramServer(clock) as server:
+        server.reads_all = not privacy
         config = replace(TelegramConfig(TOKEN), base_url=server.url)
         task = asyncio.create_task(
             telegram.run(config, ScriptedHandler(clock), clock, stop, menu=menu(), say=said.append, claim_code=code)

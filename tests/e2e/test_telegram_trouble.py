@@ -92,11 +92,11 @@ async def test_a_kind_of_update_nobody_knows_is_left_out(stopped: object) -> Non
 async def test_an_edit_of_a_message_long_forgotten_is_taken_as_news() -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock) as bot:
-        first = server.says(ANA, "a senha é 12", chat_id=-1001)
+        first = server.says(ANA, "@elefante_bot a senha é 12", chat_id=-1001)
         for number in range(1100):
             server.says(BIA, f"conversa {number}", chat_id=-1001)
         await flow(server, clock, lambda: len(bot.handler.received) == 1101)
-        server.edits(first, "a senha é 12")
+        server.edits(first, "@elefante_bot a senha é 12")
         await flow(server, clock, lambda: len(bot.handler.received) == 1102)
 
 

@@ -85,7 +85,7 @@ async def test_an_answer_that_was_never_confirmed_is_there_and_the_owner_knows()
     async with Lobby(house()) as lobby:
         await opened(lobby)
         chat = lobby.house.channel()
-        chat.faults = [None, *[ChannelUnclear("odd", 0.0)] * 7]
+        chat.faults = [ChannelUnclear("odd", 0.0)] * 8
         incoming = replace(lobby.house.incoming("hello there", user=ANA), chat=ChatKey("test", "with ana"))
         answered = await lobby.bot.receive(incoming, chat)
         await lobby.house.clock.advance(30)  # type: ignore[attr-defined]

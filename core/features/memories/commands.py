@@ -59,7 +59,7 @@ async def remember(request: Request, text: str) -> None:
     elif not turn.remembers:
         await request.tell(NOT_REMEMBERING)
     elif pointed:
-        turn.asked = await turn.conversation.add(turn.asked)
+        turn.asked = await turn.conversation.add(replace(turn.asked, content=text))
         await _tell(turn, await keep_beside(turn, *whole(pointed)))  # what others say of themselves replaces nothing
     else:
         turn.asked = await turn.conversation.add(replace(turn.asked, content=text))
