@@ -213,6 +213,7 @@ async def test_a_model_reads_the_chain_of_replies_the_nearest_first_with_each_sp
         assert "<room>" not in told
         # What the bot answered is in the chain, too.
         bots = await place.says("Bob", "e quando?", reply_to=place.last())
+        await place.flow(lambda: len(place.screen()) == 2 and place.rests())
         await place.asks("Ana", "resume isso", reply_to=bots)
         assert "said by somebody else (Bob)>\ne quando?" in place.prompt()
         assert "<quote: which replied to, said by you>\nÉ no Zé." in place.prompt()
