@@ -11,7 +11,7 @@ import pytest
 from adapters.discord.config import DiscordConfig
 from core.chatbot import TurnLimits
 from core.dialogue import Prompt, Task
-from core.models import Cycle
+from core.models import Cycle, HotModel
 from core.types import ChatKey, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, idle, serving
 from tests.fakes.clock import FakeClock
@@ -34,6 +34,13 @@ class Scene:
     clock: FakeClock
     server: DiscordServer
     house: House
+
+    @property
+    def asked(self) -> list[Prompt]:
+        model = self.house.models.chat
+        assert isinstance(model, HotModel)
+        assert isinstance(model.model, SlowModel)
+        return model.model.prompts
 
     def screen(self, room: int = ROOM) -> list[str]:
         return self.server.channels[room].screen()
@@ -98,7 +105,7 @@ async def test_a_deleted_question_is_not_answered_and_what_stood_of_its_answer_i
 async def test_questions_that_a_moderator_deletes_together_are_dropped() -> None:
     async with scene() as it:
         notes = [await it.server.says(who, f"{ME} {who.name}", room=ROOM) for who in (ANA, BIA)]
-        await flow(it.server, it.clock, lambda: it.server.done("POST", f"/channels/{ROOM}/typing"))
+        await flow(it.server, it.clock, lambda: len(it.asked) == 2)
         await it.server.deletes(*notes)
         await it.until()
 

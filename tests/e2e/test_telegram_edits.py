@@ -72,6 +72,7 @@ async def scene(config: TelegramConfig | None = None) -> AsyncIterator[Scene]:
 async def test_an_edited_question_is_answered_in_the_same_message(after_s: float) -> None:
     async with scene() as it:
         message = it.server.says(ANA, "one")
+        await flow(it.server, it.clock, lambda: it.server.done("sendchataction"))
         await it.clock.advance(after_s)
         await flow(it.server, it.clock, it.server.chat(7).screen)
         await it.clock.advance(after_s)
