@@ -29,11 +29,12 @@ class Chats(Protocol):
 
     async def say(self, text: str, *, room: bool) -> None: ...
     async def press(self, label: str, *, room: bool) -> None: ...
+    async def edit(self, text: str) -> None: ...
     async def command(self, name: str) -> None: ...
     def screen(self, *, room: bool) -> list[str]: ...
 
 
-def _line(text: str, buttons: Sequence[str], replies: bool, hidden: bool) -> str:
+def _line(text: str, buttons: Sequence[str], *, replies: bool, hidden: bool) -> str:
     return f"{'↩ ' * replies}{'🔒 ' * hidden}{text} {list(buttons)}"
 
 
@@ -52,24 +53,29 @@ class Peer(Chats):
     async def press(self, label: str, *, room: bool) -> None:
         self.peer.be_now()
         who = self.ana if room else self.ana.user
-        await who.click(self._channel(room).history(viewer=self.ana.user)[-1], label=label)
+        await who.click(self._channel(room=room).history(viewer=self.ana.user)[-1], label=label)
+
+    async def edit(self, text: str) -> None:
+        self.peer.be_now()
+        history = self._channel(room=False).history(viewer=self.ana.user)
+        await self.ana.user.edit([note for note in history if note.author.id == self.ana.id][-1], text)
 
     async def command(self, name: str) -> None:
         self.peer.be_now()
         await self.ana.slash(self.channel, name)
 
-    def _channel(self, room: bool) -> Any:
+    def _channel(self, *, room: bool) -> Any:
         return self.channel if room else self.ana.user.dm_channel
 
     def screen(self, *, room: bool) -> list[str]:
         backend = self.peer.env.backend
-        notes = backend.messages.get(self._channel(room).id, {}).values()
+        notes = backend.messages.get(self._channel(room=room).id, {}).values()
         return [
             _line(
                 "\n".join([note.content, *(embed["description"] for embed in note.embeds)]),
                 labels(note.components),
-                note.reference is not None,
-                note.is_ephemeral,
+                replies=note.reference is not None,
+                hidden=note.is_ephemeral,
             )
             for note in notes
             if note.author_id == backend.bot_user.id
@@ -91,6 +97,10 @@ class Own(Chats):
         channel = self.server.room(self.room) if room else self.server.direct(self.ana)
         await self.server.interactions.press(self.ana, list(channel.notes.values())[-1], label)
 
+    async def edit(self, text: str) -> None:
+        notes = self.server.direct(self.ana).notes.values()
+        await self.server.edits([note for note in notes if note.by is self.ana][-1], text)
+
     async def command(self, name: str) -> None:
         await self.server.interactions.command(self.ana, name, room=self.room)
 
@@ -99,7 +109,7 @@ class Own(Chats):
         hidden = [note for used in self.server.interactions.all.values() for note in used.notes]
         notes = {note.id: note for note in (*channel.notes.values(), *hidden) if note.channel == channel.id}
         return [
-            _line(note.text, labels(note.components), note.reply_to is not None, bool(note.flags & 64))
+            _line(note.text, labels(note.components), replies=note.reply_to is not None, hidden=bool(note.flags & 64))
             for note in notes.values()
             if note.by is BOT
         ]
@@ -138,6 +148,7 @@ async def play(chats: Chats, me: str) -> list[str]:
     await then(chats.say("Good morning!", room=False), "Tell me what to keep")
     await then(chats.say("Remember that my locker code is 4417", room=False), "Undo")
     await then(chats.say("What is my locker code?", room=False), "4417")
+    await then(chats.edit("What is my locker called?"), "locker")
     await then(chats.say("Forget my locker code", room=False), "Keep as it is")
     await then(chats.press("🗑️ Delete", room=False), "Deleted")
     await chats.say("good morning, everybody", room=True)
