@@ -17,6 +17,7 @@ from bot.settings.models import ModelSettings
 from bot.settings.quotas import QuotaSettings
 from bot.settings.reminders import ReminderSettings
 from bot.settings.settings import Settings
+from bot.settings.signs import SignSettings
 from bot.settings.telegram import TelegramSettings
 
 HEADER = """\
@@ -24,6 +25,7 @@ HEADER = """\
 # setting means its default. `elefante check` says whether all is well."""
 
 SECTIONS: dict[str, type[BaseSettings]] = {
+    "Telegram and Discord: signs of life": SignSettings,
     "Telegram": TelegramSettings,
     "Discord": DiscordSettings,
     "Models. Without one the bot runs in limited mode, without a language model": ModelSettings,
@@ -39,9 +41,9 @@ def render() -> str:
     named: set[str] = set()
     for title, mixin in SECTIONS.items():
         parts.append(f"\n# --- {title} ---")
-        for name in mixin.model_fields:
-            parts.append(_entry(name, Settings.model_fields[name]))
-            named.add(name)
+        own = [name for name in mixin.model_fields if name not in named]
+        parts += [_entry(name, Settings.model_fields[name]) for name in own]
+        named.update(own)
     parts.append("\n# --- The bot ---")
     parts += [_entry(name, field) for name, field in Settings.model_fields.items() if name not in named]
     return "\n".join(parts) + "\n"
