@@ -122,8 +122,8 @@ spec: $(VENV)/.installed-dev ## List every requirement of the specification with
 bench: $(VENV)/.installed-dev ## Measure: every figure of docs/performance.md (ARGS=memory for one)
 	@$(BIN)/python -m bench $(ARGS)
 
-transcript: $(VENV)/.installed-dev ## Print what people see, scenario by scenario (PLATFORM=telegram or discord)
-	@$(BIN)/python -m tests.transcripts $(PLATFORM)
+transcript: $(VENV)/.installed-dev ## Print and draw what people see, anew in docs/transcripts (PLATFORM=telegram or discord for one)
+	@$(BIN)/python -m tests.transcripts $(PLATFORM) --write
 
 lock: $(VENV)/.installed-dev ## Renew the lock files from pyproject.toml (needs uv)
 	uv pip compile -q pyproject.toml --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements.txt

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.transcripts import discord
+from tests.transcripts import discord, phone
 from tests.transcripts.transcript import FOLDER, Scenario
 
 
 @pytest.mark.parametrize("scenario", discord.SCENARIOS, ids=lambda scenario: scenario.name)
 async def test_a_transcript_of_discord_is_what_is_seen(scenario: Scenario) -> None:
     kept = (FOLDER / f"discord-{scenario.name}.md").read_text(encoding="utf-8")
-    assert await scenario.page() == kept, "run: python -m tests.transcripts discord --write"
+    lines, html = await scenario.lines(), (FOLDER / "discord.html").read_text(encoding="utf-8")
+    assert scenario.page(lines) == kept, "run: make transcript"
+    assert all(drawn in html for drawn in phone.phones("discord", scenario, lines)), "run: make transcript"
 
 
 def test_every_transcript_of_discord_belongs_to_a_scenario() -> None:

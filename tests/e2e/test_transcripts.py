@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
-from tests.transcripts import telegram
+from tests.transcripts import phone, telegram
 from tests.transcripts.__main__ import PLATFORMS, main
 from tests.transcripts.transcript import FOLDER, Scenario
 
@@ -12,12 +14,23 @@ from tests.transcripts.transcript import FOLDER, Scenario
 @pytest.mark.parametrize("scenario", telegram.SCENARIOS, ids=lambda scenario: scenario.name)
 async def test_a_transcript_of_telegram_is_what_is_seen(scenario: Scenario) -> None:
     kept = (FOLDER / f"telegram-{scenario.name}.md").read_text(encoding="utf-8")
-    assert await scenario.page() == kept, "run: python -m tests.transcripts telegram --write"
+    lines, html = await scenario.lines(), (FOLDER / "telegram.html").read_text(encoding="utf-8")
+    assert scenario.page(lines) == kept, "run: make transcript"
+    assert all(drawn in html for drawn in phone.phones("telegram", scenario, lines)), "run: make transcript"
 
 
 def test_every_transcript_belongs_to_a_scenario() -> None:
     kept = {path.stem for path in FOLDER.glob("telegram-*.md")}
     assert kept == {f"telegram-{scenario.name}" for scenario in telegram.SCENARIOS}
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_the_page_of_phones_holds_what_is_drawn_and_no_more(platform: str) -> None:
+    html = (FOLDER / f"{platform}.html").read_text(encoding="utf-8")
+    drawn = re.findall(r'<section class="phone \w+" id="([\w-]+)">', html)
+    assert html.startswith(phone.page(platform, []).partition("\n\n</body>")[0])
+    assert {name.rpartition("-")[0] for name in drawn} == set(phone.PICTURED[platform])
+    assert {path.stem for path in FOLDER.glob(f"{platform}-*.png")} == {f"{platform}-{name}" for name in drawn}
 
 
 def test_an_unknown_platform_is_told_which_there_are(capsys: pytest.CaptureFixture[str]) -> None:

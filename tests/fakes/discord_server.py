@@ -54,6 +54,8 @@ class Write:
     reply_to: int | None = None
     hidden: bool = False
     below: tuple[str, ...] = ()
+    content: str = ""
+    embeds: tuple[str, ...] = ()
 
 
 class DiscordServer(World):
@@ -173,7 +175,7 @@ class DiscordServer(World):
         hidden = bool(note.flags & EPHEMERAL)
         write = Write(
             at_s, verb, note.channel, note.id, note.text, tuple(note.buttons), note.by.name, note.reply_to, hidden,
-            tuple(labels(note.components)),
+            tuple(labels(note.components)), note.content, tuple(str(one.get("description", "")) for one in note.embeds),
         )  # fmt: skip
         self.story.append(write)
         if note.by is BOT:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.e2e.discord_kit import ME, OTHER_ROOM, ROOM
 from tests.fakes.discord_server import DiscordServer, Write
 from tests.fakes.discord_world import DM, THREAD
+from tests.transcripts.phone import discord_html
 from tests.transcripts.transcript import Line
 
 STOP = "⏹️"
@@ -19,8 +20,10 @@ def seen(server: DiscordServer) -> list[Line]:
     lines = []
     for write in server.story:
         chat = _chat(server, write.channel)
-        lines.append(Line(write.at_s, chat, write.by, _mark(write, numbers), write.text.replace(ME, "@Elefante")))
-        if below := [label for label in write.below if label != STOP]:
+        below, told = [label for label in write.below if label != STOP], write.text.replace(ME, "@Elefante")
+        rich = discord_html(write.content.replace(ME, "@Elefante"), write.embeds) if write.message else ""
+        lines.append(Line(write.at_s, chat, write.by, _mark(write, numbers), told, rich, [below] if below else ()))
+        if below:
             lines.append(Line(write.at_s, chat, "", "", " ".join(f"[{label}]" for label in below)))
     return lines
 

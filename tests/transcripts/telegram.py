@@ -24,6 +24,7 @@ from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_wire import Call
 from tests.fakes.telegram_writing import Upload
 from tests.transcripts import telegram_house
+from tests.transcripts.phone import telegram_html
 from tests.transcripts.transcript import Line, Scenario
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
@@ -62,8 +63,11 @@ def seen(server: TelegramServer) -> list[Line]:
         if "ephemeral_message_parameters" in call.params:
             mark = f"unseen ↩{reply['ephemeral_message_id']}" if reply else "unseen"
         text = _shown(call) if call.code == 200 else f"[refused: {call.refusal}]"
-        lines.append(Line(call.at_s, _chat(call.chat_id), "Elefante", mark, text))
         rows = call.params.get("reply_markup", {}).get("inline_keyboard", []) if call.code == 200 else []
+        labels = [[button["text"] for button in row] for row in rows]
+        entities = call.params.get("entities") or call.params.get("caption_entities") or ()
+        rich = telegram_html(call.text or str(call.params.get("caption", "")), entities)
+        lines.append(Line(call.at_s, _chat(call.chat_id), "Elefante", mark, text, rich, labels))
         lines += [Line(call.at_s, _chat(call.chat_id), "", "", _row(row)) for row in rows]
     return lines
 

@@ -12,13 +12,18 @@ _WIDTH = 96
 
 @dataclass(frozen=True)
 class Line:
-    """Something that happened: when, in which chat, who did it, to which message, what it said then."""
+    """Something that happened: when, in which chat, who did it, to which message, what it said then.
+
+    `html` is the text as a client shows it, `rows` are the buttons below it; both are for pictures.
+    """
 
     at_s: float
     chat: str
     who: str
     mark: str
     text: str
+    html: str = ""
+    rows: Sequence[Sequence[str]] = ()
 
 
 @dataclass(frozen=True)
@@ -30,8 +35,10 @@ class Scenario:
     about: str
     play: Callable[[], Awaitable[Sequence[Line]]]
 
-    async def page(self) -> str:
-        lines = sorted(await self.play(), key=lambda line: line.at_s)
+    async def lines(self) -> Sequence[Line]:
+        return sorted(await self.play(), key=lambda line: line.at_s)
+
+    def page(self, lines: Sequence[Line]) -> str:
         chats = len({line.chat for line in lines}) > 1
         rows = [_row(line, with_chat=chats) for line in lines]
         return "\n".join([f"# {self.title}", "", self.about, "", "```text", *rows, "```", ""])
