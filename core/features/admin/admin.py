@@ -165,7 +165,10 @@ class Admin:
 _MAX_COMMAND_CHARS: Final = 200
 
 WHERE: Final = choice_field("where", text("menus.fields.where"), {HERE: text("menus.where.here")})
-"""Says that a verb is about the place where it is said."""
+"""Says that a setting is about the place where it is said."""
+
+ROOM: Final = choice_field("where", text("menus.fields.room"), WHERE.words)
+"""Says that a verb is about that place and no person."""
 
 NOT_HERE = text("admin.not_here")
 NO_VERB = text("admin.verbs.no_verb")

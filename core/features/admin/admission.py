@@ -13,7 +13,7 @@ from core.delivery.notifier import Notifier
 from core.features.access.gate import ROLES, card, fits, person_line, stranger_line, verdicts
 from core.features.access.people import DENIED, Stranger
 from core.features.access.rules import Access, Mode
-from core.features.admin.admin import HERE, MAX_ID_CHARS, WHERE, Verb, WrongUse
+from core.features.admin.admin import HERE, MAX_ID_CHARS, ROOM, Verb, WrongUse
 from core.features.admin.decide import Decider
 from core.features.admin.decisions import ALLOWED, DecisionKind, Decisions
 from core.features.admin.names import EXAMPLE, NOT_SEEN_YET, SOMEBODY, Names
@@ -59,7 +59,7 @@ class PeopleVerbs:
     def verbs(self) -> Sequence[Verb]:
         """The verbs, in the order of /admin."""
         of_people, roles = partial(Verb, fields=SOMEBODY, complete=self._names.complete), " PERSON admin|member|guest"
-        on_people, here = partial(of_people, by_reply=True, decisive=True), (*SOMEBODY, WHERE)
+        on_people, here = partial(of_people, by_reply=True, decisive=True), (*SOMEBODY, ROOM)
         given = choice_field("role", text("menus.fields.role"), {role: ROLES[role] for role in GIVEN}, required=True)
         return (
             of_people("users", text("admin.commands.users"), self._users, " [PERSON]", EXAMPLE),

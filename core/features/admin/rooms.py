@@ -51,7 +51,7 @@ class RoomVerb:
             f"{CONTEXT} 20",
             of_room=True,
             fields=(
-                text_field("id", text("menus.fields.room")),
+                text_field("id", text("menus.fields.room_id")),
                 choice_field("what", text("menus.fields.in_room"), _CHOICES),
                 number_field("messages", text("menus.fields.messages"), MAX_MESSAGES),
             ),

@@ -10,7 +10,7 @@ from core.commands.completion import MOST_OFFERED, offered
 from core.commands.menu import PERSON, completed_field
 from core.features.access.gate import ROLES as ROLE_NAMES
 from core.features.access.rules import Access
-from core.features.admin.admin import HERE, WHERE, Verb
+from core.features.admin.admin import HERE, ROOM, Verb
 from core.features.admin.decide import Decider
 from core.features.admin.decisions import DecisionKind, Decisions
 from core.features.admin.names import Names
@@ -99,7 +99,7 @@ class QuotaVerb:
         """The verb of /admin."""
         usage, example = " [NAME | here] [LIMITS | reset]", f"guest {EXAMPLE}"
         known = completed_field("known", text("menus.fields.quota"))
-        fields = (PERSON, known, WHERE, completed_field("limits", text("menus.fields.limits")))
+        fields = (PERSON, known, ROOM, completed_field("limits", text("menus.fields.limits")))
         return Verb(
             "quota",
             text("admin.commands.quota"),
