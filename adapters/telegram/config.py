@@ -58,3 +58,10 @@ class TelegramConfig:
     waiting_reaction: str = "👀"
     state_path: Path | None = None
     webhook: Webhook | None = None
+
+
+def reactions() -> tuple[str, ...]:
+    """Return the emojis with which Telegram lets bots react."""
+    from telegram.constants import ReactionEmoji
+
+    return tuple(ReactionEmoji)

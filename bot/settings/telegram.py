@@ -87,15 +87,13 @@ class TelegramSettings(SignSettings):
         token = self.telegram_token.get_secret_value().strip()
         if not token:
             return None
-        from telegram.constants import ReactionEmoji  # this loads the vendor's package
+        from adapters.telegram.config import TelegramConfig, Webhook, reactions  # this loads the vendor's package
 
-        from adapters.telegram.config import TelegramConfig, Webhook
-
-        if self.waiting_reaction and self.waiting_reaction not in list(ReactionEmoji):
+        if self.waiting_reaction and self.waiting_reaction not in reactions():
             raise ConfigError(
                 "WAITING_REACTION",
                 f"bots on Telegram cannot react with {self.waiting_reaction}; write {NO_REACTION} or one of "
-                f"{' '.join(ReactionEmoji)}",
+                f"{' '.join(reactions())}",
             )
         webhook = Webhook(
             url=self.telegram_webhook_url,
