@@ -21,7 +21,7 @@ from adapters.discord.message_handler import FROM_INTERACTION, UpdateHandler
 from adapters.discord.room import PLATFORM, Audience, Room, audience, room_of
 from adapters.discord.texts import FAILED, NO_LONGER_KEPT, NOT_HERE, OLD_MENU, STOPPING
 from adapters.running import NOT_YOURS, display_name
-from core.commands.menu import FORM_TEXT, MenuEntry
+from core.commands.menu import CONFIRM, FORM_TEXT, MenuEntry
 from core.enclosures import Attachment, AttachmentKind, Quote
 from core.errors import ChannelBusy, ChannelError
 from core.outgoing import Choice, OutgoingMessage
@@ -165,7 +165,10 @@ class InteractionHandler:
         only_theirs = message is not None and message.flags.ephemeral
         for_another = message is not None and not only_theirs and _whose(message) not in {None, user_id}
         unseen = pressed.aside or for_another or not pressed.command
-        to = audience(room, user_id, command_of(pressed.command, self._commands), unseen=unseen)
+        command = command_of(pressed.command, self._commands)
+        to = audience(room, user_id, command, unseen=unseen)
+        if to.hidden and not unseen and command is not None and command.name == CONFIRM:
+            to = replace(to, chat=room.chat)
         # What everybody reads is replaced by what one person pressed only if it was said to that person by name.
         names = pressed.in_place and not room.private and message is not None and _named(message) == user_id
         if names:

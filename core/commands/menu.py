@@ -86,6 +86,9 @@ def number_field(name: str, about: Localized, most: int | None = None) -> MenuOp
     return MenuOption(name, OptionKind.NUMBER, about, most=most)
 
 
+CONFIRM: Final = "confirm"
+"""The name of the command that answers a question of the bot, in the conversation in which that was asked."""
+
 DISLIKED: Final = "disliked"
 """The name of the command of who did not like an answer, which takes the handle of a message of it (`Channel.post`)."""
 

@@ -28,6 +28,7 @@ from core.actions.proposal import (
     proposes,
 )
 from core.commands.command import Command, Request
+from core.commands.menu import CONFIRM
 from core.confirmations import Confirmations
 from core.dialogue import Outcome, Step
 from core.features.memories.commands import whole
@@ -55,7 +56,7 @@ class ConfirmCommand:
     def command(self) -> Command:
         """The command; menus do not show it."""
         usage = " yes|both|no CODE|save ID|said ID"
-        return Command("confirm", text("commands.confirm"), self._confirm, usage=usage, in_menus=False)
+        return Command(CONFIRM, text("commands.confirm"), self._confirm, usage=usage, in_menus=False)
 
     async def _confirm(self, request: Request, argument: str) -> None:
         """Do all of the proposal, or the parts that the numbers name; with "no", leave everything as it is.
