@@ -31,8 +31,8 @@ from bot.settings.env_file import env_path
 from bot.settings.settings import Settings
 from core.errors import Damaged, StorageError
 from core.features.transfer.files import private_file
+from core.storage.record import program_version
 from core.storage.sqlite_backup import copied, ensure_room, in_thread, new_file, unwritten, verified
-from core.storage.sqlite_schema import program_version
 
 _ABOUT: Final = "about.json"
 _DATABASE: Final = "elefante.db"

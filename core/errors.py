@@ -28,6 +28,7 @@
     │   ├── MessageLost                  write it anew
     │   └── FileTooLarge
     ├── StorageError
+    │   ├── StorageDown                  wait: the database server is away
     │   ├── SchemaTooNew                 this database was written by a newer version
     │   ├── Damaged                      restore a backup
     │   └── DiskFull                     make room
@@ -195,6 +196,10 @@ class FileTooLarge(ChannelError):
 
 class StorageError(BotError):
     """The database cannot be used."""
+
+
+class StorageDown(StorageError):
+    """The database server cannot be reached now; nothing was changed, or it is not known."""
 
 
 class SchemaTooNew(StorageError):

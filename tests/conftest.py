@@ -8,12 +8,14 @@ import os
 import shutil
 import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tests.profile  # noqa: F401  (sets how many examples a property tries, before any test module asks)
+from tests import postgres
 from tests.fakes.clock import FakeClock
 
 pytest_plugins = ["tests.spec_plugin"]
@@ -33,8 +35,15 @@ if _RAM_DISK.is_dir() and os.access(_RAM_DISK, os.W_OK) and shutil.disk_usage(_R
 _SECRET_PARTS = ("API_KEY", "TOKEN", "BASE_URL", "_PROXY", "MODEL", "DATA_DIR", "DISCORD", "TELEGRAM")
 
 
-def pytest_unconfigure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # the process that began the run
+        postgres.begin_run()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
     """Make a hang at exit a failure with a stack: a test that left a thread at work, as an open database has one."""
+    if not hasattr(config, "workerinput"):
+        postgres.end_run()
     faulthandler.dump_traceback_later(300, exit=True, file=sys.__stderr__ or 2)
 
 
@@ -43,6 +52,12 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
         if any(part in name.upper() for part in _SECRET_PARTS):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _databases_without_rows() -> Iterator[None]:
+    yield
+    postgres.empty_databases()
 
 
 @pytest.fixture(autouse=True)

@@ -32,6 +32,14 @@ class Query(Protocol):
         """Run one statement for each row of parameters; none for no rows."""
         ...
 
+    def lock(self, *names: object) -> None:
+        """Wait until no other transaction of any process holds this name; it is held until this one ends.
+
+        A job that reads before it writes takes one first: what it has read, nobody who takes the same changes before it
+        ends. The names, joined, are one. Do nothing where transactions run one after another anyway.
+        """
+        ...
+
 
 class Transaction(Protocol):
     """Statements that happen together or not at all. Made by `Database.transaction`."""

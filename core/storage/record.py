@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
+from importlib import metadata
 
 import numpy as np
 
@@ -31,6 +32,11 @@ OF_USER = 'platform = ? AND "user" = ?'
 def user_key(user: UserKey) -> tuple[str, str]:
     """Return the values of OF_USER."""
     return (user.platform, user.user)
+
+
+def program_version() -> str:
+    """Return the version of this program."""
+    return metadata.version("elefante")
 
 
 def random_id() -> str:

@@ -64,6 +64,9 @@ class SqliteQuery(Query):
         """Run one statement for each row of parameters; none for no rows."""
         self._connection.executemany(_in_sqlite(sql), rows)
 
+    def lock(self, *names: object) -> None:
+        """Do nothing: there is one writer at a time."""
+
 
 class SqliteTransaction(Transaction):
     """Statements between BEGIN IMMEDIATE and COMMIT, each in one hop to the connection's thread."""

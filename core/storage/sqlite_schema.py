@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from importlib import metadata
 from typing import Final
 
 from core.errors import Damaged, SchemaTooNew
-from core.storage.record import digest
+from core.storage.record import digest, program_version
 from core.storage.sqlite_migrations import Migration
 
 APPLICATION_ID: Final = 0x456C6566
@@ -32,11 +31,6 @@ CREATE TABLE IF NOT EXISTS schema_history (
     version INTEGER NOT NULL, program TEXT NOT NULL, at INTEGER NOT NULL, backup TEXT NOT NULL
 )
 """
-
-
-def program_version() -> str:
-    """Return the version of this program."""
-    return metadata.version("elefante")
 
 
 def schema_version(connection: sqlite3.Connection, known: int) -> int:

@@ -8,5 +8,9 @@ from typing import Final
 
 from core.storage.database import Database
 from core.storage.sqlite import open_database
+from tests.postgres import open_test_database
 
-ENGINES: Final[dict[str, Callable[[Path], Awaitable[Database]]]] = {"sqlite": open_database}
+ENGINES: Final[dict[str, Callable[[Path], Awaitable[Database]]]] = {
+    "sqlite": open_database,
+    "postgres": open_test_database,
+}

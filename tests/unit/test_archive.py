@@ -14,9 +14,9 @@ from bot.archive import pack, unpack
 from bot.settings.settings import Settings, load
 from core.errors import Damaged, DiskFull, SchemaTooNew, StorageError
 from core.storage import sqlite_backup
+from core.storage.record import program_version
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import MIGRATIONS
-from core.storage.sqlite_schema import program_version
 from tests.fakes.clock import START
 from tests.fakes.packed import content
 

@@ -18,9 +18,9 @@ import pytest
 from bot.settings.settings import Settings
 from bot.wiring import build
 from core.errors import DiskFull, SchemaTooNew, StorageError
+from core.storage.record import program_version
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import MIGRATIONS
-from core.storage.sqlite_schema import program_version
 from core.storage.sqlite_upgrade import KEPT, inspect
 from core.types import ChatKey, ConversationKey, Role, UserKey
 
