@@ -171,7 +171,7 @@ async def daily_backups(settings: Settings, alerts: OwnerAlerts, clock: Clock) -
 
     Leaving the block breaks off the one under way. With BACKUPS_KEPT=0, or without a SQLite file, there are none.
     """
-    if settings.storage_url != "sqlite:" or not settings.backups_kept:
+    if settings.engine != "sqlite" or not settings.backups_kept:
         yield
         return
     async with background(_back_up(DataFolder(settings, clock), alerts, clock)):

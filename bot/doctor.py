@@ -12,6 +12,8 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, Final, TypeAlias
 
+from pydantic import SecretStr
+
 from bot.models.chains import Chains, build_embedder
 from bot.models.health import ModelHealth
 from bot.models.hot import prove
@@ -55,7 +57,7 @@ async def check(settings: Settings) -> Document:
     """
     findings = [_probed("settings", partial(_folder, settings)), _probed("storage", partial(_storage, settings))]
     try:
-        async with build(settings.model_copy(update={"storage_url": "memory:"})) as app:
+        async with build(settings.model_copy(update={"storage_url": SecretStr("memory:")})) as app:
             for name, probe in _PROBES.items():
                 findings.append(await _tried(name, probe, app))
     except BotError as error:

@@ -12,6 +12,8 @@ from datetime import timedelta
 from importlib import metadata
 from pathlib import Path
 
+from pydantic import SecretStr
+
 from bot.claim_codes import ClaimCodes
 from bot.data_folder import ConsoleHistory, DataFolder, upkeep
 from bot.logs import open_machine
@@ -172,7 +174,7 @@ async def build(
         database = await _open(settings, dry=dry)
         stack.push_async_callback(database.close)
         if dry:  # nor does a command write a file
-            settings = settings.model_copy(update={"storage_url": "memory:"})
+            settings = settings.model_copy(update={"storage_url": SecretStr("memory:")})
         clock = clock or SystemClock()
         yield await _build_over(_Stores(database, settings), settings, clock, stack, dry=dry, grants=grants or {})
 
@@ -182,6 +184,10 @@ async def _open(settings: Settings, *, dry: bool) -> Database:
     if settings.in_memory:
         return await open_copy(None)
     prepare_folder(settings.data_dir)
+    if settings.engine == "postgres":
+        from core.storage.postgres import open_postgres  # this loads psycopg
+
+        return await open_postgres(settings.storage_url.get_secret_value(), pool=settings.storage_pool)
     if dry:
         return await open_copy(settings.database_path)
     return await open_database(settings.database_path, backups=settings.backups_folder)

@@ -6,6 +6,7 @@ Protocol explicitly, so that the type checker and the reader both see the link.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
@@ -196,6 +197,43 @@ class Channels(Protocol):
         """Return the channel of a room in which nobody has just written."""
         del chat, once
         raise ChannelGone("there are no rooms here")
+
+
+class Duty(Protocol):
+    """Work that is this worker's now. `lost` is set when it is not any more: what it does is to end at once."""
+
+    @property
+    def lost(self) -> asyncio.Event:
+        """Set when another worker may do this from now on."""
+
+
+class Duties(Protocol):
+    """What several workers of one bot share out among them: work that one does at a time, and limits of platforms.
+
+    Where there is one process, all of it is its own from the start.
+    """
+
+    def hold(self, name: str) -> AbstractAsyncContextManager[Duty]:
+        """Wait until that work is this worker's; leaving gives it up.
+
+        It becomes another's within seconds of the death of the worker that has it.
+        """
+
+    def parts(self, name: str, count: int) -> AsyncIterator[frozenset[int]]:
+        """Yield which of the numbers 0 to `count` - 1 are this worker's, each time that changes.
+
+        They are dealt out evenly to all workers that ask. What is missing in a set becomes another's as soon as the
+        next one is asked for, so whoever iterates ends that work first. Closing the iterator gives up all.
+        """
+
+    def share(self, limit: str) -> float:
+        """Return how much of a limit that holds for all workers together is this one's, over 0 and at most 1.
+
+        It follows what each has used of it lately (`used`), and nobody is left without.
+        """
+
+    def used(self, limit: str, count: int = 1) -> None:
+        """Note that so much of a limit was used; nothing is written by it."""
 
 
 class MessageHandler(Protocol):

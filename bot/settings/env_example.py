@@ -18,6 +18,7 @@ from bot.settings.quotas import QuotaSettings
 from bot.settings.reminders import ReminderSettings
 from bot.settings.settings import Settings
 from bot.settings.signs import SignSettings
+from bot.settings.storage import StorageSettings
 from bot.settings.telegram import TelegramSettings
 
 HEADER = """\
@@ -32,6 +33,7 @@ SECTIONS: dict[str, type[BaseSettings]] = {
     "Conversation memory": HistorySettings,
     "Money: who may spend how much": QuotaSettings,
     "Reminders": ReminderSettings,
+    "Storage": StorageSettings,
 }
 
 

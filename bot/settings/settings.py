@@ -19,6 +19,7 @@ from bot.settings.history import HistorySettings
 from bot.settings.models import ModelSettings
 from bot.settings.quotas import QuotaSettings
 from bot.settings.reminders import ReminderSettings
+from bot.settings.storage import StorageSettings
 from bot.settings.telegram import TelegramSettings
 from core.chatbot import TurnLimits
 from core.errors import ConfigError
@@ -30,7 +31,15 @@ from core.threads import THREAD_ID_RULE, is_thread_id
 from core.types import Learn, Locale, UserKey
 
 
-class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings, QuotaSettings, ReminderSettings):
+class Settings(
+    StorageSettings,
+    ModelSettings,
+    HistorySettings,
+    TelegramSettings,
+    DiscordSettings,
+    QuotaSettings,
+    ReminderSettings,
+):
     """The settings of one bot. The name of each in the environment is its own in capitals."""
 
     model_config = SettingsConfigDict(env_file_encoding="utf-8", extra="ignore", env_ignore_empty=True)
@@ -38,11 +47,6 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     data_dir: Path = Field(
         default_factory=lambda: user_data_path("elefante", appauthor=False),
         description="Folder of the database and the logs. Default: the user-data folder of the system.",
-    )
-    storage_url: Literal["sqlite:", "memory:"] = Field(
-        default="sqlite:",
-        description="Where all that is said and remembered is kept: sqlite: (the file elefante.db in DATA_DIR) or "
-        "memory: (nothing is written to the disk, and all of it ends with the process).",
     )
     log_dir: Path | None = Field(
         default=None,
@@ -148,12 +152,6 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
     def _split(cls, value: Any) -> Any:
         return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
-    @field_validator("storage_url", mode="before")
-    @classmethod
-    def _scheme(cls, value: Any) -> Any:
-        """Take `memory` and `memory://` for `memory:`."""
-        return f"{value.strip().rstrip(':/').lower()}:" if isinstance(value, str) else value
-
     @field_validator("language")
     @classmethod
     def _is_spoken(cls, value: str) -> str:
@@ -174,11 +172,6 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
         if value and not is_thread_id(value):
             raise ConfigError("DEFAULT_THREAD", THREAD_ID_RULE)
         return value
-
-    @property
-    def in_memory(self) -> bool:
-        """Tell whether nothing is written to the disk."""
-        return self.storage_url == "memory:"
 
     @property
     def state_dir(self) -> Path | None:
@@ -225,8 +218,8 @@ class Settings(ModelSettings, HistorySettings, TelegramSettings, DiscordSettings
 
     def secrets(self) -> list[str]:
         """Return every secret that is set, for the log to strike out."""
-        values = (getattr(self, name) for name in type(self).model_fields)
-        return [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+        values = (getattr(self, name) for name in type(self).model_fields if name != "storage_url")
+        return [*self.storage_secrets(), *(each.get_secret_value() for each in values if isinstance(each, SecretStr))]
 
     @property
     def locale(self) -> Locale | None:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from bot.archive import unpack
 from bot.data_folder import MADE, DataFolder, daily_backups
@@ -89,7 +90,7 @@ async def test_two_processes_make_one_a_day_between_them(app: App, clock: FakeCl
     assert len(made(app)) == 2
 
 
-@pytest.mark.parametrize("change", [{"backups_kept": 0}, {"storage_url": "memory:"}])
+@pytest.mark.parametrize("change", [{"backups_kept": 0}, {"storage_url": SecretStr("memory:")}])
 async def test_there_are_none_where_they_are_turned_off(app: App, clock: FakeClock, change: dict[str, object]) -> None:
     settings = app.settings.model_copy(update=change)
     async with daily_backups(settings, app.features.alerts, clock):

@@ -127,7 +127,7 @@ def test_the_setting_may_be_written_as_a_word_or_as_an_address(written: str) -> 
 
 @pytest.mark.spec("D3", "D8")
 def test_a_storage_that_there_is_not_is_named_with_those_there_are() -> None:
-    with pytest.raises(ConfigError, match=r"STORAGE_URL: .*'sqlite:' or 'memory:'"):
+    with pytest.raises(ConfigError, match=r"STORAGE_URL: .*sqlite: .*memory: .*postgresql://"):
         load(None, storage_url="mongodb://127.0.0.1")
 
 
