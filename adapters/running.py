@@ -90,6 +90,10 @@ Connected: TypeAlias = Callable[[bool], None]
 """Called with True when a platform can be reached, with False when it cannot; repeats are allowed."""
 
 
+Wrote: TypeAlias = Callable[[int], None]
+"""Called for each request that writes, with the HTTP status of its answer; 0 if there was none."""
+
+
 def ignored(_: object) -> None:
     """Take a report, and do nothing."""
 

@@ -1,7 +1,8 @@
 """The log, one JSON line an event in a file that only its owner reads; and what owners see of it in a chat.
 
-People's words are never passed to the log: a message is a fixed phrase, and facts come as `extra`. Secrets that slip
-into an error's text are struck out here.
+All lines that belong to one message, from its arrival to the last edit of its answer, have the same `turn`. People's
+words are never passed to the log: a message is a fixed phrase, and facts come as `extra`. Secrets that slip into an
+error's text are struck out here.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any, Final, cast
 
 from bot.settings.settings import Settings
 from core.features.admin.machine import Machine, ModelSwitch, Trouble, TroubleLog
+from core.trace import current
 
 LOG_FILE = "elefante.log"
 _MAX_BYTES = 5_000_000
@@ -85,7 +87,7 @@ class _Repeated:
 class Repeats:
     """The warnings and errors of the last ten minutes: what says the same is one line in that time, and then a count.
 
-    Lines are the same if they differ in their time and in measured values only.
+    Lines are the same if they differ in their time, in their turn and in measured values only.
     """
 
     def __init__(self) -> None:
@@ -119,8 +121,8 @@ class Repeats:
 
 
 def _said(event: Mapping[str, object]) -> str:
-    """Return what a line says, without what was measured."""
-    said = {name: value for name, value in event.items() if not isinstance(value, float)}
+    """Return what a line says, without in which turn, and without what was measured."""
+    said = {name: value for name, value in event.items() if name != "turn" and not isinstance(value, float)}
     return json.dumps(said, sort_keys=True, default=str)
 
 
@@ -163,6 +165,7 @@ def configure(folder: Path | None, level: str, secrets: Iterable[str] = ()) -> N
     handler: logging.Handler = logging.NullHandler()
     if folder is not None:
         handler = _LogFile(folder / LOG_FILE, secrets)
+    handler.addFilter(_in_turn)
     logging.basicConfig(level=level, handlers=[handler], force=True)
     for noisy in (
         "httpx",
@@ -176,6 +179,21 @@ def configure(folder: Path | None, level: str, secrets: Iterable[str] = ()) -> N
         "anthropic",
     ):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+
+
+def to_stderr(secrets: Iterable[str] = ()) -> None:
+    """Send every log record of the process to standard error, too."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(JsonLines(secrets))
+    handler.addFilter(_in_turn)
+    logging.getLogger().addHandler(handler)
+
+
+def _in_turn(record: logging.LogRecord) -> bool:
+    """Give a record the id of the turn that it is made in; keep it."""
+    if (trace := current()) is not None:
+        record.turn = trace.id
+    return True
 
 
 def strike_out(secrets: Iterable[str]) -> None:

@@ -18,6 +18,8 @@ def origins(settings: Settings) -> list[str]:
     file = f"settings in {path}" if path.exists() else f"settings of the environment, there is no {path}"
     data = "nothing is written to the disk" if settings.in_memory else f"data in {settings.data_dir}"
     log = "no log" if settings.log_folder is None else f"log {settings.log_folder / LOG_FILE}"
+    if settings.log_to == "stderr":
+        log = "log on standard error"
     chosen = [name for name, platform in PLATFORMS.items() if platform.enabled(settings)]
     return [
         f"version {metadata.version('elefante')}, {file}",

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from pydantic import SecretStr
 
-from adapters.running import Connected, ignored
+from adapters.running import Connected, Wrote, ignored
 from bot.settings.settings import Settings
 from bot.unread import tell_unread
 from bot.wiring import App, build
@@ -32,7 +32,7 @@ Answer = TypeVar("Answer")
 class Start:
     """What a platform is started with: the bot, its message handler, when to stop, how to tell the owner something.
 
-    `connected` is told whether the platform can be reached.
+    `connected` is told whether the platform can be reached, `wrote` how it answered each write.
     """
 
     app: App
@@ -40,6 +40,7 @@ class Start:
     stop: asyncio.Event
     say: Callable[[str], None]
     connected: Connected = ignored
+    wrote: Wrote = ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,7 @@ async def _telegram(start: Start) -> None:
         claim_code=await app.features.access.claim_code("telegram"),
         staff=Staff(staff, changed),
         connected=start.connected,
+        wrote=start.wrote,
     )
 
 
@@ -107,6 +109,7 @@ async def _discord(start: Start) -> None:
             say=start.say,
             own=start.app.features.access.own,
             connected=start.connected,
+            wrote=start.wrote,
             tell_unread=partial(tell_unread, start.app),
         )
 

@@ -10,10 +10,11 @@ import signal
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from bot.alarms import tell_start_failed, watching
 from bot.data_folder import daily_backups
+from bot.logs import to_stderr
 from bot.models.metering import AttributedHandler
 from bot.origins import models_line, origins
 from bot.platforms import PLATFORMS, Platform, Start
@@ -24,6 +25,9 @@ from bot.supervisor import Supervisor
 from bot.wiring import App, build, open_chatbot, prepare_folder, say, warm_embedder
 from core.clock import SystemClock
 from core.errors import BotError, ConfigError, InputError, StorageError
+
+if TYPE_CHECKING:
+    from bot.metrics import MetricsServer
 
 _TITLES: Final = {"telegram": "Telegram", "discord": "Discord", "console": "the terminal"}
 
@@ -43,6 +47,8 @@ async def run(settings: Settings) -> None:
             f"no platform is on; write TELEGRAM_TOKEN=... or DISCORD_TOKEN=... into {env_path()}, or try `make chat`"
         )
         raise ConfigError("TELEGRAM_TOKEN", ". ".join((advice, *unknown)))
+    if settings.log_to == "stderr":
+        to_stderr(settings.secrets())
     for line in (*unknown, *origins(settings)):
         say(line)
     with serving(settings, RUN, chosen):
@@ -67,7 +73,8 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> BaseExcept
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, lambda: None)  # a closed terminal does not end it
     async with (
-        build(settings) as app,
+        _served(settings, stop) as server,
+        build(settings, metrics=server.metrics if server else None) as app,
         watching(app),
         open_chatbot(app) as chatbot,
         _unasked(app, stop),
@@ -76,7 +83,10 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> BaseExcept
         say(models_line(app.parts.models))
         await warm_embedder(app)
         status = StatusFile(app)
-        supervisor = Supervisor(Start(app, AttributedHandler(chatbot), stop, say), chosen, changed=status.write)
+        start = Start(app, AttributedHandler(chatbot), stop, say)
+        supervisor = Supervisor(start, chosen, changed=status.write, wrote=server.metrics.wrote if server else None)
+        if server is not None:
+            server.app = app
         loop.add_signal_handler(signal.SIGHUP, supervisor.retry_now)
         async with status.kept():
             failure = await supervisor.run()
@@ -84,6 +94,24 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> BaseExcept
     if failure is not None and not supervisor.was_connected:
         raise failure
     return failure
+
+
+@asynccontextmanager
+async def _served(settings: Settings, stop: asyncio.Event) -> AsyncIterator[MetricsServer | None]:
+    """Serve metrics and health while the context is entered, before and after the bot is there; None without METRICS.
+
+    Raises:
+        ConfigError: METRICS cannot be listened on.
+    """
+    if settings.metrics_address is None:
+        yield None
+        return
+    from bot.metrics import Metrics, MetricsServer
+
+    server, (host, port) = MetricsServer(Metrics(), stop), settings.metrics_address
+    async with server.at(host, port):
+        say(f"Metrics and health at http://{f'[{host}]' if ':' in host else host}:{port}")
+        yield server
 
 
 @asynccontextmanager

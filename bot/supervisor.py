@@ -10,7 +10,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
-from adapters.running import Backoff, until
+from adapters.running import Backoff, Wrote, ignored, until
 from bot.logs import strike_out
 from bot.platforms import Platform, Start
 from bot.settings.settings import Settings, load
@@ -31,6 +31,7 @@ class Supervisor:
 
     `reload` reads the settings anew before each attempt but the first: those that begin like the platform's name count
     (a token that was corrected), all others need a restart. `changed` is called when the state of a platform changes.
+    `wrote` returns what is told of the writes on a platform.
     """
 
     def __init__(
@@ -40,11 +41,13 @@ class Supervisor:
         *,
         reload: Callable[[], Settings] = load,
         changed: Callable[[], None] = lambda: None,
+        wrote: Callable[[str], Wrote] | None = None,
     ) -> None:
         self._start = start
         self._chosen = chosen
         self._reload = reload
         self._changed = changed
+        self._wrote = wrote or (lambda _name: ignored)
         self._alerts = start.app.features.alerts
         self._states = start.app.features.platforms
         self._states.retry = self.retry_now
@@ -115,7 +118,8 @@ class Supervisor:
                 strike_out(settings.secrets())
                 self._note(name, Link.CONNECTING)
             app = replace(start.app, settings=settings)
-            await platform.run(replace(start, app=app, connected=partial(self._connected, name)))
+            connected = partial(self._connected, name)
+            await platform.run(replace(start, app=app, connected=connected, wrote=self._wrote(name)))
         except Exception as failure:  # noqa: BLE001  (whatever ends a platform, the others go on)
             return failure
         finally:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
@@ -20,6 +21,7 @@ from bot.logs import open_machine
 from bot.models.chains import build_chains
 from bot.models.health import ModelHealth
 from bot.models.hot import HotModels
+from bot.models.metering import counting
 from bot.settings.models import LIMITED, USEM3
 from bot.settings.settings import Settings
 from core import ask
@@ -59,6 +61,9 @@ from core.storage.sqlite import open_copy, open_database
 from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.stores import HistoryStore, SearchableMemoryStore
 from core.types import Role, UserKey
+
+if TYPE_CHECKING:
+    from bot.metrics import Metrics  # it loads a library that few need
 
 _CLAUDE_RATIO = 1.3  # Source: Anthropic's migration notes: about 30 % more tokens than the tokenizers before
 
@@ -160,11 +165,12 @@ async def build(
     dry: bool = False,
     grants: Mapping[UserKey, Role] | None = None,
     clock: Clock | None = None,
+    metrics: Metrics | None = None,
 ) -> AsyncIterator[App]:
     """Put a bot together, and take it apart again in reverse order. A `dry` one works on a copy of the data in RAM.
 
     `grants` are the roles that the program around it gives to people by name, for as long as it runs. `clock` takes the
-    place of the operating system's.
+    place of the operating system's. `metrics` counts turns and calls of models.
 
     Raises:
         ConfigError: a setting is wrong, or the data folder cannot be used.
@@ -176,7 +182,8 @@ async def build(
         if dry:  # nor does a command write a file
             settings = settings.model_copy(update={"storage_url": SecretStr("memory:")})
         clock = clock or SystemClock()
-        yield await _build_over(_Stores(database, settings), settings, clock, stack, dry=dry, grants=grants or {})
+        stores = _Stores(database, settings)
+        yield await _build_over(stores, settings, clock, stack, dry=dry, grants=grants or {}, metrics=metrics)
 
 
 async def _open(settings: Settings, *, dry: bool) -> Database:
@@ -201,12 +208,12 @@ async def _build_over(
     *,
     dry: bool,
     grants: Mapping[UserKey, Role],
+    metrics: Metrics | None,
 ) -> App:
     quotas = Quotas(stores.ledger, stores.decisions, clock, settings.quotas(), settings.zone())
     calibration = new_calibration(settings.tokenizer)
-    chains = await build_chains(
-        settings, clock, stack, quotas.record, calibration, window_tokens=settings.max_context_tokens
-    )
+    record = quotas.record if metrics is None else counting(quotas.record, metrics.model_called)
+    chains = await build_chains(settings, clock, stack, record, calibration, window_tokens=settings.max_context_tokens)
     hot_models = HotModels(settings, chains, clock)
     models = hot_models.models
     undo_within = timedelta(seconds=settings.memory_undo_s)
@@ -242,6 +249,8 @@ async def _build_over(
     chains.health.report_to(features.alerts)
     await features.open()
     parts = features.parts(stores.inbox, conversations, settings.turn_limits(), log_content=settings.log_content)
+    if metrics is not None:
+        parts = replace(parts, turn_ended=metrics.turn_ended)
     return App(settings, stores.database, stores.memories, conversations, clock, parts, features, chains.health)
 
 

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
@@ -50,7 +50,7 @@ from core.errors import (
     TurnStopped,
 )
 from core.history.conversation import Conversations
-from core.hooks import Additions, Gate, Limiter, PreferencesOf, ReplyReader, TakeBack, Verdict
+from core.hooks import Additions, Gate, Limiter, PreferencesOf, ReplyReader, TakeBack, TurnEnded, Verdict
 from core.inbox import check, cleaned, message_of
 from core.language_choice import Locales
 from core.memory.memories import Memories
@@ -62,6 +62,7 @@ from core.text.unicode import one_line
 from core.texts import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
 from core.think import think
 from core.threads import TurnState
+from core.trace import Phase, Trace, current, spend, traced
 from core.turn import Turn
 from core.types import ChatKey, ConversationKey, Incoming, Learn, MemoryItem, Role, room_name
 
@@ -93,7 +94,8 @@ class TurnLimits:
 class ChatBotParts:
     """Parts of a ChatBot: the engine's, then those of features.
 
-    `watch` gets each turn before it is answered, for those who look at its steps afterwards. `language` is the tag of
+    `watch` gets each turn before it is answered, for those who look at its steps afterwards; `turn_ended` is told how
+    each went. `language` is the tag of
     the language of every answer if the owner fixed one, or ""; `learn` is the most that the owner lets people choose;
     `catch_up` loads what other processes decided.
     """
@@ -119,6 +121,7 @@ class ChatBotParts:
     takes_back: Sequence[TakeBack] = ()
     additions: Additions | None = None
     watch: Callable[[Turn], None] | None = None
+    turn_ended: TurnEnded | None = None
     language: str = ""
     learn: Learn = Learn.OFFERED
     log_content: bool = False  # the owner wants to read what people ask
@@ -158,6 +161,14 @@ class ChatBot(MessageHandler):
     async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
         """Store one message and answer it after the earlier ones of its conversation; /stop is done at once."""
         incoming = cleaned(incoming, self._parts.limits.max_message_chars)
+        with self._traced(incoming):
+            return await self._receive(incoming, channel)
+
+    def _traced(self, incoming: Incoming) -> AbstractContextManager[None]:
+        """Work for the turn of that message inside; all of its versions are one."""
+        return traced(Trace(act_of(incoming.chat, incoming.original_id), self._parts.clock.monotonic()))
+
+    async def _receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
         self._parts.notifier.seen.add(incoming.chat.platform)
         try:
             await self._parts.catch_up()
@@ -195,12 +206,13 @@ class ChatBot(MessageHandler):
         """Queue the messages that were accepted on that platform before a crash and never answered, oldest first."""
         self._parts.notifier.connect(platform, channels)
         for incoming, posted in (await self._parts.inbox.owed(platform)).items():
-            verdict = await self._parts.gate.recheck(incoming)
-            if verdict is Verdict.ANSWER:
-                _log.info("resumed", extra={"platform": platform})
-                self._begin(incoming, channels.again(incoming), posted)
-            else:
-                self._later(self._leave(incoming, channels.again(incoming), posted, verdict))
+            with self._traced(incoming):
+                verdict = await self._parts.gate.recheck(incoming)
+                if verdict is Verdict.ANSWER:
+                    _log.info("resumed", extra={"platform": platform})
+                    self._begin(incoming, channels.again(incoming), posted)
+                else:
+                    self._later(self._leave(incoming, channels.again(incoming), posted, verdict))
 
     async def _leave(self, incoming: Incoming, channel: Channel, posted: Sequence[str], verdict: Verdict) -> None:
         """Clear the unfinished answer to a message whose sender lost the right to it, or has to wait."""
@@ -268,7 +280,7 @@ class ChatBot(MessageHandler):
     async def _answer(self, asked: Asked, posted: Sequence[str] | None = None) -> None:
         """Answer a question in its place in line, and each version of it that comes until it was answered."""
         incoming = asked.incoming
-        arrival = self._parts.confirmations.arrived(incoming.at)
+        arrival, arrived_s = self._parts.confirmations.arrived(incoming.at), self._parts.clock.monotonic()
         here = incoming.conversation
         view = asked.view = self._views.open(
             incoming, asked.channel, posted, is_busy=partial(self._locks.has_others, here)
@@ -278,6 +290,7 @@ class ChatBot(MessageHandler):
         )
         try:
             async with lane, view.typing(_LATE_TYPING_S if _is_quick(incoming) else 0.0):
+                spend(Phase.WAITING, self._parts.clock.monotonic() - arrived_s)
                 answered: Incoming | None = None
                 while answered is not asked.incoming:
                     answered = asked.incoming
@@ -477,12 +490,17 @@ class ChatBot(MessageHandler):
         if record is None:
             return
         said: dict[str, object] = {"question": incoming.text} if self._parts.log_content else {}
+        ended_s, trace = self._parts.clock.monotonic(), current()
+        spent_s = trace.end(ended_s) if trace is not None else {}
+        if self._parts.turn_ended is not None:
+            self._parts.turn_ended(incoming.chat.platform, record.error, spent_s)
         facts: dict[str, object] = {
             "thread_id": record.turn.conversation.thread.id if record.turn is not None else "",
             "platform": incoming.chat.platform,
             "status": TurnState.ERROR.value if record.error else TurnState.COMPLETED.value,
             "error": record.error,
-            "duration_s": round(self._parts.clock.monotonic() - record.started_s, 3),
+            "duration_s": round(ended_s - record.started_s, 3),
+            **{f"{phase}_s": round(seconds, 3) for phase, seconds in spent_s.items()},
         }
         _log.info("turn", extra=facts | said)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -10,12 +10,16 @@ from core.confirmations import Arrival
 from core.delivery.view import View
 from core.outgoing import Button
 from core.ports import Channel
+from core.trace import Phase
 from core.types import Incoming, Locale, MemoryItem, Preferences, Role, UserKey
 
 if TYPE_CHECKING:
     from core.turn import Turn
 
 PreferencesOf: TypeAlias = Callable[[UserKey], Awaitable[Preferences]]
+
+TurnEnded: TypeAlias = Callable[[str, str, Mapping[Phase, float]], None]
+"""Called with the platform, the name of the failure ("" for none) and the seconds of each phase, for statistics."""
 
 
 class Verdict(Enum):

@@ -43,6 +43,14 @@ class Replaced:
     answered: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """The messages of a platform that are owed an answer: how many, and when the oldest was sent."""
+
+    messages: int
+    oldest: datetime
+
+
 class Inbox(Protocol):
     """Messages that are still owed an answer. Durable before any model is asked.
 
@@ -82,6 +90,9 @@ class Inbox(Protocol):
 
     async def owed(self, platform: str) -> Mapping[Incoming, Sequence[str]]:
         """Map what was accepted on that platform and not closed, oldest first, to the handles recorded for it."""
+
+    async def backlog(self) -> Mapping[str, Backlog]:
+        """Map each platform to what is owed on it; those on which nothing is are left out."""
 
     async def forget(self, user: UserKey) -> None:
         """Remove every row of that person's."""

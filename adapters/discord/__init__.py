@@ -17,7 +17,7 @@ from adapters.discord.message_handler import UpdateHandler
 from adapters.discord.pacer import Pacer
 from adapters.discord.read_back import TellUnread
 from adapters.discord.room import PLATFORM
-from adapters.running import Connected, ignored, until
+from adapters.running import Connected, Wrote, ignored, until
 from core.commands.menu import MenuEntry
 from core.ports import Clock, MessageHandler
 from core.types import UserKey
@@ -35,14 +35,15 @@ async def run(
     say: Callable[[str], None] = _LOG.info,
     own: Callable[[UserKey, str], Awaitable[None]] | None = None,
     connected: Connected = ignored,
+    wrote: Wrote = ignored,
     tell_unread: TellUnread = ignored,
 ) -> None:
     """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
 
     `menu` are the commands that people are offered. `say` is told what the owner should read: who the bot is, and the
     link that invites it. `own` is called with each owner of the bot as Discord names them: the application's owner, or
-    the administrators of its team. `connected` is told whether every shard is connected to the gateway, `tell_unread`
-    what could not be read back after an outage.
+    the administrators of its team. `connected` is told whether every shard is connected to the gateway, `wrote` how
+    Discord answered each write, `tell_unread` what could not be read back after an outage.
 
     Raises:
         ConfigError: Discord does not know the token, be it at the start or later.
@@ -50,7 +51,7 @@ async def run(
     logging.getLogger("discord").setLevel(logging.WARNING)  # it logs what people write, and tokens
     logging.getLogger("discord.client").setLevel(logging.ERROR)  # and warns that there is no voice
     point_rest_at(config.api_base_url)
-    pacer = Pacer(clock)
+    pacer = Pacer(clock, wrote)
     who = await until(stop, introduce(config, pacer, clock))
     if who is None:
         return

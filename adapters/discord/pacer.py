@@ -20,8 +20,8 @@ from weakref import WeakValueDictionary
 
 import aiohttp
 
-from adapters.running import Backoff, Bucket
-from core.errors import ChannelBusy, ChannelDown
+from adapters.running import Backoff, Bucket, Wrote, ignored
+from core.errors import ChannelBusy, ChannelDown, ChannelError
 from core.ports import Clock
 
 OVERALL_PER_S = 45
@@ -63,10 +63,11 @@ class _Budget:
 
 
 class Pacer:
-    """All budgets of one bot."""
+    """All budgets of one bot. `wrote` is told how Discord answered each write."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, wrote: Wrote = ignored) -> None:
         self._clock = clock
+        self._wrote = wrote
         self._budgets: dict[str, _Budget] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._quiet_until_s = 0.0
@@ -81,6 +82,7 @@ class Pacer:
         """Return the hook by which this pacer sees every response before the library does."""
         trace = aiohttp.TraceConfig()
         trace.on_request_end.append(self._ended)
+        trace.on_request_exception.append(self._unanswered)
         return trace
 
     def turn(self, name: str) -> AbstractAsyncContextManager[None]:
@@ -142,12 +144,21 @@ class Pacer:
         if "Upgrade" in params.headers:  # the gateway: no request of a budget, and the library reconnects by itself
             return
         response = params.response
+        if params.method != "GET":
+            self._wrote(response.status)
         if response.status == _TOO_MANY:
             raise self._flooded(budget(params.method, params.url.path), response)
         if response.status >= 500:  # noqa: PLR2004
             raise ChannelDown(self.failed().retry_after_s)
         self._backoff.reset()
         self._learn(budget(params.method, params.url.path), response)
+
+    async def _unanswered(
+        self, session: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestExceptionParams
+    ) -> None:
+        del session, context
+        if params.method != "GET" and not isinstance(params.exception, ChannelError):  # which `_ended` has raised
+            self._wrote(0)
 
     def _learn(self, name: str, response: aiohttp.ClientResponse) -> None:
         headers = response.headers

@@ -16,8 +16,8 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from adapters.running import Connected, ignored
+from adapters.serving import listening
 from core.ask import FieldError, ask
-from core.errors import ConfigError
 from core.ports import Clock, MessageHandler
 
 PLATFORM: Final = "api"
@@ -65,19 +65,10 @@ async def run(
 
     app = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=[_in_json])
     app.router.add_post(PATH, process)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=5.0)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, _HOST, port).start()
-    except OSError as error:
-        await runner.cleanup()
-        raise ConfigError("HTTP_PORT", f"cannot listen on {_HOST}:{port} ({error.strerror}); choose another") from None
-    connected(True)
-    say(f"Programs of this machine ask at {address(port)}")
-    try:
+    async with listening(app, _HOST, port, setting="HTTP_PORT"):
+        connected(True)
+        say(f"Programs of this machine ask at {address(port)}")
         await stop.wait()
-    finally:
-        await runner.cleanup()
 
 
 async def _fields(request: web.Request) -> dict[str, Any]:

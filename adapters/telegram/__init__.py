@@ -14,7 +14,7 @@ from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 from telegram.request import HTTPXRequest
 
-from adapters.running import Connected, ignored, keep_trying, until
+from adapters.running import Connected, Wrote, ignored, keep_trying, until
 from adapters.telegram.api import TelegramApi
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.failure import MALFORMED, rejected_token
@@ -51,18 +51,19 @@ async def run(
     claim_code: str | None = None,
     staff: Staff | None = None,
     connected: Connected = ignored,
+    wrote: Wrote = ignored,
 ) -> None:
     """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
 
     `menu` are the commands that people are offered. `say` is told what the owner should read: who the bot is, whether
     groups hide from the bot what is said there, and, with a `claim_code`, the one-time link that makes whoever opens
     it the owner. `staff` says who is offered the commands of owners and admins. `connected` is told whether Telegram
-    can be reached.
+    can be reached, `wrote` how it answered each write.
 
     Raises:
         ConfigError: Telegram does not know the token, be it at the start or later.
     """
-    async with _bot(config) as bot:
+    async with _bot(config, wrote) as bot:
         lines = await until(stop, _introduce(bot, config, clock))
         if lines is None:
             return
@@ -158,21 +159,30 @@ async def _until_rejected(api: TelegramApi) -> None:
 class _Request(HTTPXRequest):
     """Requests that report each refusal as such, not as a failure of the network or the server."""
 
-    async def do_request(self, *args: Any, **kwargs: Any) -> tuple[int, bytes]:
+    def __init__(self, wrote: Wrote) -> None:
+        super().__init__(connect_timeout=5.0, read_timeout=20.0, write_timeout=20.0, pool_timeout=20.0)
+        self._wrote = wrote
+
+    async def do_request(self, url: str, method: str, *args: Any, **kwargs: Any) -> tuple[int, bytes]:
         """Make a request; the library treats refusals that it does not know as a failing network."""
-        code, payload = await super().do_request(*args, **kwargs)
+        code = 0
+        try:
+            code, payload = await super().do_request(url, method, *args, **kwargs)
+        finally:
+            if method == "POST" and not url.rpartition("/")[2].startswith("get"):  # getUpdates, getMe, getChatMember
+                self._wrote(code)
         known = code not in range(400, 500) or code in _KNOWN_REFUSALS
         return (code if known else HTTPStatus.BAD_REQUEST), payload
 
 
 @asynccontextmanager
-async def _bot(config: TelegramConfig) -> AsyncIterator[Bot]:
+async def _bot(config: TelegramConfig, wrote: Wrote = ignored) -> AsyncIterator[Bot]:
     """Open the client; nothing is sent yet."""
     os.environ.setdefault("PTB_TIMEDELTA", "true")  # else every flood wait comes with a deprecation warning
     logging.getLogger("telegram.request.BaseRequest").setLevel(logging.CRITICAL)  # it logs answers that it cannot read
     for talkative in ("httpx", "httpcore", "telegram"):  # they log addresses, which hold the token, and what people say
         logging.getLogger(talkative).setLevel(logging.WARNING)
-    request = _Request(connect_timeout=5.0, read_timeout=20.0, write_timeout=20.0, pool_timeout=20.0)
+    request = _Request(wrote)
     server = config.base_url.rstrip("/")
     bot = Bot(config.token, base_url=f"{server}/bot", base_file_url=f"{server}/file/bot", request=request)
     try:

@@ -20,6 +20,7 @@ from telegram import Bot
 from telegram.error import BadRequest, InvalidToken, TelegramError
 
 from adapters.running import Connected, keep_trying
+from adapters.serving import listening
 from adapters.telegram.config import Webhook
 from adapters.telegram.failure import MALFORMED, rejected_token
 from adapters.telegram.updates import Take, take_one
@@ -54,23 +55,11 @@ class WebhookListener:
         """
         app = web.Application(client_max_size=_MAX_UPDATE_BYTES)
         app.router.add_post(urlsplit(self._webhook.url).path or "/", self._pushed)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=5.0)
-        await runner.setup()
-        try:
-            await self._listen(runner)
+        hook = self._webhook
+        async with listening(app, hook.host, hook.port, setting="TELEGRAM_WEBHOOK_PORT", tls=_tls(hook)):
             await self._announce()
             self._connected(True)
             await asyncio.Event().wait()
-        finally:
-            await runner.cleanup()
-
-    async def _listen(self, runner: web.AppRunner) -> None:
-        hook = self._webhook
-        try:
-            await web.TCPSite(runner, hook.host, hook.port, ssl_context=_tls(hook)).start()
-        except OSError as error:
-            advice = f"cannot listen on {hook.host}:{hook.port} ({error.strerror})"
-            raise ConfigError("TELEGRAM_WEBHOOK_PORT", advice) from None
 
     async def _announce(self) -> None:
         """Tell Telegram where to push; while it does not answer, again."""

@@ -46,7 +46,7 @@ def load_settings(read: Callable[[], Settings] = load, *, stored: bool = True, w
     if loaded.log_dir is not None:
         prepare_folder(loaded.log_dir, "LOG_DIR")
     try:
-        logs.configure(loaded.log_folder, loaded.log_level, loaded.secrets())
+        logs.configure(loaded.log_folder if loaded.log_to == "file" else None, loaded.log_level, loaded.secrets())
     except OSError as error:
         advice = f"the log in {loaded.log_folder} cannot be written: {error.strerror}"
         raise ConfigError("LOG_DIR" if loaded.log_dir else "DATA_DIR", advice) from error

@@ -17,12 +17,14 @@ from core.features.ledger.calls import Asker, Call, asker_of
 from core.history.tokens import ByCharacters, counted
 from core.outgoing import Choice
 from core.ports import Channel, Channels, ChatModel, Clock, Embedder, MessageHandler
+from core.trace import Phase, spend
 from core.types import ChatKey, Incoming, MemoryItem, UserKey, Vectors
 
 Record: TypeAlias = Callable[[Call], Awaitable[None]]
 
 LEFT = "left"
 EMBEDDING = "embedding"
+_BESIDE = frozenset({EMBEDDING, "summary"})  # of the answer: no turn waits for them alone
 
 _log = logging.getLogger(__name__)
 _asker: ContextVar[Asker | None] = ContextVar("asker", default=None)
@@ -92,6 +94,16 @@ class _AttributedChannels(Channels):
         return self._channels.room(chat, once)
 
 
+def counting(record: Record, count: Callable[[Call], None]) -> Record:
+    """Return what counts each call, and then records it."""
+
+    async def count_and_record(call: Call) -> None:
+        count(call)
+        await record(call)
+
+    return count_and_record
+
+
 @dataclass(frozen=True, slots=True)
 class Meter:
     """Write calls to the ledger, with their prices."""
@@ -120,6 +132,8 @@ class Meter:
             cost_usd=self.prices.cost_usd(model, reading.usage),
             room=asker.room if asker else "",
         )
+        if mode not in _BESIDE:
+            spend(Phase.MODEL, call.duration_s)
         used = reading.usage or Usage()
         facts = {"mode": mode, "task": task, "model": model, "input_tokens": used.input_tokens}
         _log.info(

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from types import EllipsisType
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from platformdirs import user_data_path
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -63,6 +64,11 @@ class Settings(
         le=65_535,
         description="Port on 127.0.0.1 for programs of this machine that ask by POST /api/chat/process: "
         "docs/history.md. 0: there is none.",
+    )
+    metrics: str = Field(
+        default="",
+        description="Where `elefante run` is watched: HOST:PORT, or a port of 127.0.0.1, such as 9464. It serves "
+        "/metrics for Prometheus, /healthz and /readyz: docs/operating.md. Default: nowhere.",
     )
     on_platform_end: Literal["retry", "exit"] = Field(
         default="retry",
@@ -129,6 +135,11 @@ class Settings(
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="INFO", description="Least level that is logged: DEBUG, INFO, WARNING, ERROR."
     )
+    log_to: Literal["file", "stderr"] = Field(
+        default="file",
+        description="Where `elefante run` writes its log, one JSON object a line: into elefante.log in LOG_DIR (file), "
+        "or to standard error, as for a container without a disk (stderr).",
+    )
     alert_url: SecretStr | None = Field(
         default=None,
         description="Where alarms go besides the owners' chats: https://… (each is posted there as JSON, in `text`, as "
@@ -166,12 +177,24 @@ class Settings(
             raise ConfigError("ALERT_URL", advice)
         return value
 
+    @field_validator("metrics")
+    @classmethod
+    def _check_metrics(cls, value: str) -> str:
+        if value and _address(value) is None:
+            raise ConfigError("METRICS", "write HOST:PORT, or a port of this machine, such as 9464")
+        return value
+
     @field_validator("default_thread")
     @classmethod
     def _check_thread(cls, value: str) -> str:
         if value and not is_thread_id(value):
             raise ConfigError("DEFAULT_THREAD", THREAD_ID_RULE)
         return value
+
+    @property
+    def metrics_address(self) -> tuple[str, int] | None:
+        """Host and port of METRICS; None if it is not set."""
+        return _address(self.metrics)
 
     @property
     def state_dir(self) -> Path | None:
@@ -225,6 +248,16 @@ class Settings(
     def locale(self) -> Locale | None:
         """The language of the bot's own sentences that is set for everybody, or None."""
         return from_tag(self.language)
+
+
+def _address(written: str) -> tuple[str, int] | None:
+    """Read HOST:PORT, :PORT or PORT, the last two on 127.0.0.1; return None for anything else."""
+    parts = urlsplit(f"//{written if ':' in written else f':{written}'}")
+    try:
+        host, port = parts.hostname, parts.port
+    except ValueError:  # no number, or none of a port
+        return None
+    return (host or "127.0.0.1", port) if port and parts.netloc == parts.geturl()[2:] else None
 
 
 def unknown_settings(path: Path | None = None) -> list[str]:

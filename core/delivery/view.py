@@ -20,6 +20,7 @@ from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
 from core.errors import ChannelBusy, ChannelError
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Clock
+from core.trace import Phase, spend
 from core.types import MemoryItem, Modal
 
 _log = logging.getLogger(__name__)
@@ -265,9 +266,11 @@ class View:
     async def _until_done(self, task: asyncio.Future[Any], limit_s: float) -> None:
         """Return when the task is done, or after `limit_s`; the task goes on."""
         timer = asyncio.create_task(self._clock.sleep(limit_s)) if limit_s < math.inf else None
+        began_s = self._clock.monotonic()
         try:
             await asyncio.wait({task, timer} if timer else {task}, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            spend(Phase.DELIVERY, self._clock.monotonic() - began_s)
             if timer is not None:
                 timer.cancel()
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 T = TypeVar("T")
@@ -51,6 +52,16 @@ class Transaction(Protocol):
     async def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement for each row of parameters; none for no rows."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class PoolUse:
+    """Use of a pool of connections: how many may be open, are open, are idle; how many jobs wait for one."""
+
+    limit: int
+    size: int
+    idle: int
+    waiting: int
 
 
 class Database(Protocol):
@@ -127,6 +138,10 @@ class Database(Protocol):
         Raises:
             Damaged: it cannot even be read.
         """
+        ...
+
+    def pool(self) -> PoolUse | None:
+        """Return how the engine's connections are used now; None if it has no pool of them."""
         ...
 
     async def close(self) -> None:

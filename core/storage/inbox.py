@@ -11,8 +11,8 @@ from datetime import datetime
 from core.enclosures import enclosures_from_json, enclosures_to_json
 from core.storage.batches import in_batches, statement
 from core.storage.database import Database, Transaction
-from core.storage.record import OF_USER, microseconds, to_json, user_key
-from core.stores import LATEST, Inbox, Replaced
+from core.storage.record import OF_USER, microseconds, moment, to_json, user_key
+from core.stores import LATEST, Backlog, Inbox, Replaced
 from core.types import ChatKey, Incoming, JSONValue, UserKey
 
 
@@ -123,17 +123,20 @@ class SqlInbox(Inbox):
     async def owed(self, platform: str) -> Mapping[Incoming, Sequence[str]]:
         """Map what was accepted on that platform and not closed, oldest first, to the handles recorded for it."""
         rows = await self._database.rows(
-            """
+            f"""
             SELECT chat, topic, message_id, "user", payload, edits, posted FROM inbox
-            WHERE platform = ? AND payload IS NOT NULL AND NOT EXISTS (
-                SELECT 1 FROM inbox AS later WHERE later.platform = inbox.platform AND later.chat = inbox.chat
-                AND later.topic = inbox.topic AND later.edits IN (inbox.message_id, inbox.edits)
-                AND later.edits != '' AND later.id > inbox.id
-            ) ORDER BY id
+            WHERE platform = ? AND {_OWED} ORDER BY id
             """,
             (platform,),
         )
         return {_incoming(platform, row): tuple(json.loads(posted or "[]")) for *row, posted in rows}
+
+    async def backlog(self) -> Mapping[str, Backlog]:
+        """Map each platform to what is owed on it; those on which nothing is are left out."""
+        rows = await self._database.rows(
+            f"SELECT platform, count(*), min(at) FROM inbox WHERE {_OWED} GROUP BY platform"
+        )
+        return {platform: Backlog(messages, moment(oldest)) for platform, messages, oldest in rows}
 
     async def forget(self, user: UserKey) -> None:
         """Remove every row of that person's."""
@@ -144,6 +147,13 @@ class SqlInbox(Inbox):
 
 
 _THIS = "platform = ? AND chat = ? AND topic = ? AND message_id = ?"
+_OWED = """
+    payload IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM inbox AS later WHERE later.platform = inbox.platform AND later.chat = inbox.chat
+        AND later.topic = inbox.topic AND later.edits IN (inbox.message_id, inbox.edits)
+        AND later.edits != '' AND later.id > inbox.id
+    )
+"""
 _VERSIONS = "platform = ? AND chat = ? AND topic = ? AND (message_id = ? OR edits = ?)"
 _CLOSE_EARLIER = f"""
     UPDATE inbox SET payload = NULL, posted = NULL WHERE {_VERSIONS} AND id < (SELECT id FROM inbox WHERE {_THIS})

@@ -22,7 +22,7 @@ from psycopg.types.string import StrDumperUnknown
 from psycopg_pool import ConnectionPool
 
 from core.errors import StorageError
-from core.storage.database import Database, Query, Row, Transaction
+from core.storage.database import Database, PoolUse, Query, Row, Transaction
 from core.storage.postgres_errors import CommitUnknown, is_repeatable, translated
 from core.storage.postgres_migrations import MIGRATIONS, Migration
 from core.storage.postgres_schema import prepare
@@ -127,6 +127,12 @@ class PostgresDatabase(Database):
     async def scrubbing_once(self) -> AsyncIterator[None]:
         """Do nothing, as `scrub`."""
         yield
+
+    def pool(self) -> PoolUse:
+        """Return how the connections are used now."""
+        use = self._pool.get_stats()
+        names = ("pool_max", "pool_size", "pool_available", "requests_waiting")
+        return PoolUse(*(use.get(name, 0) for name in names))
 
     async def close(self) -> None:
         """Let the jobs that run end, and close the connections. Closing twice is fine."""

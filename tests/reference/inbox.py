@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from core.stores import LATEST, Inbox, Replaced
+from core.stores import LATEST, Backlog, Inbox, Replaced
 from core.types import ChatKey, Incoming, UserKey
 
 
@@ -78,6 +78,12 @@ class InMemoryInbox(Inbox):
         """Map what was accepted on that platform and not closed, oldest first, to the handles recorded for it."""
         rows = [row for row in self._rows.values() if row.owed and row.incoming.chat.platform == platform]
         return {row.incoming: row.posted or () for row in rows if self._versions(row.incoming)[-1] is row}
+
+    async def backlog(self) -> Mapping[str, Backlog]:
+        """Map each platform to what is owed on it."""
+        platforms = {row.incoming.chat.platform for row in self._rows.values()}
+        owed = {platform: await self.owed(platform) for platform in platforms}
+        return {name: Backlog(len(each), min(one.at for one in each)) for name, each in owed.items() if each}
 
     async def forget(self, user: UserKey) -> None:
         """Remove everything of that person's."""
