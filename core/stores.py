@@ -98,6 +98,25 @@ class Inbox(Protocol):
         """Remove every row of that person's."""
 
 
+class KeptStore(Protocol):
+    """Small texts by name: what all workers agree on, and what outlives the container that wrote it."""
+
+    async def get(self, name: str) -> str | None:
+        """Return what is kept under that name, or None."""
+
+    async def put(self, name: str, value: str) -> None:
+        """Keep the text, in place of what was kept under that name."""
+
+    async def delete(self, name: str) -> None:
+        """Keep nothing under that name."""
+
+    async def change(self, name: str, change: Callable[[str | None], str | None]) -> str | None:
+        """Keep what `change` makes of what is kept (None: nothing), and return it: no other worker is in between.
+
+        `change` is called on the store's thread, and may be called again: it neither waits nor takes long.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """A message, and the chat of the thread that it is in."""

@@ -313,6 +313,7 @@ _FIRST: Final = Migration(
     )
     """,
         "CREATE INDEX inbox_edits ON inbox (platform, chat, topic, edits) WHERE edits != ''",
+        "CREATE TABLE kept (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     )
 )
 

@@ -558,6 +558,10 @@ _EDITS: Migration = (
     "ALTER TABLE reminders ADD COLUMN act TEXT NOT NULL DEFAULT ''",  # the act that its last change was part of
 )
 
+_KEPT: Migration = (
+    "CREATE TABLE kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",  # `core/storage/kept.py`
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _HISTORY,
     _INBOX,
@@ -584,4 +588,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _SAID,
     _ACCOUNTS,
     _EDITS,
+    _KEPT,
 )
