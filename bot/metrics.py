@@ -15,7 +15,15 @@ from importlib import metadata
 from typing import Final
 
 from aiohttp import web
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+    generate_latest,
+)
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from adapters.running import Wrote
@@ -36,6 +44,7 @@ class Metrics:
     """What is counted of one process. Everything that happens is counted at once; states are read when asked for."""
 
     def __init__(self) -> None:
+        disable_created_metrics()  # a second series for each, of when it began
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
@@ -54,8 +63,7 @@ class Metrics:
         self._owed = gauge("elefante_messages_owed", "Messages that are owed an answer.", ["platform"])
         self._oldest = gauge("elefante_oldest_owed_seconds", "Age of the oldest of them.", ["platform"])
         self._storage_up = gauge("elefante_storage_up", "Whether the storage answers.")
-        self._pool = gauge("elefante_pool_connections", "Connections to the database.", ["state"])
-        self._pool_limit = gauge("elefante_pool_limit", "Most connections to the database.")
+        self._pool = gauge("elefante_pool_connections", "Connections that the pool may have, by state.", ["state"])
         self._pool_waiting = gauge("elefante_pool_waiting", "Jobs that wait for a connection to the database.")
         gauge("elefante_info", "The version that runs.", ["version"]).labels(metadata.version("elefante")).set(1)
 
@@ -98,7 +106,7 @@ class Metrics:
         if (pool := app.database.pool()) is not None:
             self._pool.labels("idle").set(pool.idle)
             self._pool.labels("used").set(pool.size - pool.idle)
-            self._pool_limit.set(pool.limit)
+            self._pool.labels("closed").set(pool.limit - pool.size)
             self._pool_waiting.set(pool.waiting)
 
 

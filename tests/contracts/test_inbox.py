@@ -13,7 +13,7 @@ from core.enclosures import Attachment, AttachmentKind
 from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import _POSTED, MIGRATIONS
-from core.stores import LATEST, Inbox, Replaced
+from core.stores import LATEST, Backlog, Inbox, Replaced
 from core.types import ChatKey, Incoming, UserKey
 from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
@@ -50,6 +50,24 @@ async def inbox(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     database = await ENGINES[request.param](tmp_path / "elefante.db")
     yield SqlInbox(database)
     await database.close()
+
+
+async def test_the_backlog_counts_what_is_owed_on_each_platform_with_its_oldest_message(inbox: Inbox) -> None:
+    assert await inbox.backlog() == {}
+    late = replace(FIRST, message_id="3", at=START + timedelta(minutes=1))
+    elsewhere = replace(late, chat=ChatKey("discord", "c"), user=UserKey("discord", "ana"))
+    for incoming in (
+        late,
+        elsewhere,
+        FIRST,
+        replace(FIRST, message_id="1.1", edits="1", at=START + timedelta(minutes=2)),
+    ):
+        assert await inbox.accept(incoming)
+    edited = START + timedelta(minutes=1)  # of the versions of a message only the last is owed
+    assert await inbox.backlog() == {"telegram": Backlog(2, edited), "discord": Backlog(1, late.at)}
+    await inbox.close(elsewhere)
+    await inbox.close(late)
+    assert await inbox.backlog() == {"telegram": Backlog(1, START + timedelta(minutes=2))}
 
 
 async def test_what_was_accepted_is_owed_as_it_came_and_in_order(inbox: Inbox) -> None:

@@ -36,6 +36,7 @@ class Bot:
     said: list[str] = field(default_factory=list)
     owners: dict[UserKey, str] = field(default_factory=dict)
     unread: list[Unread] = field(default_factory=list)
+    wrote: list[int] = field(default_factory=list)
 
 
 @asynccontextmanager
@@ -68,7 +69,7 @@ async def serving(
 
     The menu holds those entries, or else every command.
     """
-    stop, said, owners, unread = asyncio.Event(), list[str](), dict[UserKey, str](), list[Unread]()
+    stop, said, owners, unread, wrote = asyncio.Event(), list[str](), dict[UserKey, str](), list[Unread](), list[int]()
 
     async def own(user: UserKey, name: str) -> None:
         owners[user] = name
@@ -85,6 +86,7 @@ async def serving(
             menu=entries or menu(),
             say=said.append,
             own=own,
+            wrote=wrote.append,
             tell_unread=lambda found: unread.append(found) if found is not None else None,
         )
     )
@@ -97,6 +99,7 @@ async def serving(
             said,
             owners,
             unread,
+            wrote,
         )
     finally:
         stop.set()

@@ -175,6 +175,9 @@ async def test_a_flood_wait_holds_back_one_channel_and_the_whole_answer_still_co
             assert server.room(ROOM).screen() == [LONG[:500].strip()]
             assert ends_s[0] <= clock.monotonic() <= ends_s[0] + 20
             assert len(server.invalid) == 1  # obeyed to the letter: nothing was tried before the time
+            writes = Counter(call.status for call in server.calls if call.method != "GET")
+            assert writes[429] == 1
+            assert Counter(bot.wrote) == writes
 
 
 @pytest.mark.parametrize("wall", [False, True])
