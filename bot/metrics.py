@@ -44,7 +44,7 @@ class Metrics:
     """What is counted of one process. Everything that happens is counted at once; states are read when asked for."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # a second series for each, of when it began
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each, of when it began
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         counter, gauge = partial(Counter, registry=registry), partial(Gauge, registry=registry)
