@@ -87,22 +87,22 @@ class Metrics:
 
     async def text(self, app: App | None) -> bytes:
         """Return everything in Prometheus' text format. What cannot be read now is left out."""
-        for states in (self._connected, self._owed, self._oldest, self._pool):
-            states.clear()
+        self._owed.clear()
+        self._oldest.clear()
         owed = None if app is None else await _backlog(app)
         self._storage_up.set(owed is not None)
         if app is not None:
-            self._read_states(app, owed or {})
+            self._read_states(app, owed)
         return generate_latest(self.registry)
 
-    def _read_states(self, app: App, owed: Mapping[str, Backlog]) -> None:
-        for name, state in app.features.platforms.all.items():
+    def _read_states(self, app: App, owed: Mapping[str, Backlog] | None) -> None:
+        now, platforms = app.clock.now(), app.features.platforms.all
+        for name, state in platforms.items():
             self._connected.labels(name).set(state.link is Link.CONNECTED)
-            self._owed.labels(name).set(0)
-            self._oldest.labels(name).set(0)
-        for name, backlog in owed.items():
-            self._owed.labels(name).set(backlog.messages)
-            self._oldest.labels(name).set((app.clock.now() - backlog.oldest).total_seconds())
+        if owed is not None:
+            for name, backlog in (dict.fromkeys(platforms, Backlog(0, now)) | dict(owed)).items():
+                self._owed.labels(name).set(backlog.messages)
+                self._oldest.labels(name).set((now - backlog.oldest).total_seconds())
         if (pool := app.database.pool()) is not None:
             self._pool.labels("idle").set(pool.idle)
             self._pool.labels("used").set(pool.size - pool.idle)
