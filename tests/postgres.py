@@ -66,7 +66,8 @@ class Server:
         options = [part for option in _OPTIONS for part in ("-c", option)]
         with (self.folder / "log").open("ab") as log:
             command = [_bin(self.folder, "postgres"), "-D", str(self.folder / "data"), "-p", str(self.port), *options]
-            subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, **_user())
+            started = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, **_user())
+            started.returncode = 0  # it may outlive this process, which is no leak: `stop` waits for it
         until = time.monotonic() + _START_S
         while True:
             with suppress(psycopg.OperationalError):
