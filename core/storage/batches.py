@@ -17,6 +17,8 @@ _TURN_S: Final = 0.02
 _MAX_ROWS: Final = 2000
 
 T = TypeVar("T")
+R = TypeVar("R")
+S = TypeVar("S")
 Step: TypeAlias = Callable[[Query, int], int]
 """Changes at most so many rows, and returns how many it did."""
 
@@ -38,30 +40,43 @@ async def in_batches(database: Database, step: Step) -> int:
         if done < size:
             return total
         size = fitted(size, spent_s)
-        await database.checkpoint()
-        await asyncio.sleep(spent_s)  # for other processes: they poll
+        await _make_way(database, spent_s)
 
 
-def _timed(step: Step, size: int, query: Query) -> tuple[int, float]:
+async def _make_way(database: Database, spent_s: float) -> None:
+    """Let others write after a batch that took so long."""
+    await database.checkpoint()
+    await asyncio.sleep(spent_s)  # for other processes: they poll
+
+
+def _timed(step: Callable[[Query, S], R], size: S, query: Query) -> tuple[R, float]:
     began_s = time.perf_counter()
     return step(query, size), time.perf_counter() - began_s
 
 
-async def each_batch(database: Database, rows: Sequence[T], write: Callable[[Query, Sequence[T]], None]) -> None:
-    """Write rows some at a time, each batch in a transaction of its own."""
-    at = 0
-
-    def step(query: Query, size: int) -> int:
-        nonlocal at
+async def each_batch(database: Database, rows: Sequence[T], write: Callable[[Query, Sequence[T]], R]) -> list[R]:
+    """Write rows some at a time, each batch in a transaction of its own; return what `write` returned for each."""
+    results: list[R] = []
+    at, size = 0, FIRST_ROWS
+    while at < len(rows):
         batch = rows[at : at + size]
-        if batch:
-            write(query, batch)
+        result, spent_s = await database.write(partial(_timed, write, batch))
+        results.append(result)
         at += len(batch)
-        return len(batch)
-
-    await in_batches(database, step)
+        if at < len(rows):
+            size = fitted(size, spent_s)
+            await _make_way(database, spent_s)
+    return results
 
 
 def statement(sql: str, *parameters: object) -> Step:
-    """Return the step that runs a statement which returns what it changed; its last parameter is how many it may."""
-    return lambda query, size: len(query.run(sql, (*parameters, size)))
+    """Return the step that runs a statement which returns what it changed; its last parameter is how many it may.
+
+    Of two who do the same at once, each takes the rows that the other one has left.
+    """
+
+    def step(query: Query, size: int) -> int:
+        query.lock(sql, *parameters)
+        return len(query.run(sql, (*parameters, size)))
+
+    return step

@@ -10,7 +10,7 @@ from functools import partial
 from core.storage import history_rows as rows_of
 from core.storage import history_terms
 from core.storage.batches import in_batches, statement
-from core.storage.database import Database, Query
+from core.storage.database import Database, Query, Row
 from core.storage.history_rows import MESSAGE, SUMMARY, THREAD, SqlToldMemories
 from core.storage.lexicon import Lexicon
 from core.storage.record import NO_LIMIT, OF_USER, microseconds, random_id, to_json, user_key
@@ -30,9 +30,28 @@ from core.types import (
 )
 
 _PLACE = f"{OF_USER} AND chat = ? AND topic = ?"
-_ACTIVE = f"SELECT {THREAD} FROM threads WHERE {_PLACE} AND status = 'active'"
+_IS_ACTIVE = f"{_PLACE} AND status = 'active'"
+_ACTIVE = f"SELECT {THREAD} FROM threads WHERE {_IS_ACTIVE}"
+_OPEN = f"""
+    INSERT INTO threads (platform, "user", chat, topic, id, created_at, updated_at, metadata, status, policy)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'active', coalesce((
+        SELECT policy FROM threads WHERE {_PLACE} ORDER BY updated_at DESC LIMIT 1
+    ), '')) ON CONFLICT DO NOTHING
+"""
 _ASKED = f"thread IN (SELECT id FROM threads WHERE {_PLACE}) AND source_id IN (SELECT value FROM texts(?))"
+_RETRACT = f"""
+    UPDATE messages SET modal = 'textForReplace', content = '""', memory_id = '', enclosed = '', question = '',
+        offered = ''
+    WHERE id IN (
+        SELECT m.id FROM messages AS m JOIN (SELECT thread, turn FROM messages WHERE {_ASKED} AND turn != '') AS begun
+        ON m.thread = begun.thread AND m.turn = begun.turn
+    ) RETURNING id, thread, sequence
+"""
 _FORGOTTEN = "platform = ''"
+_UNNAME = f"""
+    UPDATE threads SET platform = '', "user" = id, chat = '', topic = '', title = '', metadata = '{{}}',
+        status = 'reset' WHERE {OF_USER}
+"""
 
 
 class SqlHistory(SqlToldMemories, HistoryStore):
@@ -49,19 +68,14 @@ class SqlHistory(SqlToldMemories, HistoryStore):
         key = rows_of.place(conversation)
         rows = await self._database.rows(_ACTIVE, key)
         if not rows:
-            async with self._database.transaction() as transaction:
-                await transaction.run(
-                    f"""
-                    INSERT INTO threads (
-                        platform, "user", chat, topic, id, created_at, updated_at, metadata, status, policy
-                    )
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'active', coalesce((
-                        SELECT policy FROM threads WHERE {_PLACE} ORDER BY updated_at DESC LIMIT 1
-                    ), '')) ON CONFLICT DO NOTHING
-                    """,
-                    (*key, random_id(), microseconds(at), microseconds(at), to_json(metadata or {}), *key),
-                )
-                rows = await transaction.run(_ACTIVE, key)
+            new = (*key, random_id(), microseconds(at), microseconds(at), to_json(metadata or {}), *key)
+
+            def job(query: Query) -> list[Row]:
+                query.lock("conversation", *key)
+                query.run(_OPEN, new)
+                return query.run(_ACTIVE, key)
+
+            rows = await self._database.write(job)
         return rows_of.thread(rows[0])
 
     async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> Thread | None:
@@ -69,20 +83,17 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
         One that becomes active takes the place of the active one of its conversation, which is archived.
         """
-        async with self._database.transaction() as transaction:
-            if status is ThreadStatus.ACTIVE:
-                await transaction.run(
-                    """
-                    UPDATE threads SET status = 'archived', updated_at = ? WHERE status = 'active' AND id != ?
-                    AND (platform, "user", chat, topic) =
-                        (SELECT platform, "user", chat, topic FROM threads WHERE id = ?)
-                    """,
-                    (microseconds(at), thread_id, thread_id),
-                )
-            rows = await transaction.run(
-                f"UPDATE threads SET status = ?, updated_at = ? WHERE id = ? AND NOT {_FORGOTTEN} RETURNING {THREAD}",
-                (status, microseconds(at), thread_id),
-            )
+        sql = f"UPDATE threads SET status = ?, updated_at = ? WHERE id = ? AND NOT {_FORGOTTEN} RETURNING {THREAD}"
+
+        def job(query: Query) -> list[Row]:
+            found = f'SELECT platform, "user", chat, topic FROM threads WHERE id = ? AND NOT {_FORGOTTEN}'
+            for key in query.run(found, (thread_id,)) if status is ThreadStatus.ACTIVE else ():
+                query.lock("conversation", *key)
+                archive = f"UPDATE threads SET status = 'archived', updated_at = ? WHERE {_IS_ACTIVE} AND id != ?"
+                query.run(archive, (microseconds(at), *key, thread_id))
+            return query.run(sql, (status, microseconds(at), thread_id))
+
+        rows = await self._database.write(job)
         return rows_of.thread(rows[0]) if rows else None
 
     async def thread(self, thread_id: str) -> Thread | None:
@@ -103,11 +114,9 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
     async def describe(self, thread: Thread) -> None:
         """Give the stored thread of that id the title, policy and metadata of this one."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(
-                "UPDATE threads SET title = ?, policy = ?, metadata = ? WHERE id = ?",
-                (thread.title, thread.policy, to_json(thread.metadata), thread.id),
-            )
+        sql = "UPDATE threads SET title = ?, policy = ?, metadata = ? WHERE id = ?"
+        values = (thread.title, thread.policy, to_json(thread.metadata), thread.id)
+        await self._database.write(lambda query: query.run(sql, values))
 
     async def append(self, thread_id: str, message: Message) -> Message:
         """Store it and return it with its id and sequence.
@@ -118,25 +127,32 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
     async def update(self, thread_id: str, messages: Sequence[Message]) -> Sequence[Message]:
         """Make these all the messages of the thread, numbered anew, and return them as they are stored."""
-        async with self._database.transaction() as transaction:
-            known = {row[0] for row in await transaction.run("SELECT id FROM messages WHERE thread = ?", (thread_id,))}
-            await transaction.run("DELETE FROM messages WHERE thread = ?", (thread_id,))
-            await transaction.run("DELETE FROM summaries WHERE thread = ?", (thread_id,))
+
+        def job(query: Query) -> None:
+            query.lock("thread", thread_id)
+            known = {each for (each,) in query.run("DELETE FROM messages WHERE thread = ? RETURNING id", (thread_id,))}
+            query.run("DELETE FROM summaries WHERE thread = ?", (thread_id,))
             for message in messages:
                 values = rows_of.message_values(thread_id, message)
                 if message.id in known:
-                    await transaction.run(rows_of.APPEND_AGAIN, (message.id, *values))
+                    query.run(rows_of.APPEND_AGAIN, (message.id, *values))
                 else:
-                    await transaction.run(rows_of.APPEND, values)
-            await transaction.run(history_terms.LIST, (thread_id,))
+                    query.run(rows_of.APPEND, values)
+            query.run(history_terms.LIST, (thread_id,))
+
+        await self._database.write(job)
         await self._database.scrub()
         return await self.since(thread_id)
 
     async def delete(self, thread_id: str) -> None:
         """Remove every message and summary of the thread, and the states of its turns; the thread itself stays."""
-        async with self._database.transaction() as transaction:
+
+        def job(query: Query) -> None:
+            query.lock("thread", thread_id)
             for table in ("messages", "summaries", "transitions"):
-                await transaction.run(f"DELETE FROM {table} WHERE thread = ?", (thread_id,))
+                query.run(f"DELETE FROM {table} WHERE thread = ?", (thread_id,))
+
+        await self._database.write(job)
         await self._database.scrub()
 
     async def tail(self, thread_id: str, limit: int, *, before: int = 0) -> Sequence[Message]:
@@ -219,25 +235,15 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
     async def retract(self, conversation: ConversationKey, source_ids: Collection[str]) -> None:
         """Clear the turns that began with those messages, with all that is found by them and tells of them."""
-        async with self._database.transaction() as transaction:
-            rows = await transaction.run(
-                f"""
-                UPDATE messages SET modal = 'textForReplace', content = '""', memory_id = '', enclosed = '',
-                    question = '', offered = ''
-                WHERE id IN (
-                    SELECT m.id FROM messages AS m
-                    JOIN (SELECT thread, turn FROM messages WHERE {_ASKED} AND turn != '') AS begun
-                    ON m.thread = begun.thread AND m.turn = begun.turn
-                ) RETURNING id, thread, sequence
-                """,
-                _asked(conversation, source_ids),
-            )
-            ids = to_json([message for message, _, _ in rows])
-            for table in ("message_terms", "unindexed", "told_memories"):
-                await transaction.run(f"DELETE FROM {table} WHERE message IN (SELECT value FROM numbers(?))", (ids,))
-            await transaction.run_many(
-                "DELETE FROM summaries WHERE thread = ? AND through >= ?", [(thread, at) for _, thread, at in rows]
-            )
+
+        def job(query: Query) -> None:
+            cleared = query.run(_RETRACT, _asked(conversation, source_ids))
+            rows_of.unindex(query, [message for message, _, _ in cleared])
+            ids = to_json([message for message, _, _ in cleared])
+            query.run("DELETE FROM told_memories WHERE message IN (SELECT value FROM numbers(?))", (ids,))
+            rows_of.drop_summaries(query, cleared)
+
+        await self._database.write(job)
 
     async def shown_memories(self, thread_id: str) -> frozenset[str]:
         """Return the ids of all memories ever shown in the thread."""
@@ -248,10 +254,8 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
     async def offer(self, message_id: int, drafts: Sequence[MemoryDraft]) -> None:
         """Set what the person may have saved from a message of theirs; it goes with its words."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(
-                "UPDATE messages SET offered = ? WHERE id = ?", (rows_of.offered_json(drafts), message_id)
-            )
+        values = (rows_of.offered_json(drafts), message_id)
+        await self._database.write(lambda query: query.run("UPDATE messages SET offered = ? WHERE id = ?", values))
 
     async def summary(self, thread_id: str) -> Summary | None:
         """Return the newest summary."""
@@ -269,24 +273,27 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
     async def fold(self, thread_id: str, summary: Summary) -> bool:
         """Store the summary if the newest one ends at its `after` (0: if there is none); False, and nothing, if not."""
-        async with self._database.transaction() as transaction:
-            [(reached,)] = await transaction.run(
-                "SELECT coalesce(max(through), 0) FROM summaries WHERE thread = ?", (thread_id,)
-            )
-            if reached != summary.after or summary.through <= summary.after:
-                return False
-            await transaction.run(rows_of.FOLD, rows_of.summary_values(thread_id, summary))
-        return True
+
+        def job(query: Query) -> bool:
+            query.lock("thread", thread_id)
+            newest = "SELECT coalesce(max(through), 0) FROM summaries WHERE thread = ?"
+            [(reached,)] = query.run(newest, (thread_id,))
+            is_next = bool(reached == summary.after < summary.through)
+            if is_next:
+                query.run(rows_of.FOLD, rows_of.summary_values(thread_id, summary))
+            return is_next
+
+        return await self._database.write(job)
 
     async def drop_summaries(self, thread_id: str, after: int) -> None:
         """Remove the summaries that tell of a message with a sequence greater than `after`."""
-        async with self._database.transaction() as transaction:
-            await transaction.run("DELETE FROM summaries WHERE thread = ? AND through > ?", (thread_id, after))
+        sql = "DELETE FROM summaries WHERE thread = ? AND through > ?"
+        await self._database.write(lambda query: query.run(sql, (thread_id, after)))
 
     async def enter(self, thread_id: str, transition: Transition) -> None:
         """Store that a turn entered a state."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(rows_of.ENTER, rows_of.transition_values(thread_id, transition))
+        values = rows_of.transition_values(thread_id, transition)
+        await self._database.write(lambda query: query.run(rows_of.ENTER, values))
 
     async def transitions(self, thread_id: str, turn: str = "") -> Sequence[Transition]:
         """Return the states that the turn entered (every turn, for ""), oldest first."""
@@ -298,35 +305,34 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
     async def restore(self, record: ThreadRecord) -> Thread:
         """Store a thread whole, as it is, in one transaction; its messages get new ids."""
-        async with self._database.transaction() as transaction:
-            taken = bool(await transaction.run("SELECT 1 FROM threads WHERE id = ?", (record.thread.id,)))
-            rivals = await transaction.run(_ACTIVE, rows_of.place(record.thread.conversation))
-            thread = rows_of.adopted(record.thread, taken=taken, rivalled=bool(rivals))
-            await transaction.run(rows_of.INSERT_THREAD, rows_of.thread_values(thread))
-            await transaction.run_many(
-                rows_of.APPEND, (rows_of.message_values(thread.id, message) for message in record.messages)
-            )
-            await transaction.run_many(
-                rows_of.FOLD, (rows_of.summary_values(thread.id, summary) for summary in record.summaries)
-            )
-            await transaction.run_many(
-                rows_of.ENTER, (rows_of.transition_values(thread.id, entered) for entered in record.transitions)
-            )
-            await transaction.run(history_terms.LIST, (thread.id,))
-        return thread
+        key = rows_of.place(record.thread.conversation)
+
+        def job(query: Query) -> Thread:
+            query.lock("thread", record.thread.id)
+            query.lock("conversation", *key)
+            taken = bool(query.run("SELECT 1 FROM threads WHERE id = ?", (record.thread.id,)))
+            thread = rows_of.adopted(record.thread, taken=taken, rivalled=bool(query.run(_ACTIVE, key)))
+            query.run(rows_of.INSERT_THREAD, rows_of.thread_values(thread))
+            query.run_many(rows_of.APPEND, (rows_of.message_values(thread.id, each) for each in record.messages))
+            query.run_many(rows_of.FOLD, (rows_of.summary_values(thread.id, each) for each in record.summaries))
+            query.run_many(rows_of.ENTER, (rows_of.transition_values(thread.id, each) for each in record.transitions))
+            query.run(history_terms.LIST, (thread.id,))
+            return thread
+
+        return await self._database.write(job)
 
     async def forget(self, user: UserKey) -> None:
         """Remove every thread and message of that person's: first nobody finds them any more, then they go."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(
-                f"""
-                UPDATE threads SET platform = '', "user" = id, chat = '', topic = '', title = '', metadata = '{{}}',
-                    status = 'reset' WHERE {OF_USER}
-                """,
-                user_key(user),
-            )
-            await transaction.run(f"DELETE FROM places WHERE {OF_USER}", user_key(user))
+        places = f"DELETE FROM places WHERE {OF_USER}"
+
+        def job(query: Query) -> None:
+            query.run(_UNNAME, user_key(user))
+            query.run(places, user_key(user))
+
+        await self._database.write(job)
         await self._remove_forgotten()
+        # Another process may have been indexing a message: that ended before its thread was removed.
+        await self._database.write(lambda query: query.run(places, user_key(user)))
         await self._database.scrub()
 
     async def purge(self) -> None:
@@ -349,6 +355,7 @@ def _asked(conversation: ConversationKey, source_ids: Collection[str]) -> tuple[
 
 
 def _append(thread_id: str, message: Message, terms: Sequence[str], query: Query) -> Message:
+    query.lock("thread", thread_id)
     rows = query.run(rows_of.APPEND, rows_of.message_values(thread_id, message))
     if not rows:
         known = f"SELECT {MESSAGE} FROM messages WHERE thread = ? AND source_id = ?"

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from core.enclosures import enclosures_from_json, enclosures_to_json
-from core.storage.database import Database, Row, Transaction
+from core.storage.database import Database, Query, Row
 from core.storage.record import OF_USER, microseconds, moment, random_id, storable, to_json, user_key
 from core.threads import Summary, Told, ToldMemories, Transition, TurnState
 from core.types import (
@@ -201,14 +201,11 @@ class SqlToldMemories(ToldMemories):
         rows = [(each.memory_id, each.version, i) for i, those in told.items() for each in those]
         if not rows:
             return
-        async with self._database.transaction() as transaction:
-            await transaction.run_many(
-                """
-                INSERT INTO told_memories (message, thread, sequence, memory, version)
-                SELECT id, thread, sequence, ?, ? FROM messages WHERE id = ? ON CONFLICT DO NOTHING
-                """,
-                rows,
-            )
+        sql = """
+            INSERT INTO told_memories (message, thread, sequence, memory, version)
+            SELECT id, thread, sequence, ?, ? FROM messages WHERE id = ? ON CONFLICT DO NOTHING
+        """
+        await self._database.write(lambda query: query.run_many(sql, rows))
 
     async def told(self, message_ids: Sequence[int]) -> Mapping[int, Sequence[Told]]:
         """Map those of the messages that tell of memories to what they tell of."""
@@ -259,57 +256,54 @@ class SqlToldMemories(ToldMemories):
 
         With `own`, remove those of the person's own messages, too, mark nothing, and return how many of theirs it was.
         """
-        async with self._database.transaction() as transaction:
-            those = await _those(transaction, user, told)
-            await _drop_summaries(transaction, those)
-            ids = [i for i, _, _ in those]
-            emptied = await _empty(transaction, ids, MessageRole.ASSISTANT)
+        of_those = (*user_key(user), to_json([[each.memory_id, each.version] for each in told]))
+
+        def job(query: Query) -> tuple[bool, int]:
+            query.lock("told", user)
+            those = query.run(
+                f"SELECT DISTINCT message, thread, sequence FROM told_memories WHERE {_OF_THOSE}", of_those
+            )
+            drop_summaries(query, those)
+            ids = [message for message, _, _ in those]
+            emptied = _empty(query, ids, MessageRole.ASSISTANT)
             if own:
-                emptied = await _empty(transaction, ids, MessageRole.USER)
+                emptied = _empty(query, ids, MessageRole.USER)
             else:
                 # A digest of few words would still tell them to whoever tries: it is removed, too.
-                await transaction.run(_MARK_GONE, _those_of(user, told))
-                await transaction.run(
-                    f"DELETE FROM told_memories WHERE {_OF_THOSE} AND version != ''", _those_of(user, told)
-                )
-        if those:
+                query.run(_MARK_GONE, of_those)
+                query.run(f"DELETE FROM told_memories WHERE {_OF_THOSE} AND version != ''", of_those)
+            return bool(those), emptied
+
+        found, emptied = await self._database.write(job)
+        if found:
             await self._database.scrub()
         return emptied
 
 
-async def _those(transaction: Transaction, user: UserKey, told: Collection[Told]) -> list[tuple[int, str, int]]:
-    """Return id, thread and sequence of the person's messages that tell of those."""
-    rows = await transaction.run(
-        f"SELECT DISTINCT message, thread, sequence FROM told_memories WHERE {_OF_THOSE}", _those_of(user, told)
-    )
-    return [(message, thread, sequence) for message, thread, sequence in rows]
-
-
-def _those_of(user: UserKey, told: Collection[Told]) -> tuple[str, str, str]:
-    """Return the parameters of _OF_THOSE."""
-    return (*user_key(user), to_json([[each.memory_id, each.version] for each in told]))
-
-
-async def _drop_summaries(transaction: Transaction, those: Sequence[tuple[int, str, int]]) -> None:
-    """Remove every summary that rests on one of those messages: the next answer has it made again."""
-    await transaction.run_many(
+def drop_summaries(query: Query, those: Sequence[Row]) -> None:
+    """Remove every summary that rests on one of the messages (id, thread, sequence): it is made again when needed."""
+    query.run_many(
         "DELETE FROM summaries WHERE thread = ? AND through >= ?", [(thread, sequence) for _, thread, sequence in those]
     )
 
 
-async def _empty(transaction: Transaction, ids: Sequence[int], role: MessageRole) -> int:
+def unindex(query: Query, ids: Sequence[int]) -> None:
+    """Remove what messages are found by. Whoever indexes one has removed it from `unindexed` first: that is awaited."""
+    for table in ("unindexed", "message_terms"):
+        query.run(f"DELETE FROM {table} WHERE message IN (SELECT value FROM numbers(?))", (to_json(list(ids)),))
+
+
+def _empty(query: Query, ids: Sequence[int], role: MessageRole) -> int:
     """Remove the words of those of the messages that have that role, and return how many had any.
 
     What they cost stays as it was counted: sums over a thread rest on it.
     """
-    rows = await transaction.run(
+    rows = query.run(
         """
         UPDATE messages SET content = '""', enclosed = '', question = '', offered = ''
         WHERE id IN (SELECT value FROM numbers(?)) AND role = ? AND content != '""' RETURNING id
         """,
         (to_json(list(ids)), role),
     )
-    emptied = to_json([message for (message,) in rows])
-    for table in ("message_terms", "unindexed"):
-        await transaction.run(f"DELETE FROM {table} WHERE message IN (SELECT value FROM numbers(?))", (emptied,))
+    unindex(query, [message for (message,) in rows])
     return len(rows)

@@ -72,7 +72,7 @@ def unindexed(query: Query, users: Sequence[UserKey]) -> Sequence[tuple[str, Mes
         SELECT thread, {MESSAGE} FROM messages WHERE id IN (
             SELECT message FROM unindexed WHERE thread IN (SELECT id FROM threads WHERE {_OF_THOSE})
             ORDER BY message DESC LIMIT ?
-        )
+        ) ORDER BY id
         """,
         (_named(users), _FILLED),
     )

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from core.enclosures import enclosures_from_json, enclosures_to_json
 from core.storage.batches import in_batches, statement
-from core.storage.database import Database, Transaction
+from core.storage.database import Database, Query
 from core.storage.record import OF_USER, microseconds, moment, to_json, user_key
 from core.stores import LATEST, Backlog, Inbox, Replaced
 from core.types import ChatKey, Incoming, JSONValue, UserKey
@@ -41,60 +41,67 @@ class SqlInbox(Inbox):
             "handle": incoming.handle,
             "withdrawn": incoming.withdrawn,
         }
-        async with self._database.transaction() as transaction:
-            if not await _is_wanted(transaction, incoming):
+        row = (*_key(incoming), incoming.user.user, microseconds(incoming.at), to_json(payload), incoming.edits)
+
+        def job(query: Query) -> bool:
+            _lock(query, incoming)
+            if not _is_wanted(query, incoming):
                 return False
-            stored = await transaction.run(
-                """
+            insert = """
                 INSERT INTO inbox (platform, chat, topic, message_id, "user", at, payload, edits)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id
-                """,
-                (*_key(incoming), incoming.user.user, microseconds(incoming.at), to_json(payload), incoming.edits),
-            )
-        return bool(stored)
+            """
+            return bool(query.run(insert, row))
+
+        return await self._database.write(job)
 
     async def take_over(self, edit: Incoming) -> Replaced:
         """Close the earlier versions of a message, and record what is posted for them for this one; return both."""
-        async with self._database.transaction() as transaction:
-            rows = await transaction.run(
-                f"""
-                SELECT message_id, posted, payload IS NULL AND posted IS NOT NULL FROM inbox
-                WHERE {_VERSIONS} ORDER BY id
-                """,
-                _versions(edit),
-            )
+        versions = f"""
+            SELECT message_id, posted, payload IS NULL AND posted IS NOT NULL FROM inbox
+            WHERE {_VERSIONS} ORDER BY id
+        """
+
+        def job(query: Query) -> Replaced:
+            _lock(query, edit)
+            rows = query.run(versions, _versions(edit))
             at = [message_id for message_id, _, _ in rows].index(edit.message_id)
             posted = [handle for _, handles, _ in rows[: at + 1] for handle in json.loads(handles or "[]")]
-            await transaction.run(_CLOSE_EARLIER, (*_versions(edit), *_key(edit)))
-            await transaction.run(f"UPDATE inbox SET posted = ? WHERE {_THIS}", (to_json(posted), *_key(edit)))
-        earlier = tuple(message_id for message_id, _, _ in rows[:at])
-        return Replaced(earlier, tuple(posted), answered=bool(at and rows[at - 1][2]))
+            query.run(_CLOSE_EARLIER, (*_versions(edit), *_key(edit)))
+            query.run(f"UPDATE inbox SET posted = ? WHERE {_THIS}", (to_json(posted), *_key(edit)))
+            earlier = tuple(message_id for message_id, _, _ in rows[:at])
+            return Replaced(earlier, tuple(posted), answered=bool(at and rows[at - 1][2]))
+
+        return await self._database.write(job)
 
     async def close(self, incoming: Incoming) -> None:
         """Mark it answered and remove its words; do the same with its earlier versions."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(
-                f"""
-                UPDATE inbox SET payload = NULL, posted = coalesce(posted, '[]')
-                WHERE {_THIS} AND payload IS NOT NULL
-                """,
-                _key(incoming),
-            )
+        close = f"""
+            UPDATE inbox SET payload = NULL, posted = coalesce(posted, '[]') WHERE {_THIS} AND payload IS NOT NULL
+        """
+
+        def job(query: Query) -> None:
             if incoming.edits:
-                await transaction.run(_CLOSE_EARLIER, (*_versions(incoming), *_key(incoming)))
+                _lock(query, incoming)
+                query.run(_CLOSE_EARLIER, (*_versions(incoming), *_key(incoming)))
+            query.run(close, _key(incoming))
+
+        await self._database.write(job)
 
     async def seal(self, incoming: Incoming) -> None:
         """Accept no edit of an answered message from now on."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(f"UPDATE inbox SET sealed = 1 WHERE {_THIS} AND payload IS NULL", _key(incoming))
+
+        def job(query: Query) -> None:
+            _lock(query, incoming)
+            query.run(f"UPDATE inbox SET sealed = 1 WHERE {_THIS} AND payload IS NULL", _key(incoming))
+
+        await self._database.write(job)
 
     async def put_posted(self, incoming: Incoming, handles: Sequence[str]) -> None:
         """Record what stands on the screen for it; on disk when this returns."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(
-                f"UPDATE inbox SET posted = ? WHERE {_THIS} AND payload IS NOT NULL",
-                (to_json(list(handles)), *_key(incoming)),
-            )
+        sql = f"UPDATE inbox SET posted = ? WHERE {_THIS} AND payload IS NOT NULL"
+        values = (to_json(list(handles)), *_key(incoming))
+        await self._database.write(lambda query: query.run(sql, values))
 
     async def question(self, user: UserKey, chat: str, handle: str) -> tuple[ChatKey, str] | None:
         """Return where the user said what that message of the chat answers, and its id; None if it answers nothing."""
@@ -109,16 +116,9 @@ class SqlInbox(Inbox):
 
     async def purge(self, before: datetime, limit: int) -> int:
         """Remove up to `limit` answered messages that were sent before then, and return how many."""
-        async with self._database.transaction() as transaction:
-            removed = await transaction.run(
-                """
-                DELETE FROM inbox WHERE id IN (
-                    SELECT id FROM inbox WHERE payload IS NULL AND at < ? ORDER BY at LIMIT ?
-                ) RETURNING id
-                """,
-                (microseconds(before), limit),
-            )
-        return len(removed)
+        answered = "SELECT id FROM inbox WHERE payload IS NULL AND at < ? ORDER BY at LIMIT ?"
+        purge = statement(f"DELETE FROM inbox WHERE id IN ({answered}) RETURNING id", microseconds(before))
+        return await self._database.write(lambda query: purge(query, limit))
 
     async def owed(self, platform: str) -> Mapping[Incoming, Sequence[str]]:
         """Map what was accepted on that platform and not closed, oldest first, to the handles recorded for it."""
@@ -160,9 +160,14 @@ _CLOSE_EARLIER = f"""
 """
 
 
-async def _is_wanted(transaction: Transaction, incoming: Incoming) -> bool:
+def _lock(query: Query, incoming: Incoming) -> None:
+    """Keep others from changing which messages of the chat are owed."""
+    query.lock("chat", incoming.chat.platform, incoming.chat.chat)
+
+
+def _is_wanted(query: Query, incoming: Incoming) -> bool:
     """Return whether a version of a message may still take the place of those that are known."""
-    known = await transaction.run(
+    known = query.run(
         f"SELECT id, payload IS NOT NULL, sealed = 1 FROM inbox WHERE {_VERSIONS} ORDER BY id DESC LIMIT 1",
         _versions(incoming),
     )
@@ -171,7 +176,7 @@ async def _is_wanted(transaction: Transaction, incoming: Incoming) -> bool:
     [(newest, owed, sealed)] = known
     if not incoming.edits or owed or sealed:
         return bool(incoming.edits and owed)
-    later = await transaction.run(
+    later = query.run(
         'SELECT id FROM inbox WHERE platform = ? AND chat = ? AND topic = ? AND "user" = ? AND id > ? LIMIT ?',
         (*_key(incoming)[:3], incoming.user.user, newest, LATEST),
     )

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import chain
 
 from core.storage import memory_changes, memory_rows
 from core.storage.batches import each_batch, in_batches, statement
@@ -67,11 +68,11 @@ _MOVED_WITH_THEIR_MEMORY = ("phrases", "rooms")
 _BELONGING_TO_AN_ACCOUNT = ("memories", "changes")
 # What is not yet where its account belongs: of those just linked, and of those just parted.
 _JOINING = """
-    SELECT {table}.id, owners.linked, owners.id FROM owners JOIN {table} ON {table}.owner = owners.id
+    SELECT {table}.id, {table}.owner, owners.linked, owners.id FROM owners JOIN {table} ON {table}.owner = owners.id
     WHERE owners.linked IS NOT NULL LIMIT ?
 """
 _PARTING = """
-    SELECT {table}.id, owners.id, NULL FROM owners JOIN {table} ON {table}.account = owners.id
+    SELECT {table}.id, {table}.owner, owners.id, NULL FROM owners JOIN {table} ON {table}.account = owners.id
     WHERE owners.linked IS NULL LIMIT ?
 """
 
@@ -94,12 +95,10 @@ class SqlMemories(SqlPhrases, MemoryStore):
         """Store the drafts that are new, and merge those that are known; thousands in several transactions."""
         ready, embedded = [checked(draft) for draft in drafts], Embedded.of(vectors, space)
         now, sources = moment(microseconds(at)), sorted(set(source_ids))
-        keys: list[str] = []
-        held: dict[str, MemoryItem] = {}
-        new: set[str] = set()
 
-        def write(query: Query, batch: Sequence[MemoryDraft]) -> None:
-            whose = memory_rows.make_owner(query, owner)
+        def write(query: Query, batch: Sequence[MemoryDraft]) -> list[tuple[MemoryItem, bool]]:
+            whose = memory_rows.lock_owner(query, owner, make=True)
+            written: list[tuple[MemoryItem, bool]] = []
             account = memory_rows.account_number(query, whose, context.account or owner)
             steps, removed = [], 0
             for draft in batch:
@@ -107,7 +106,6 @@ class SqlMemories(SqlPhrases, MemoryStore):
                 if before is None:
                     item = _new(draft, now, sources, context.room)
                     after = memory_rows.insert(query, self._lexicon, whose, Stored(0, account, item), embedded)
-                    new.add(item.id)
                     steps.append(Step(None, after))
                 else:
                     merged, rooms = merge(before.item, draft)
@@ -120,14 +118,14 @@ class SqlMemories(SqlPhrases, MemoryStore):
                         item = after.item
                         removed += memory_rows.replace(query, self._lexicon, whose, after, embedded)
                         steps.append(Step(before, after))
-                keys.append(item.id)
-                held[item.id] = item
+                written.append((item, before is None))
             memory_changes.record(query, whose, storable(context.act), at, steps)
             memory_rows.bump(query, whose, removed)
+            return written
 
-        if ready:
-            await each_batch(self._database, ready, write)
-        return Saved([held[key] for key in keys], frozenset(new))
+        saved = list(chain(*await each_batch(self._database, ready, write)))
+        held = {item.id: item for item, _ in saved}  # as it is after the last of them
+        return Saved([held[item.id] for item, _ in saved], frozenset(item.id for item, is_new in saved if is_new))
 
     async def update(
         self,
@@ -153,8 +151,8 @@ class SqlMemories(SqlPhrases, MemoryStore):
         now = moment(microseconds(at))
 
         def job(query: Query) -> MemoryItem | None:
+            whose = memory_rows.lock_owner(query, owner)
             for before in those(query, owner, [storable(memory_id)]):
-                whose = memory_rows.owner_number(query, owner)
                 steps = []
                 if keeps_past and not before.item.current:
                     past = replace(before.item, id=random_id(), current=before.item.id, until=now, pinned=False)
@@ -183,23 +181,23 @@ class SqlMemories(SqlPhrases, MemoryStore):
         Return those that were asked for. With a `context.act`, and `at`, all is kept as changes until `purge`; without,
         nothing is.
         """
-        deleted: dict[str, MemoryItem] = {}
 
-        def write(query: Query, batch: Sequence[str]) -> None:
+        def write(query: Query, batch: Sequence[str]) -> list[Stored]:
+            whose = memory_rows.lock_owner(query, owner)
             gone = _with_earlier(query, owner, batch)
             if not gone:
-                return
+                return []
             memory_rows.remove(query, [each.number for each in gone])
-            whose = memory_rows.owner_number(query, owner)
             if context.act and at is not None:
                 steps = [Step(each, None) for each in gone]
                 memory_changes.record(query, whose, storable(context.act), at, steps)
             else:
                 memory_changes.drop(query, [each.item.id for each in gone])
             memory_rows.bump(query, whose, sum(len(phrases_of(each.item.draft)) for each in gone))
-            deleted.update((each.item.id, each.item) for each in gone)
+            return gone
 
-        await each_batch(self._database, list(dict.fromkeys(memory_ids)), write)
+        batches = await each_batch(self._database, list(dict.fromkeys(memory_ids)), write)
+        deleted = {each.item.id: each.item for each in chain(*batches)}
         if deleted:  # what can come back is kept; of the rest no byte
             await (self._database.truncate_log() if context.act else self._database.scrub())
         return [deleted[key] for key in dict.fromkeys(memory_ids) if key in deleted]
@@ -219,7 +217,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
         """
 
         def job(query: Query) -> Sequence[MemoryItem]:
-            whose = memory_rows.owner_number(query, owner)
+            whose = memory_rows.lock_owner(query, owner)
             found = those(query, owner, memory_ids)
             if pinned is not None:
                 flags = [(int(pinned), each.number) for each in found]
@@ -289,10 +287,10 @@ class SqlMemories(SqlPhrases, MemoryStore):
         """
 
         def job(query: Query) -> None:
-            numbers = []
-            for user in (owner, other):
-                memory_rows.make_owner(query, user)
-                numbers += [number for (number,) in query.run(_ID, user_key(user))]
+            query.lock("links")
+            for user in sorted((owner, other), key=user_key):
+                memory_rows.lock_owner(query, user, make=True)
+            numbers = [number for user in (owner, other) for (number,) in query.run(_ID, user_key(user))]
             linked = query.run(
                 "SELECT 1 FROM owners WHERE linked IS NOT NULL AND (id IN (?, ?) OR linked IN (?, ?))", numbers * 2
             )
@@ -307,8 +305,13 @@ class SqlMemories(SqlPhrases, MemoryStore):
     async def unlink(self, owner: UserKey, other: UserKey) -> None:
         """Give the other account back what came from it; do nothing if they are not linked."""
         part = f"UPDATE owners SET linked = NULL WHERE id = ({_ID}) AND linked = ({_ID})"
-        values = (*user_key(other), *user_key(owner))
-        await self._database.write(lambda query: query.run(part, values))
+
+        def job(query: Query) -> None:
+            query.lock("links")
+            memory_rows.lock_owner(query, owner)
+            query.run(part, (*user_key(other), *user_key(owner)))
+
+        await self._database.write(job)
         await self._settle()
 
     async def whose(self, act: str) -> UserKey | None:
@@ -386,6 +389,8 @@ class SqlMemories(SqlPhrases, MemoryStore):
         """Delete everything of all of the owner's accounts, down to the last byte; return how many memories."""
 
         def job(query: Query) -> int:
+            query.lock("links")
+            memory_rows.lock_owner(query, owner)
             [(count,)] = query.run(_COUNT, user_key(owner))
             query.run(
                 f"""
@@ -473,15 +478,17 @@ def _rooms(rooms: Iterable[str]) -> tuple[str, ...]:
 
 
 def _move(table: str, found: str, query: Query, size: int) -> int:
-    rows = query.run(found, (size,))
-    moved = to_json([row[0] for row in rows])
-    if table == "memories":
-        whose = "SELECT owner FROM memories WHERE id IN (SELECT value FROM numbers(?))"
-        for number in {owner for (owner,) in query.run(whose, (moved,))} | {owner for _, owner, _ in rows}:
-            memory_rows.bump(query, number, removed=1)
+    query.lock("links")
+    concerned = {number for _, *both, _ in query.run(found, (size,)) for number in both}
+    for number in sorted(concerned):
+        query.lock("owner", number)
+    rows = [row for row in query.run(found, (size,)) if concerned.issuperset(row[1:3])]
+    for number in sorted({number for _, *both, _ in rows for number in both}) if table == "memories" else ():
+        memory_rows.bump(query, number, removed=1)
     query.run_many(
-        f"UPDATE {table} SET owner = ?, account = ? WHERE id = ?", [(owner, account, i) for i, owner, account in rows]
+        f"UPDATE {table} SET owner = ?, account = ? WHERE id = ?",
+        [(owner, account, i) for i, _, owner, account in rows],
     )
     for each in _MOVED_WITH_THEIR_MEMORY if table == "memories" else ():
-        query.run_many(f"UPDATE {each} SET owner = ? WHERE memory = ?", [(owner, i) for i, owner, _ in rows])
+        query.run_many(f"UPDATE {each} SET owner = ? WHERE memory = ?", [(owner, i) for i, _, owner, _ in rows])
     return len(rows)

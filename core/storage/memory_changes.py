@@ -73,11 +73,14 @@ def drop(query: Query, keys: Sequence[str]) -> None:
 
 def purge(query: Query, keys: Sequence[str], *, before: datetime) -> None:
     """Remove every change of those of the memories that were deleted before then, and not again since."""
+    query.lock("undo")
     query.run(f"DELETE FROM changes WHERE key IN ({_GONE_OF_THOSE})", (to_json(list(keys)), microseconds(before)))
 
 
 def undo(query: Query, lexicon: Lexicon, owner: UserKey, act: str) -> list[Change]:
     """Undo an act and return its changes; change nothing, and return none, where it cannot be undone."""
+    query.lock("undo")  # what it brings back is not purged meanwhile
+    whose = memory_rows.lock_owner(query, owner)
     rows = query.run(
         f"SELECT {CHANGE} FROM changes WHERE owner = {OWNER} AND act = ? AND act != '' AND undone = 0 ORDER BY id",
         (*user_key(owner), act),
@@ -89,7 +92,7 @@ def undo(query: Query, lexicon: Lexicon, owner: UserKey, act: str) -> list[Chang
     as_left = all(_said(now.get(key)) == _said(step.after) for key, step in steps.items())
     if overtaken or not as_left or not _are_whole(query, owner, steps):
         return []
-    whose, removed = memory_rows.owner_number(query, owner), 0
+    removed = 0
     memory_rows.remove(query, [now[key].number for key, step in steps.items() if step.before is None and key in now])
     for key, step in steps.items():
         removed += _take_back(query, lexicon, whose, step, now.get(key))

@@ -192,11 +192,19 @@ def owner_number(query: Query, user: UserKey) -> int:
     return int(number)
 
 
-def make_owner(query: Query, user: UserKey) -> int:
-    """Return the number of the account's owner, whose row is made now if there is none."""
-    if not owner_number(query, user):
-        query.run('INSERT INTO owners (platform, "user") VALUES (?, ?)', user_key(user))
-    return owner_number(query, user)
+def lock_owner(query: Query, user: UserKey, *, make: bool = False) -> int:
+    """Keep others from changing the memories of the account's owner; return the owner's number, as `owner_number`.
+
+    With `make`, the account's row is made now if there is none.
+    """
+    locked, number = 0, owner_number(query, user)
+    while number != locked:  # meanwhile the account may have been linked, parted or forgotten
+        query.lock("owner", number)
+        locked, number = number, owner_number(query, user)
+    if make and not number:
+        query.run('INSERT INTO owners (platform, "user") VALUES (?, ?) ON CONFLICT DO NOTHING', user_key(user))
+        return lock_owner(query, user)
+    return number
 
 
 def account_number(query: Query, owner: int, account: UserKey | None) -> int | None:

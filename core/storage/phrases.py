@@ -157,7 +157,7 @@ class SqlPhrases(PhraseStore):
         blobs = {int(phrase_id): to_blob(vector) for phrase_id, vector in vectors.items()}
 
         def job(query: Query) -> None:
-            whose = memory_rows.owner_number(query, owner)
+            whose = memory_rows.lock_owner(query, owner)
             memory_rows.put_vectors(query, whose, blobs, space)
             memory_rows.bump(query, whose, len(blobs))
 

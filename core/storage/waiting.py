@@ -28,15 +28,12 @@ class SqlWaiting(WaitingStore[Waiting], Generic[Waiting]):
         """Store it, in place of what waited there."""
         row = (*_key(conversation), *(_written(getattr(waiting, name)) for name in self._names))
         changed = ", ".join(f"{name} = excluded.{name}" for name in self._names)
-        async with self._database.transaction() as transaction:
-            await transaction.run(
-                f"""
-                INSERT INTO {self._table} (platform, "user", chat, topic, {", ".join(self._names)})
-                VALUES ({", ".join("?" * len(row))})
-                ON CONFLICT (platform, chat, topic, "user") DO UPDATE SET {changed}
-                """,
-                row,
-            )
+        sql = f"""
+            INSERT INTO {self._table} (platform, "user", chat, topic, {", ".join(self._names)})
+            VALUES ({", ".join("?" * len(row))})
+            ON CONFLICT (platform, chat, topic, "user") DO UPDATE SET {changed}
+        """
+        await self._database.write(lambda query: query.run(sql, row))
 
     async def find(self, conversation: ConversationKey) -> Waiting | None:
         """Return what waits there, or None."""
@@ -45,21 +42,18 @@ class SqlWaiting(WaitingStore[Waiting], Generic[Waiting]):
 
     async def take(self, conversation: ConversationKey) -> Waiting | None:
         """Remove what waits there and return it, or None: of two that take it at once, one has it."""
-        async with self._database.transaction() as transaction:
-            rows = await transaction.run(
-                f"DELETE FROM {self._table} WHERE {_HERE} RETURNING {', '.join(self._names)}", _key(conversation)
-            )
-        return self._read(rows)
+        sql = f"DELETE FROM {self._table} WHERE {_HERE} RETURNING {', '.join(self._names)}"
+        return self._read(await self._database.write(lambda query: query.run(sql, _key(conversation))))
 
     async def expire(self, before: datetime) -> None:
         """Remove what was stored before then."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(f"DELETE FROM {self._table} WHERE at < ?", (microseconds(before),))
+        sql = f"DELETE FROM {self._table} WHERE at < ?"
+        await self._database.write(lambda query: query.run(sql, (microseconds(before),)))
 
     async def forget(self, user: UserKey) -> None:
         """Remove what waits for that person, in any conversation."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(f"DELETE FROM {self._table} WHERE {OF_USER}", user_key(user))
+        sql = f"DELETE FROM {self._table} WHERE {OF_USER}"
+        await self._database.write(lambda query: query.run(sql, user_key(user)))
 
     def _read(self, rows: list[Row]) -> Waiting | None:
         for row in rows:

@@ -7,13 +7,18 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from core.features.access.people import DENIED_FOR, Account, People, Person, Stranger
-from core.storage.database import Database, Row, Transaction
+from core.storage.database import Database, Query, Row
 from core.storage.record import NO_LIMIT, OF_USER, microseconds, moment, user_key
 from core.types import Role, UserKey
 
 _PERSON = 'platform, "user", standing, name, since'
 _SELECT = f"SELECT {_PERSON} FROM people"
+_INSERT = f"""
+    INSERT INTO people ({_PERSON}) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (platform, "user") DO UPDATE SET standing = excluded.standing
+"""
 _SELECT_STRANGERS = 'SELECT platform, "user", name, at, language, denied FROM strangers'
+_NO_PERSON = f"DELETE FROM people WHERE {OF_USER}"
 _NO_STRANGER = f"DELETE FROM strangers WHERE {OF_USER}"
 _NO_ACCOUNT = f"DELETE FROM accounts WHERE {OF_USER}"
 
@@ -31,33 +36,27 @@ class SqlPeople(People):
 
     async def put(self, person: Person) -> None:
         """Give a person a role, in place of the one they had."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(
-                f"""
-                INSERT INTO people ({_PERSON}) VALUES (?, ?, ?, ?, ?)
-                ON CONFLICT (platform, "user") DO UPDATE SET standing = excluded.standing, name = excluded.name,
-                    since = excluded.since
-                """,
-                _row(person),
-            )
-            await transaction.run(_NO_STRANGER, user_key(person.user))
+
+        def job(query: Query) -> None:
+            lock_roles(query, person.user.platform)
+            query.run(f"{_INSERT}, name = excluded.name, since = excluded.since", _row(person))
+            query.run(_NO_STRANGER, user_key(person.user))
+
+        await self._database.write(job)
 
     async def claim(self, person: Person) -> bool:
         """Make them the first owner of their platform; return False, and change nothing, if it has an owner."""
-        async with self._database.transaction() as transaction:
-            if await transaction.run(
-                "SELECT 1 FROM people WHERE platform = ? AND standing = ? LIMIT 1", (person.user.platform, Role.OWNER)
-            ):
+        owner = "SELECT 1 FROM people WHERE platform = ? AND standing = ? LIMIT 1"
+
+        def job(query: Query) -> bool:
+            lock_roles(query, person.user.platform)
+            if query.run(owner, (person.user.platform, Role.OWNER)):
                 return False
-            await transaction.run(
-                f"""
-                INSERT INTO people ({_PERSON}) VALUES (?, ?, ?, ?, ?)
-                ON CONFLICT (platform, "user") DO UPDATE SET standing = excluded.standing
-                """,
-                _row(person),
-            )
-            await transaction.run(_NO_STRANGER, user_key(person.user))
-        return True
+            query.run(_INSERT, _row(person))
+            query.run(_NO_STRANGER, user_key(person.user))
+            return True
+
+        return await self._database.write(job)
 
     async def all(self) -> Sequence[Person]:
         """Return everybody who has a role, the oldest first."""
@@ -66,38 +65,34 @@ class SqlPeople(People):
 
     async def remove(self, user: UserKey) -> None:
         """Remove the person's role, and what is noted of them as a stranger; do nothing if there is neither."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(f"DELETE FROM people WHERE {OF_USER}", user_key(user))
-            await transaction.run(_NO_STRANGER, user_key(user))
+
+        def job(query: Query) -> None:
+            lock_roles(query, user.platform)
+            query.run(_NO_PERSON, user_key(user))
+            query.run(_NO_STRANGER, user_key(user))
+
+        await self._database.write(job)
 
     async def rename(self, user: UserKey, name: str) -> None:
         """Store what the platform calls a person now; do nothing for a stranger."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(f"UPDATE people SET name = ? WHERE {OF_USER}", (name, *user_key(user)))
+        sql = f"UPDATE people SET name = ? WHERE {OF_USER}"
+        await self._database.write(lambda query: query.run(sql, (name, *user_key(user))))
 
     async def note_stranger(self, stranger: Stranger, every: timedelta, denied_for: timedelta = DENIED_FOR) -> bool:
         """Record that a stranger wrote; return False, and change nothing, if they were noted or denied shortly before.
 
         "Shortly" is `every` for a stranger who was noted, `denied_for` for one who was denied.
         """
-        at = stranger.at
-        async with self._database.transaction() as transaction:
-            noted = await transaction.run(
-                """
-                INSERT INTO strangers (platform, "user", name, language, at) VALUES (?, ?, ?, ?, ?)
-                ON CONFLICT (platform, "user") DO UPDATE
-                    SET name = excluded.name, language = excluded.language, at = excluded.at, denied = 0
-                    WHERE strangers.at <= ? AND strangers.denied = 0 OR strangers.at <= ? AND strangers.denied = 1
-                RETURNING 1
-                """,
-                (
-                    *user_key(stranger.user),
-                    stranger.name,
-                    stranger.language,
-                    *map(microseconds, (at, at - every, at - denied_for)),
-                ),
-            )
-        return bool(noted)
+        sql = """
+            INSERT INTO strangers (platform, "user", name, language, at) VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT (platform, "user") DO UPDATE
+                SET name = excluded.name, language = excluded.language, at = excluded.at, denied = 0
+                WHERE strangers.at <= ? AND strangers.denied = 0 OR strangers.at <= ? AND strangers.denied = 1
+            RETURNING 1
+        """
+        times = map(microseconds, (stranger.at, stranger.at - every, stranger.at - denied_for))
+        values = (*user_key(stranger.user), stranger.name, stranger.language, *times)
+        return bool(await self._database.write(lambda query: query.run(sql, values)))
 
     async def stranger(self, user: UserKey) -> Stranger | None:
         """Return what is noted of a stranger, None if nothing."""
@@ -113,30 +108,36 @@ class SqlPeople(People):
 
     async def drop_strangers(self, before: datetime) -> None:
         """Remove the strangers who were noted before then, and what is kept of their accounts."""
-        async with self._database.transaction() as transaction:
-            gone = await transaction.run(
-                'DELETE FROM strangers WHERE at < ? RETURNING platform, "user"', (microseconds(before),)
-            )
-            await transaction.run_many(_NO_ACCOUNT, gone)
+
+        def job(query: Query) -> None:
+            gone = 'DELETE FROM strangers WHERE at < ? RETURNING platform, "user"'
+            query.run_many(_NO_ACCOUNT, query.run(gone, (microseconds(before),)))
+
+        await self._database.write(job)
 
     async def put_account(self, account: Account) -> None:
         """Store what is told of an account; another account of its platform loses the same handle."""
         platform, user = user_key(account.user)
-        async with self._database.transaction() as transaction:
-            await transaction.run(
+        handle = account.handle.lower()
+
+        def job(query: Query) -> None:
+            query.lock("handle", platform, handle)
+            query.run(
                 """
                 UPDATE accounts SET handle = ''
                 WHERE platform = ? AND "user" != ? AND handle != '' AND lower(handle) = ?
                 """,
-                (platform, user, account.handle.lower()),
+                (platform, user, handle),
             )
-            await transaction.run(
+            query.run(
                 """
                 INSERT INTO accounts (platform, "user", handle, language) VALUES (?, ?, ?, ?)
                 ON CONFLICT (platform, "user") DO UPDATE SET handle = excluded.handle, language = excluded.language
                 """,
                 (platform, user, account.handle, account.language),
             )
+
+        await self._database.write(job)
 
     async def account(self, user: UserKey) -> Account | None:
         """Return what is kept of an account, or None for one that never wrote."""
@@ -154,13 +155,17 @@ class SqlPeople(People):
 
     async def forget_account(self, user: UserKey) -> None:
         """Remove what is kept of an account."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(_NO_ACCOUNT, user_key(user))
+        await self._database.write(lambda query: query.run(_NO_ACCOUNT, user_key(user)))
 
 
-async def deny(transaction: Transaction, user: UserKey, at: datetime) -> None:
+def lock_roles(query: Query, platform: str) -> None:
+    """Keep others from changing who has which role on a platform: the first owner, the last owner."""
+    query.lock("roles", platform)
+
+
+def deny(query: Query, user: UserKey, at: datetime) -> None:
     """Make a person a stranger who was denied then, in place of whatever they were."""
-    await transaction.run(
+    query.run(
         f"""
         INSERT INTO strangers (platform, "user", name, at, denied)
         VALUES (?, ?, coalesce((SELECT name FROM people WHERE {OF_USER}), ''), ?, 1)
@@ -168,7 +173,7 @@ async def deny(transaction: Transaction, user: UserKey, at: datetime) -> None:
         """,
         (*user_key(user), *user_key(user), microseconds(at)),
     )
-    await transaction.run(f"DELETE FROM people WHERE {OF_USER}", user_key(user))
+    query.run(_NO_PERSON, user_key(user))
 
 
 def _row(person: Person) -> tuple[str, str, str, str, int]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from core.features.access.people import DENIED
-from core.features.access.storage import deny
+from core.features.access.storage import deny, lock_roles
 from core.features.admin.decisions import (
     ALL_MODES,
     DEEDS,
@@ -19,7 +19,7 @@ from core.features.admin.decisions import (
     by_mode,
     of_modes,
 )
-from core.storage.database import Database, Row, Transaction
+from core.storage.database import Database, Query, Row
 from core.storage.record import OF_USER, microseconds, moment, user_key
 from core.types import Role, UserKey
 
@@ -44,27 +44,34 @@ class SqlDecisions(Decisions):
 
     async def apply(self, decision: Decision) -> Applied:
         """Change the value and record that, if the value is `before`, and no platform loses its last owner."""
-        async with self._database.transaction() as transaction:
-            rows = await transaction.run(*_value(decision.matter, decision.name))
+
+        def job(query: Query) -> Applied:
+            # One decision after another: what is undoable is the newest, and `newest_number` grows with each.
+            query.lock("decisions")
+            if decision.matter is DecisionKind.ROLE:
+                lock_roles(query, decision.name.partition(":")[0])
+            rows = query.run(*_value(decision.matter, decision.name))
             if _read(decision.matter, decision.name, rows) != decision.before:
                 return Applied.STALE
             if decision.matter is DecisionKind.ROLE:
-                if not await _keeps_an_owner(transaction, decision):
+                if not _keeps_an_owner(query, decision):
                     return Applied.LAST_OWNER
-                await _set_role(transaction, decision)
+                _set_role(query, decision)
             elif _is_of_all_modes(decision.matter, decision.name):
-                await transaction.run("DELETE FROM decided WHERE matter = ?", (DecisionKind.MODEL,))
+                query.run("DELETE FROM decided WHERE matter = ?", (DecisionKind.MODEL,))
                 for mode, model in by_mode(decision.after).items():
-                    await _set(transaction, replace(decision, name=mode, after=model))
+                    _set(query, replace(decision, name=mode, after=model))
             else:
-                await _set(transaction, decision)
+                _set(query, decision)
             by = user_key(decision.by) if decision.by else ("", "")
             values = (decision.matter, decision.name, decision.before, decision.after, decision.undoes)
-            await transaction.run(
+            query.run(
                 f"INSERT INTO decisions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (microseconds(decision.at), *by, *values),
             )
-        return Applied.DONE
+            return Applied.DONE
+
+        return await self._database.write(job)
 
     async def newest(self, limit: int, *, on: tuple[DecisionKind, str] | None = None) -> Sequence[Decision]:
         """Return the newest decisions, the newest first: all of them, or those on one matter and name."""
@@ -85,12 +92,15 @@ class SqlDecisions(Decisions):
 
     async def forget(self, user: UserKey) -> None:
         """Remove that person's name from every record, and what was decided for them; a role stays."""
-        async with self._database.transaction() as transaction:
-            unnamed = f"""UPDATE decisions SET platform = '', "user" = '' WHERE {OF_USER}"""
-            await transaction.run(unnamed, user_key(user))
-            about = (*OF_PEOPLE, str(user))
-            await transaction.run(f"UPDATE decisions SET name = '' WHERE matter IN ({_MATTERS}) AND name = ?", about)
-            await transaction.run(f"DELETE FROM decided WHERE matter IN ({_MATTERS}) AND name = ?", about)
+        about = (*OF_PEOPLE, str(user))
+
+        def job(query: Query) -> None:
+            query.lock("decisions")
+            query.run(f"""UPDATE decisions SET platform = '', "user" = '' WHERE {OF_USER}""", user_key(user))
+            query.run(f"UPDATE decisions SET name = '' WHERE matter IN ({_MATTERS}) AND name = ?", about)
+            query.run(f"DELETE FROM decided WHERE matter IN ({_MATTERS}) AND name = ?", about)
+
+        await self._database.write(job)
 
 
 _MATTERS = ", ".join("?" for _ in OF_PEOPLE)
@@ -130,32 +140,28 @@ def _is_of_all_modes(matter: DecisionKind, name: str) -> bool:
     return matter is DecisionKind.MODEL and name == ALL_MODES
 
 
-async def _keeps_an_owner(transaction: Transaction, decision: Decision) -> bool:
+def _keeps_an_owner(query: Query, decision: Decision) -> bool:
     if decision.before != Role.OWNER or decision.after == Role.OWNER:
         return True
     platform, _, user = decision.name.partition(":")
-    return bool(
-        await transaction.run(
-            'SELECT 1 FROM people WHERE platform = ? AND "user" != ? AND standing = ? LIMIT 1',
-            (platform, user, Role.OWNER),
-        )
-    )
+    others = 'SELECT 1 FROM people WHERE platform = ? AND "user" != ? AND standing = ? LIMIT 1'
+    return bool(query.run(others, (platform, user, Role.OWNER)))
 
 
-async def _set_role(transaction: Transaction, decision: Decision) -> None:
+def _set_role(query: Query, decision: Decision) -> None:
     platform, _, user = decision.name.partition(":")
     if decision.after == DENIED:
-        await deny(transaction, UserKey(platform, user), decision.at)
+        deny(query, UserKey(platform, user), decision.at)
         return
     if decision.after:
-        await _give_role(transaction, platform, user, decision)
+        _give_role(query, platform, user, decision)
     else:
-        await transaction.run(f"DELETE FROM people WHERE {OF_USER}", (platform, user))
-    await transaction.run(f"DELETE FROM strangers WHERE {OF_USER}", (platform, user))
+        query.run(f"DELETE FROM people WHERE {OF_USER}", (platform, user))
+    query.run(f"DELETE FROM strangers WHERE {OF_USER}", (platform, user))
 
 
-async def _give_role(transaction: Transaction, platform: str, user: str, decision: Decision) -> None:
-    await transaction.run(
+def _give_role(query: Query, platform: str, user: str, decision: Decision) -> None:
+    query.run(
         f"""
         INSERT INTO people (platform, "user", standing, name, since)
         VALUES (?, ?, ?, coalesce((SELECT name FROM strangers WHERE {OF_USER}), ''), ?)
@@ -165,11 +171,11 @@ async def _give_role(transaction: Transaction, platform: str, user: str, decisio
     )
 
 
-async def _set(transaction: Transaction, decision: Decision) -> None:
+def _set(query: Query, decision: Decision) -> None:
     key = (decision.matter, decision.name)
-    await transaction.run("DELETE FROM decided WHERE matter = ? AND name = ?", key)
+    query.run("DELETE FROM decided WHERE matter = ? AND name = ?", key)
     if decision.after:
-        await transaction.run("INSERT INTO decided (matter, name, value) VALUES (?, ?, ?)", (*key, decision.after))
+        query.run("INSERT INTO decided (matter, name, value) VALUES (?, ?, ?)", (*key, decision.after))
 
 
 def _decision(row: Row) -> Decision:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from core.features.broadcast.broadcasts import DRAFT_KEPT, Broadcast, Broadcasts, BroadcastState, Reach, Tally
-from core.storage.database import Database
+from core.storage.database import Database, Query
 from core.storage.record import OF_USER, microseconds, moment, storable, user_key
 from core.text.language import from_tag
 from core.types import Locale, UserKey
@@ -26,16 +26,20 @@ class SqlBroadcasts(Broadcasts):
     async def draft(self, by: UserKey, locale: Locale, text: str, at: datetime) -> Broadcast:
         """Store a text that nobody was told yet, in place of the person's earlier one; remove yesterday's."""
         text = storable(text)
-        async with self._database.transaction() as transaction:
-            await transaction.run(
+
+        def job(query: Query) -> int:
+            query.lock("broadcasts")
+            query.run(
                 f"DELETE FROM broadcasts WHERE state = ? AND (at < ? OR ({OF_USER}))",
                 (BroadcastState.DRAFT, microseconds(at - DRAFT_KEPT), *user_key(by)),
             )
-            [(number,)] = await transaction.run(
+            [(number,)] = query.run(
                 f"INSERT INTO broadcasts ({_BROADCAST}) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
                 (microseconds(at), *user_key(by), locale, text, BroadcastState.DRAFT),
             )
-        return Broadcast(number, at, by, locale, text)
+            return int(number)
+
+        return Broadcast(await self._database.write(job), at, by, locale, text)
 
     async def newest(self) -> Broadcast | None:
         """Return the one that runs, or ran last."""
@@ -49,65 +53,59 @@ class SqlBroadcasts(Broadcasts):
 
     async def discard(self, number: int) -> bool:
         """Remove a draft; return False, and change nothing, if it is none."""
-        async with self._database.transaction() as transaction:
-            gone = await transaction.run(
-                "DELETE FROM broadcasts WHERE id = ? AND state = ? RETURNING id", (number, BroadcastState.DRAFT)
-            )
-        return bool(gone)
+        sql = "DELETE FROM broadcasts WHERE id = ? AND state = ? RETURNING id"
+        return bool(await self._database.write(lambda query: query.run(sql, (number, BroadcastState.DRAFT))))
 
     async def begin(self, number: int, recipients: Sequence[UserKey]) -> bool:
         """Start a draft for those people and remove the one before it; False if it is no draft, or another runs."""
-        async with self._database.transaction() as transaction:
-            rows = await transaction.run(
-                "SELECT id, state FROM broadcasts WHERE id = ? OR state = 'running'", (number,)
-            )
+
+        def job(query: Query) -> bool:
+            query.lock("broadcasts")
+            rows = query.run("SELECT id, state FROM broadcasts WHERE id = ? OR state = 'running'", (number,))
             if rows != [(number, BroadcastState.DRAFT)]:
                 return False
-            await transaction.run("DELETE FROM broadcasts WHERE state IN ('done', 'cancelled')")
-            await transaction.run("UPDATE broadcasts SET state = ? WHERE id = ?", (BroadcastState.RUNNING, number))
-            await transaction.run_many(
+            query.run("DELETE FROM broadcasts WHERE state IN ('done', 'cancelled')")
+            query.run("UPDATE broadcasts SET state = ? WHERE id = ?", (BroadcastState.RUNNING, number))
+            query.run_many(
                 """
                 INSERT INTO recipients (broadcast, platform, "user", state) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING
                 """,
                 ((number, *user_key(user), Reach.WAITING) for user in recipients),
             )
-        return True
+            return True
+
+        return await self._database.write(job)
 
     async def take(self, number: int, platforms: Collection[str]) -> tuple[UserKey, bool] | None:
         """Record that the next on one of those platforms is being told, and return them; None if nobody waits there."""
         if not platforms:
             return None
         marks = ", ".join("?" * len(platforms))
-        async with self._database.transaction() as transaction:
-            rows = await transaction.run(
-                f"""
-                SELECT platform, "user", state FROM recipients WHERE broadcast = ? AND platform IN ({marks})
-                AND state IN ('sending', 'waiting') ORDER BY state LIMIT 1
-                """,
-                (number, *platforms),
-            )
-            if not rows:
-                return None
-            [(platform, user, state)] = rows
-            await transaction.run(_MARK, (Reach.SENDING, number, platform, user))
-        return UserKey(platform, user), state == Reach.SENDING
+        following = f"""
+            SELECT platform, "user", state FROM recipients WHERE broadcast = ? AND platform IN ({marks})
+            AND state IN ('sending', 'waiting') ORDER BY state LIMIT 1
+        """
+
+        def job(query: Query) -> tuple[UserKey, bool] | None:
+            query.lock("broadcast", number)
+            for platform, user, state in query.run(following, (number, *platforms)):
+                query.run(_MARK, (Reach.SENDING, number, platform, user))
+                return UserKey(platform, user), state == Reach.SENDING
+            return None
+
+        return await self._database.write(job)
 
     async def mark(self, number: int, user: UserKey, reach: Reach | None) -> None:
         """Record whether somebody has it; with None, remove them from the recipients."""
-        async with self._database.transaction() as transaction:
-            if reach is None:
-                gone = f"DELETE FROM recipients WHERE broadcast = ? AND {OF_USER}"
-                await transaction.run(gone, (number, *user_key(user)))
-            else:
-                await transaction.run(_MARK, (reach, number, *user_key(user)))
+        sql, values = _MARK, [reach, number, *user_key(user)]
+        if reach is None:
+            sql, values = f"DELETE FROM recipients WHERE broadcast = ? AND {OF_USER}", values[1:]
+        await self._database.write(lambda query: query.run(sql, values))
 
     async def end(self, number: int, state: BroadcastState) -> bool:
         """End one that runs, and remove its text down to the last byte; return False if it does not run."""
-        async with self._database.transaction() as transaction:
-            ended = await transaction.run(
-                "UPDATE broadcasts SET state = ?, text = '' WHERE id = ? AND state = ? RETURNING id",
-                (state, number, BroadcastState.RUNNING),
-            )
+        sql = "UPDATE broadcasts SET state = ?, text = '' WHERE id = ? AND state = ? RETURNING id"
+        ended = await self._database.write(lambda query: query.run(sql, (state, number, BroadcastState.RUNNING)))
         if ended:
             await self._database.scrub()
         return bool(ended)
@@ -124,10 +122,14 @@ class SqlBroadcasts(Broadcasts):
 
     async def forget(self, user: UserKey) -> None:
         """Remove the person from every list of recipients and their drafts, and their name from their broadcasts."""
-        async with self._database.transaction() as transaction:
+
+        def job(query: Query) -> None:
+            query.lock("broadcasts")
             for sql in (
                 f"DELETE FROM recipients WHERE {OF_USER}",
                 f"DELETE FROM broadcasts WHERE {OF_USER} AND state = 'draft'",
                 f"""UPDATE broadcasts SET platform = '', "user" = '' WHERE {OF_USER}""",
             ):
-                await transaction.run(sql, user_key(user))
+                query.run(sql, user_key(user))
+
+        await self._database.write(job)

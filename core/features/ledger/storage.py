@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 from core.dialogue import Usage
 from core.features.ledger.calls import BOT, Asker, Call, Ledger, Scope, Spend, Sum, day_of
 from core.storage.batches import in_batches, statement
-from core.storage.database import Database, Row
+from core.storage.database import Database, Query, Row
 from core.storage.record import OF_USER, microseconds, moment, to_json, user_key
 from core.types import UserKey
 
@@ -74,15 +74,14 @@ QUARTERS: Final = Rollup("call_quarters", 900 * _S, ("model",))
 PAYERS: Final = Rollup("call_payers", 86_400 * _S, ("platform", '"user"', "room"))
 """By the day of UTC, for which days of a time zone cannot be told apart."""
 
-ROLLUPS: Final = (QUARTERS, PAYERS)
-UNNAME: Final = (
-    f"""
+ROLLUPS: Final = (PAYERS, QUARTERS)
+"""Everybody adds in this order, so that nobody waits in a circle; the row that all write to comes last."""
+
+_UNNAME: Final = f"DELETE FROM call_payers WHERE {OF_USER} RETURNING slot, room, {MEASURES}"
+_UNNAMED: Final = f"""
     INSERT INTO call_payers (slot, {PAYERS.names}, {MEASURES})
-    SELECT slot, '', '', room, {MEASURES} FROM call_payers WHERE {OF_USER} {PAYERS.added}
-    """,
-    f"DELETE FROM call_payers WHERE {OF_USER}",
-)
-"""SQL that removes a person's name from their sums."""
+    VALUES (?, '', '', ?, {", ".join("?" for _ in _OF_A_CALL)}) {PAYERS.added}
+"""
 
 
 def narrowed(only: Mapping[str, str]) -> tuple[str, list[object]]:
@@ -158,18 +157,19 @@ class SqlLedger(Ledger):
         )
         called = (microseconds(call.at), *_key(call.user), call.mode, call.task, call.model, call.outcome)
         row = (*called, call.duration_s, call.first_s, *tokens, call.cost_usd, call.room)
-        async with self._database.transaction() as transaction:
-            number = await transaction.run(_INSERT, row)
+
+        def job(query: Query) -> None:
+            [number] = query.run(_INSERT, row)
             for rollup in ROLLUPS:
-                await transaction.run(rollup.add, number[0])
+                query.run(rollup.add, number)
+
+        await self._database.write(job)
 
     async def ask(self, asker: Asker, at: datetime) -> None:
         """Store that a message is about to be thought about."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(
-                'INSERT INTO asked (at, platform, "user", room) VALUES (?, ?, ?, ?)',
-                (microseconds(at), *_key(asker.user), asker.room),
-            )
+        sql = 'INSERT INTO asked (at, platform, "user", room) VALUES (?, ?, ?, ?)'
+        values = (microseconds(at), *_key(asker.user), asker.room)
+        await self._database.write(lambda query: query.run(sql, values))
 
     async def sums(self, since: datetime, by: Sequence[str], scope: Scope = BOT) -> Sequence[Sum]:
         """Return the calls of a scope since then, summed by some of GROUPINGS, in their order."""
@@ -218,17 +218,13 @@ class SqlLedger(Ledger):
 
     async def tell_once(self, scope: Scope, period: str, share: int, at: datetime) -> bool:
         """Record that the `share` % warning was sent for that period; return False if it was sent before."""
-        key = (scope.name, period, share)
-        async with self._database.transaction() as transaction:
-            await transaction.run("DELETE FROM told WHERE at < ?", (microseconds(at - _TOLD_FOR),))
-            return bool(
-                await transaction.run(
-                    """
-                    INSERT INTO told (scope, period, share, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1
-                    """,
-                    (*key, microseconds(at)),
-                )
-            )
+        sql = "INSERT INTO told (scope, period, share, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
+
+        def job(query: Query) -> bool:
+            query.run("DELETE FROM told WHERE at < ?", (microseconds(at - _TOLD_FOR),))
+            return bool(query.run(sql, (scope.name, period, share, microseconds(at))))
+
+        return await self._database.write(job)
 
     async def forget(self, user: UserKey) -> None:
         """Remove that person's name from their calls and messages, and which warnings they were sent."""
@@ -236,10 +232,12 @@ class SqlLedger(Ledger):
             rows = f"SELECT id FROM {table} WHERE {OF_USER} LIMIT ?"
             unname = f"""UPDATE {table} SET platform = '', "user" = '' WHERE id IN ({rows}) RETURNING id"""
             await in_batches(self._database, statement(unname, *_key(user)))
-        async with self._database.transaction() as transaction:
-            for sql in UNNAME:
-                await transaction.run(sql, _key(user))
-            await transaction.run("DELETE FROM told WHERE scope = ?", (str(user),))
+
+        def job(query: Query) -> None:
+            query.run_many(_UNNAMED, sorted(query.run(_UNNAME, _key(user))))
+            query.run("DELETE FROM told WHERE scope = ?", (str(user),))
+
+        await self._database.write(job)
 
     async def _days(self, since: datetime) -> str:
         """Return the days with calls in them as JSON: name, first microsecond, first of the next; clocks may change."""

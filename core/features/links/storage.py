@@ -6,7 +6,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from core.features.links.codes import LinkCode, LinkCodes
-from core.storage.database import Database
+from core.storage.database import Database, Query
 from core.storage.record import OF_USER, microseconds, moment, user_key
 from core.types import UserKey
 
@@ -24,11 +24,15 @@ class SqlLinkCodes(LinkCodes):
         asked = (None, None) if code.asked is None else user_key(code.asked)
         asked_at = None if code.asked_at is None else microseconds(code.asked_at)
         row = (*user_key(code.user), code.digest, code.name, microseconds(code.at), *asked, asked_at)
-        async with self._database.transaction() as transaction:
-            await transaction.run(
-                f"DELETE FROM link_codes WHERE digest = ? OR ({OF_USER})", (code.digest, *user_key(code.user))
-            )
-            await transaction.run(f"INSERT INTO link_codes ({_ROW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+        def job(query: Query) -> None:
+            query.lock("link code", code.user)
+            query.lock("link code", code.digest)
+            gone = f"DELETE FROM link_codes WHERE digest = ? OR ({OF_USER})"
+            query.run(gone, (code.digest, *user_key(code.user)))
+            query.run(f"INSERT INTO link_codes ({_ROW}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
+
+        await self._database.write(job)
 
     async def find(self, digest: str) -> LinkCode | None:
         """Return the code, or None if there is none of that digest."""
@@ -41,22 +45,25 @@ class SqlLinkCodes(LinkCodes):
 
     async def take(self, digest: str) -> bool:
         """Remove the code of that digest, and return whether there was one."""
-        async with self._database.transaction() as transaction:
-            return bool(await transaction.run("DELETE FROM link_codes WHERE digest = ? RETURNING 1", (digest,)))
+        sql = "DELETE FROM link_codes WHERE digest = ? RETURNING 1"
+        return bool(await self._database.write(lambda query: query.run(sql, (digest,))))
 
     async def drop(self, before: datetime) -> None:
         """Remove the codes that were stored before then."""
-        async with self._database.transaction() as transaction:
-            await transaction.run("DELETE FROM link_codes WHERE at < ?", (microseconds(before),))
+        sql = "DELETE FROM link_codes WHERE at < ?"
+        await self._database.write(lambda query: query.run(sql, (microseconds(before),)))
 
     async def forget(self, user: UserKey) -> None:
         """Remove the account's code, and that it was asked about another's; do nothing if there is neither."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(f"DELETE FROM link_codes WHERE {OF_USER}", user_key(user))
-            await transaction.run(
+
+        def job(query: Query) -> None:
+            query.run(f"DELETE FROM link_codes WHERE {OF_USER}", user_key(user))
+            query.run(
                 """
                 UPDATE link_codes SET asked_platform = NULL, asked_user = NULL, asked_at = NULL
                 WHERE asked_platform = ? AND asked_user = ?
                 """,
                 user_key(user),
             )
+
+        await self._database.write(job)

@@ -27,25 +27,17 @@ class SqlPreferences(PreferenceStore):
 
     async def put(self, user: UserKey, preferences: Preferences) -> None:
         """Store what they chose, in place of what they chose before."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(
-                """
-                INSERT INTO preferences (platform, "user", language, remembers, news, learn, zone)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (platform, "user") DO UPDATE SET language = excluded.language,
-                    remembers = excluded.remembers, news = excluded.news, learn = excluded.learn, zone = excluded.zone
-                """,
-                (
-                    *user_key(user),
-                    preferences.language,
-                    int(preferences.remembers),
-                    int(preferences.news),
-                    preferences.learn or "",
-                    preferences.zone,
-                ),
-            )
+        sql = """
+            INSERT INTO preferences (platform, "user", language, remembers, news, learn, zone)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (platform, "user") DO UPDATE SET language = excluded.language,
+                remembers = excluded.remembers, news = excluded.news, learn = excluded.learn, zone = excluded.zone
+        """
+        flags = (int(preferences.remembers), int(preferences.news))
+        values = (*user_key(user), preferences.language, *flags, preferences.learn or "", preferences.zone)
+        await self._database.write(lambda query: query.run(sql, values))
 
     async def forget(self, user: UserKey) -> None:
         """Go back to the defaults, and remove the person's row."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(f"DELETE FROM preferences WHERE {OF_USER}", user_key(user))
+        sql = f"DELETE FROM preferences WHERE {OF_USER}"
+        await self._database.write(lambda query: query.run(sql, user_key(user)))

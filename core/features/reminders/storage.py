@@ -26,7 +26,7 @@ from core.features.reminders.reminders import (
     Schedule,
     State,
 )
-from core.storage.database import Database, Row
+from core.storage.database import Database, Query, Row
 from core.storage.record import NO_LIMIT, OF_USER, microseconds, moment, random_id, storable, to_json, user_key
 from core.text.language import from_tag
 from core.types import ChatKey, JSONValue, Locale, UserKey
@@ -48,7 +48,10 @@ SELECT min(claimable) FROM (
 ) AS earliest
 """
 
-# The condition stands twice: of two who claim at once in PostgreSQL, the second looks at it again after its wait.
+_HOLD: Final = "UPDATE reminders SET tries = tries WHERE id IN (SELECT value FROM texts(?))"
+"""Lets nobody else change these before the transaction ends; what it returns is how they are."""
+
+# The condition stands twice: of what somebody changes meanwhile in PostgreSQL, it is looked at again after the wait.
 _CLAIM: Final = f"""
 UPDATE reminders SET state = 'sending', tries = tries + 1, claimable = ? WHERE claimable <= ? AND id IN (
     SELECT each.id FROM reminders AS each JOIN (
@@ -72,18 +75,22 @@ class SqlReminders(ReminderStore):
     async def add(self, reminder: Reminder, *, most: int) -> Reminder | None:
         """Store a new reminder and return it with its id; None if that account has `most` open ones."""
         added = replace(reminder, id=random_id(), text=storable(reminder.text), name=storable(reminder.name))
-        async with self._database.transaction() as transaction:
-            [(count,)] = await transaction.run(
+
+        def job(query: Query) -> Reminder | None:
+            query.lock("reminders", reminder.user)
+            [(count,)] = query.run(
                 f"SELECT count(*) FROM reminders WHERE {OF_USER} AND state IN (SELECT value FROM texts(?))",
                 (*user_key(reminder.user), _listed(OPEN)),
             )
             if count >= most:
                 return None
-            await transaction.run(
+            query.run(
                 f"INSERT INTO reminders ({_REMINDER}, claimable) VALUES ({_MARKS})",
                 (added.id, *_written(added), _claimable(added)),
             )
-        return added
+            return added
+
+        return await self._database.write(job)
 
     async def find(self, users: Sequence[UserKey], reminder_id: str) -> Reminder | None:
         """Return the person's reminder of that id, in any state, or None."""
@@ -111,32 +118,29 @@ class SqlReminders(ReminderStore):
 
     async def replace(self, old: Reminder, new: Reminder) -> bool:
         """Store `new` in place of `old`; return False, changing nothing, if it is not `old` any more."""
-        query = f"SELECT claimable, {_REMINDER} FROM reminders WHERE id = ?"
-        async with self._database.transaction() as transaction:
-            for claimable, *row in await transaction.run(query, (old.id,)):
+        change = f"UPDATE reminders SET {_SET}, claimable = ? WHERE id = ?"
+
+        def job(query: Query) -> bool:
+            for claimable, *row in query.run(f"{_HOLD} RETURNING claimable, {_REMINDER}", (_listed([old.id]),)):
                 if _read(tuple(row)) != old:
                     return False
                 leased = claimable if new.state is State.SENDING else None
-                await transaction.run(
-                    f"UPDATE reminders SET {_SET}, claimable = ? WHERE id = ?",
-                    (*_written(new), _claimable(new, leased), old.id),
-                )
+                query.run(change, (*_written(new), _claimable(new, leased), old.id))
                 return True
-        return False
+            return False
+
+        return await self._database.write(job)
 
     async def purge(self, before: datetime, removed_before: datetime) -> None:
         """Delete those fired for the last time or given up before then, and those removed before `removed_before`."""
         before_us = microseconds(before)
-        async with self._database.transaction() as transaction:
-            gone = await transaction.run(
-                """
-                DELETE FROM reminders WHERE state IN ('done', 'failed') AND created < ?
-                AND (sent IS NULL OR sent < ?) AND (due IS NULL OR due < ?)
-                OR state = 'removed' AND (changed IS NULL OR changed < ?) RETURNING id
-                """,
-                (before_us, before_us, before_us, microseconds(removed_before)),
-            )
-        if gone:
+        sql = """
+            DELETE FROM reminders WHERE state IN ('done', 'failed') AND created < ?
+            AND (sent IS NULL OR sent < ?) AND (due IS NULL OR due < ?)
+            OR state = 'removed' AND (changed IS NULL OR changed < ?) RETURNING id
+        """
+        values = (before_us, before_us, before_us, microseconds(removed_before))
+        if await self._database.write(lambda query: query.run(sql, values)):
             await self._database.scrub()
 
     async def next_due(self, platforms: Collection[str], busy: Collection[str] = ()) -> datetime | None:
@@ -151,33 +155,36 @@ class SqlReminders(ReminderStore):
         """
         now_us, until_us = microseconds(claim.now), microseconds(claim.now + LEASE)
         chosen = (_listed(claim.platforms), now_us, _listed(claim.busy), claim.limit)
-        async with self._database.transaction() as transaction:
-            rows = await transaction.run(_CLAIM, (until_us, now_us, *chosen, now_us))
+
+        def job(query: Query) -> Sequence[Reminder]:
+            for platform in sorted(claim.platforms):
+                query.lock("due reminders", platform)
+            rows = query.run(_CLAIM, (until_us, now_us, *chosen, now_us))
             batches: defaultdict[object, str] = defaultdict(random_id)
             claimed = [
                 replace(each, batch=batches[each.user, each.chat, each.kind, each.failures])
                 for each in sorted(map(_read, rows), key=_by_due)
             ]
-            await transaction.run_many(
-                "UPDATE reminders SET batch = ? WHERE id = ?", ((each.batch, each.id) for each in claimed)
-            )
-        return claimed
+            query.run_many("UPDATE reminders SET batch = ? WHERE id = ?", ((each.batch, each.id) for each in claimed))
+            return claimed
+
+        return await self._database.write(job)
 
     async def renew(self, claimed: Sequence[Reminder], now: datetime) -> None:
         """Hold those claims until `now + LEASE`, as far as nobody else has claimed the reminders since."""
-        until_us = microseconds(now + LEASE)
-        async with self._database.transaction() as transaction:
-            await transaction.run_many(
-                "UPDATE reminders SET claimable = ? WHERE id = ? AND state = 'sending' AND batch = ?",
-                ((until_us, each.id, each.batch) for each in claimed),
-            )
+        sql = "UPDATE reminders SET claimable = ? WHERE id = ? AND state = 'sending' AND batch = ?"
+        rows = sorted((microseconds(now + LEASE), each.id, each.batch) for each in claimed)
+        await self._database.write(lambda query: query.run_many(sql, rows))
 
     async def settle(self, outcomes: Sequence[tuple[Reminder, Reminder]], retry_at: datetime | None = None) -> None:
         """End claims: store what became of each claimed reminder (claimed, settled), all or none."""
         ids = _listed(claimed.id for claimed, _ in outcomes)
-        found = f"SELECT {_REMINDER} FROM reminders WHERE id IN (SELECT value FROM texts(?))"
-        async with self._database.transaction() as transaction:
-            present = {each.id: each for each in map(_read, await transaction.run(found, (ids,)))}
+        settle = """
+            UPDATE reminders SET due = ?, state = ?, tries = ?, failures = ?, sent = ?, claimable = ? WHERE id = ?
+        """
+
+        def job(query: Query) -> None:
+            present = {each.id: each for each in map(_read, query.run(f"{_HOLD} RETURNING {_REMINDER}", (ids,)))}
             rows = []
             for claimed, settled in outcomes:
                 held = present.get(claimed.id)
@@ -187,27 +194,22 @@ class SqlReminders(ReminderStore):
                 tried = held.state is State.SENDING and held.due == claimed.due
                 claimable = _claimable(new, _us(retry_at) if tried else None)
                 rows.append((_us(new.due), new.state, new.tries, new.failures, _us(new.sent_at), claimable, new.id))
-            await transaction.run_many(
-                """
-                UPDATE reminders SET due = ?, state = ?, tries = ?, failures = ?, sent = ?, claimable = ? WHERE id = ?
-                """,
-                rows,
-            )
+            query.run_many(settle, rows)
+
+        await self._database.write(job)
 
     async def release(self, platforms: Collection[str]) -> None:
         """End every lease on those platforms: what was claimed there by a process that died can be claimed at once."""
-        async with self._database.transaction() as transaction:
-            await transaction.run(
-                "UPDATE reminders SET claimable = due WHERE state = 'sending' AND claimable IS NOT NULL"
-                " AND platform IN (SELECT value FROM texts(?))",
-                (_listed(platforms),),
-            )
+        sql = """
+            UPDATE reminders SET claimable = due WHERE state = 'sending' AND claimable IS NOT NULL
+            AND platform IN (SELECT value FROM texts(?))
+        """
+        await self._database.write(lambda query: query.run(sql, (_listed(platforms),)))
 
     async def forget(self, user: UserKey) -> None:
         """Delete every reminder of that account; no byte of them is left on the disk when this returns."""
-        async with self._database.transaction() as transaction:
-            gone = await transaction.run(f"DELETE FROM reminders WHERE {OF_USER} RETURNING id", user_key(user))
-        if gone:
+        sql = f"DELETE FROM reminders WHERE {OF_USER} RETURNING id"
+        if await self._database.write(lambda query: query.run(sql, user_key(user))):
             await self._database.scrub()
 
     async def _select(
