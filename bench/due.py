@@ -9,14 +9,13 @@ import asyncio
 import re
 import sqlite3
 import tempfile
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from statistics import quantiles
-from typing import cast
+from typing import TypeVar, cast
 
 from bench.table import show
 from core.delivery.notifier import Notifier
@@ -26,7 +25,7 @@ from core.features.reminders.scheduler import Permission, Scheduler
 from core.features.reminders.storage import SqlReminders
 from core.language_choice import Locales
 from core.ports import Clock
-from core.storage.database import Database, Row, Transaction
+from core.storage.database import Database, Query, Row
 from core.storage.sqlite import open_database
 from core.types import ChatKey, Locale, Preferences, UserKey
 from tests.e2e import discord_kit, telegram_kit
@@ -36,6 +35,8 @@ from tests.fakes.discord_server import DiscordServer
 from tests.fakes.telegram_limits import Limits as TelegramLimits
 from tests.fakes.telegram_server import TelegramServer
 from tests.reference.history import InMemoryHistory
+
+T = TypeVar("T")
 
 AT_ONCE = 10_000
 IN_A_ROOM = 100
@@ -67,36 +68,35 @@ class Watched:
         finally:
             self.at_work -= 1
 
-    @asynccontextmanager
-    async def _transaction(self) -> AsyncIterator[Transaction]:
+    async def write(self, job: Callable[[Query], T]) -> T:
+        """Run a function of statements as one transaction."""
         self.at_work += 1
         try:
-            async with self.database.transaction() as transaction:
-                yield WatchedTransaction(transaction, self.statements)
+            return await self.database.write(lambda query: job(WatchedQuery(query, self.statements)))
         finally:
             self.at_work -= 1
 
-    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
-        """Begin a transaction."""
-        return self._transaction()
-
 
 @dataclass
-class WatchedTransaction(Transaction):
-    """A transaction whose statements are kept."""
+class WatchedQuery(Query):
+    """A query whose statements are kept."""
 
-    transaction: Transaction
+    query: Query
     statements: list[str]
 
-    async def run(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+    def run(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Run one statement."""
         self.statements.append(sql)
-        return await self.transaction.run(sql, parameters)
+        return self.query.run(sql, parameters)
 
-    async def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+    def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement for each row."""
         self.statements.append(sql)
-        await self.transaction.run_many(sql, rows)
+        self.query.run_many(sql, rows)
+
+    def lock(self, *names: object) -> None:
+        """Wait until no other transaction holds this name."""
+        self.query.lock(*names)
 
 
 async def fill(path: Path, platform: str, dues: Sequence[datetime], in_a_room: int = 0) -> None:

@@ -15,7 +15,7 @@ from bench.table import show
 from core.clock import SystemClock
 from core.features.ledger.calls import BOT, Call, Scope
 from core.features.ledger.storage import SqlLedger
-from core.storage.database import Database
+from core.storage.database import Database, Query
 from core.storage.record import microseconds
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import MIGRATIONS
@@ -83,15 +83,18 @@ async def _timed(ask: Callable[[], Awaitable[object]]) -> list[str]:
 async def _fill(database: Database, since: datetime) -> None:
     """Write the calls, and sum them up as the migration does that meets a ledger without sums."""
     sums = [sql for step in MIGRATIONS for sql in step if "FROM calls GROUP BY" in sql]
-    async with database.transaction() as transaction:
-        await transaction.run_many(
+
+    def fill(query: Query) -> None:
+        query.run_many(
             "INSERT INTO calls (at, platform, user, mode, task, model, outcome, duration_s, "
             "input_tokens, output_tokens, cost_usd, room) VALUES (?, ?, ?, ?, 'finish', ?, ?, 2.5, ?, ?, ?, ?)",
             _calls(since),
         )
-        await transaction.run("INSERT INTO asked (at, platform, user, room) SELECT at, platform, user, room FROM calls")
+        query.run("INSERT INTO asked (at, platform, user, room) SELECT at, platform, user, room FROM calls")
         for sql in sums:
-            await transaction.run(sql)
+            query.run(sql)
+
+    await database.write(fill)
 
 
 def _calls(since: datetime) -> Iterator[tuple[object, ...]]:

@@ -26,6 +26,7 @@ from core.features.reminders.storage import SqlReminders
 from core.language_choice import Locales
 from core.outgoing import OutgoingMessage
 from core.ports import Channel, Channels, Clock
+from core.storage.database import Query
 from core.storage.sqlite import open_database
 from core.types import ChatKey, Incoming, Preferences, UserKey
 from tests.fakes.clock import FakeClock
@@ -125,8 +126,9 @@ async def _stored(count: int, due: Callable[[int], datetime], now: datetime) -> 
         microsecond, epoch = timedelta(microseconds=1), datetime.fromtimestamp(0, tz=now.tzinfo)
         same = "topic, private, name, text, kind, language, wall, zone, rule, guessed, state, tries, failures, created,"
         same += "sent, batch, changed, before"
-        async with database.transaction() as transaction:
-            await transaction.run_many(
+
+        def fill(query: Query) -> None:
+            query.run_many(
                 f'INSERT INTO reminders (id, platform, "user", chat, due, claimable, {same})'  # noqa: S608
                 f" SELECT ?, platform, ?, ?, ?, ?, {same} FROM reminders WHERE id = ?",
                 (
@@ -135,6 +137,8 @@ async def _stored(count: int, due: Callable[[int], datetime], now: datetime) -> 
                     for at_us in [(due(number) - epoch) // microsecond]
                 ),
             )
+
+        await database.write(fill)
         yield store
         await database.close()
 

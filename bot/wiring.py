@@ -303,7 +303,6 @@ class _Stores:
             spool=Spool(settings.state_dir),
             copies=NoCopies() if settings.in_memory else DataFolder(settings, clock),
             forgetting=self.database.scrubbing_once,
-            foreign_version=self.database.foreign_version,
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 
@@ -82,7 +82,7 @@ class Stores:
     """The stores of the features. `forgetters` are further stores from which a person is erased.
 
     What is deleted inside `forgetting` is scrubbed from the disk at its end. `logs_words` says that the log holds what
-    people ask, where /forget does not reach. `foreign_version` changes when another process changed the database.
+    people ask, where /forget does not reach.
     """
 
     decisions: Decisions
@@ -98,7 +98,6 @@ class Stores:
     spool: Spool = field(default_factory=Spool)
     copies: Copies = field(default_factory=NoCopies)
     forgetting: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
-    foreign_version: Callable[[], Awaitable[int]] | None = None
 
 
 def actions(preferences: PreferenceStore, reminders: Reminders) -> tuple[Action, ...]:
@@ -182,7 +181,7 @@ class Features:
             ledger=quotas.ledger,
             clock=clock,
         )
-        self.effects = DecisionEffects(stores.decisions, stores.foreign_version)
+        self.effects = DecisionEffects(stores.decisions)
         self.effects.on(DecisionKind.ACTION, self._turn_action)
         self.effects.on(DecisionKind.MODEL, machine.models.put)
         self._decider = Decider(stores.decisions, access, clock, self.effects)

@@ -1,4 +1,4 @@
-"""What the stores ask of a storage engine: queries, jobs, transactions, and the removal of deleted bytes.
+"""What the stores ask of a storage engine: queries, jobs that are transactions, and the removal of deleted bytes.
 
 The stores write SQL that SQLite and PostgreSQL both take; `tests/portable_sql.py` judges every statement that they run
 by PostgreSQL's grammar. A value is a `?`; `"user"` is quoted; a query in `FROM (...)` has a name; a condition is a
@@ -42,18 +42,6 @@ class Query(Protocol):
         ...
 
 
-class Transaction(Protocol):
-    """Statements that happen together or not at all. Made by `Database.transaction`."""
-
-    async def run(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
-        """Run one statement and return its rows."""
-        ...
-
-    async def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        """Run one statement for each row of parameters; none for no rows."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class PoolUse:
     """Use of a pool of connections: how many may be open, are open, are idle; how many jobs wait for one."""
@@ -88,26 +76,13 @@ class Database(Protocol):
     async def write(self, job: Callable[[Query], T]) -> T:
         """Run a function of statements as one transaction and return what it returns; on an exception change nothing.
 
-        It runs as for `read`. Another process that writes is waited for. Whoever is cancelled meanwhile leaves no half
-        of it: once begun, the job runs to its end.
+        It runs as for `read`. Other processes may write at the same time, so what it reads before it writes it takes a
+        `Query.lock` for; and the engine may undo it and run it again, so it changes nothing outside but by what it
+        returns. Whoever is cancelled meanwhile leaves no half of it: once begun, the job runs to its end.
 
         Raises:
             StorageError: the engine refused; nothing was changed.
         """
-        ...
-
-    def transaction(self) -> AbstractAsyncContextManager[Transaction]:
-        """Begin a transaction; commit at the end, roll back on any exception, cancellation included.
-
-        Transactions run one after another: what one has read, no other one changes before it ends.
-
-        Raises:
-            StorageError: the engine refused; nothing was changed.
-        """
-        ...
-
-    async def foreign_version(self) -> int:
-        """Return a number that changes whenever another program, such as the command line, has committed."""
         ...
 
     async def checkpoint(self) -> None:

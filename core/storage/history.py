@@ -13,7 +13,7 @@ from core.storage.batches import in_batches, statement
 from core.storage.database import Database, Query, Row
 from core.storage.history_rows import MESSAGE, SUMMARY, THREAD, SqlToldMemories
 from core.storage.lexicon import Lexicon
-from core.storage.record import NO_LIMIT, OF_USER, microseconds, random_id, to_json, user_key
+from core.storage.record import NO_LIMIT, OF_USER, listed, microseconds, random_id, to_json, user_key
 from core.stores import HistoryStore, Quoted, Said
 from core.threads import Summary, ThreadRecord, Transition
 from core.types import (
@@ -218,8 +218,8 @@ class SqlHistory(SqlToldMemories, HistoryStore):
         """Return up to `limit` past messages of these accounts, and answers to them, by their words, the best first."""
         keywords = tuple(dict.fromkeys(self._lexicon.query_terms(query)))
         wanted = history_terms.Wanted(users, keywords, max(limit, 0), room, said, frozenset(skip))
-        if listed := await self._database.read(partial(history_terms.unindexed, users=users)):
-            found = [(thread_id, message, self._terms(message)) for thread_id, message in listed]
+        if left := await self._database.read(partial(history_terms.unindexed, users=users)):
+            found = [(thread_id, message, self._terms(message)) for thread_id, message in left]
             await self._database.write(partial(history_terms.fill, found=found))
         return await self._database.read(partial(history_terms.search, wanted=wanted))
 
@@ -351,7 +351,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
 def _asked(conversation: ConversationKey, source_ids: Collection[str]) -> tuple[str, ...]:
     """Return the parameters of _ASKED; the source ids are none of ours, which are empty."""
-    return (*rows_of.place(conversation), to_json([each for each in source_ids if each]))
+    return (*rows_of.place(conversation), listed(each for each in source_ids if each))
 
 
 def _append(thread_id: str, message: Message, terms: Sequence[str], query: Query) -> Message:

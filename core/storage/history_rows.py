@@ -256,7 +256,7 @@ class SqlToldMemories(ToldMemories):
 
         With `own`, remove those of the person's own messages, too, mark nothing, and return how many of theirs it was.
         """
-        of_those = (*user_key(user), to_json([[each.memory_id, each.version] for each in told]))
+        of_those = (*user_key(user), to_json([[storable(each.memory_id), each.version] for each in told]))
 
         def job(query: Query) -> tuple[bool, int]:
             query.lock("told", user)

@@ -38,12 +38,12 @@ from core.storage.record import (
     NO_LIMIT,
     OF_USER,
     checked,
+    listed,
     microseconds,
     moment,
     phrases_of,
     random_id,
     storable,
-    to_json,
     user_key,
 )
 from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore, Merge, Saved
@@ -229,7 +229,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
             for each in found:
                 memory_rows.insert_rooms(query, whose, each.number, heard)
             memory_rows.bump(query, whose)
-            return in_order(query.run(THOSE, (*user_key(owner), to_json(list(memory_ids)))), memory_ids)
+            return in_order(query.run(THOSE, (*user_key(owner), listed(memory_ids))), memory_ids)
 
         return await self._database.write(job)
 
@@ -332,12 +332,12 @@ class SqlMemories(SqlPhrases, MemoryStore):
 
     async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that the owner has, in the order asked."""
-        rows = await self._database.rows(THOSE, (*user_key(owner), to_json(list(memory_ids))))
+        rows = await self._database.rows(THOSE, (*user_key(owner), listed(memory_ids)))
         return in_order(rows, memory_ids)
 
     async def earlier(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return the earlier versions of those memories of the owner's, the newest first."""
-        return items(await self._database.rows(EARLIER, (*user_key(owner), to_json(list(memory_ids)))))
+        return items(await self._database.rows(EARLIER, (*user_key(owner), listed(memory_ids))))
 
     async def find(self, owner: UserKey, kind: MemoryKind, content: str, *, room: str = "") -> MemoryItem | None:
         """Return the owner's memory of that kind and content, one that has it to the letter first, or None."""
@@ -430,7 +430,7 @@ def _known(query: Query, owner: UserKey, draft: MemoryDraft, room: str) -> Store
 
 def _with_earlier(query: Query, owner: UserKey, keys: Sequence[str]) -> list[Stored]:
     """Return those of the memories that the owner has, and their earlier versions, oldest first."""
-    values = (*user_key(owner), to_json(list(keys)))
+    values = (*user_key(owner), listed(keys))
     rows = {row[0]: row for sql in (THOSE, EARLIER) for row in query.run(sql, values)}
     return [stored(row) for _, row in sorted(rows.items())]
 

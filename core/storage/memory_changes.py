@@ -11,7 +11,7 @@ from core.storage import memory_rows
 from core.storage.database import Query, Row
 from core.storage.lexicon import Lexicon
 from core.storage.memory_rows import OWNER, Stored, read, those, written
-from core.storage.record import microseconds, moment, phrases_of, to_json, user_key
+from core.storage.record import listed, microseconds, moment, phrases_of, to_json, user_key
 from core.types import Change, ChangeKind, UserKey
 
 CHANGE = "id, account, act, kind, at, key, before, after, undone"
@@ -68,13 +68,13 @@ def record(query: Query, owner: int, act: str, at: datetime, steps: Iterable[Ste
 
 def drop(query: Query, keys: Sequence[str]) -> None:
     """Remove every change of those memories, and so every word of theirs."""
-    query.run("DELETE FROM changes WHERE key IN (SELECT value FROM texts(?))", (to_json(list(keys)),))
+    query.run("DELETE FROM changes WHERE key IN (SELECT value FROM texts(?))", (listed(keys),))
 
 
 def purge(query: Query, keys: Sequence[str], *, before: datetime) -> None:
     """Remove every change of those of the memories that were deleted before then, and not again since."""
     query.lock("undo")
-    query.run(f"DELETE FROM changes WHERE key IN ({_GONE_OF_THOSE})", (to_json(list(keys)), microseconds(before)))
+    query.run(f"DELETE FROM changes WHERE key IN ({_GONE_OF_THOSE})", (listed(keys), microseconds(before)))
 
 
 def undo(query: Query, lexicon: Lexicon, owner: UserKey, act: str) -> list[Change]:

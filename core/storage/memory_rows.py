@@ -16,6 +16,7 @@ from core.storage.lexicon import Lexicon
 from core.storage.record import (
     OF_USER,
     digest,
+    listed,
     microseconds,
     moment,
     phrases_of,
@@ -123,7 +124,7 @@ def in_order(rows: Sequence[Row], memory_ids: Sequence[str]) -> list[MemoryItem]
 
 def those(query: Query, owner: UserKey, keys: Sequence[str]) -> list[Stored]:
     """Return those of the memories that the owner has, oldest first."""
-    return [stored(row) for row in sorted(query.run(THOSE, (*user_key(owner), to_json(list(keys)))))]
+    return [stored(row) for row in sorted(query.run(THOSE, (*user_key(owner), listed(keys))))]
 
 
 def found_values(owner: UserKey, kind: MemoryKind, content: str, room: str) -> Sequence[object]:

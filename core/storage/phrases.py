@@ -14,7 +14,7 @@ from core.storage.database import Database, Query, Row
 from core.storage.lexicon import Lexicon
 from core.storage.memory_rows import EVERYWHERE, OWNER
 from core.storage.memory_search import State, found_memories, state_of
-from core.storage.record import storable, to_blob, to_json, user_key
+from core.storage.record import listed, storable, to_blob, user_key
 from core.stores import Fresh, PhraseStore, Search
 from core.types import MemoryItem, MemoryKind, UserKey, Vector, Vectors
 
@@ -125,7 +125,7 @@ class SqlPhrases(PhraseStore):
                 SELECT p.id, m.key, p.text FROM memories AS m JOIN phrases AS p ON p.memory = m.id
                 WHERE +m.owner = {OWNER} AND m.key IN (SELECT value FROM texts(?)) ORDER BY p.id
                 """,
-                (*user_key(owner), to_json(list(memory_ids))),
+                (*user_key(owner), listed(memory_ids)),
             )
         else:
             rows = await self._database.rows(

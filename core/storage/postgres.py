@@ -22,7 +22,7 @@ from psycopg.types.string import StrDumperUnknown
 from psycopg_pool import ConnectionPool
 
 from core.errors import StorageError
-from core.storage.database import Database, PoolUse, Query, Row, Transaction
+from core.storage.database import Database, PoolUse, Query, Row
 from core.storage.postgres_errors import CommitUnknown, is_repeatable, translated
 from core.storage.postgres_migrations import MIGRATIONS, Migration
 from core.storage.postgres_schema import prepare
@@ -88,25 +88,6 @@ class PostgresDatabase(Database):
         """Run a function of statements as one transaction and return what it returns."""
         return await self._run(partial(self._job, "BEGIN", job))
 
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Transaction]:
-        """Begin a transaction; commit at the end, roll back on any exception."""
-        loop = asyncio.get_running_loop()
-        with translated():
-            connection = await loop.run_in_executor(self._threads, self._pool.getconn)
-            try:
-                query = PostgresQuery(connection)
-                await loop.run_in_executor(self._threads, query.run, "BEGIN")
-                yield _Transaction(query, self._threads)
-                await loop.run_in_executor(self._threads, query.run, "COMMIT")
-            finally:
-                await loop.run_in_executor(self._threads, self._pool.putconn, connection)
-
-    async def foreign_version(self) -> int:
-        """Return a number that changes whenever another program has committed."""
-        [(version,)] = await self.rows("SELECT coalesce(max(id), 0) FROM decisions")
-        return int(version)
-
     async def integrity(self) -> list[str]:
         """Return what the server knows to be wrong: pages with false checksums, indexes that were not built whole."""
         pages = await self.rows("SELECT checksum_failures FROM pg_stat_database WHERE datname = current_database()")
@@ -159,20 +140,6 @@ class PostgresDatabase(Database):
                     self._pool.check()  # a server that was restarted has closed all of them
                     _log.info("run again", extra={"error": type(error).__name__})
         raise AssertionError("unreachable")
-
-
-class _Transaction(Transaction):
-    def __init__(self, query: PostgresQuery, threads: ThreadPoolExecutor) -> None:
-        self._query = query
-        self._threads = threads
-
-    async def run(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
-        """Run one statement and return its rows."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._query.run, sql, parameters)
-
-    async def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        """Run one statement for each row of parameters; none for no rows."""
-        await asyncio.get_running_loop().run_in_executor(self._threads, self._query.run_many, sql, rows)
 
 
 async def open_postgres(

@@ -6,7 +6,7 @@ import base64
 import json
 import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from importlib import metadata
@@ -19,6 +19,7 @@ from core.types import JSONValue, MemoryDraft, MemoryKind, UserKey, Vector
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _SURROGATES = re.compile("[\ud800-\udfff]")
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _PUNCTUATION = re.compile(r"""(?<!\w)[¿¡"'“‘«(\[]+|[.,;:!?…"'”’»)\]]+(?!\w)""")
 _STORED = np.dtype("<f4")
 
@@ -55,8 +56,13 @@ def moment(at_us: int) -> datetime:
 
 
 def storable(text: str) -> str:
-    """Return the text with lone surrogates, which are no text, replaced."""
-    return _SURROGATES.sub("\ufffd", text)
+    """Return the text with what is no text for an engine replaced: lone surrogates, and NUL in PostgreSQL."""
+    return _NO_TEXT.sub("\ufffd", text)
+
+
+def listed(texts: Iterable[str]) -> str:
+    """Return a JSON list for `texts(?)`."""
+    return to_json([storable(text) for text in texts])
 
 
 def to_json(value: JSONValue) -> str:
@@ -70,10 +76,10 @@ def digest(kind: str, content: str) -> bytes:
 
     Punctuation is what stands before or after a word; within one ("1.5", "c++", "-3") it is a part of it, as in JSON.
     """
-    text = fold(content)
+    text = fold(storable(content))
     if kind != MemoryKind.JSON:
         text = " ".join(_PUNCTUATION.sub(" ", text).split()) or text
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    return blake2b(text.encode(), digest_size=16).digest()
 
 
 def to_blob(vector: Vector) -> bytes:

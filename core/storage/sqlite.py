@@ -20,7 +20,7 @@ from typing import TypeVar
 import aiosqlite
 
 from core.errors import StorageError
-from core.storage.database import Database, Query, Row, Transaction
+from core.storage.database import Database, Query, Row
 from core.storage.sqlite_errors import translated
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
 from core.storage.sqlite_schema import PRAGMAS, migrate
@@ -68,23 +68,6 @@ class SqliteQuery(Query):
         """Do nothing: there is one writer at a time."""
 
 
-class SqliteTransaction(Transaction):
-    """Statements between BEGIN IMMEDIATE and COMMIT, each in one hop to the connection's thread."""
-
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-
-    async def run(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
-        """Run one statement and return its rows."""
-        return await self._connection.call(lambda raw: SqliteQuery(raw).run(sql, parameters))
-
-    async def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        """Run one statement for each row of parameters; none for no rows."""
-        batch = list(rows)
-        if batch:
-            await self._connection.call(lambda raw: SqliteQuery(raw).run_many(sql, batch))
-
-
 class SqliteDatabase(Database):
     """An open file, or a copy of one in RAM. Made by `open_database` or `open_copy`; `close` it."""
 
@@ -118,27 +101,6 @@ class SqliteDatabase(Database):
             return await self._reader.call(function)
         async with self._turn:
             return await self._writer.call(function)
-
-    async def foreign_version(self) -> int:
-        """Return a number that changes whenever another program has committed."""
-        self._check_open()
-        [(version,)] = await _fetch(self._writer, "PRAGMA data_version")
-        return int(version)
-
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Transaction]:
-        """Give the one writer's turn; commit at the end, roll back on any exception, cancellation included."""
-        async with self._turn:
-            self._check_open()
-            try:
-                await _fetch(self._writer, "BEGIN IMMEDIATE")
-                yield SqliteTransaction(self._writer)
-                await _fetch(self._writer, "COMMIT")
-            except BaseException:
-                # Statements queue up in one thread: though this wait be cancelled, too, nothing overtakes the rollback.
-                with translated():
-                    await self._writer.rollback()
-                raise
 
     async def integrity(self) -> list[str]:
         """Return what SQLite finds wrong with the file; nothing, if it is sound. Nobody waits for it."""

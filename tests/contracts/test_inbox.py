@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.enclosures import Attachment, AttachmentKind
+from core.storage.database import Query
 from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import _POSTED, MIGRATIONS
@@ -227,14 +228,17 @@ async def test_what_is_owed_survives_a_restart(tmp_path: Path) -> None:
 async def test_what_an_older_version_owed_may_have_been_posted(tmp_path: Path) -> None:
     path = tmp_path / "elefante.db"
     database = await open_database(path, MIGRATIONS[: MIGRATIONS.index(_POSTED)])
-    async with database.transaction() as transaction:
+
+    def fill(query: Query) -> None:
         for message_id, payload in (("1", OLD_PAYLOAD), ("2", None)):
-            await transaction.run(
+            query.run(
                 """
                 INSERT INTO inbox (platform, chat, topic, message_id, "user", payload) VALUES (?, 'c', '', ?, 'ana', ?)
                 """,
                 ("telegram", message_id, payload),
             )
+
+    await database.write(fill)
     await database.close()
     database = await open_database(path)
     inbox = SqlInbox(database)

@@ -81,8 +81,7 @@ class Town:
             await self.clock.advance(0.5)
             for _ in range(20):
                 await self.database.rows("SELECT 1")
-                async with self.database.transaction():
-                    pass
+                await self.database.write(lambda _: None)
 
 
 @pytest.fixture

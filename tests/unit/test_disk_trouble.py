@@ -81,8 +81,7 @@ async def fill_the_disk(house: House) -> None:
 async def test_a_corrupt_page_is_told_to_the_person_truly_and_to_the_owner_once(house: House, tmp_path: Path) -> None:
     assert await house.say("/memories")
     damage(tmp_path / "elefante.db", "preferences")
-    async with house.app.database.transaction() as transaction:  # everybody reads the file anew
-        await transaction.run("INSERT INTO spaces (name) VALUES ('x')")
+    await house.app.database.write(lambda query: query.run("INSERT INTO spaces (name) VALUES ('x')"))
     for _ in range(2):
         assert await house.say("hello") == FAILURES[Damaged][EN]
     await until(lambda: house.owner.texts == [IS_DAMAGED[EN]])
@@ -111,8 +110,7 @@ async def test_owners_are_told_even_if_the_list_of_them_and_what_they_wrote_are_
     assert await house.say("/memories")
     for table in ("preferences", "people", "threads"):
         damage(tmp_path / "elefante.db", table)
-    async with house.app.database.transaction() as transaction:  # everybody reads the file anew
-        await transaction.run("INSERT INTO spaces (name) VALUES ('x')")
+    await house.app.database.write(lambda query: query.run("INSERT INTO spaces (name) VALUES ('x')"))
     for _ in range(2):
         assert await house.say("hello") == FAILURES[Damaged][EN]
     await until(lambda: house.owner.texts == [IS_DAMAGED[EN]])

@@ -14,7 +14,7 @@ import pytest
 from core.dialogue import Usage
 from core.features.ledger.calls import BOT, GROUPINGS, Asker, Call, Ledger, Scope, Spend
 from core.features.ledger.storage import ROLLUPS, SqlLedger
-from core.storage.database import Row
+from core.storage.database import Query, Row
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import MIGRATIONS
 from core.types import UserKey
@@ -96,12 +96,15 @@ async def test_a_ledger_of_an_earlier_version_is_summed_when_it_is_opened(tmp_pa
     database = await open_database(tmp_path / "elefante.db")
     ledger, truth = SqlLedger(database), InMemoryLedger()
     await _random_calls(ledger, truth)
-    async with database.transaction() as transaction:
+
+    def fill(query: Query) -> None:
         for rollup in ROLLUPS:
-            await transaction.run(f"DELETE FROM {rollup.table}")  # noqa: S608
-        assert await transaction.run("SELECT * FROM call_quarters") == []
+            query.run(f"DELETE FROM {rollup.table}")  # noqa: S608
+        assert query.run("SELECT * FROM call_quarters") == []
         for sql in [sql for step in MIGRATIONS for sql in step if "FROM calls GROUP BY" in sql]:
-            await transaction.run(sql)
+            query.run(sql)
+
+    await database.write(fill)
     assert await _all_sums(ledger) == await _all_sums(truth)
     await database.close()
 

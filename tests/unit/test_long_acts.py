@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,7 +12,7 @@ from typing import Any, TypeVar
 import pytest
 
 from core.storage.batches import FIRST_ROWS, fitted
-from core.storage.database import Database, Query, Transaction
+from core.storage.database import Database, Query
 from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
@@ -161,17 +160,11 @@ async def test_an_act_of_a_few_is_written_whole_or_not_at_all(
 
 def pull_the_plug_at(patch: pytest.MonkeyPatch, database: Database, turn: int) -> None:
     """Let nothing be written any more from that transaction on."""
-    transaction, write, turns = database.transaction, database.write, itertools.count(1)
-
-    def begun() -> AbstractAsyncContextManager[Transaction]:
-        if next(turns) >= turn:
-            raise PulledPlug
-        return transaction()
+    write, turns = database.write, itertools.count(1)
 
     async def written(job: Callable[[Query], T]) -> T:
         if next(turns) >= turn:
             raise PulledPlug
         return await write(job)
 
-    patch.setattr(database, "transaction", begun)
     patch.setattr(database, "write", written)

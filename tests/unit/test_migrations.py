@@ -11,6 +11,7 @@ from core.features.admin.storage import SqlDecisions
 from core.features.preferences.storage import SqlPreferences
 from core.features.reminders.reminders import Reminder, Schedule, State
 from core.features.reminders.storage import SqlReminders
+from core.storage.database import Query
 from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
@@ -22,17 +23,20 @@ from tests.reference.searches import ids_found
 
 async def test_messages_of_before_threads_were_counted_get_their_place_and_cost(tmp_path: Path) -> None:
     old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:5])
-    async with old.transaction() as transaction:
-        await transaction.run_many(
+
+    def fill(query: Query) -> None:
+        query.run_many(
             "INSERT INTO threads (id, platform, chat, topic, user, created_at, updated_at, status)"
             " VALUES (?, 'telegram', 'c', '', ?, 1, 2, 'active')",
             [("one", "ana"), ("two", "bia")],
         )
-        await transaction.run_many(
+        query.run_many(
             "INSERT INTO messages (thread, role, modal, in_history, content, at, turn, source_id, memory_id)"
             " VALUES (?, 'user', 'text', 1, ?, 5, '', '', '')",
             [("one", '"oito letras e mais"'), ("two", '"oi"'), ("one", '"oi"')],
         )
+
+    await old.write(fill)
     await old.close()
     database = await open_database(tmp_path / "elefante.db")
     history = SqlHistory(database)
@@ -55,34 +59,37 @@ async def test_what_was_changed_before_is_heard_where_its_last_change_was_said_a
         len(MIGRATIONS) - MIGRATIONS[::-1].index(next(each for each in MIGRATIONS if "asked_platform" in each[0])) - 1
     )
     old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:before])
-    async with old.transaction() as transaction:
-        await transaction.run("INSERT INTO owners (id, platform, user) VALUES (1, 'test', 'ana')")
+
+    def fill(query: Query) -> None:
+        query.run("INSERT INTO owners (id, platform, user) VALUES (1, 'test', 'ana')")
         for number, key in enumerate(("untouched", "privately", "in_room", "undone"), 1):
-            await transaction.run(
+            query.run(
                 "INSERT INTO memories (id, key, owner, kind, content, digest, created_at, updated_at)"
                 " VALUES (?, ?, 1, 'text', 'x', x'00', 1, 2)",
                 (number, key),
             )
             for room in ("test:kitchen", "test:garden", "*"):
-                await transaction.run("INSERT INTO rooms (owner, room, memory) VALUES (1, ?, ?)", (room, number))
+                query.run("INSERT INTO rooms (owner, room, memory) VALUES (1, ?, ?)", (room, number))
         for key, act, undone in (
             ("privately", "room", 0), ("privately", "private", 0), ("in_room", "room", 0), ("undone", "private", 1),
         ):  # fmt: skip
-            await transaction.run(
+            query.run(
                 "INSERT INTO changes (owner, act, kind, at, key, undone) VALUES (1, ?, 'updated', 1, ?, ?)",
                 (act, key, undone),
             )
         for turn, chat in (("room", "kitchen"), ("private", "with ana")):
-            await transaction.run(
+            query.run(
                 "INSERT INTO threads (id, platform, chat, topic, user, created_at, updated_at, status)"
                 " VALUES (?, 'test', ?, '', 'ana', 1, 2, 'active')",
                 (turn, chat),
             )
-            await transaction.run(
+            query.run(
                 "INSERT INTO messages (thread, sequence, role, modal, in_history, content, at, turn, source_id,"
                 " memory_id) VALUES (?, 1, 'user', 'text', 1, '\"x\"', 5, ?, '', '')",
                 (turn, turn),
             )
+
+    await old.write(fill)
     await old.close()
     database = await open_database(tmp_path / "elefante.db")
     rows = await database.rows("SELECT key, room FROM rooms JOIN memories ON memories.id = memory ORDER BY 1, 2")
@@ -104,21 +111,24 @@ async def test_what_full_text_found_is_found_by_words_after_it(tmp_path: Path) -
         ("hers", 3, None, "senha do cofre", "senh do cofr"),
         ("bare", 3, None, "", ""),
     ]
-    async with old.transaction() as transaction:
-        await transaction.run_many(
+
+    def fill(query: Query) -> None:
+        query.run_many(
             "INSERT INTO owners (id, platform, user, linked) VALUES (?, ?, ?, ?)",
             [(1, "telegram", "ana", None), (2, "discord", "ana", 1), (3, "telegram", "bia", None)],
         )
         for number, (key, whose, account, words, stems) in enumerate(rows, 1):
-            await transaction.run(
+            query.run(
                 "INSERT INTO memories (id, key, owner, account, kind, content, digest, created_at, updated_at)"
                 " VALUES (?, ?, ?, ?, 'text', ?, x'00', 1, 2)",
                 (number, key, whose, account, words),
             )
-            await transaction.run(
+            query.run(
                 "INSERT INTO memory_text (rowid, owner, words, stems) VALUES (?, ?, ?, ?)",
                 (number, f"o{account or whose}", words, stems),
             )
+
+    await old.write(fill)
     await old.close()
     database = await open_database(tmp_path / "elefante.db")
     store, ana, bia = SqlMemories(database), UserKey("telegram", "ana"), UserKey("telegram", "bia")
@@ -145,11 +155,14 @@ async def test_what_full_text_found_is_found_by_words_after_it(tmp_path: Path) -
 async def test_choices_of_before_reminders_stay_and_nobody_has_a_zone_or_a_reminder(tmp_path: Path) -> None:
     before = next(i for i, each in enumerate(MIGRATIONS) if any("CREATE TABLE reminders" in line for line in each))
     old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:before])
-    async with old.transaction() as transaction:
-        await transaction.run(
+
+    def fill(query: Query) -> None:
+        query.run(
             "INSERT INTO preferences (platform, user, language, remembers, news, learn) "
             "VALUES ('test', 'ana', 'es', 0, 1, 'asked')"
         )
+
+    await old.write(fill)
     await old.close()
     database = await open_database(tmp_path / "elefante.db")
     ana = UserKey("test", "ana")
@@ -166,16 +179,19 @@ async def test_choices_of_before_reminders_stay_and_nobody_has_a_zone_or_a_remin
 async def test_choices_of_drafts_go_and_the_others_stay(tmp_path: Path) -> None:
     before = next(i for i, each in enumerate(MIGRATIONS) if "DROP COLUMN drafts" in each[0])
     old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:before])
-    async with old.transaction() as transaction:
-        await transaction.run(
+
+    def fill(query: Query) -> None:
+        query.run(
             "INSERT INTO preferences (platform, user, language, remembers, drafts, news) "
             "VALUES ('test', 'ana', 'es', 0, 1, 0)"
         )
-        await transaction.run_many(
+        query.run_many(
             "INSERT INTO decisions (at, platform, user, matter, name, before, after, undoes) "
             "VALUES (1, '', '', ?, '', '', ?, 0)",
             [("drafts", "on"), ("policy", "last-tokens")],
         )
+
+    await old.write(fill)
     await old.close()
     database = await open_database(tmp_path / "elefante.db")
     assert await SqlPreferences(database).of(UserKey("test", "ana")) == Preferences(
@@ -192,20 +208,21 @@ async def test_memories_of_before_versions_are_current_and_found_however_they_ar
         '{"number":1,"kind":"text","content":"old","bindings":["k"],"created_at":1,"updated_at":1,"sources":[],'
         '"rooms":[],"shared":false,"pinned":false}'
     )
-    async with old.transaction() as transaction:
-        await transaction.run("INSERT INTO owners (id, platform, user) VALUES (1, 'test', 'ana')")
-        await transaction.run_many(
+
+    def fill(query: Query) -> None:
+        query.run("INSERT INTO owners (id, platform, user) VALUES (1, 'test', 'ana')")
+        query.run_many(
             "INSERT INTO memories (id, key, owner, kind, content, digest, created_at, updated_at)"
             " VALUES (?, ?, 1, ?, ?, x'00', 1, 2)",
             [(1, "wifi", "text", "A senha é tromba\x00!"), (2, "list", "json", '["a"]')],
         )
-        await transaction.run_many(
-            "INSERT INTO phrases (memory, owner, text, position) VALUES (?, 1, 'k', 0)", [(1,), (2,)]
-        )
-        await transaction.run(
+        query.run_many("INSERT INTO phrases (memory, owner, text, position) VALUES (?, 1, 'k', 0)", [(1,), (2,)])
+        query.run(
             "INSERT INTO changes (owner, act, kind, at, key, before) VALUES (1, 'a', 'deleted', 1, 'gone', ?)",
             (kept.replace('"number":1', '"number":9'),),
         )
+
+    await old.write(fill)
     await old.close()
     database = await open_database(tmp_path / "elefante.db")
     store, ana = SqlMemories(database), UserKey("test", "ana")
@@ -226,9 +243,10 @@ async def test_what_was_said_before_the_index_is_found_unless_the_person_wants_n
         at for at, migration in enumerate(MIGRATIONS) if any("CREATE TABLE places" in sql for sql in migration)
     )
     old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:before])
-    async with old.transaction() as transaction:
+
+    def fill(query: Query) -> None:
         for user in ("ana", "bia"):
-            await transaction.run(
+            query.run(
                 "INSERT INTO threads (id, platform, chat, topic, user, created_at, updated_at, status)"
                 " VALUES (?, 'telegram', 'kitchen', '', ?, 1, 2, 'active')",
                 (user, user),
@@ -237,14 +255,14 @@ async def test_what_was_said_before_the_index_is_found_unless_the_person_wants_n
                 (("user", "text", "the safe is green", ""), ("assistant", "text", "a green safe", ""),
                  ("assistant", "text", "sorry, safe", "ProviderDown"), ("system", "memory", "safe", "")), 1,
             ):  # fmt: skip
-                await transaction.run(
+                query.run(
                     "INSERT INTO messages (thread, sequence, role, modal, in_history, content, at, turn, source_id,"
                     " memory_id, error) VALUES (?, ?, ?, ?, 1, ?, 5, '', '', '', ?)",
                     (user, sequence, role, modal, f'"{content}"', error),
                 )
-        await transaction.run(
-            "INSERT INTO preferences (platform, user, language, remembers) VALUES ('telegram', 'bia', '', 0)"
-        )
+        query.run("INSERT INTO preferences (platform, user, language, remembers) VALUES ('telegram', 'bia', '', 0)")
+
+    await old.write(fill)
     await old.close()
     database = await open_database(tmp_path / "elefante.db")
     history = SqlHistory(database)
@@ -260,20 +278,23 @@ async def test_what_was_said_before_the_index_is_found_unless_the_person_wants_n
 async def test_who_wrote_before_handles_were_kept_has_been_seen(tmp_path: Path) -> None:
     before = next(i for i, each in enumerate(MIGRATIONS) if "CREATE TABLE accounts" in each[0])
     old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:before])
-    async with old.transaction() as transaction:
-        await transaction.run_many(
+
+    def fill(query: Query) -> None:
+        query.run_many(
             "INSERT INTO people (platform, user, standing, name, since) VALUES ('telegram', ?, 'member', ?, 1)",
             [("1", "Ana"), ("2", "")],
         )
-        await transaction.run_many(
+        query.run_many(
             "INSERT INTO strangers (platform, user, at, name, language) VALUES ('telegram', ?, 1, ?, 'pt-br')",
             [("3", "Bia"), ("4", "")],
         )
-        await transaction.run_many(
+        query.run_many(
             "INSERT INTO threads (id, platform, chat, topic, user, created_at, updated_at, status)"
             " VALUES (?, 'telegram', 'c', '', ?, 1, 2, 'active')",
             [("one", "1"), ("two", "5")],
         )
+
+    await old.write(fill)
     await old.close()
     database = await open_database(tmp_path / "elefante.db")
     people = SqlPeople(database)

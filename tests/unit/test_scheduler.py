@@ -308,8 +308,7 @@ async def test_on_a_disk_too_several_starts_say_everything_once(tmp_path: Path) 
             for _ in range(20):
                 await town.pass_(0.5)
                 for _ in range(8):  # SQLite's threads work in the order in which they are asked
-                    async with database.transaction():
-                        pass
+                    await database.write(lambda _: None)
     await database.close()
     assert town.texts("0")[0] == "↻ ⏰ pay rent"
     assert [town.texts(user) for user in people[1:]] == [["⏰ pay rent"] * 2] * 11

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.errors import StorageError
-from core.storage.database import Database
+from core.storage.database import Database, Query
 from core.storage.sqlite import open_database
 from core.storage.sqlite_scrub import remains
 
@@ -28,17 +28,19 @@ def on_disk(folder: Path) -> set[bytes]:
 async def fill(database: Database, seed: int = 1, count: int = 400) -> None:
     """Write and delete rows of many lengths in no order, so that pages are divided and joined."""
     dice = random.Random(seed)  # noqa: S311 - data
+
+    def job(query: Query) -> None:
+        for number in range(count // 10):
+            text = f"zq{dice.randrange(10**5):05} " * dice.choice([1, 5, 40, 900])
+            row = dice.randrange(count) if number % 2 else None
+            query.run("INSERT OR REPLACE INTO notes VALUES (?, ?)", (row, text))
+
     for _ in range(10):
-        async with database.transaction() as transaction:
-            for number in range(count // 10):
-                text = f"zq{dice.randrange(10**5):05} " * dice.choice([1, 5, 40, 900])
-                row = dice.randrange(count) if number % 2 else None
-                await transaction.run("INSERT OR REPLACE INTO notes VALUES (?, ?)", (row, text))
+        await database.write(job)
 
 
 async def delete(database: Database) -> None:
-    async with database.transaction() as transaction:
-        await transaction.run("DELETE FROM notes")
+    await database.write(lambda query: query.run("DELETE FROM notes"))
 
 
 @contextmanager
@@ -53,8 +55,7 @@ def reading(path: Path) -> Iterator[None]:
 async def test_no_byte_is_left_and_the_file_stays_sound(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db", NOTES)
     await fill(database)
-    async with database.transaction() as transaction:
-        await transaction.run("DELETE FROM notes WHERE id % 3")
+    await database.write(lambda query: query.run("DELETE FROM notes WHERE id % 3"))
     kept = {word.encode() for (text,) in await database.rows("SELECT text FROM notes") for word in text.split()}
     await database.truncate_log()
     assert on_disk(tmp_path) > kept, "pages that were divided keep copies"
@@ -68,19 +69,20 @@ async def test_what_is_written_meanwhile_is_kept_and_what_was_deleted_does_not_c
     """Connections keep pages in memory, and write them whole: with what was zeroed on the disk, if nobody told them."""
     database = await open_database(tmp_path / "elefante.db", NOTES)
     await fill(database)
-    async with database.transaction() as transaction:
-        await transaction.run("DELETE FROM notes WHERE id % 3")
+    await database.write(lambda query: query.run("DELETE FROM notes WHERE id % 3"))
     kept = {word.encode() for (text,) in await database.rows("SELECT text FROM notes") for word in text.split()}
     scrubbing = asyncio.create_task(database.scrub())
     written = 0
+
+    def beside(query: Query) -> None:
+        query.run("UPDATE notes SET text = text || '' WHERE id % 7 = ?", (written % 7,))
+        query.run("INSERT INTO notes (text) VALUES (?)", (f"meanwhile {written} " * (written % 50),))
+
     while not scrubbing.done():
-        async with database.transaction() as transaction:
-            await transaction.run("UPDATE notes SET text = text || '' WHERE id % 7 = ?", (written % 7,))
-            await transaction.run("INSERT INTO notes (text) VALUES (?)", (f"meanwhile {written} " * (written % 50),))
+        await database.write(beside)
         written += 1
     await scrubbing
-    async with database.transaction() as transaction:
-        await transaction.run("UPDATE notes SET text = text || ' more'")
+    await database.write(lambda query: query.run("UPDATE notes SET text = text || ' more'"))
     assert on_disk(tmp_path) == kept
     assert await database.rows("SELECT count(*) FROM notes WHERE text GLOB 'meanwhile*' OR text = ' more'") == [
         (written,)
@@ -97,8 +99,7 @@ async def test_a_save_does_not_wait_for_a_scrub_that_waits_for_a_reader(tmp_path
         await delete(database)
         scrubbing = asyncio.create_task(database.scrub())
         for _ in range(20):
-            async with database.transaction() as transaction:
-                await transaction.run("INSERT INTO notes (text) VALUES ('saved')")
+            await database.write(lambda query: query.run("INSERT INTO notes (text) VALUES ('saved')"))
         assert not scrubbing.done()
     await scrubbing
     assert on_disk(tmp_path) == set()

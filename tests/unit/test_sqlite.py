@@ -34,14 +34,16 @@ async def texts(database: Database) -> list[str]:
 
 
 async def write(database: Database, *notes: str) -> None:
-    async with database.transaction() as transaction:
-        await transaction.run_many("INSERT INTO notes (text) VALUES (?)", [(note,) for note in notes])
+    rows = [(note,) for note in notes]
+    await database.write(lambda query: query.run_many("INSERT INTO notes (text) VALUES (?)", rows))
 
 
 async def write_and_fail(database: Database) -> None:
-    async with database.transaction() as transaction:
-        await transaction.run("INSERT INTO notes (text) VALUES ('half')")
+    def job(query: Query) -> None:
+        query.run("INSERT INTO notes (text) VALUES ('half')")
         raise KeyError
+
+    await database.write(job)
 
 
 async def test_every_file_of_it_is_readable_by_its_owner_only(tmp_path: Path) -> None:
@@ -62,11 +64,8 @@ async def test_a_file_that_others_could_read_is_made_private(tmp_path: Path) -> 
 
 async def test_it_writes_through_to_the_disk_and_keeps_its_promises(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db", NOTES)
-    async with database.transaction() as transaction:
-        values = [
-            (await transaction.run(f"PRAGMA {name}"))[0][0]
-            for name in ("journal_mode", "synchronous", "foreign_keys", "secure_delete", "application_id")
-        ]
+    names = ("journal_mode", "synchronous", "foreign_keys", "secure_delete", "application_id")
+    values = await database.write(lambda query: [query.run(f"PRAGMA {name}")[0][0] for name in names])
     assert values == ["wal", 2, 1, 1, APPLICATION_ID]
     await database.close()
 
@@ -106,26 +105,6 @@ async def test_a_transaction_that_fails_changes_nothing_and_tells_nobodys_words(
     await database.close()
 
 
-async def test_a_cancelled_transaction_changes_nothing_and_lets_the_next_one_in(tmp_path: Path) -> None:
-    database = await open_database(tmp_path / "elefante.db", NOTES)
-    inside = asyncio.Event()
-
-    async def hang() -> None:
-        async with database.transaction() as transaction:
-            await transaction.run("INSERT INTO notes (text) VALUES ('half')")
-            inside.set()
-            await asyncio.Event().wait()
-
-    task = asyncio.create_task(hang())
-    await inside.wait()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await write(database, "whole")
-    assert await texts(database) == ["whole"]
-    await database.close()
-
-
 @pytest.mark.parametrize("steps", range(12))
 async def test_cancelling_at_any_moment_leaves_all_or_nothing(tmp_path: Path, steps: int) -> None:
     database = await open_database(tmp_path / "elefante.db", NOTES)
@@ -141,13 +120,20 @@ async def test_cancelling_at_any_moment_leaves_all_or_nothing(tmp_path: Path, st
 
 async def test_writers_wait_for_each_other_and_readers_see_only_what_is_committed(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db", NOTES)
-    async with database.transaction() as transaction:
-        await transaction.run("INSERT INTO notes (text) VALUES ('first')")
-        second = asyncio.create_task(write(database, "second"))
-        await asyncio.sleep(0)
-        assert await texts(database) == []
-        assert not second.done()
-    await second
+    begun, go_on = threading.Event(), threading.Event()
+
+    def job(query: Query) -> None:
+        query.run("INSERT INTO notes (text) VALUES ('first')")
+        begun.set()
+        go_on.wait()
+
+    first = asyncio.create_task(database.write(job))
+    await asyncio.to_thread(begun.wait)
+    second = asyncio.create_task(write(database, "second"))
+    assert await texts(database) == []
+    assert not second.done()
+    go_on.set()
+    await asyncio.gather(first, second)
     assert await texts(database) == ["first", "second"]
     await database.close()
 
@@ -309,18 +295,6 @@ async def test_a_reading_job_cannot_write_and_sees_one_state(tmp_path: Path) -> 
     await database.close()
 
 
-async def test_jobs_and_transactions_take_turns(tmp_path: Path) -> None:
-    database = await open_database(tmp_path / "elefante.db", NOTES)
-    async with database.transaction() as transaction:
-        await transaction.run("INSERT INTO notes (text) VALUES ('first')")
-        second = asyncio.create_task(database.write(note("second")))
-        await asyncio.sleep(0)
-        assert await database.read(note()) == []
-        assert not second.done()
-    assert await second == ["first", "second"]
-    await database.close()
-
-
 async def test_a_job_whose_caller_is_gone_is_done_whole_and_the_next_comes_after_it(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db", NOTES)
     begun, go_on = threading.Event(), threading.Event()
@@ -384,11 +358,9 @@ async def test_another_process_that_writes_is_waited_for(tmp_path: Path) -> None
     holder.stdin.write(b"\n")
     assert await waiting == ["theirs", "ours"]
     await holder.wait()
-    async with database.transaction() as transaction:
-        assert await transaction.run("PRAGMA busy_timeout") == [(60_000,)]
+    assert await database.write(lambda query: query.run("PRAGMA busy_timeout")) == [(60_000,)]
     await database.truncate_log()
-    async with database.transaction() as transaction:
-        assert await transaction.run("PRAGMA busy_timeout") == [(60_000,)]
+    assert await database.write(lambda query: query.run("PRAGMA busy_timeout")) == [(60_000,)]
     await database.close()
 
 

@@ -49,17 +49,13 @@ Effect: TypeAlias = Callable[[str, str], None]
 
 
 class DecisionEffects:
-    """Effects by kind of decision. The value of a kind without one is read from the store each time it is needed.
+    """Effects by kind of decision. The value of a kind without one is read from the store each time it is needed."""
 
-    `foreign_version` returns another number whenever another process changed the database; None if there is none.
-    """
-
-    def __init__(self, decisions: Decisions, foreign_version: Callable[[], Awaitable[int]] | None = None) -> None:
+    def __init__(self, decisions: Decisions) -> None:
         self._decisions = decisions
-        self._foreign_version = foreign_version
         self._effects: dict[DecisionKind, Effect] = {}
         self._in_force: dict[tuple[DecisionKind, str], str] = {}
-        self._foreign = 0
+        self._newest = 0
 
     def on(self, kind: DecisionKind, effect: Effect) -> None:
         """Call `effect` for every decision of that kind from now on; register before `put_in_force`."""
@@ -73,12 +69,10 @@ class DecisionEffects:
 
     async def catch_up(self) -> None:
         """Put into force what another process, such as the command line, decided meanwhile."""
-        if self._foreign_version is None:
-            return
-        foreign = await self._foreign_version()
-        if foreign != self._foreign:
+        newest = next((decision.id for decision in await self._decisions.newest(1)), 0)
+        if newest != self._newest:
             await self.put_in_force()
-            self._foreign = foreign
+            self._newest = newest
 
     async def put_in_force(self) -> None:
         """Put into force every stored decision that is not in force yet."""

@@ -46,7 +46,7 @@ class SqlDecisions(Decisions):
         """Change the value and record that, if the value is `before`, and no platform loses its last owner."""
 
         def job(query: Query) -> Applied:
-            # One decision after another: what is undoable is the newest, and `newest_number` grows with each.
+            # One after another: whoever knows the newest decision knows all before it.
             query.lock("decisions")
             if decision.matter is DecisionKind.ROLE:
                 lock_roles(query, decision.name.partition(":")[0])

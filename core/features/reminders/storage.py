@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
@@ -27,7 +27,7 @@ from core.features.reminders.reminders import (
     State,
 )
 from core.storage.database import Database, Query, Row
-from core.storage.record import NO_LIMIT, OF_USER, microseconds, moment, random_id, storable, to_json, user_key
+from core.storage.record import NO_LIMIT, OF_USER, listed, microseconds, moment, random_id, storable, to_json, user_key
 from core.text.language import from_tag
 from core.types import ChatKey, JSONValue, Locale, UserKey
 
@@ -80,7 +80,7 @@ class SqlReminders(ReminderStore):
             query.lock("reminders", reminder.user)
             [(count,)] = query.run(
                 f"SELECT count(*) FROM reminders WHERE {OF_USER} AND state IN (SELECT value FROM texts(?))",
-                (*user_key(reminder.user), _listed(OPEN)),
+                (*user_key(reminder.user), listed(OPEN)),
             )
             if count >= most:
                 return None
@@ -105,7 +105,7 @@ class SqlReminders(ReminderStore):
 
     async def of(self, users: Sequence[UserKey], states: Collection[State] = OPEN) -> Sequence[Reminder]:
         """Return the person's reminders in those states, the next due first, those without a due time last."""
-        return await self._select(users, "state IN (SELECT value FROM texts(?))", (_listed(states),))
+        return await self._select(users, "state IN (SELECT value FROM texts(?))", (listed(states),))
 
     async def in_batch(self, users: Sequence[UserKey], batch: str) -> Sequence[Reminder]:
         """Return the person's reminders that were said in that batch."""
@@ -121,7 +121,7 @@ class SqlReminders(ReminderStore):
         change = f"UPDATE reminders SET {_SET}, claimable = ? WHERE id = ?"
 
         def job(query: Query) -> bool:
-            for claimable, *row in query.run(f"{_HOLD} RETURNING claimable, {_REMINDER}", (_listed([old.id]),)):
+            for claimable, *row in query.run(f"{_HOLD} RETURNING claimable, {_REMINDER}", (listed([old.id]),)):
                 if _read(tuple(row)) != old:
                     return False
                 leased = claimable if new.state is State.SENDING else None
@@ -145,7 +145,7 @@ class SqlReminders(ReminderStore):
 
     async def next_due(self, platforms: Collection[str], busy: Collection[str] = ()) -> datetime | None:
         """Return when the next reminder on those platforms, not in those chats, can be claimed; None if none waits."""
-        [(earliest,)] = await self._database.rows(_NEXT, (_listed(busy), _listed(platforms)))
+        [(earliest,)] = await self._database.rows(_NEXT, (listed(busy), listed(platforms)))
         return None if earliest is None else moment(earliest)
 
     async def claim(self, claim: Claim) -> Sequence[Reminder]:
@@ -154,7 +154,7 @@ class SqlReminders(ReminderStore):
         Those of one person in one chat, of one kind and as many failures get a new `batch` in common.
         """
         now_us, until_us = microseconds(claim.now), microseconds(claim.now + LEASE)
-        chosen = (_listed(claim.platforms), now_us, _listed(claim.busy), claim.limit)
+        chosen = (listed(claim.platforms), now_us, listed(claim.busy), claim.limit)
 
         def job(query: Query) -> Sequence[Reminder]:
             for platform in sorted(claim.platforms):
@@ -178,7 +178,7 @@ class SqlReminders(ReminderStore):
 
     async def settle(self, outcomes: Sequence[tuple[Reminder, Reminder]], retry_at: datetime | None = None) -> None:
         """End claims: store what became of each claimed reminder (claimed, settled), all or none."""
-        ids = _listed(claimed.id for claimed, _ in outcomes)
+        ids = listed(claimed.id for claimed, _ in outcomes)
         settle = """
             UPDATE reminders SET due = ?, state = ?, tries = ?, failures = ?, sent = ?, claimable = ? WHERE id = ?
         """
@@ -204,7 +204,7 @@ class SqlReminders(ReminderStore):
             UPDATE reminders SET claimable = due WHERE state = 'sending' AND claimable IS NOT NULL
             AND platform IN (SELECT value FROM texts(?))
         """
-        await self._database.write(lambda query: query.run(sql, (_listed(platforms),)))
+        await self._database.write(lambda query: query.run(sql, (listed(platforms),)))
 
     async def forget(self, user: UserKey) -> None:
         """Delete every reminder of that account; no byte of them is left on the disk when this returns."""
@@ -245,10 +245,6 @@ def _settled(present: Reminder, claimed: Reminder, settled: Reminder) -> Reminde
 
 def _by_due(reminder: Reminder) -> tuple[int, datetime, str]:
     return NO_LIMIT if reminder.due is None else microseconds(reminder.due), reminder.created_at, reminder.id
-
-
-def _listed(values: Iterable[str]) -> str:
-    return to_json([*sorted(values)])
 
 
 def _claimable(reminder: Reminder, held_us: int | None = None) -> int | None:
