@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 
 from core.actions.change_report import undo_button
 from core.actions.registry import Registry
+from core.claims import check_claim
 from core.commands.builtin import (
     CONTINUE_PLEASE,
     again,
@@ -37,13 +38,14 @@ from core.delivery.alerts import OwnerAlerts
 from core.delivery.notifier import Notifier
 from core.delivery.view import View
 from core.delivery.views import Views
-from core.edits import Asked, Edits, OpenQuestions, act_of, is_news, tell_of_earlier, withdrawn
+from core.edits import Asked, Edits, act_of, tell_of_earlier
 from core.enclosures import MAX_NAME_CHARS
 from core.errors import (
     BadReply,
     BotError,
     ChannelError,
     ChannelGone,
+    ClaimLost,
     EmptyInput,
     StorageError,
     TurnReplaced,
@@ -52,11 +54,12 @@ from core.errors import (
 from core.history.conversation import Conversations
 from core.hooks import Additions, Gate, Limiter, PreferencesOf, ReplyReader, TakeBack, TurnEnded, Verdict
 from core.inbox import check, cleaned, message_of
+from core.intake import Intake
 from core.language_choice import Locales
 from core.memory.memories import Memories
 from core.models import Cycle, Models
 from core.outgoing import Button, Choice, OutgoingMessage
-from core.ports import Channel, Channels, Clock, MessageHandler, TimeReader
+from core.ports import Channel, Channels, ChatClaims, Clock, MessageHandler, TimeReader
 from core.stores import ChangeContext, Inbox, Replaced
 from core.text.unicode import one_line
 from core.texts import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
@@ -101,6 +104,7 @@ class ChatBotParts:
     """
 
     inbox: Inbox
+    claims: ChatClaims
     conversations: Conversations
     memories: Memories
     models: Models
@@ -134,7 +138,6 @@ class ChatBot(MessageHandler):
         self._parts = parts
         self._locks = ConversationLocks(parts.limits.answers_at_once)
         self._running: dict[ConversationKey, Deadline] = {}
-        self._questions = OpenQuestions()
         self._edits = Edits(parts.inbox, parts.conversations.store, parts.takes_back)
         self._tasks = asyncio.TaskGroup()
         self._under_way: dict[asyncio.Task[None], str] = {}
@@ -147,6 +150,18 @@ class ChatBot(MessageHandler):
             parts.clock,
             status_after_s=limits.status_after_s,
             notify_after_s=limits.notify_after_s,
+        )
+        self._intake = Intake(
+            parts.inbox,
+            parts.claims,
+            parts.gate,
+            parts.notifier,
+            answer=self._answer,
+            clear=self._leave,
+            stop=self._stop,
+            catch_up=parts.catch_up,
+            start=self._later,
+            traced=self._traced,
         )
 
     async def __aenter__(self) -> Self:
@@ -175,44 +190,30 @@ class ChatBot(MessageHandler):
             if (refusal := await self._parts.gate.turned_away(incoming, channel)) is not None:
                 tasks = [self._later(work) for work in refusal]
                 return asyncio.shield(tasks[0]) if tasks else _nothing()
-            if is_stop(incoming.text) and (running := self._running.get(incoming.conversation)) is not None:
-                running.stop()
-                await self._parts.replies.drop(incoming)
+            if await self._stop(incoming):
                 return _nothing()
-            asked = self._questions.find(incoming.chat, incoming.original_id)
-            is_repeat = asked is not None and not is_news(incoming, asked.incoming)
-            if is_repeat or not await self._parts.inbox.accept(incoming):
-                return _nothing()
-            facts = {"platform": incoming.chat.platform, "chars": len(incoming.text), "private": incoming.private}
-            _log.info("message received", extra=facts)
+            task = await self._intake.accept(incoming, channel)
         except StorageError as error:
             return asyncio.shield(self._later(self._apologise(error, incoming, channel)))
-        if (asked := self._questions.find(incoming.chat, incoming.original_id)) is None:
-            return asyncio.shield(self._begin(incoming, channel))
-        asked.replace(incoming)  # the task of its first version goes on with it
-        return _nothing()
+        return _nothing() if task is None else asyncio.shield(task)
+
+    async def _stop(self, incoming: Incoming) -> bool:
+        """Stop the running answer if the message is a /stop; return False if it is not, or nothing runs here."""
+        running = self._running.get(incoming.conversation) if is_stop(incoming.text) else None
+        if running is None:
+            return False
+        running.stop()
+        await self._parts.replies.drop(incoming)
+        return True
 
     async def withdraw(self, chat: ChatKey, message_ids: Collection[str]) -> None:
         """Drop those messages, as far as they are not answered yet, with what stands on the screen for them."""
-        for asked in filter(None, (self._questions.find(chat, message_id) for message_id in message_ids)):
-            gone = withdrawn(asked.incoming)
-            try:
-                await self._parts.inbox.accept(gone)
-            except StorageError as error:  # a restarted bot would answer it
-                _log.warning("a deleted message was not recorded", extra={"error": type(error).__name__})
-            asked.replace(gone)
+        await self._intake.withdraw(chat, message_ids)
 
     async def resume(self, platform: str, channels: Channels) -> None:
-        """Queue the messages that were accepted on that platform before a crash and never answered, oldest first."""
+        """Connect a platform, and go on with the messages that were accepted there and never answered."""
         self._parts.notifier.connect(platform, channels)
-        for incoming, posted in (await self._parts.inbox.owed(platform)).items():
-            with self._traced(incoming):
-                verdict = await self._parts.gate.recheck(incoming)
-                if verdict is Verdict.ANSWER:
-                    _log.info("resumed", extra={"platform": platform})
-                    self._begin(incoming, channels.again(incoming), posted)
-                else:
-                    self._later(self._leave(incoming, channels.again(incoming), posted, verdict))
+        await self._intake.resume(platform)
 
     async def _leave(self, incoming: Incoming, channel: Channel, posted: Sequence[str], verdict: Verdict) -> None:
         """Clear the unfinished answer to a message whose sender lost the right to it, or has to wait."""
@@ -229,10 +230,12 @@ class ChatBot(MessageHandler):
 
     async def leave(self, platform: str) -> None:
         """Cancel the platform's running answers and wait until that is shown; the inbox keeps their messages."""
+        self._intake.stop_taking(platform)
         if answers := [task for task, where in self._under_way.items() if where == platform]:
             for task in answers:
                 task.cancel()
             await asyncio.wait(answers)
+        await self._intake.give_up(platform)
 
     async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
         """Return what the command's field offers to a person who may be answered there."""
@@ -274,9 +277,6 @@ class ChatBot(MessageHandler):
         task.add_done_callback(self._under_way.pop)
         return task
 
-    def _begin(self, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None) -> asyncio.Task[None]:
-        return self._later(self._answer(self._questions.open(incoming, channel), posted), incoming.chat.platform)
-
     async def _answer(self, asked: Asked, posted: Sequence[str] | None = None) -> None:
         """Answer a question in its place in line, and each version of it that comes until it was answered."""
         incoming = asked.incoming
@@ -295,9 +295,10 @@ class ChatBot(MessageHandler):
                 while answered is not asked.incoming:
                     answered = asked.incoming
                     await self._answer_version(asked, view, arrival)
-                self._questions.end(asked)  # no version comes after the last look
-        finally:
-            self._questions.end(asked)
+                asked.is_over = True  # no version comes after the last look
+        except ClaimLost:
+            await view.drop()
+            raise
 
     async def _answer_version(self, asked: Asked, view: View, arrival: Arrival) -> None:
         """Answer the newest version of a question; of an edit, in the place of what stands for the earlier ones."""
@@ -313,7 +314,10 @@ class ChatBot(MessageHandler):
                 self._views.replace(view, incoming, replaced.posted)
             await self._turn(asked, view, record)
         except asyncio.CancelledError:
+            check_claim()
             await view.close(within_s=_LAST_WORDS_S)
+            raise
+        except ClaimLost:
             raise
         except TurnReplaced:
             await self._end_replaced(record)
@@ -480,7 +484,7 @@ class ChatBot(MessageHandler):
         try:
             if record is not None and record.turn is not None and not record.is_command:
                 await record.turn.end(record.error, record.last_words)
-            await self._parts.inbox.close(incoming)
+            await self._intake.close(incoming)
             if record is not None and record.is_reply:
                 await self._parts.inbox.seal(incoming)  # the question that it replied to is closed
             if record is not None and not record.error:
@@ -536,6 +540,8 @@ async def _contained(work: Coroutine[None, None, None]) -> None:
     """Run a task; log its failure, so that the other tasks of the group go on."""
     try:
         await work
+    except ClaimLost:
+        _log.info("another worker goes on with a task of the bot")
     except Exception:  # noqa: BLE001  (the other tasks go on)
         _log.exception("a task of the bot failed")
 

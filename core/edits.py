@@ -24,12 +24,16 @@ def act_of(chat: ChatKey, message_id: str) -> str:
 
 @dataclass(eq=False, slots=True)
 class Asked:
-    """A question that waits or is being answered: its newest version, where it is answered, and by when."""
+    """A question that waits or is being answered: its newest version, where it is answered, and by when.
+
+    Once it `is_over`, a version that comes is a question of its own.
+    """
 
     incoming: Incoming
     channel: Channel
     view: View | None = None
     deadline: Deadline | None = None
+    is_over: bool = False
 
     def replace(self, incoming: Incoming) -> None:
         """Let another version take the place of this one, whose answer stops at once."""
@@ -59,7 +63,8 @@ class OpenQuestions:
 
     def find(self, chat: ChatKey, message_id: str) -> Asked | None:
         """Return the question, if it is open."""
-        return self._asked.get((chat, message_id))
+        asked = self._asked.get((chat, message_id))
+        return None if asked is None or asked.is_over else asked
 
 
 def is_news(incoming: Incoming, open_: Incoming) -> bool:

@@ -33,6 +33,7 @@
     │   ├── Damaged                      restore a backup
     │   └── DiskFull                     make room
     ├── WindowTooSmall                   the owner must choose a model with a larger window
+    ├── ClaimLost                        another worker goes on with the work: end it, and say nothing
     └── TurnEnded                        the turn ended before its answer
         ├── TurnTimeout                  its deadline passed
         ├── TurnStopped                  the person said /stop
@@ -212,6 +213,10 @@ class Damaged(StorageError):
 
 class DiskFull(StorageError):
     """The disk is full."""
+
+
+class ClaimLost(BotError):
+    """The work is not this worker's any more; nothing was written."""
 
 
 class TurnEnded(BotError):

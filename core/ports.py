@@ -7,11 +7,13 @@ Protocol explicitly, so that the type checker and the reader both see the link.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
+from core.claims import Claim
 from core.dialogue import Prompt, StreamEvent
 from core.enclosures import Quote
 from core.errors import ChannelError, ChannelGone
@@ -234,6 +236,71 @@ class Duties(Protocol):
 
     def used(self, limit: str, count: int = 1) -> None:
         """Note that so much of a limit was used; nothing is written by it."""
+
+
+class HeldChats(Protocol):
+    """The chats that a worker answers, as `ChatClaims` sees them. Chats go by their names (`core.types.room_name`)."""
+
+    @property
+    def busy(self) -> int:
+        """The number of chats in which somebody is being answered."""
+
+    async def look(self, names: Collection[str] = ()) -> None:
+        """Take in what is owed in those chats; without names, in all that the worker holds or can claim.
+
+        Raises:
+            StorageError: not all could be taken in.
+        """
+
+    async def drop(self) -> None:
+        """End all answers at once and without a word: other workers go on with them."""
+
+
+class ChatClaims(Protocol):
+    """Which chats are this worker's to answer. Where there is one process, all of them are, and nothing is stored.
+
+    A chat is claimed by the inbox, as it accepts a message (`core.stores.Accepted`), and by `owed`.
+    """
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether there can be no other worker."""
+
+    def serve(self, chats: HeldChats) -> None:
+        """Tell these chats from now on what there is to look at."""
+
+    def connect(self, platform: str) -> None:
+        """Claim chats of that platform: this worker can write there."""
+
+    def disconnect(self, platform: str) -> None:
+        """Claim no more chats of that platform."""
+
+    def claim(self, name: str, worker: int, epoch: int) -> Claim | None:
+        """Return the claim of that number; None if it is another worker's, or if nobody has claimed the chat."""
+
+    def wake(self, name: str, worker: int) -> None:
+        """Tell that worker, or any if it is 0, that something is owed in a chat."""
+
+    async def owed(self) -> Mapping[str, tuple[Claim, AbstractSet[tuple[ChatKey, str]]]]:
+        """Claim chats in which something is owed, and return all that are claimed, each with the messages owed there.
+
+        Raises:
+            StorageError: it could not be read.
+        """
+
+    async def release(self, claim: Claim) -> bool:
+        """Give up a chat if nothing is owed there; return False, and keep it, if something is.
+
+        Raises:
+            StorageError: it is not known.
+        """
+
+    async def give_up(self, claims: Collection[Claim]) -> None:
+        """Give up chats in which something may be owed: other workers go on at once.
+
+        Raises:
+            StorageError: it is not known.
+        """
 
 
 class MessageHandler(Protocol):

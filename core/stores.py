@@ -51,16 +51,28 @@ class Backlog:
     oldest: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Who answers a message that was accepted: the worker that holds its chat by the claim of that epoch, 0 for nobody.
+
+    `follows`: something was owed in that chat before. Where one process holds all chats, nothing of it is set.
+    """
+
+    worker: int = 0
+    epoch: int = 0
+    follows: bool = False
+
+
 class Inbox(Protocol):
     """Messages that are still owed an answer. Durable before any model is asked.
 
     A message and its edits (`Incoming.edits`) are versions of one: only the last that was accepted is owed an answer.
     """
 
-    async def accept(self, incoming: Incoming) -> bool:
-        """Store it; it is on disk when this returns.
+    async def accept(self, incoming: Incoming) -> Accepted | None:
+        """Store it; it is on disk when this returns, and its chat is claimed, if it was free.
 
-        False, and nothing stored, for a known (chat, message_id), for a message of which an edit is known, and for an
+        None, and nothing stored, for a known (chat, message_id), for a message of which an edit is known, and for an
         edit of one that was answered and is `seal`ed or not among the `LATEST` of its sender's in that chat.
         """
 
@@ -88,8 +100,11 @@ class Inbox(Protocol):
     async def purge(self, before: datetime, limit: int) -> int:
         """Remove up to `limit` answered messages that were sent before then, and return how many."""
 
-    async def owed(self, platform: str) -> Mapping[Incoming, Sequence[str]]:
-        """Map what was accepted on that platform and not closed, oldest first, to the handles recorded for it."""
+    async def owed(self, platform: str, chats: Collection[str] | None = None) -> Mapping[Incoming, Sequence[str]]:
+        """Map what was accepted on that platform and not closed, oldest first, to the handles recorded for it.
+
+        With `chats`, only in the chats of those ids.
+        """
 
     async def backlog(self) -> Mapping[str, Backlog]:
         """Map each platform to what is owed on it; those on which nothing is are left out."""

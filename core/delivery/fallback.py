@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
+from core.claims import check_claim
 from core.enclosures import Quote
 from core.errors import (
     ChannelBusy,
@@ -99,10 +100,12 @@ class FallbackChannel(Channel):
 
     async def show_typing(self) -> None:
         """Show in the chat that the bot works on the answer."""
+        check_claim()
         await self._chat.show_typing()
 
     async def show_waiting(self) -> None:
         """Show in the chat that the message waits its turn."""
+        check_claim()
         await self._chat.show_waiting()
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
@@ -267,7 +270,9 @@ class FallbackChannel(Channel):
         Raises:
             ChannelBusy: it is to be tried again.
             ChannelError: it is not.
+            ClaimLost: another worker writes there by now; nothing was written.
         """
+        check_claim()
         trying = (verb, shown is None or shown.stays)
         if trying != self._trying:
             self._trying, self._unclear, self._down_since_s = trying, 0, None

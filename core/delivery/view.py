@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from core.aside import aside
 from core.delivery.fallback import ELSEWHERE, FallbackChannel, FindAside
 from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
-from core.errors import ChannelBusy, ChannelError
+from core.errors import ChannelBusy, ChannelError, ClaimLost
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Clock
 from core.trace import Phase, spend
@@ -173,6 +173,15 @@ class View:
             await asyncio.wait({self._writer})
             self._failure()
 
+    async def drop(self) -> None:
+        """Break off the write under way, and write nothing more: another worker goes on."""
+        self.halt()
+        if tasks := [task for task in (self._writer, self._waiting) if task is not None]:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            self._failure()
+
     def restart(self, posted: Sequence[str], record: Record | None, *, notify_from_s: float) -> None:
         """Begin anew, after `leave`, in the place of those posts; they are what `record` was last called with."""
         self._writer, self._raised, self._unseen = None, False, True
@@ -217,6 +226,8 @@ class View:
             try:
                 if self._unseen:
                     await self.channel.show_typing()
+            except ClaimLost:
+                return
             except ChannelBusy as busy:
                 pause_s = max(busy.retry_after_s, _LEAST_TYPING_WAIT_S)
             except ChannelError as error:  # it is only a sign
@@ -224,7 +235,7 @@ class View:
             await self._clock.sleep(pause_s)
 
     async def _show_waiting(self) -> None:
-        with suppress(ChannelError):  # it is only a sign
+        with suppress(ChannelError, ClaimLost):  # it is only a sign
             await self.channel.show_waiting()
 
     # --- waiting for the writer ---

@@ -70,11 +70,12 @@ from core.history.conversation import Conversations
 from core.language_choice import Locales
 from core.memory.memories import Memories
 from core.models import Models
-from core.ports import Clock
+from core.ports import ChatClaims, Clock
 from core.stores import HistoryStore, Inbox
 from core.threads import ConfirmationStore, PendingInputs
 from core.times.reader import TimeWords
 from core.types import Learn
+from core.workers import OneWorker
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,12 +224,19 @@ class Features:
         await self.effects.put_in_force()
 
     def parts(
-        self, inbox: Inbox, conversations: Conversations, limits: TurnLimits, *, log_content: bool = False
+        self,
+        inbox: Inbox,
+        conversations: Conversations,
+        limits: TurnLimits,
+        *,
+        claims: ChatClaims | None = None,
+        log_content: bool = False,
     ) -> ChatBotParts:
-        """Return the parts of a chatbot with these features."""
+        """Return the parts of a chatbot with these features; without `claims` it answers alone."""
         cards = Cards(self.access, self.notifier, self.locales, self.clock)
         return ChatBotParts(
             inbox=inbox,
+            claims=claims or OneWorker(),
             conversations=conversations,
             memories=self.stores.memories,
             models=self._models,

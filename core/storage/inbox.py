@@ -5,25 +5,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
+from typing import TypeAlias
 
 from core.enclosures import enclosures_from_json, enclosures_to_json
 from core.storage.batches import in_batches, statement
 from core.storage.database import Database, Query
 from core.storage.record import OF_USER, microseconds, moment, to_json, user_key
-from core.stores import LATEST, Backlog, Inbox, Replaced
+from core.stores import LATEST, Accepted, Backlog, Inbox, Replaced
 from core.types import ChatKey, Incoming, JSONValue, UserKey
+
+ClaimChat: TypeAlias = Callable[[Query, ChatKey], Accepted]
+"""Claims the chat of a message that is stored in the same transaction, if it is free; returns who answers it."""
+
+
+def _held_by_all(query: Query, chat: ChatKey) -> Accepted:
+    """Claim nothing: there is one process."""
+    del query, chat
+    return Accepted()
 
 
 class SqlInbox(Inbox):
     """What was said in a row is removed when it is closed; the row stays until `purge`, so that a repeat is known."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, claim_chat: ClaimChat = _held_by_all) -> None:
         self._database = database
+        self._claim_chat = claim_chat
 
-    async def accept(self, incoming: Incoming) -> bool:
-        """Store it; it is on disk when this returns. False, and nothing stored, for a known (chat, message_id)."""
+    async def accept(self, incoming: Incoming) -> Accepted | None:
+        """Store it; it is on disk when this returns. None, and nothing stored, for a known (chat, message_id)."""
         payload: dict[str, JSONValue] = {
             "user_name": incoming.user_name,
             "text": incoming.text,
@@ -43,15 +54,15 @@ class SqlInbox(Inbox):
         }
         row = (*_key(incoming), incoming.user.user, microseconds(incoming.at), to_json(payload), incoming.edits)
 
-        def job(query: Query) -> bool:
+        def job(query: Query) -> Accepted | None:
             _lock(query, incoming)
             if not _is_wanted(query, incoming):
-                return False
+                return None
             insert = """
                 INSERT INTO inbox (platform, chat, topic, message_id, "user", at, payload, edits)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id
             """
-            return bool(query.run(insert, row))
+            return self._claim_chat(query, incoming.chat) if query.run(insert, row) else None
 
         return await self._database.write(job)
 
@@ -120,14 +131,15 @@ class SqlInbox(Inbox):
         purge = statement(f"DELETE FROM inbox WHERE id IN ({answered}) RETURNING id", microseconds(before))
         return await self._database.write(lambda query: purge(query, limit))
 
-    async def owed(self, platform: str) -> Mapping[Incoming, Sequence[str]]:
+    async def owed(self, platform: str, chats: Collection[str] | None = None) -> Mapping[Incoming, Sequence[str]]:
         """Map what was accepted on that platform and not closed, oldest first, to the handles recorded for it."""
+        in_chats = "" if chats is None else "AND chat IN (SELECT value FROM texts(?))"
         rows = await self._database.rows(
             f"""
             SELECT chat, topic, message_id, "user", payload, edits, posted FROM inbox
-            WHERE platform = ? AND {_OWED} ORDER BY id
+            WHERE platform = ? AND {_OWED} {in_chats} ORDER BY id
             """,
-            (platform,),
+            (platform,) if chats is None else (platform, to_json(list(chats))),
         )
         return {_incoming(platform, row): tuple(json.loads(posted or "[]")) for *row, posted in rows}
 

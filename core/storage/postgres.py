@@ -21,7 +21,8 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumperUnknown
 from psycopg_pool import ConnectionPool
 
-from core.errors import StorageError
+from core.claims import present_claim
+from core.errors import ClaimLost, StorageError
 from core.storage.database import Database, PoolUse, Query, Row
 from core.storage.postgres_errors import CommitUnknown, is_repeatable, translated
 from core.storage.postgres_migrations import MIGRATIONS, Migration
@@ -86,7 +87,7 @@ class PostgresDatabase(Database):
 
     async def write(self, job: Callable[[Query], T]) -> T:
         """Run a function of statements as one transaction and return what it returns."""
-        return await self._run(partial(self._job, "BEGIN", job))
+        return await self._run(partial(self._job, "BEGIN", _fenced(job)))
 
     async def integrity(self) -> list[str]:
         """Return what the server knows to be wrong: pages with false checksums, indexes that were not built whole."""
@@ -212,6 +213,24 @@ def _whole(connection: psycopg.Connection, begin: str, job: Callable[[Query], T]
             raise CommitUnknown from error
         raise
     return result
+
+
+def _fenced(job: Callable[[Query], T]) -> Callable[[Query], T]:
+    """Return a job that is refused once the claim is gone under which it is asked for (ClaimLost)."""
+    if (claim := present_claim()) is None or not claim.epoch:
+        return job
+    claim.check()
+
+    def fenced(query: Query) -> T:
+        # The row is held until the end: nobody else claims the same before what is written here is there.
+        if (
+            not query.run("SELECT 1 FROM claims WHERE epoch = ? FOR KEY SHARE", (claim.epoch,))
+            and not claim.is_given_up
+        ):
+            raise ClaimLost("another worker goes on with this")
+        return job(query)
+
+    return fenced
 
 
 @lru_cache(_KNOWN_STATEMENTS)

@@ -64,7 +64,7 @@ _FIRST: Final = Migration(
         UNIQUE (platform, chat, topic, message_id)
     )
     """,
-        "CREATE INDEX inbox_owed ON inbox (platform, id) WHERE payload IS NOT NULL",
+        "CREATE INDEX inbox_owed ON inbox (platform, chat, id) WHERE payload IS NOT NULL",
         'CREATE INDEX inbox_user ON inbox (platform, "user")',
         """
     CREATE TABLE owners (
@@ -314,6 +314,21 @@ _FIRST: Final = Migration(
     """,
         "CREATE INDEX inbox_edits ON inbox (platform, chat, topic, edits) WHERE edits != ''",
         "CREATE TABLE kept (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        # Who is at work, and on what: only here are there several workers.
+        """
+    CREATE TABLE workers (
+        id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, started BIGINT NOT NULL, beat BIGINT NOT NULL,
+        program TEXT NOT NULL, chats BIGINT NOT NULL DEFAULT 0, used TEXT NOT NULL DEFAULT '{}',
+        shares TEXT NOT NULL DEFAULT '{}'
+    )
+    """,
+        """
+    CREATE TABLE claims (
+        name TEXT PRIMARY KEY, worker BIGINT NOT NULL REFERENCES workers (id) ON DELETE CASCADE,
+        epoch BIGINT GENERATED ALWAYS AS IDENTITY UNIQUE
+    )
+    """,
+        "CREATE INDEX claims_worker ON claims (worker)",
     )
 )
 

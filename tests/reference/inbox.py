@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from core.stores import LATEST, Backlog, Inbox, Replaced
+from core.stores import LATEST, Accepted, Backlog, Inbox, Replaced
 from core.types import ChatKey, Incoming, UserKey
 
 
@@ -24,12 +24,12 @@ class InMemoryInbox(Inbox):
     def __init__(self) -> None:
         self._rows: dict[tuple[ChatKey, str], _Row] = {}
 
-    async def accept(self, incoming: Incoming) -> bool:
-        """Keep it. False for a known version, and for an edit that comes too late."""
+    async def accept(self, incoming: Incoming) -> Accepted | None:
+        """Keep it. None for a known version, and for an edit that comes too late."""
         if not self._is_wanted(incoming):
-            return False
+            return None
         self._rows[_key(incoming)] = _Row(incoming)
-        return True
+        return Accepted()
 
     async def take_over(self, edit: Incoming) -> Replaced:
         """Close the earlier versions of a message, and keep what is posted for them for this one; return both."""
@@ -74,9 +74,10 @@ class InMemoryInbox(Inbox):
             del self._rows[key]
         return len(old)
 
-    async def owed(self, platform: str) -> Mapping[Incoming, Sequence[str]]:
+    async def owed(self, platform: str, chats: Collection[str] | None = None) -> Mapping[Incoming, Sequence[str]]:
         """Map what was accepted on that platform and not closed, oldest first, to the handles recorded for it."""
         rows = [row for row in self._rows.values() if row.owed and row.incoming.chat.platform == platform]
+        rows = [row for row in rows if chats is None or row.incoming.chat.chat in chats]
         return {row.incoming: row.posted or () for row in rows if self._versions(row.incoming)[-1] is row}
 
     async def backlog(self) -> Mapping[str, Backlog]:

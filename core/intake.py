@@ -1,0 +1,374 @@
+"""Take messages in: which of them this worker answers, each once, and those of a conversation in their order.
+
+A message is answered by the worker that holds its chat, wherever it was accepted. What a crash has left, what another
+worker accepted or gave up: all of it is taken in by one way (`Intake.look`). Where there is one process, it holds every
+chat.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+from core.claims import Claim, working_under
+from core.delivery.notifier import Notifier
+from core.edits import Asked, OpenQuestions, is_news, withdrawn
+from core.errors import ClaimLost, StorageError
+from core.hooks import Gate, Verdict
+from core.ports import Channel, Channels, ChatClaims, HeldChats
+from core.stores import Inbox
+from core.types import ChatKey, Incoming, room_name
+
+_log = logging.getLogger(__name__)
+
+_Message: TypeAlias = tuple[ChatKey, str]
+Answer: TypeAlias = Callable[[Asked, Sequence[str] | None], Coroutine[None, None, None]]
+Clear: TypeAlias = Callable[[Incoming, Channel, Sequence[str], Verdict], Coroutine[None, None, None]]
+
+
+@dataclass(eq=False, slots=True)
+class _Chat:
+    """A chat in which something is under way: messages that arrive, and the tasks of those that were taken in."""
+
+    claim: Claim | None = None
+    arriving: int = 0
+    tasks: dict[_Message, asyncio.Task[None]] = field(default_factory=dict)
+    waiting: dict[_Message, Incoming] = field(default_factory=dict)  # until the bot is not paused any more
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is under way."""
+        return not (self.arriving or self.tasks or self.waiting)
+
+
+class Intake(HeldChats):
+    """The messages that this worker answers.
+
+    `answer` answers a question, given what an earlier process had posted for it; `clear` removes that where the sender
+    is not answered any more, or has to wait; `stop` stops the running answer if that is what a message asks for.
+    `start` makes a task of work for a platform; inside `traced` it is done for the turn of a message. Chats go by their
+    names (`core.types.room_name`).
+    """
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        claims: ChatClaims,
+        gate: Gate,
+        notifier: Notifier,
+        *,
+        answer: Answer,
+        clear: Clear,
+        stop: Callable[[Incoming], Awaitable[bool]],
+        catch_up: Callable[[], Awaitable[None]],
+        start: Callable[[Coroutine[None, None, None], str], asyncio.Task[None]],
+        traced: Callable[[Incoming], AbstractContextManager[None]],
+    ) -> None:
+        self._inbox = inbox
+        self._claims = claims
+        self._gate = gate
+        self._notifier = notifier
+        self._answer = answer
+        self._clear = clear
+        self._stop = stop
+        self._catch_up = catch_up
+        self._start = start
+        self._traced = traced
+        self._questions = OpenQuestions()
+        self._chats: dict[str, _Chat] = {}
+        self._channels: dict[_Message, Channel] = {}  # of messages that are arriving
+        self._unclosed: set[_Message] = set()
+        self._closing: set[str] = set()  # platforms
+        self._readers = 0
+        self._ended: set[_Message] = set()  # while somebody reads what is owed, which may be out of date by then
+        claims.serve(self)
+
+    async def accept(self, incoming: Incoming, channel: Channel) -> asyncio.Task[None] | None:
+        """Store a message and begin to answer it, if it is this worker's to answer; return the task that does.
+
+        Raises:
+            StorageError: it could not be stored.
+        """
+        asked = self._questions.find(incoming.chat, incoming.original_id)
+        if asked is not None and not is_news(incoming, asked.incoming):
+            return None
+        name, message = room_name(incoming.chat), _message(incoming)
+        chat = self._chats.setdefault(name, _Chat())
+        chat.arriving += 1
+        self._channels[message] = channel
+        try:
+            if (accepted := await self._inbox.accept(incoming)) is None:
+                return None
+            facts = {"platform": incoming.chat.platform, "chars": len(incoming.text), "private": incoming.private}
+            _log.info("message received", extra=facts)
+            if (claim := self._claims.claim(name, accepted.worker, accepted.epoch)) is None:
+                self._claims.wake(name, accepted.worker)
+                return None
+            await self._hold(chat, claim)
+            if accepted.follows:
+                await self._take_in([name])
+            return self._admit(chat, incoming, channel)
+        finally:
+            self._channels.pop(message, None)
+            chat.arriving -= 1
+            await self._let_go(name, chat)
+
+    async def withdraw(self, chat: ChatKey, message_ids: Collection[str]) -> None:
+        """Drop those messages, as far as they are not answered yet."""
+        for message_id in message_ids:
+            asked = self._questions.find(chat, message_id)
+            try:
+                if asked is None:
+                    await self._withdraw_elsewhere(chat, message_id)
+                else:
+                    await self._inbox.accept(withdrawn(asked.incoming))
+            except StorageError as error:  # a restarted bot would answer it
+                _log.warning("a deleted message was not recorded", extra={"error": type(error).__name__})
+            if asked is not None:
+                self._replace(self._chats[room_name(chat)], asked, withdrawn(asked.incoming))
+
+    async def _withdraw_elsewhere(self, chat: ChatKey, message_id: str) -> None:
+        """Drop a message that another worker may be about to answer."""
+        channels = self._notifier.platforms.get(chat.platform)
+        if self._claims.is_alone or channels is None:
+            return
+        for incoming in await self._inbox.owed(chat.platform, [chat.chat]):
+            if (incoming.chat, incoming.original_id) == (chat, message_id) and not incoming.withdrawn:
+                await self.accept(withdrawn(incoming), channels.again(incoming))
+
+    async def close(self, incoming: Incoming) -> None:
+        """Close a message that was answered. One that cannot be closed now is closed when it turns up as owed again.
+
+        Raises:
+            StorageError: it could not be closed.
+        """
+        try:
+            await self._inbox.close(incoming)
+        except StorageError:
+            self._unclosed.add(_message(incoming))
+            raise
+
+    async def resume(self, platform: str) -> None:
+        """Take in what is owed on a platform that was connected, the oldest first."""
+        self._closing.discard(platform)
+        self._claims.connect(platform)
+        if self._claims.is_alone:
+            await self._read(platform, None)
+        else:
+            await self.look()
+
+    def stop_taking(self, platform: str) -> None:
+        """Take in nothing more of a platform that is being closed."""
+        self._closing.add(platform)
+        self._claims.disconnect(platform)
+
+    async def give_up(self, platform: str) -> None:
+        """Leave to other workers what is owed on a platform on which no task is at work any more."""
+        mine = [name for name, chat in self._chats.items() if _platform(name) == platform and not chat.tasks]
+        claims = [claim for name in mine if (claim := self._chats[name].claim) is not None]
+        for name in mine:
+            self._chats[name].claim = None
+            self._chats[name].waiting.clear()
+            if self._chats[name].is_quiet:
+                del self._chats[name]
+        with suppress(StorageError):  # they are free when this worker's lease is over
+            await self._claims.give_up(claims)
+
+    # --- what goes on among the workers (HeldChats) ---
+
+    @property
+    def busy(self) -> int:
+        """The number of chats in which somebody is being answered."""
+        return sum(bool(chat.tasks) for chat in self._chats.values())
+
+    async def look(self, names: Collection[str] = ()) -> None:
+        """Take in what is owed in chats that this worker holds; without names, in all that it holds or can claim."""
+        if names and all(name in self._chats for name in names):
+            await self._take_in(names)
+            return
+        is_paused = await self._is_paused()
+        unknown = []
+        for name, (claim, messages) in (await self._claims.owed()).items():
+            chat = self._chats.setdefault(name, _Chat())
+            await self._hold(chat, claim)
+            if messages - chat.tasks.keys() - (chat.waiting.keys() if is_paused else set()):
+                unknown.append(name)
+            else:
+                await self._let_go(name, chat)
+        await self._take_in(unknown)
+
+    async def drop(self) -> None:
+        """End all answers at once and without a word: other workers go on with them."""
+        await asyncio.gather(*(self._end(chat) for chat in self._chats.values()))
+        self._chats = {name: chat for name, chat in self._chats.items() if not chat.is_quiet}
+
+    async def _is_paused(self) -> bool:
+        waiting = [incoming for chat in self._chats.values() for incoming in chat.waiting.values()]
+        return bool(waiting) and await self._gate.recheck(waiting[0]) is Verdict.TELL_PAUSED
+
+    # --- taking in ---
+
+    async def _take_in(self, names: Collection[str]) -> None:
+        """Begin to answer what is owed in chats that this worker holds."""
+        if names:
+            await self._catch_up()
+        for platform in sorted({_platform(name) for name in names}):
+            await self._read(platform, [_chat(name) for name in names if _platform(name) == platform])
+
+    async def _read(self, platform: str, chats: Collection[str] | None) -> None:
+        channels = self._notifier.platforms.get(platform)
+        if channels is None or platform in self._closing:
+            return
+        self._readers += 1
+        try:
+            for incoming, posted in (await self._inbox.owed(platform, chats)).items():
+                name = room_name(incoming.chat)
+                if self._claims.is_alone:
+                    self._chats.setdefault(name, _Chat(self._claims.claim(name, 0, 0)))
+                chat = self._chats.get(name)
+                if chat is not None and chat.claim is not None and not self._is_known(chat, _message(incoming)):
+                    with self._traced(incoming):
+                        await self._go_on(chat, incoming, posted, channels)
+        finally:
+            self._readers -= 1
+            if not self._readers:
+                self._ended.clear()
+
+    async def _go_on(self, chat: _Chat, incoming: Incoming, posted: Sequence[str], channels: Channels) -> None:
+        """Go on with a message that was accepted earlier or elsewhere."""
+        message = _message(incoming)
+        if message in self._unclosed:
+            await self._inbox.close(incoming)
+            self._unclosed.discard(message)
+            return
+        verdict = await self._gate.recheck(incoming)
+        channel = self._channels.get(message) or channels.again(incoming)
+        chat.waiting.pop(message, None)
+        if verdict is Verdict.ANSWER:
+            if self._admit(chat, incoming, channel, posted) is not None:
+                _log.info("resumed", extra={"platform": incoming.chat.platform})
+        elif not self._is_known(chat, message):
+            if verdict is Verdict.TELL_PAUSED and not self._claims.is_alone:
+                chat.waiting[message] = incoming
+            self._begin(chat, incoming, self._clear(incoming, channel, posted, verdict))
+
+    def _admit(
+        self, chat: _Chat, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None
+    ) -> asyncio.Task[None] | None:
+        """Begin to answer a message, unless that is under way; return the task of one that is no edit of another."""
+        message = _message(incoming)
+        if self._is_known(chat, message):
+            return chat.tasks.get(message)
+        asked = self._questions.find(incoming.chat, incoming.original_id)
+        if asked is None:
+            asked = self._questions.open(incoming, channel)
+            return self._begin(chat, incoming, self._answer_or_stop(asked, posted))
+        if is_news(incoming, asked.incoming):
+            self._replace(chat, asked, incoming)
+        return None
+
+    @staticmethod
+    def _replace(chat: _Chat, asked: Asked, incoming: Incoming) -> None:
+        """Let another version take the place of an open question, whose task goes on with it."""
+        chat.tasks[_message(incoming)] = chat.tasks[_message(asked.incoming)]
+        asked.replace(incoming)
+
+    async def _answer_or_stop(self, asked: Asked, posted: Sequence[str] | None) -> None:
+        try:
+            if await self._stop(asked.incoming):
+                await self.close(asked.incoming)
+            else:
+                await self._answer(asked, posted)
+        finally:
+            self._questions.end(asked)
+
+    def _is_known(self, chat: _Chat, message: _Message) -> bool:
+        return message in chat.tasks or message in self._ended
+
+    def _begin(self, chat: _Chat, incoming: Incoming, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+        task = self._start(self._under_claim(chat, room_name(incoming.chat), work), incoming.chat.platform)
+        chat.tasks[_message(incoming)] = task
+        task.add_done_callback(partial(self._forget, chat))
+        return task
+
+    async def _under_claim(self, chat: _Chat, name: str, work: Coroutine[None, None, None]) -> None:
+        try:
+            with working_under(chat.claim):
+                await work
+        except ClaimLost:
+            _log.warning("a chat is answered elsewhere", extra={"platform": _platform(name)})
+            self._lose(chat)
+        task = asyncio.current_task()
+        if task is not None:
+            self._forget(chat, task)
+        await self._let_go(name, chat)
+
+    def _forget(self, chat: _Chat, task: asyncio.Task[None]) -> None:
+        for message in [message for message, other in chat.tasks.items() if other is task]:
+            del chat.tasks[message]
+            if self._readers:
+                self._ended.add(message)
+
+    # --- claims ---
+
+    async def _hold(self, chat: _Chat, claim: Claim) -> None:
+        """Answer a chat under that claim. One under which it was answered before is lost."""
+        if chat.claim is not None and chat.claim.epoch != claim.epoch:
+            await self._end(chat)
+        chat.claim = chat.claim or claim
+
+    async def _let_go(self, name: str, chat: _Chat) -> None:
+        """Give up a chat in which nothing is under way and nothing is owed; what is owed is taken in."""
+        claim = chat.claim
+        if not chat.is_quiet or self._chats.get(name) is not chat or (claim and claim.is_given_up):
+            return
+        if claim is not None and claim.lost.is_set():
+            chat.claim = claim = None
+        is_free = claim is None
+        if claim is not None:
+            claim.is_given_up = True
+            try:
+                is_free = await self._claims.release(claim)
+            except StorageError as error:  # the next look finds it
+                _log.warning("a chat was not given up", extra={"error": type(error).__name__})
+                return
+            finally:
+                claim.is_given_up = is_free
+            if is_free and chat.claim is claim:
+                chat.claim = None
+        if not is_free:
+            await self._take_in([name])
+        elif chat.is_quiet and self._chats.get(name) is chat:
+            del self._chats[name]
+
+    def _lose(self, chat: _Chat) -> set[asyncio.Task[None]]:
+        """End what is under way in a chat; return the tasks that are about to end."""
+        if chat.claim is not None and not chat.claim.is_given_up:
+            chat.claim.lost.set()
+        tasks = {task for task in chat.tasks.values() if task is not asyncio.current_task()}
+        for task in tasks:
+            task.cancel()
+        return tasks
+
+    async def _end(self, chat: _Chat) -> None:
+        if tasks := self._lose(chat):
+            await asyncio.wait(tasks)
+        chat.claim = None
+        chat.waiting.clear()
+
+
+def _message(incoming: Incoming) -> _Message:
+    return incoming.chat, incoming.message_id
+
+
+def _platform(name: str) -> str:
+    return name.partition(":")[0]
+
+
+def _chat(name: str) -> str:
+    return name.partition(":")[2]

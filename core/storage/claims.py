@@ -1,0 +1,184 @@
+"""Workers and their claims, in PostgreSQL: which worker lives, and who has claimed what.
+
+A claim is held as long as its row is there; it goes with the row of its worker. No two have the same epoch, by which
+`PostgresDatabase.write` fences what is written under it.
+"""
+
+# ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
+
+from core.storage.database import Database, Query
+from core.storage.inbox import ClaimChat
+from core.storage.record import to_json
+from core.stores import Accepted
+from core.types import ChatKey, room_name
+from core.workers import Owed, Peer, ShareOut, Shares, WorkerStore
+
+CHANNEL: Final = "elefante"
+"""On which all workers are told; each is told on one of its own, that ends in its number."""
+
+_NOW: Final = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+_CHAT: Final = "chat:"
+_OF_CHAT: Final = f"'{_CHAT}' || inbox.platform || ':' || inbox.chat"
+
+# The lock on the worker's row makes sure that it is there until the claim is: else the claim would be refused.
+_TAKE: Final = """
+INSERT INTO claims (name, worker) SELECT names.value, workers.id FROM texts(?) AS names, workers WHERE workers.id = ?
+FOR KEY SHARE OF workers ON CONFLICT (name) DO NOTHING RETURNING name, epoch
+"""
+_FREE: Final = f"""
+SELECT json_list(name) FROM (
+    SELECT {_OF_CHAT} AS name FROM inbox WHERE payload IS NOT NULL AND platform IN (SELECT value FROM texts(?))
+    AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.name = {_OF_CHAT})
+    GROUP BY inbox.platform, inbox.chat ORDER BY min(id) LIMIT ?
+) AS free
+"""
+_MINE: Final = f"""
+SELECT claims.name, claims.epoch, inbox.platform, inbox.chat, inbox.topic, inbox.message_id
+FROM claims LEFT JOIN inbox ON inbox.payload IS NOT NULL AND claims.name = {_OF_CHAT}
+WHERE claims.worker = ? AND claims.name LIKE '{_CHAT}%'
+"""
+_AT_ONCE: Final = "set_config('synchronous_commit', 'off', true)"
+_OWED: Final = "(SELECT count(*) FROM inbox WHERE platform = ? AND chat = ? AND payload IS NOT NULL)"
+
+
+class SqlWorkers(WorkerStore):
+    """Rows of `workers` and `claims`. Signs of life go over a connection of their own, where no job is in their way."""
+
+    def __init__(self, database: Database, beats: Database | None = None) -> None:
+        self._database = database
+        self._beats = beats or database
+
+    async def join(self, program: str, former: int = 0) -> int:
+        """Add a worker, and return its number; remove the row of that process's former one."""
+
+        def job(query: Query) -> int:
+            query.run("DELETE FROM workers WHERE id = ?", (former,))
+            added = f"INSERT INTO workers (started, beat, program) VALUES ({_NOW}, {_NOW}, ?) RETURNING id"
+            [(worker,)] = query.run(added, (program,))
+            return int(worker)
+
+        return await self._database.write(job)
+
+    async def beat(self, worker: int, chats: int, used: Shares, share_out: ShareOut) -> Sequence[Peer] | None:
+        """Keep a worker alive, and set its shares; return all workers, or None if it was declared dead."""
+
+        def job(query: Query) -> Sequence[Peer] | None:
+            alive = f"UPDATE workers SET beat = {_NOW}, chats = ?, used = ? WHERE id = ? RETURNING id"
+            if not query.run(alive, (chats, to_json(dict(used)), worker)):
+                return None
+            if used:
+                query.lock("shares")
+            peers = [
+                Peer(each, busy, json.loads(lately), json.loads(shares))
+                for each, busy, lately, shares in query.run("SELECT id, chats, used, shares FROM workers ORDER BY id")
+            ]
+            if not used:
+                return peers
+            shares = share_out(peers)
+            query.run("UPDATE workers SET shares = ? WHERE id = ?", (to_json(dict(shares)), worker))
+            return [Peer(peer.id, peer.chats, peer.used, shares) if peer.id == worker else peer for peer in peers]
+
+        return await self._beats.write(job)
+
+    async def bury(self, lease_s: float) -> int:
+        """Remove the workers that were not heard of for so long, with their claims; return how many."""
+        dead = f"SELECT id FROM workers WHERE beat < {_NOW} - ?"
+        lease_us = int(lease_s * 1_000_000)
+        if not await self._database.rows(dead, (lease_us,)):
+            return 0
+
+        def job(query: Query) -> int:
+            # One that another worker is about to bury, or that is about to claim something, is left for the next time.
+            bury = f"DELETE FROM workers WHERE id IN ({dead} FOR UPDATE SKIP LOCKED) RETURNING id"
+            return len(query.run(bury, (lease_us,)))
+
+        return await self._database.write(job)
+
+    async def leave(self, worker: int) -> None:
+        """Remove a worker with its claims."""
+
+        def job(query: Query) -> None:
+            query.run("DELETE FROM workers WHERE id = ?", (worker,))
+            query.run("SELECT pg_notify(?, '')", (CHANNEL,))
+
+        await self._database.write(job)
+
+    async def take(self, worker: int, names: Sequence[str]) -> Mapping[str, int]:
+        """Claim those of the names that are free, for a worker that lives; return their epochs."""
+        return await self._database.write(lambda query: _take(query, worker, names))
+
+    async def end(self, epochs: Collection[int]) -> None:
+        """End claims."""
+        ended = "DELETE FROM claims WHERE epoch IN (SELECT value FROM numbers(?))"
+        await self._database.write(lambda query: query.run(ended, (to_json(list(epochs)),)))
+
+    async def held(self, prefix: str) -> Mapping[str, tuple[int, int]]:
+        """Map the claimed names that begin so to their workers and epochs."""
+        held = "SELECT name, worker, epoch FROM claims WHERE substr(name, 1, length(?)) = ?"
+        rows = await self._database.rows(held, (prefix, prefix))
+        return {name: (worker, epoch) for name, worker, epoch in rows}
+
+    async def owed(self, worker: int, platforms: Collection[str], room: int) -> Owed:
+        """Claim up to `room` chats in which something is owed, the longest first; return all claimed by the worker."""
+
+        def job(query: Query) -> Owed:
+            if room and platforms:
+                [(free,)] = query.run(_FREE, (to_json(list(platforms)), room))
+                _take(query, worker, json.loads(free))
+            owed: dict[str, tuple[int, set[tuple[ChatKey, str]]]] = {}
+            for name, epoch, *message in query.run(_MINE, (worker,)):
+                _, messages = owed.setdefault(name.removeprefix(_CHAT), (epoch, set()))
+                if message[0] is not None:
+                    *chat, message_id = message
+                    messages.add((ChatKey(*chat), message_id))
+            return owed
+
+        return await self._database.write(job)
+
+    async def release(self, name: str, epoch: int) -> bool:
+        """End the claim to a chat unless something is owed there; return whether it has ended."""
+        _, platform, chat = name.split(":", 2)
+
+        def job(query: Query) -> bool:
+            query.lock("chat", platform, chat)
+            ended = f"DELETE FROM claims WHERE epoch = ? AND {_OWED} = 0 RETURNING epoch"
+            if query.run(ended, (epoch, platform, chat)):
+                return True
+            return not query.run("SELECT 1 FROM claims WHERE epoch = ?", (epoch,))
+
+        return await self._database.write(job)
+
+    async def wake(self, told: Collection[tuple[int, str]]) -> None:
+        """Tell workers, or all (0), of chats; "": of any."""
+        # In the transaction that accepts a message it would hold up all others that accept one.
+        rows = [(f"{CHANNEL}_{worker}" if worker else CHANNEL, name) for worker, name in told]
+        notify = f"SELECT {_AT_ONCE}, pg_notify(value ->> 0, value ->> 1) FROM tuples(?)"
+        await self._database.rows(notify, (to_json([list(row) for row in rows]),))
+
+
+def claims_of(wants: Callable[[str], tuple[int, int] | None]) -> ClaimChat:
+    """Return what claims the chats of messages that are accepted, for the worker that `wants` them (`Worker.wants`)."""
+
+    def claim_chat(query: Query, chat: ChatKey) -> Accepted:
+        if (wanted := wants(chat.platform)) is None:
+            return Accepted()
+        worker, room = wanted
+        name = _CHAT + room_name(chat)
+        if room:
+            _take(query, worker, [name])
+        held = f"SELECT worker, epoch, {_OWED} FROM claims WHERE name = ?"
+        for holder, epoch, owed in query.run(held, (chat.platform, chat.chat, name)):
+            return Accepted(holder, epoch, follows=owed > 1)
+        return Accepted()
+
+    return claim_chat
+
+
+def _take(query: Query, worker: int, names: Sequence[str]) -> Mapping[str, int]:
+    return dict(query.run(_TAKE, (to_json(list(names)), worker))) if names else {}
