@@ -1,14 +1,15 @@
-"""Watch the disk while the bot runs, tell of a start that failed, and keep alarms in `alerts.json`."""
+"""Watch the disk while the bot runs, tell of a start that failed, and keep alarms in the database."""
 
 from __future__ import annotations
 
 import logging
 import os
 import shutil
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from copy import deepcopy
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -17,50 +18,100 @@ from bot.background import background
 from bot.settings.settings import Settings
 from bot.wiring import App
 from core.clock import SystemClock
-from core.delivery.alerts import Alarm, AlarmBook, OwnerAlerts, Post
+from core.delivery.alerts import AlarmBook, Alarms, Change, OwnerAlerts, Post
 from core.delivery.notifier import Notifier
 from core.errors import StorageError
-from core.ports import Clock
+from core.stores import KeptStore
 from core.text.catalogue import filled, text
 from core.types import Locale, UserKey
 
 FILE: Final = "alerts.json"
 LOOK_EACH_S: Final = 60.0
 START_FAILED: Final = "start-failed"
+_NAME: Final = "alarms"
 _DISK: Final = "disk-low"
 _ENOUGH: Final = 1.1  # over only when a tenth more is free than the limit, so that it does not flap about it
 _MEGABYTE: Final = 1_000_000
 _LAST_NOTICES_S: Final = 5.0
 
-_ALARMS: Final = TypeAdapter(dict[str, Alarm])
+FreeBytes: TypeAlias = Callable[[Path], int]
+
+_ALARMS: Final = TypeAdapter(Alarms)
 _log = logging.getLogger(__name__)
 
 
+class KeptAlarms(AlarmBook):
+    """Alarms as one text in the database."""
+
+    def __init__(self, store: KeptStore) -> None:
+        self._store = store
+
+    async def change(self, change: Change) -> Alarms:
+        """Change what is kept, with no other worker in between, and return it."""
+        alarms: Alarms = {}
+
+        def changed(text: str | None) -> str:
+            nonlocal alarms
+            alarms = _read(text or "{}")
+            change(alarms)
+            return _ALARMS.dump_json(alarms).decode()
+
+        await self._store.change(_NAME, changed)
+        return alarms
+
+
 class AlarmFile(AlarmBook):
-    """Alarms in a JSON file. Where it cannot be written, they are in RAM alone, and end with the process."""
+    """Alarms in a JSON file, of a process that could not open the database; in RAM alone if it cannot be written."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def load(self) -> dict[str, Alarm]:
-        """Return the alarms of the file; none if there is no file, or it cannot be read."""
-        try:
-            return _ALARMS.validate_json(self._path.read_bytes())
-        except FileNotFoundError:
-            return {}
-        except (OSError, ValidationError) as error:
-            _log.warning("alarms not read", extra={"error": type(error).__name__})
-            return {}
-
-    def save(self, alarms: Mapping[str, Alarm]) -> None:
-        """Replace the file in one piece."""
+    async def change(self, change: Change) -> Alarms:
+        """Replace the file in one piece, and return what is in it."""
+        alarms = self._load()
+        change(alarms)
         part = self._path.with_suffix(".part")
         try:
             with os.fdopen(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:
-                file.write(_ALARMS.dump_json(dict(alarms), indent=1))
+                file.write(_ALARMS.dump_json(alarms, indent=1))
             part.replace(self._path)
         except OSError as error:
             _log.warning("alarms not kept", extra={"error": type(error).__name__})
+        return alarms
+
+    async def move_into(self, book: AlarmBook) -> None:
+        """Add the alarms of the file to the book, and remove the file.
+
+        Raises:
+            StorageError: the book cannot be written; the file stays.
+        """
+        alarms = self._load()
+
+        def add(kept: Alarms) -> None:
+            for key, alarm in alarms.items():
+                kept.setdefault(key, deepcopy(alarm))
+
+        if alarms:
+            await book.change(add)
+        with suppress(OSError):
+            self._path.unlink(missing_ok=True)
+
+    def _load(self) -> Alarms:
+        try:
+            return _read(self._path.read_bytes())
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            _log.warning("alarms not read", extra={"error": type(error).__name__})
+            return {}
+
+
+def _read(text: str | bytes) -> Alarms:
+    try:
+        return _ALARMS.validate_json(text)
+    except ValidationError as error:
+        _log.warning("alarms not read", extra={"error": type(error).__name__})
+        return {}
 
 
 def free_bytes(folder: Path) -> int:
@@ -69,17 +120,21 @@ def free_bytes(folder: Path) -> int:
 
 
 @asynccontextmanager
-async def watching(app: App, free_bytes: Callable[[Path], int] = free_bytes) -> AsyncIterator[None]:
+async def watching(app: App, free_bytes: FreeBytes = free_bytes) -> AsyncIterator[None]:
     """While the block runs: keep alarms over restarts, send them to ALERT_URL, look at the disk every minute.
 
-    Enter it before a platform is connected. Only the process that answers the platforms enters it.
+    With several workers, look as often at what the others found. Enter it before a platform is connected. Only
+    processes that answer the platforms enter it.
     """
-    alerts = app.features.alerts
-    _keep(alerts, app.settings)
+    alerts, book = app.features.alerts, KeptAlarms(app.kept)
+    if app.settings.state_dir is not None:
+        await AlarmFile(app.settings.state_dir / FILE).move_into(book)
+    await alerts.keep_in(book, _post(app.settings), app.settings.locale)
     app.health.close_unused()
     app.features.notifier.on_connect(lambda: alerts.over_soon(START_FAILED, STARTED))
+    look = _watch_disk if app.settings.engine == "sqlite" else _watch_others
     try:
-        async with background(_watch_disk(app.settings, alerts, app.clock, free_bytes)):
+        async with background(look(app, free_bytes)):
             yield
     finally:
         await alerts.close(_LAST_NOTICES_S)
@@ -102,30 +157,35 @@ async def tell_start_failed(settings: Settings, reason: str) -> None:
 
     clock = SystemClock()
     alerts = OwnerAlerts(nobody, Notifier(clock), locale_of, clock)
-    _keep(alerts, settings)
+    book = AlarmFile(settings.state_dir / FILE) if settings.state_dir is not None else None
+    await alerts.keep_in(book, _post(settings), settings.locale)
     await alerts.tell(START_FAILED, filled(FAILED, reason=reason), about=reason)
     await alerts.close(TIMEOUT_S)
 
 
-def _keep(alerts: OwnerAlerts, settings: Settings) -> None:
-    book = AlarmFile(settings.state_dir / FILE) if settings.state_dir is not None else None
-    post: Post | None = poster(settings.alert_url.get_secret_value()) if settings.alert_url is not None else None
-    alerts.keep_in(book, post, settings.locale)
+def _post(settings: Settings) -> Post | None:
+    return poster(settings.alert_url.get_secret_value()) if settings.alert_url is not None else None
 
 
-async def _watch_disk(settings: Settings, alerts: OwnerAlerts, clock: Clock, free_bytes: Callable[[Path], int]) -> None:
-    limit = settings.disk_alert_mb
-    while limit and settings.state_dir is not None:
+async def _watch_others(app: App, _: FreeBytes) -> None:
+    while True:
+        await app.clock.sleep(LOOK_EACH_S)
+        await app.features.alerts.catch_up()
+
+
+async def _watch_disk(app: App, free_bytes: FreeBytes) -> None:
+    limit, folder, alerts = app.settings.disk_alert_mb, app.settings.data_dir, app.features.alerts
+    while limit:
         try:
-            free = free_bytes(settings.state_dir) // _MEGABYTE
-            words = {"free": str(free), "limit": str(limit), "folder": str(settings.state_dir)}
+            free = free_bytes(folder) // _MEGABYTE
+            words = {"free": str(free), "limit": str(limit), "folder": str(folder)}
             if free < limit:
                 alerts.tell_soon(_DISK, filled(DISK_LOW, **words))
             elif free >= limit * _ENOUGH:
                 alerts.over_soon(_DISK, filled(DISK_OK, **words))
         except (OSError, StorageError) as error:
             _log.warning("disk not looked at", extra={"error": type(error).__name__})
-        await clock.sleep(LOOK_EACH_S)
+        await app.clock.sleep(LOOK_EACH_S)
 
 
 DISK_LOW = text("alerts.disk_low")

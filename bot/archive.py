@@ -14,10 +14,12 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import threading
 import zipfile
 import zlib
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
@@ -38,7 +40,7 @@ _ABOUT: Final = "about.json"
 _DATABASE: Final = "elefante.db"
 _SETTINGS: Final = "settings.env"
 _STATE: Final = re.compile(r"state/([\w-]+\.json)")
-_OF_THIS_MACHINE: Final = {"status.json", "alerts.json", "claim.json"}  # a claim code is a secret, too
+_OF_THIS_MACHINE: Final = {"status.json", "alerts.json", "claim.json"}
 _CREDENTIALS: Final = re.compile(r"://[^/@\s]*:[^/@\s]*@")  # in an address
 _CHUNK_BYTES: Final = 1 << 20
 _FAST: Final = 1  # of zlib: vectors hardly get smaller
@@ -112,6 +114,7 @@ def _pack(settings: Settings, target: Path, at: datetime, stop: threading.Event)
             database = Path(f"{part}.db")
             try:
                 schema = copied(settings.database_path, database, stop)
+                _drop_secrets(database)
                 ensure_room(part.parent, database.stat().st_size)
                 text, secrets, paths = _settings_text(settings, at)
                 about = About(program_version(), schema, at.isoformat(timespec="seconds"), secrets, paths)
@@ -126,6 +129,17 @@ def _pack(settings: Settings, target: Path, at: datetime, stop: threading.Event)
     except OSError as error:
         raise unwritten(target, error) from error
     return target.stat().st_size
+
+
+def _drop_secrets(database: Path) -> None:
+    """Remove from a copy the codes by which somebody becomes the owner, every byte of them, and what owners were told.
+
+    Who restores it on another machine is told of what is the matter there.
+    """
+    with closing(sqlite3.connect(database, isolation_level=None)) as copy:
+        copy.execute("PRAGMA secure_delete = ON")
+        if copy.execute("SELECT 1 FROM sqlite_schema WHERE name = 'kept'").fetchone():
+            copy.execute("DELETE FROM kept WHERE name = 'alarms' OR name LIKE 'claim:%'")
 
 
 def _write(part: Path, entries: Mapping[str, bytes], database: Path, stop: threading.Event) -> None:

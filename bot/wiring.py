@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
-from bot.claim_codes import ClaimCodes
 from bot.data_folder import ConsoleHistory, DataFolder, upkeep
 from bot.logs import open_machine
 from bot.models.chains import build_chains
 from bot.models.health import ModelHealth
 from bot.models.hot import HotModels
 from bot.models.metering import counting
+from bot.old_files import move_in
 from bot.settings.models import LIMITED, USEM3
 from bot.settings.settings import Settings
 from core import ask
@@ -56,10 +56,11 @@ from core.prompts import SYSTEM
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
+from core.storage.kept import SqlKept
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_copy, open_database
 from core.storage.waiting import SqlConfirmations, SqlPendingInputs
-from core.stores import HistoryStore, SearchableMemoryStore
+from core.stores import HistoryStore, KeptStore, SearchableMemoryStore
 from core.types import Role, UserKey
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ class App:
 
     settings: Settings
     database: Database
+    kept: KeptStore
     store: SearchableMemoryStore
     conversations: Conversations
     clock: Clock
@@ -181,8 +183,10 @@ async def build(
         stack.push_async_callback(database.close)
         if dry:  # nor does a command write a file
             settings = settings.model_copy(update={"storage_url": SecretStr("memory:")})
-        clock = clock or SystemClock()
         stores = _Stores(database, settings)
+        if settings.state_dir is not None:
+            await move_in(settings.state_dir, stores.kept)
+        clock = clock or SystemClock()
         yield await _build_over(stores, settings, clock, stack, dry=dry, grants=grants or {}, metrics=metrics)
 
 
@@ -251,7 +255,9 @@ async def _build_over(
     parts = features.parts(stores.inbox, conversations, settings.turn_limits(), log_content=settings.log_content)
     if metrics is not None:
         parts = replace(parts, turn_ended=metrics.turn_ended)
-    return App(settings, stores.database, stores.memories, conversations, clock, parts, features, chains.health)
+    return App(
+        settings, stores.database, stores.kept, stores.memories, conversations, clock, parts, features, chains.health
+    )
 
 
 class _Stores:
@@ -259,6 +265,7 @@ class _Stores:
 
     def __init__(self, database: Database, settings: Settings) -> None:
         self.database = database
+        self.kept = SqlKept(database)
         self.people = SqlPeople(database)
         self.decisions = SqlDecisions(database)
         self.ledger = SqlLedger(database, settings.zone())
@@ -278,12 +285,12 @@ class _Stores:
         return Access(
             self.people,
             self.decisions,
+            self.kept,
             clock,
             trusted={"console"},
             embedded={ask.PLATFORM},
             grants=grants,
             mode=mode,
-            codes=ClaimCodes(settings.state_dir),
         )
 
     def stores(self, settings: Settings, memories: Memories, quotas: Quotas, clock: Clock) -> Stores:

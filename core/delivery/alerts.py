@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Coroutine, Sequence
+from contextlib import asynccontextmanager, suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
@@ -25,6 +26,8 @@ SETTLE_S: Final = 5.0
 """How long after a platform was connected its owners are told of older alarms: what ended meanwhile is not told."""
 
 _POST_WAITS_S: Final = (0.0, 30.0, 300.0)
+_POST: Final = "post"
+_TELLING_S: Final = 600.0  # longer than any notice, with its repeats, takes
 _FAILURES_TO_ALERT: Final = 3
 _KEPT: Final = timedelta(days=7)
 
@@ -37,7 +40,7 @@ class Alarm:
 
     `told` are the owners who were told and do not know of its end; `posted` says the same of the `Post`. `noticed` is
     the time of the last notice to anybody. The alarm was opened `openings` times; `announced` is the last of them that
-    there was a notice of.
+    there was a notice of. `telling` is whom a worker is telling, and since when.
     """
 
     text: dict[Locale, str]
@@ -48,6 +51,7 @@ class Alarm:
     told: set[UserKey] = field(default_factory=set)
     posted: bool = False
     end: dict[Locale, str] | None = None
+    telling: dict[str, datetime] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +63,21 @@ class OpenAlarm:
     text: Localized
 
 
+Alarms: TypeAlias = dict[str, Alarm]
+Change: TypeAlias = Callable[[Alarms], None]
+
+
 class AlarmBook(Protocol):
-    """Port: alarms kept over a restart. Neither method fails; a book that cannot be read is empty."""
+    """Port: the alarms that all workers keep together, over restarts."""
 
-    def load(self) -> dict[str, Alarm]:
-        """Return what was saved last."""
-        ...
+    async def change(self, change: Change) -> Alarms:
+        """Change what is kept, with no other worker in between, and return it; empty if it cannot be read.
 
-    def save(self, alarms: Mapping[str, Alarm]) -> None:
-        """Keep these in place of what was saved before."""
+        `change` may be called on another thread, and again with what is kept by then.
+
+        Raises:
+            StorageError: it could not be done.
+        """
         ...
 
 
@@ -79,7 +89,9 @@ class OwnerAlerts:
     """Alarms, each under a key of fixed words. Owners whose platform is not connected yet are told when it is.
 
     An alarm that opens again within QUIET_S of its last notice is told when that time is over, if it is open then.
-    Alarms are held in RAM until `keep_in` gives them a book.
+    `keep_in` gives them a book. What is opened or closed here counts at once, and is brought into the book before
+    anybody is told; whom one worker tells, no other does. Without the book, and while it cannot be reached, the alarms
+    are those of this process.
     """
 
     def __init__(
@@ -93,29 +105,48 @@ class OwnerAlerts:
         self._notifier = notifier
         self._locale_of = locale_of
         self._clock = clock
-        self._alarms: dict[str, Alarm] = {}
-        self._telling: set[tuple[str, UserKey]] = set()
+        self._alarms: Alarms = {}
+        self._unsaved: list[Change] = []
+        self._saving = asyncio.Lock()
+        self._noted: dict[str, tuple[int, bool]] = {}  # what this worker has tried to tell: openings, is it open
+        self._telling: set[tuple[str, str]] = set()
         self._gone: set[UserKey] = set()
         self._book: AlarmBook | None = None
         self._post: Post | None = None
         self._locale = Locale.EN
         self._tasks: set[asyncio.Task[None]] = set()
         self._timers: dict[str, asyncio.Task[None]] = {}
-        self._posting: set[str] = set()
         self._storage_failures = 0
         notifier.on_connect(self._connected)
 
-    def keep_in(self, book: AlarmBook | None, post: Post | None = None, locale: Locale | None = None) -> None:
+    async def keep_in(self, book: AlarmBook | None, post: Post | None = None, locale: Locale | None = None) -> None:
         """Go on with the alarms of the book and keep all in it; tell `post`, too, in the first owner's language.
 
         `locale` is the language of `post` while nobody owns the bot. Alarms older than a week are dropped: if they are
         still true, they are told once more.
         """
         self._book, self._post, self._locale = book, post, locale or self._locale
-        oldest = self._clock.now() - _KEPT
-        for key, alarm in (book.load() if book is not None else {}).items():
-            if (alarm.since or alarm.noticed or oldest) > oldest:
-                self._alarms.setdefault(key, alarm)
+        known, oldest = deepcopy(self._alarms), self._clock.now() - _KEPT
+
+        def begin(alarms: Alarms) -> None:
+            for key in [key for key, each in alarms.items() if (each.since or each.noticed or oldest) <= oldest]:
+                del alarms[key]
+            for key, alarm in known.items():
+                alarms.setdefault(key, deepcopy(alarm))
+
+        self._unsaved = [begin]
+        await self._agree()
+
+    async def catch_up(self) -> None:
+        """Learn what other workers opened, closed and told; tell the owners whom they could not reach."""
+        if self._book is None:
+            return
+        self._change(_nothing)
+        await self._agree()
+        for key, alarm in tuple(self._alarms.items()):
+            if self._noted.get(key) != _state(alarm):
+                self._later(self._notify(key))
+                self._later(self._notify_end(key))
 
     def open_now(self) -> Sequence[OpenAlarm]:
         """Return the alarms that are not over, the oldest first."""
@@ -186,87 +217,180 @@ class OwnerAlerts:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, *self._timers.values(), return_exceptions=True)
+        await self._agree()
+
+    # --- the alarms, here and in the book ---
+
+    def _change(self, change: Change) -> None:
+        """Change the alarms here at once, and in the book with the next `_agree`."""
+        change(self._alarms)
+        self._unsaved.append(change)
+
+    async def _agree(self) -> None:
+        """Bring what was changed here into the book, and learn what is in it; do nothing if nothing was changed."""
+        async with self._saving:
+            changes, now = tuple(self._unsaved), self._clock.now()
+            if not changes or self._storage_failures >= _FAILURES_TO_ALERT:
+                return
+            try:
+                alarms = await self._save(partial(_all, changes, now))
+            except StorageError as error:
+                _log.warning("alarms not kept", extra={"error": type(error).__name__})
+                return
+            del self._unsaved[: len(changes)]
+            for change in self._unsaved:
+                change(alarms)
+            self._alarms = alarms
+
+    async def _save(self, change: Change) -> Alarms:
+        if self._book is not None:
+            return await self._book.change(change)
+        _trim(self._alarms, self._clock.now())
+        return self._alarms
 
     def _open(self, key: str, text: Localized, about: str, level: int) -> None:
-        words = {locale: text[locale] for locale in Locale}
-        alarm = self._alarms.setdefault(key, Alarm(words, None))
-        alarm.text = words
-        if alarm.since is None:
-            if alarm.end is None:  # nobody waits for the end of what was before
-                alarm.told.clear()
-            alarm.since, alarm.end = self._clock.now(), None
-            alarm.openings += 1
+        words, now = {locale: text[locale] for locale in Locale}, self._clock.now()
+        if (known := self._alarms.get(key)) is None or known.since is None:
             event = f"alarm {key}" + (f" ({about})" if about else "")
             _log.log(level, event)  # no arguments: each key is a kind of its own for /admin logs
-            self._keep()
+
+        def begin(alarms: Alarms) -> None:
+            alarm = alarms.setdefault(key, Alarm(words, None))
+            alarm.text = words
+            if alarm.since is None:
+                if alarm.end is None:  # nobody waits for the end of what was before
+                    alarm.told.clear()
+                alarm.since, alarm.end = now, None
+                alarm.openings += 1
+
+        self._change(begin)
 
     def _close(self, key: str, text: Localized | None) -> bool:
         """Close an open alarm; return whether its end is to be told."""
-        alarm = self._alarms.get(key)
-        if alarm is None or alarm.since is None:
+        if (known := self._alarms.get(key)) is None or known.since is None:
             return False
         event = f"alarm over {key}"
         _log.info(event)
-        alarm.since = None
-        alarm.end = {locale: text[locale] for locale in Locale} if text is not None else None
-        if alarm.end is None:
-            alarm.told.clear()
-            alarm.posted = False
-        self._keep()
-        return alarm.end is not None
+        words = {locale: text[locale] for locale in Locale} if text is not None else None
+
+        def end(alarms: Alarms) -> None:
+            alarm = alarms.get(key)
+            if alarm is None or alarm.since is None:
+                return
+            alarm.since, alarm.end = None, words
+            if words is None:
+                alarm.told.clear()
+                alarm.posted = False
+
+        self._change(end)
+        if words is None:
+            self._later(self._agree())
+        return words is not None
+
+    @asynccontextmanager
+    async def _alone(self, key: str, whom: str, wanted: Callable[[Alarm], bool]) -> AsyncIterator[Alarm | None]:
+        """While the block runs, no other task or worker tells `whom` of that alarm.
+
+        It gives a copy of the alarm, or None if that is not `wanted` any more, or somebody else is at it.
+        """
+        if (key, whom) in self._telling:
+            yield None
+            return
+        self._telling.add((key, whom))
+        now, claimed = self._clock.now(), None
+
+        def claim(alarms: Alarms) -> None:
+            nonlocal claimed
+            alarm, claimed = alarms.get(key), None
+            if alarm is not None and wanted(alarm) and not _is_fresh(alarm.telling.get(whom), now):
+                alarm.telling[whom], claimed = now, deepcopy(alarm)
+
+        def release(alarms: Alarms) -> None:
+            if (alarm := alarms.get(key)) is not None:
+                alarm.telling.pop(whom, None)
+
+        try:
+            self._change(claim)
+            await self._agree()
+            if claimed is None:
+                yield None
+                return
+            try:
+                yield claimed
+            finally:
+                self._change(release)
+        finally:
+            self._telling.discard((key, whom))
+        await self._agree()
+
+    def _announce(self, key: str, opening: int, learned: Callable[[Alarm], None]) -> None:
+        """Record that there was a notice of that opening, and who learned of it."""
+        now = self._clock.now()
+
+        def announce(alarms: Alarms) -> None:
+            if (alarm := alarms.get(key)) is not None:
+                alarm.announced, alarm.noticed = max(opening, alarm.announced), now
+                learned(alarm)
+
+        self._change(announce)
+
+    # --- telling ---
 
     async def _notify(self, key: str) -> None:
         """Tell those who do not know yet of an open alarm, or let a timer do it when the quiet time is over."""
+        await self._agree()
         alarm = self._alarms.get(key)
         if alarm is None or alarm.since is None:
             return
-        opening = alarm.openings  # it may be over, and opened again, while a notice is on its way
-        if alarm.announced < opening and (wait_s := self._quiet_s(alarm)):
+        self._noted[key] = _state(alarm)
+        if alarm.announced < alarm.openings and (wait_s := self._quiet_s(alarm)):
             self._after(key, wait_s, partial(self._notify, key))
             return
-        if self._post is not None and not alarm.posted and key not in self._posting:
-            self._announce(alarm, opening)
-            self._posting.add(key)
-            self._later(self._send(key, alarm, alarm.since))
+        if self._post is not None and not alarm.posted:
+            self._later(self._send(key))
         unknowing = [user for user in await self._owners() if user not in alarm.told]
-        await asyncio.gather(*(self._tell(key, alarm, user, opening) for user in unknowing))
+        await asyncio.gather(*(self._tell(key, user) for user in unknowing))
 
-    async def _tell(self, key: str, alarm: Alarm, user: UserKey, opening: int) -> None:
-        # Another notice may have reached them since it was found that they do not know.
-        if (key, user) in self._telling or user in alarm.told or user in self._gone:
+    async def _tell(self, key: str, user: UserKey) -> None:
+        if user in self._gone or user.platform not in self._notifier.platforms:
             return
-        self._telling.add((key, user))
-        try:
+        # Another notice, or another worker's, may have reached them since it was found that they do not know.
+        async with self._alone(
+            key, _name(user), lambda alarm: alarm.since is not None and user not in alarm.told
+        ) as alarm:
+            if alarm is None:
+                self._try_again(key, _name(user))
+                return
             if not await self._arrives(user, alarm.text):
                 return
-            alarm.told.add(user)
-            self._announce(alarm, opening)
-        finally:
-            self._telling.discard((key, user))
-        if alarm.since is None:  # it ended while they were being told
+            self._announce(key, alarm.openings, lambda alarm: alarm.told.add(user))
+        if (alarm := self._alarms.get(key)) is not None and alarm.since is None:  # it ended while they were being told
             await self._notify_end(key)
+
+    def _try_again(self, key: str, whom: str) -> None:
+        """Look again at a notice that another worker has begun: it may have died meanwhile."""
+        alarm = self._alarms.get(key)
+        if alarm is not None and whom in alarm.telling and (key, whom) not in self._telling:
+            self._after(f"{key} by another worker", _TELLING_S, partial(self._notify, key))
 
     async def _notify_end(self, key: str) -> None:
         """Tell those who were told of an alarm that it is over, as far as they can be reached now."""
+        await self._agree()
         alarm = self._alarms.get(key)
         if alarm is None or alarm.since is not None or alarm.end is None:
             return
+        self._noted[key] = _state(alarm)
         if alarm.posted:
-            alarm.posted = False
-            self._announce(alarm, alarm.announced)
-            self._later(self._send_end(alarm.end))
-        await asyncio.gather(*(self._tell_end(key, alarm, user, alarm.end) for user in tuple(alarm.told)))
+            self._later(self._send_end(key))
+        await asyncio.gather(*(self._tell_end(key, user) for user in tuple(alarm.told)))
 
-    async def _tell_end(self, key: str, alarm: Alarm, user: UserKey, end: Localized) -> None:
-        if (key, user) in self._telling:
+    async def _tell_end(self, key: str, user: UserKey) -> None:
+        if user.platform not in self._notifier.platforms:
             return
-        self._telling.add((key, user))
-        try:
-            if await self._arrives(user, end):
-                alarm.told.discard(user)
-                self._announce(alarm, alarm.announced)
-        finally:
-            self._telling.discard((key, user))
+        async with self._alone(key, _name(user), lambda alarm: alarm.since is None and user in alarm.told) as alarm:
+            if alarm is None or alarm.end is None or not await self._arrives(user, alarm.end):
+                return
+            self._announce(key, alarm.announced, lambda alarm: alarm.told.discard(user))
 
     async def _arrives(self, user: UserKey, words: Localized) -> bool:
         """Send the words to an owner; return whether they arrived. Who let the bot write no more is left alone."""
@@ -274,10 +398,6 @@ class OwnerAlerts:
         if delivery is Delivery.GONE:
             self._gone.add(user)
         return delivery is Delivery.ARRIVED
-
-    def _announce(self, alarm: Alarm, opening: int) -> None:
-        alarm.announced, alarm.noticed = opening, self._clock.now()
-        self._keep()
 
     def _quiet_s(self, alarm: Alarm) -> float:
         """Return how long nothing is to be said of the alarm; 0.0 also if the wall clock was set back."""
@@ -298,25 +418,29 @@ class OwnerAlerts:
             self._timers[timer].cancel()
         self._timers[timer] = asyncio.get_running_loop().create_task(waited())
 
-    async def _send(self, key: str, alarm: Alarm, since: datetime) -> None:
+    async def _send(self, key: str) -> None:
         """Post the text of an alarm, again after a while if it was not taken, as long as the alarm is open."""
-        try:
+        async with self._alone(key, _POST, lambda alarm: alarm.since is not None and not alarm.posted) as alarm:
+            if alarm is None:
+                return
+            self._announce(key, alarm.openings, _know)
             for wait_s in _POST_WAITS_S:
                 await self._clock.sleep(wait_s)
-                if alarm.since != since:
+                if (present := self._alarms.get(key)) is None or present.since != alarm.since:
                     return
                 if await self._posted(alarm.text):
-                    alarm.posted = True
-                    self._keep()
+                    self._announce(key, alarm.openings, _know_by_post)
                     return
-        finally:
-            self._posting.discard(key)
 
-    async def _send_end(self, words: Localized) -> None:
-        for wait_s in _POST_WAITS_S:
-            await self._clock.sleep(wait_s)
-            if await self._posted(words):
+    async def _send_end(self, key: str) -> None:
+        async with self._alone(key, _POST, lambda alarm: alarm.since is None and alarm.posted) as alarm:
+            if alarm is None or alarm.end is None:
                 return
+            self._announce(key, alarm.announced, _forget_post)
+            for wait_s in _POST_WAITS_S:
+                await self._clock.sleep(wait_s)
+                if await self._posted(alarm.end):
+                    return
 
     async def _posted(self, words: Localized) -> bool:
         locale = self._locale
@@ -325,18 +449,6 @@ class OwnerAlerts:
                 locale = await self._locale_of(owner)
         return self._post is not None and await self._post(words[locale])
 
-    def _keep(self) -> None:
-        """Forget the alarms that are over, known to be, and out of their quiet time; save the others."""
-        oldest, quiet = (self._clock.now() - age for age in (_KEPT, timedelta(seconds=QUIET_S)))
-        for key, alarm in tuple(self._alarms.items()):
-            if alarm.since is not None or any(told == key for told, _ in self._telling):
-                continue
-            limit = oldest if alarm.told or alarm.posted else quiet
-            if alarm.noticed is None or alarm.noticed < limit:
-                del self._alarms[key]
-        if self._book is not None:
-            self._book.save(self._alarms)
-
     def _connected(self) -> None:
         self._later(self._tell_again())
 
@@ -344,7 +456,7 @@ class OwnerAlerts:
         self._gone.clear()
         for owner in await self._owners():  # read also without alarms: both may be damaged later
             await self._locale_of(owner)
-        if not self._alarms:
+        if not self._alarms and self._book is None:
             return
         await self._clock.sleep(SETTLE_S)
         for key in tuple(self._alarms):
@@ -362,6 +474,51 @@ class OwnerAlerts:
             await work
         except StorageError as error:
             _log.warning("owners not told", extra={"error": type(error).__name__})
+
+
+def _all(changes: Sequence[Change], now: datetime, alarms: Alarms) -> None:
+    for change in changes:
+        change(alarms)
+    _trim(alarms, now)
+
+
+def _trim(alarms: Alarms, now: datetime) -> None:
+    """Forget the alarms that are over, known to be, and out of their quiet time."""
+    for key, alarm in tuple(alarms.items()):
+        if alarm.since is not None or any(_is_fresh(since, now) for since in alarm.telling.values()):
+            continue
+        limit = _KEPT if alarm.told or alarm.posted else timedelta(seconds=QUIET_S)
+        if alarm.noticed is None or alarm.noticed < now - limit:
+            del alarms[key]
+
+
+def _is_fresh(since: datetime | None, now: datetime) -> bool:
+    """Return whether a worker that began to tell somebody then may still be at it."""
+    return since is not None and timedelta(0) <= now - since < timedelta(seconds=_TELLING_S)
+
+
+def _state(alarm: Alarm) -> tuple[int, bool]:
+    return alarm.openings, alarm.since is not None
+
+
+def _name(user: UserKey) -> str:
+    return f"{user.platform}:{user.user}"
+
+
+def _nothing(_: Alarms) -> None:
+    pass
+
+
+def _know(_: Alarm) -> None:
+    pass
+
+
+def _know_by_post(alarm: Alarm) -> None:
+    alarm.posted = True
+
+
+def _forget_post(alarm: Alarm) -> None:
+    alarm.posted = False
 
 
 IS_DAMAGED = text("disk.is_damaged")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -78,8 +80,9 @@ async def test_a_key_that_is_wrong_is_one_message_to_the_owner_over_a_restart_an
             assert alarm in told
             first.terminate()
             assert await first.wait() == 0
-        kept = json.loads((tmp_path / "alerts.json").read_text("utf-8"))
-        assert list(kept) == [key]
+        with closing(sqlite3.connect(tmp_path / "elefante.db")) as database:
+            [(kept,)] = database.execute("SELECT value FROM kept WHERE name = 'alarms'")
+        assert list(json.loads(kept)) == [key]
         async with bot(server, tmp_path) as second:
             await town.says(BIA, "and now?", read)
             assert town.alarms() == [told]

@@ -32,7 +32,7 @@ from core.memory.memories import Memories
 from core.models import MODES, Cycle, HotModel, Models
 from core.outgoing import ChannelLimits
 from core.ports import ChatModel, Clock
-from core.stores import HistoryStore, Inbox, SearchableMemoryStore
+from core.stores import HistoryStore, Inbox, KeptStore, SearchableMemoryStore
 from core.think import think
 from core.threads import ConfirmationStore, PendingInputs
 from core.times.reader import TimeWords
@@ -47,6 +47,7 @@ from tests.reference.decisions import InMemoryDecisions
 from tests.reference.exact_index import ExactIndex
 from tests.reference.history import InMemoryHistory
 from tests.reference.inbox import InMemoryInbox
+from tests.reference.kept import InMemoryKept
 from tests.reference.ledger import InMemoryLedger
 from tests.reference.link_codes import InMemoryLinkCodes
 from tests.reference.memories import InMemoryMemories
@@ -84,6 +85,7 @@ class House:
     store: SearchableMemoryStore = field(default_factory=InMemoryMemories)
     limits: TurnLimits = field(default_factory=lambda: TurnLimits(cycle=Cycle.STEPWISE))
     people: People = field(default_factory=InMemoryPeople)
+    kept: KeptStore = field(default_factory=InMemoryKept)
     preferences: PreferenceStore = field(default_factory=InMemoryPreferences)
     trusted: tuple[str, ...] = ("test",)
     mode: Mode = Mode.PRIVATE
@@ -140,7 +142,7 @@ class House:
             mode.model = mind
 
     def access(self) -> Access:
-        return Access(self.people, self.decisions, self.clock, trusted=self.trusted, mode=self.mode)
+        return Access(self.people, self.decisions, self.kept, self.clock, trusted=self.trusted, mode=self.mode)
 
     def features(self, access: Access | None = None) -> Features:
         stores = (self.preferences, self.decisions, self.quotas, self.history, self.inbox, self.broadcasts)

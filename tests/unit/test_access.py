@@ -283,7 +283,7 @@ async def test_who_was_denied_is_a_guest_where_everybody_is() -> None:
 @pytest.mark.parametrize("mode", list(Mode))
 async def test_the_setting_holds_while_nobody_decided_otherwise(mode: Mode) -> None:
     house = closed()
-    access = Access(house.people, house.decisions, house.clock, mode=mode)
+    access = Access(house.people, house.decisions, house.kept, house.clock, mode=mode)
     assert await access.mode() is mode
     for other in Mode:
         now = await house.decisions.value(DecisionKind.ACCESS)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -12,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from bot.alarms import FILE, AlarmFile, tell_start_failed, watching
+from bot.alarms import FILE, AlarmFile, KeptAlarms, tell_start_failed, watching
 from bot.alert_url import poster
 from bot.settings.settings import Settings, load
 from bot.wiring import App, build
 from core.clock import SystemClock
-from core.delivery.alerts import Alarm
+from core.delivery.alerts import Alarm, AlarmBook
 from core.errors import ConfigError
 from core.types import Locale, UserKey
 from tests.fakes.channel import RecordingChannel
@@ -25,6 +26,8 @@ from tests.fakes.channels import OneChannel
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.http_server import Answer, LoopbackServer
 from tests.fakes.smtp_server import SmtpServer
+from tests.postgres import database_of
+from tests.reference.kept import InMemoryKept
 
 OLGA = UserKey("telegram", "olga")
 MB = 1_000_000
@@ -103,7 +106,7 @@ async def test_the_limit_is_a_setting_and_nought_is_none(tmp_path: Path) -> None
         assert bench.app.features.alerts.open_now() == []
 
 
-async def test_an_alarm_that_is_open_survives_a_restart_in_a_file_that_only_its_owner_reads(tmp_path: Path) -> None:
+async def test_an_alarm_that_is_open_survives_a_restart(tmp_path: Path) -> None:
     told: list[list[str]] = []
     for _ in range(3):
         async with running(tmp_path, Disk(100)) as bench:
@@ -111,32 +114,72 @@ async def test_an_alarm_that_is_open_survives_a_restart_in_a_file_that_only_its_
             await rest(bench.clock)
             told.append(bench.owner.texts)
         assert [alarm.key for alarm in bench.app.features.alerts.open_now()] == ["disk-low"]
-        assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
     assert [len(texts) for texts in told] == [1, 0, 0]
 
 
-def test_alarms_are_read_as_they_were_saved(tmp_path: Path) -> None:
-    words = dict.fromkeys(Locale, "x")
-    alarms = {
-        "a": Alarm(words, START, START, announced=True, told={OLGA}, posted=True),
-        "b": Alarm(words, None, START - timedelta(hours=1), end=words),
-    }
-    book = AlarmFile(tmp_path / FILE)
-    assert book.load() == {}
-    book.save(alarms)
-    assert AlarmFile(tmp_path / FILE).load() == alarms
+WORDS = dict.fromkeys(Locale, "x")
+ALARMS = {
+    "a": Alarm(WORDS, START, START, announced=True, told={OLGA}, posted=True),
+    "b": Alarm(WORDS, None, START - timedelta(hours=1), end=WORDS, telling={"telegram:olga": START}),
+}
+
+
+@pytest.fixture(params=["database", "file"])
+def book(request: pytest.FixtureRequest, tmp_path: Path) -> AlarmBook:
+    return KeptAlarms(InMemoryKept()) if request.param == "database" else AlarmFile(tmp_path / FILE)
+
+
+async def test_alarms_are_read_as_they_were_saved(book: AlarmBook) -> None:
+    assert await book.change(lambda _: None) == {}
+    assert await book.change(lambda alarms: alarms.update(deepcopy(ALARMS))) == ALARMS
+    assert await book.change(lambda _: None) == ALARMS
+
+
+async def test_only_its_owner_reads_the_file(tmp_path: Path) -> None:
+    await AlarmFile(tmp_path / FILE).change(lambda alarms: alarms.update(deepcopy(ALARMS)))
+    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+
+
+async def test_what_a_file_holds_is_in_the_database_after_a_start_and_the_file_is_gone(tmp_path: Path) -> None:
+    alarm = Alarm(WORDS, START, START, openings=1, announced=1, told={OLGA})
+    await AlarmFile(tmp_path / FILE).change(lambda alarms: alarms.update({"a": alarm}))
+    for _ in range(2):
+        async with running(tmp_path) as bench:
+            assert [each.key for each in bench.app.features.alerts.open_now()] == ["a"]
+            assert not (tmp_path / FILE).exists()
+            assert bench.owner.texts == []
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1}', "\x00"])
-def test_a_file_that_is_none_is_empty(tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_file_that_is_none_is_empty(tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / FILE).write_text(text)
-    assert AlarmFile(tmp_path / FILE).load() == {}
+    assert await AlarmFile(tmp_path / FILE).change(lambda _: None) == {}
     assert "alarms not read" in caplog.messages
 
 
-def test_where_nothing_can_be_written_alarms_are_in_ram_alone(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    AlarmFile(tmp_path / "no" / "folder" / FILE).save({})
+async def test_where_nothing_can_be_written_alarms_are_in_ram_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await AlarmFile(tmp_path / "no" / "folder" / FILE).change(lambda _: None)
     assert caplog.messages == ["alarms not kept"]
+
+
+async def test_of_two_workers_over_one_database_one_tells_an_alarm_and_one_its_end(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        here, there = [
+            await stack.enter_async_context(
+                running(tmp_path / name, storage_url=database_of(str(tmp_path)), disk_alert_mb=0)
+            )
+            for name in ("here", "there")
+        ]
+        told = dict.fromkeys(Locale, "Trouble.")
+        over = dict.fromkeys(Locale, "Over.")
+        await asyncio.gather(*(each.app.features.alerts.tell("model", told) for each in (here, there)))
+        assert here.owner.texts + there.owner.texts == ["Trouble."]
+        await asyncio.gather(*(each.app.features.alerts.over("model", over) for each in (here, there)))
+        assert here.owner.texts + there.owner.texts == ["Trouble.", "Over."] or (
+            sorted(here.owner.texts + there.owner.texts) == ["Over.", "Trouble."]
+        )
 
 
 async def test_a_webhook_takes_the_text_as_json() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from copy import deepcopy
 
 import pytest
 
-from core.delivery.alerts import HAS_ROOM, IS_FULL, QUIET_S, REACHABLE, UNREACHABLE, Alarm, OwnerAlerts
+from core.delivery.alerts import HAS_ROOM, IS_FULL, QUIET_S, REACHABLE, UNREACHABLE, Alarms, Change, OwnerAlerts
 from core.delivery.notifier import Notifier
 from core.errors import ChannelDown, ChannelForbidden, ChannelGone, DiskFull, StorageError
 from core.types import Locale, Role, UserKey
@@ -28,13 +28,13 @@ class Book:
     """An alarm book in RAM: what is loaded is a copy of what was saved last."""
 
     def __init__(self) -> None:
-        self.alarms: dict[str, Alarm] = {}
+        self.alarms: Alarms = {}
 
-    def load(self) -> dict[str, Alarm]:
-        return deepcopy(self.alarms)
-
-    def save(self, alarms: Mapping[str, Alarm]) -> None:
-        self.alarms = deepcopy(dict(alarms))
+    async def change(self, change: Change) -> Alarms:
+        alarms = deepcopy(self.alarms)
+        change(alarms)
+        self.alarms = deepcopy(alarms)
+        return alarms
 
 
 class Bench:
@@ -46,13 +46,12 @@ class Bench:
         self.posts: list[str] = []
         self.takes_posts = True
         self.locales = {OLGA: Locale.EN, LATER: Locale.ES}
-        self.start()
 
-    def start(self, *, connected: bool = True) -> None:
+    async def start(self, *, connected: bool = True) -> None:
         self.notifier = Notifier(self.clock)
         self.alerts = OwnerAlerts(self._owners, self.notifier, self._locale_of, self.clock)
         if self.book is not None:
-            self.alerts.keep_in(self.book, self._post)
+            await self.alerts.keep_in(self.book, self._post)
         if connected:
             self.connect(OLGA)
 
@@ -73,9 +72,15 @@ class Bench:
         return self.takes_posts
 
 
+async def new_bench(clock: FakeClock, book: Book | None = None) -> Bench:
+    bench = Bench(clock, book)
+    await bench.start()
+    return bench
+
+
 @pytest.fixture
 async def bench(clock: FakeClock) -> Bench:
-    return Bench(clock)
+    return await new_bench(clock)
 
 
 async def test_notices_of_one_alarm_that_overlap_tell_an_owner_once(bench: Bench) -> None:
@@ -192,16 +197,16 @@ async def test_an_owner_whose_chat_refuses_is_told_at_the_next_sign_of_the_troub
 
 
 async def test_a_crash_loop_floods_nobody(clock: FakeClock) -> None:
-    bench = Bench(clock, Book())
+    bench = await new_bench(clock, Book())
     await bench.alerts.tell("disk", TROUBLE)
     await clock.advance(1)
     for _ in range(20):
-        bench.start()
+        await bench.start()
         assert [alarm.key for alarm in bench.alerts.open_now()] == ["disk"]
         await bench.alerts.tell("disk", TROUBLE)
         await clock.advance(30)
     await bench.alerts.over("disk", OVER)
-    bench.start()
+    await bench.start()
     await bench.alerts.tell("disk", TROUBLE)  # within the hour, and remembered over the restart
     await clock.advance(60)
     assert bench.texts() == [TROUBLE[Locale.EN], OVER[Locale.EN]]
@@ -209,20 +214,20 @@ async def test_a_crash_loop_floods_nobody(clock: FakeClock) -> None:
 
 
 async def test_who_was_told_by_the_process_before_reads_of_the_end(clock: FakeClock) -> None:
-    bench = Bench(clock, Book())
+    bench = await new_bench(clock, Book())
     await bench.alerts.tell("disk", TROUBLE)
-    bench.start()
+    await bench.start()
     await bench.alerts.over("disk", OVER)
     assert bench.texts() == [TROUBLE[Locale.EN], OVER[Locale.EN]]
 
 
 async def test_what_was_quiet_at_a_restart_is_told_when_its_hour_is_over(clock: FakeClock) -> None:
-    bench = Bench(clock, Book())
+    bench = await new_bench(clock, Book())
     await bench.alerts.tell("disk", TROUBLE)
     await bench.alerts.over("disk", OVER)
     await bench.alerts.tell("disk", TROUBLE)
     await bench.alerts.close()
-    bench.start()
+    await bench.start()
     await clock.advance(3590)
     assert len(bench.texts()) == 2
     await clock.advance(20)
@@ -230,15 +235,15 @@ async def test_what_was_quiet_at_a_restart_is_told_when_its_hour_is_over(clock: 
 
 
 async def test_an_alarm_of_last_week_is_forgotten_over_a_restart(clock: FakeClock) -> None:
-    bench = Bench(clock, Book())
+    bench = await new_bench(clock, Book())
     await bench.alerts.tell("disk", TROUBLE)
     await clock.advance(8 * 86_400)
-    bench.start()
+    await bench.start()
     assert bench.alerts.open_now() == []
 
 
 async def test_a_post_that_is_not_taken_is_sent_again_while_the_alarm_is_open(clock: FakeClock) -> None:
-    bench = Bench(clock, Book())
+    bench = await new_bench(clock, Book())
     bench.takes_posts = False
     await bench.alerts.tell("disk", TROUBLE)
     await clock.advance(31)
@@ -249,8 +254,8 @@ async def test_a_post_that_is_not_taken_is_sent_again_while_the_alarm_is_open(cl
 
 
 async def test_a_post_is_sent_without_any_platform_and_its_end_too(clock: FakeClock) -> None:
-    bench = Bench(clock, Book())
-    bench.start(connected=False)
+    bench = await new_bench(clock, Book())
+    await bench.start(connected=False)
     await bench.alerts.tell("disk", TROUBLE)
     await clock.advance(1)
     await bench.alerts.over("disk", OVER)

@@ -14,6 +14,7 @@ from bot.archive import pack, unpack
 from bot.settings.settings import Settings, load
 from core.errors import Damaged, DiskFull, SchemaTooNew, StorageError
 from core.storage import sqlite_backup
+from core.storage.kept import SqlKept
 from core.storage.record import program_version
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import MIGRATIONS
@@ -45,6 +46,24 @@ async def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     for name in ("telegram.json", "discord.json", "status.json", "claim.json"):
         (loaded.data_dir / name).write_text(json.dumps({"of": name}))
     return loaded
+
+
+async def test_a_backup_holds_neither_claim_codes_nor_alarms_and_no_byte_of_them(
+    settings: Settings, tmp_path: Path
+) -> None:
+    database = await open_database(settings.database_path)
+    kept = SqlKept(database)
+    for name in ("claim:telegram", "alarms", "telegram"):
+        await kept.put(name, f"value of {name}")
+    await pack(settings, tmp_path / "all.zip", START)
+    held = unpack(tmp_path / "all.zip", tmp_path / "scratch.db").database.read_bytes()
+    assert [f"value of {name}".encode() in held for name in ("claim:telegram", "alarms", "telegram")] == [
+        False,
+        False,
+        True,
+    ]
+    assert await kept.get("claim:telegram") == "value of claim:telegram"
+    await database.close()
 
 
 async def test_a_backup_holds_the_database_platform_files_and_settings_without_secrets(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Collection, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
@@ -14,6 +14,7 @@ from core.errors import StorageError
 from core.features.access.people import DENIED_FOR, Account, People, Person, Stranger
 from core.hooks import Verdict
 from core.ports import Clock
+from core.stores import KeptStore
 from core.text.language import detect
 from core.text.unicode import one_line
 from core.types import Incoming, Role, UserKey, room_name
@@ -22,6 +23,9 @@ TOLD_EVERY = timedelta(days=1)
 STRANGERS_KEPT = DENIED_FOR
 STAYS = frozenset({Role.OWNER, Role.ADMIN, Role.BLOCKED})
 """The roles that a person keeps when all else of them is forgotten: an owner keeps the bot, the blocked stay out."""
+
+CODE = "claim:{}"
+"""The name under which the code of a platform is kept."""
 
 _MAX_NAME_CHARS = 64
 _MAX_TAG_CHARS = 16
@@ -60,20 +64,20 @@ class Access:
     guest where the mode says so, and a stranger elsewhere; `mode` holds while no other was decided.
 
     A platform without an owner has a one-time code, in every mode: the sender of `/start CODE` in a private chat
-    becomes its owner. `codes` keeps them by platform; by default they end with the process.
+    becomes its owner. `codes` keeps them, one for each platform, for all workers and over restarts.
     """
 
     def __init__(
         self,
         people: People,
         decisions: AccessDecisions,
+        codes: KeptStore,
         clock: Clock,
         *,
         trusted: Collection[str] = (),
         embedded: Collection[str] = (),
         grants: Mapping[UserKey, Role] | None = None,
         mode: Mode = Mode.PRIVATE,
-        codes: MutableMapping[str, str] | None = None,
     ) -> None:
         self._people = people
         self._decisions = decisions
@@ -82,7 +86,7 @@ class Access:
         self._embedded = frozenset(embedded)
         self._grants = dict(grants or {})
         self._mode = mode
-        self._codes: MutableMapping[str, str] = {} if codes is None else codes
+        self._codes = codes
         self._owners: set[UserKey] = set()
         self._named: set[UserKey] = set()
 
@@ -91,7 +95,10 @@ class Access:
         owned = any(
             person.role is Role.OWNER and person.user.platform == platform for person in await self._people.all()
         )
-        return None if owned else self._codes.setdefault(platform, secrets.token_urlsafe(_CLAIM_BYTES))
+        if owned:
+            return None
+        new = secrets.token_urlsafe(_CLAIM_BYTES)
+        return await self._codes.change(CODE.format(platform), lambda known: known or new)
 
     async def own(self, user: UserKey, name: str) -> None:
         """Make a person an owner because their platform says so, in place of the role they had."""
@@ -256,14 +263,16 @@ class Access:
     async def _claims(self, incoming: Incoming) -> bool:
         """Make the sender the owner if they sent the code in private, in every mode; a blocked person cannot."""
         platform, (command, _, given) = incoming.user.platform, incoming.text.partition(" ")
-        if not incoming.private or command != "/start" or (code := self._codes.get(platform)) is None:
+        if not incoming.private or command != "/start" or not given:
+            return False
+        if (code := await self._codes.get(CODE.format(platform))) is None:
             return False
         if not hmac.compare_digest(given.strip().encode(), code.encode()):
             return False
         if await self.role(incoming.user) is Role.BLOCKED:
             return False
         claimed = await self._people.claim(Person(incoming.user, Role.OWNER, _name(incoming), self._clock.now()))
-        self._codes.pop(platform, None)
+        await self._codes.delete(CODE.format(platform))
         if claimed:
             self._owners.add(incoming.user)
         return claimed
