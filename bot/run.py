@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from bot.alarms import tell_start_failed, watching
+from bot.background import background
 from bot.data_folder import daily_backups
 from bot.logs import to_stderr
 from bot.models.metering import AttributedHandler
@@ -22,7 +23,7 @@ from bot.settings.env_file import env_path
 from bot.settings.settings import Settings, unknown_settings
 from bot.status_file import RUN, StatusFile
 from bot.supervisor import Supervisor
-from bot.wiring import App, build, open_chatbot, prepare_folder, say, warm_embedder
+from bot.wiring import App, build, open_chatbot, prepare_folder, say, warm_up
 from core.clock import SystemClock
 from core.errors import BotError, ConfigError, InputError, StorageError
 
@@ -79,9 +80,9 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> BaseExcept
         open_chatbot(app) as chatbot,
         _unasked(app, stop),
         daily_backups(settings, app.features.alerts, app.clock),
+        background(warm_up(app)),
     ):
         say(models_line(app.parts.models))
-        await warm_embedder(app)
         status = StatusFile(app)
         start = Start(app, AttributedHandler(chatbot), stop, say)
         supervisor = Supervisor(start, chosen, changed=status.write, wrote=server.metrics.wrote if server else None)
@@ -138,8 +139,11 @@ async def _talk(settings: Settings, thread_id: str) -> None:
     at_once = settings.model_copy(update={"status_after_s": 0.0})  # a terminal shows no other sign of life
     async with build(at_once) as app:
         await _go_on(app, thread_id)
-        async with open_chatbot(app) as chatbot, app.features.scheduler.until(asyncio.Event()):
-            await warm_embedder(app)
+        async with (
+            open_chatbot(app) as chatbot,
+            app.features.scheduler.until(asyncio.Event()),
+            background(warm_up(app)),
+        ):
             await console.run(
                 AttributedHandler(chatbot),
                 app.clock,
@@ -165,15 +169,18 @@ async def _go_on(app: App, thread_id: str) -> None:
 
 @contextmanager
 def serving(settings: Settings, command: str, platforms: Collection[str]) -> Iterator[None]:
-    """Lock those platforms of this data folder, so that one process at a time answers there.
+    """Lock those platforms of this data folder, so that one process at a time answers there: of a SQLite file.
 
+    Of PostgreSQL any number of processes may, which share the work; only the terminal of a folder is one process's.
     The kernel releases the locks when the process dies, however it dies (flock(2)).
 
     Raises:
         BotError: another process answers one of them; the message names it.
         ConfigError, StorageError: the data folder cannot be used.
     """
-    if settings.state_dir is None:  # data in RAM is shared with nobody
+    if settings.engine == "postgres":
+        platforms = set(platforms) & {"console"}
+    if settings.state_dir is None or not platforms:  # data in RAM is shared with nobody
         yield
         return
     prepare_folder(settings.state_dir)

@@ -53,6 +53,7 @@ from core.memory.memories import Memories
 from core.models import Models
 from core.ports import Clock, Tokenizer
 from core.prompts import SYSTEM
+from core.single import tools_of
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
@@ -61,7 +62,9 @@ from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_copy, open_database
 from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.stores import HistoryStore, KeptStore, SearchableMemoryStore
-from core.types import Role, UserKey
+from core.text.replies import means_undo
+from core.times.grammar import find_time
+from core.types import Locale, Role, UserKey
 
 if TYPE_CHECKING:
     from bot.metrics import Metrics  # it loads a library that few need
@@ -346,6 +349,21 @@ async def warm_embedder(app: App) -> None:
         await app.parts.models.embedder.embed(["elefante"])
     except ProviderError as error:
         say(f"{error}. Until then memories are found by their words alone.")
+
+
+async def warm_up(app: App) -> None:
+    """Load and compile what the first message would wait for: the words of times and replies, schemas, the embedder.
+
+    Run it in the background: a message that comes meanwhile is answered, and waits for what it needs alone.
+    """
+    await asyncio.to_thread(_compile, app)
+    await warm_embedder(app)
+
+
+def _compile(app: App) -> None:
+    means_undo("")
+    find_time("", app.clock.now(), Locale.EN)  # in all languages
+    tools_of(app.parts.registry)
 
 
 def prepare_folder(folder: Path, setting: str = "DATA_DIR") -> None:

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 
 from bot.run import serving
 from bot.settings.settings import Settings
+from core.errors import BotError
 from tests.e2e.command import Elefante
 
 
@@ -102,3 +104,13 @@ def test_run_is_refused_where_another_process_serves_its_platform(shell: Shell) 
         assert "already answers Telegram from this folder" in err
         assert not (shell.data / "elefante.db").exists(), "it touched nothing"
         assert shell.call("chat", said="hello\n")[0] == 0, "another platform is another matter"
+
+
+def test_workers_over_one_postgresql_may_share_a_folder_and_its_terminal_is_one_process_s(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, storage_url=SecretStr("postgresql://127.0.0.1:1/nowhere"))
+    with serving(settings, "elefante run", ["telegram", "discord"]):
+        with serving(settings, "elefante run", ["telegram", "discord"]):
+            pass
+        with serving(settings, "elefante chat", ["console"]), pytest.raises(BotError, match="already answers the term"):
+            with serving(settings, "elefante chat", ["console"]):
+                pass
