@@ -1,20 +1,18 @@
-"""What every platform does while it runs: connect, pass messages on, stop, drain, and keep a small file of state."""
+"""What every platform does while it runs: connect, keep to limits, pass messages on, stop, drain."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import logging
-import os
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from core.errors import ConfigError
 from core.outgoing import Choice
-from core.ports import Channel, Channels, Clock, MessageHandler
+from core.ports import Channel, Channels, Clock, Duties, MessageHandler
 from core.text.catalogue import text
 from core.text.unicode import one_line
 from core.types import ChatKey, Incoming, MemoryItem
@@ -41,9 +39,44 @@ class Bucket:
         self.at_s = now_s
 
     def wait_s(self, reserve: float = 0.0) -> float:
-        """Return the seconds from the last refill until a token can be taken that leaves `reserve` behind."""
-        missing = 1.0 + reserve - self.tokens
+        """Return the seconds from the last refill until a token can be taken that leaves `reserve` behind.
+
+        Of a bucket that holds less than both, all but the one token is left behind.
+        """
+        missing = 1.0 + min(reserve, self.burst - 1.0) - self.tokens
         return missing / self.refill_per_s if missing > _ROUNDING else 0.0
+
+    def take(self) -> None:
+        """Take a token, be it there or not."""
+        self.tokens -= 1.0
+
+
+class SharedBucket(Bucket):
+    """This worker's share of a limit that holds for all workers of the bot together (`Duties.share`).
+
+    In any second all of them together write `burst` and `refill_per_s` at most, as one alone would. A bucket holds one
+    token at least, so of a share that is smaller the rate pays for it: from some 15 workers on, which write in the same
+    instant by chance, it is true of the mean.
+    """
+
+    def __init__(self, limit: str, duties: Duties, burst: float, refill_per_s: float, at_s: float) -> None:
+        super().__init__(burst, refill_per_s, at_s)
+        self._limit = limit
+        self._duties = duties
+        self._whole_burst, self._whole_per_s = burst, refill_per_s
+
+    def refill(self, now_s: float) -> None:
+        """Add what was earned since the last refill, at the present share."""
+        share = self._duties.share(self._limit)
+        self.burst = max(share * self._whole_burst, 1.0)
+        of_a_second = share * (self._whole_burst + self._whole_per_s)
+        self.refill_per_s = max(of_a_second - self.burst, share * self._whole_per_s / 2)
+        super().refill(now_s)
+
+    def take(self) -> None:
+        """Take a token, and tell of it: shares follow what is used."""
+        super().take()
+        self._duties.used(self._limit)
 
 
 class Backoff:
@@ -139,6 +172,17 @@ async def keep_trying(
             await clock.sleep(backoff.next_s())
 
 
+def understood(kept: str | None, read: Callable[[Any], _Done], nothing: _Done) -> _Done:
+    """Return what `read` makes of a JSON text that was kept; `nothing` for none, or for one that is damaged."""
+    if kept is None:
+        return nothing
+    try:
+        return read(json.loads(kept))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        _LOG.warning("what was kept is damaged", extra={"error": type(error).__name__})
+        return nothing
+
+
 class Session:
     """One platform's messages between arrival and answer. Messages older than `max_age_s` count as stale."""
 
@@ -166,7 +210,11 @@ class Session:
         await self._handler.withdraw(chat, message_ids)
 
     async def receive(self, incoming: Incoming, channel: Channel) -> asyncio.Future[None]:
-        """Pass a message on; it is on disk when this returns. The future ends when it was answered."""
+        """Pass a message on; it is on disk when this returns. The future ends when it was answered.
+
+        Raises:
+            StorageDown: it was not stored.
+        """
         return self.keep(await self._handler.receive(incoming, channel))
 
     async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
@@ -197,30 +245,3 @@ class Session:
             for task in (timer, *self._open):
                 task.cancel()
         await self._handler.leave(self._platform)
-
-
-class StateFile:
-    """A small JSON file that outlives the process, replaced as a whole. Failures are logged; None keeps nothing."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-
-    def load(self, read: Callable[[Any], None]) -> None:
-        """Call `read` with what the file holds. A file that is missing or damaged counts as empty."""
-        if self._path is None or not self._path.exists():
-            return
-        try:
-            read(json.loads(self._path.read_text("utf-8")))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            _LOG.warning("state not read", extra={"file": self._path.name, "error": type(error).__name__})
-
-    def save(self, value: object) -> None:
-        """Replace what the file holds."""
-        if self._path is None:
-            return
-        aside = self._path.with_suffix(".new")
-        try:
-            aside.write_text(json.dumps(value), "utf-8")
-            os.replace(aside, self._path)  # noqa: PTH105 (atomic, whatever was there)
-        except OSError as error:
-            _LOG.warning("state not written", extra={"file": self._path.name, "error": type(error).__name__})

@@ -40,6 +40,7 @@ from core.delivery.view import View
 from core.outgoing import OutgoingMessage
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.types import ChatKey, Incoming, UserKey
+from core.workers import OneWorker
 from tests.e2e.discord_kit import flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits
@@ -135,9 +136,9 @@ async def ours(told: list[Json], *, silent: bool, rounds: int = 1) -> float:
     """CPU microseconds an event in the adapter: parse, intake, and view and pacer of an answer."""
     clock = FakeClock(auto=True)
     config = DiscordConfig(TOKEN, max_age_s=1e9)
-    pacer = Pacer(clock)
+    pacer = Pacer(clock, OneWorker())
     api = DiscordApi(pacer, clock)
-    handler, bookmarks = Echo(clock, silent=silent), Bookmarks(None, clock)
+    handler, bookmarks = Echo(clock, silent=silent), Bookmarks(InMemoryKept(), clock)
     intake = UpdateHandler(handler, api, bookmarks, config, clock, forms=Forms(clock), tell_unread=ignored, me=BOT_ID)
     async with GatewayClient(intake, no_press, pacer.trace(), clock, reads_all=True, connected=ignored) as client:
         api.use(client)

@@ -29,6 +29,7 @@ from core.ports import Channel, Channels, Clock
 from core.storage.database import Query
 from core.storage.sqlite import open_database
 from core.types import ChatKey, Incoming, Preferences, UserKey
+from core.workers import OneWorker
 from tests.fakes.clock import FakeClock
 from tests.reference.history import InMemoryHistory
 from tests.reference.reminders import InMemoryReminders
@@ -178,7 +179,7 @@ async def _at_telegrams_limits() -> Sequence[Sequence[str]]:
     """Fire them by the pace of a bot, and by Telegram's limits; time is virtual, the store in RAM."""
     clock, config = FakeClock(), TelegramConfig(token="")
     store, late_s, late_in_rooms_s = InMemoryReminders(), list[float](), list[float]()
-    pacer = Pacer(config.private, config.group, config.overall, clock)
+    pacer = Pacer(config.private, config.group, config.overall, clock, OneWorker())
     due, dice = clock.now(), random.Random(1)
     for number in range(AT_ONCE):
         room = f"-{dice.randrange(1, ROOMS + 1)}" if number < IN_ROOMS else ""

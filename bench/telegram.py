@@ -42,6 +42,7 @@ from core.storage.inbox import SqlInbox
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.types import Incoming
+from core.workers import OneWorker
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import slowly
@@ -154,8 +155,8 @@ async def ours(raw: list[dict[str, Any]], *, silent: bool) -> float:
 def _intake(bot: Bot, clock: Clock, handler: MessageHandler) -> UpdateHandler:
     boundless = Pace(burst=10**8, per_s=1e9)  # what is measured is work, not waiting
     config = TelegramConfig(TOKEN, private=boundless, overall=boundless, max_age_s=1e9)
-    api = TelegramApi(bot, Pacer(config.private, config.group, config.overall, clock))
-    return UpdateHandler(handler, api, bot.bot, clock, config)
+    api = TelegramApi(bot, Pacer(config.private, config.group, config.overall, clock, OneWorker()))
+    return UpdateHandler(handler, api, bot.bot, clock, config, state=state)
 
 
 def cpu() -> None:

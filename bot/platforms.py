@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
 
@@ -21,7 +22,9 @@ from core.clock import SystemClock
 from core.commands.command import STAFF
 from core.errors import ConfigError
 from core.features.admin.decisions import DecisionKind
-from core.ports import MessageHandler
+from core.ports import Duties, MessageHandler
+from core.stores import KeptStore
+from core.workers import OneWorker
 
 PATIENCE_S = 15.0
 
@@ -32,7 +35,8 @@ Answer = TypeVar("Answer")
 class Start:
     """What a platform is started with: the bot, its message handler, when to stop, how to tell the owner something.
 
-    `connected` is told whether the platform can be reached, `wrote` how it answered each write.
+    `connected` is told whether the platform can be reached, `wrote` how it answered each write. `duties` are shared
+    with the other workers of the bot.
     """
 
     app: App
@@ -41,6 +45,7 @@ class Start:
     say: Callable[[str], None]
     connected: Connected = ignored
     wrote: Wrote = ignored
+    duties: Duties = field(default_factory=OneWorker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +79,7 @@ async def _telegram(start: Start) -> None:
     from adapters.telegram.menu import Staff
 
     app, changed = start.app, asyncio.Event()
-    if (config := app.settings.telegram(app.settings.state_dir)) is None:
+    if (config := app.settings.telegram()) is None:
         return
 
     async def staff() -> list[int]:
@@ -88,6 +93,8 @@ async def _telegram(start: Start) -> None:
         app.clock,
         start.stop,
         menu=app.parts.commands.menu(),
+        duties=start.duties,
+        kept=await _kept(app, "telegram"),
         say=start.say,
         claim_code=await app.features.access.claim_code("telegram"),
         staff=Staff(staff, changed),
@@ -99,19 +106,36 @@ async def _telegram(start: Start) -> None:
 async def _discord(start: Start) -> None:
     from adapters import discord
 
-    if (config := start.app.settings.discord(start.app.settings.state_dir)) is not None:
+    if (config := start.app.settings.discord()) is not None:
         await discord.run(
             config,
             start.handler,
             start.app.clock,
             start.stop,
             menu=start.app.parts.commands.menu(),
+            duties=start.duties,
+            kept=await _kept(start.app, "discord"),
             say=start.say,
             own=start.app.features.access.own,
             connected=start.connected,
             wrote=start.wrote,
             tell_unread=partial(tell_unread, start.app),
         )
+
+
+async def _kept(app: App, platform: str) -> KeptStore:
+    """Return the store of what outlives the process; a platform's file of earlier versions moves into it.
+
+    Raises:
+        StorageError: the database cannot be used.
+    """
+    file = app.settings.data_dir / f"{platform}.json"
+    if app.settings.state_dir is not None and file.exists():
+        text = file.read_text("utf-8", errors="replace")
+        await app.kept.change(platform, lambda known: known or text)
+        with suppress(OSError):
+            file.unlink()
+    return app.kept
 
 
 async def _http(start: Start) -> None:

@@ -47,6 +47,7 @@ from core.errors import (
     ChannelGone,
     ClaimLost,
     EmptyInput,
+    StorageDown,
     StorageError,
     TurnReplaced,
     TurnStopped,
@@ -193,6 +194,9 @@ class ChatBot(MessageHandler):
             if await self._stop(incoming):
                 return _nothing()
             task = await self._intake.accept(incoming, channel)
+        except StorageDown as error:  # it is brought again
+            self._parts.alerts.storage_failed(error)
+            raise
         except StorageError as error:
             return asyncio.shield(self._later(self._apologise(error, incoming, channel)))
         return _nothing() if task is None else asyncio.shield(task)

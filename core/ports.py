@@ -7,7 +7,7 @@ Protocol explicitly, so that the type checker and the reader both see the link.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
@@ -221,8 +221,8 @@ class Duties(Protocol):
         It becomes another's within seconds of the death of the worker that has it.
         """
 
-    def parts(self, name: str, count: int) -> AsyncIterator[frozenset[int]]:
-        """Yield which of the numbers 0 to `count` - 1 are this worker's, each time that changes.
+    def parts(self, name: str, count: int) -> AsyncGenerator[frozenset[int], None]:
+        """Yield which of the numbers 0 to `count` - 1 are this worker's, at once and each time that changes.
 
         They are dealt out evenly to all workers that ask. What is missing in a set becomes another's as soon as the
         next one is asked for, so whoever iterates ends that work first. Closing the iterator gives up all.
@@ -304,7 +304,7 @@ class ChatClaims(Protocol):
 
 
 class MessageHandler(Protocol):
-    """Take the messages of platforms. Raises nothing, besides cancellation."""
+    """Take the messages of platforms. Raises nothing, besides cancellation and what `receive` names."""
 
     async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
         """Store one message, and return an awaitable that ends when it was answered.
@@ -314,6 +314,10 @@ class MessageHandler(Protocol):
 
         An edit (`Incoming.edits`) of a message that is not answered yet takes its place: the awaitable ends at once,
         and that of the first version when the newest one was answered.
+
+        Raises:
+            StorageDown: the database server cannot be reached, so nothing was stored and nobody was told: bring it
+                again, or say that it failed.
         """
 
     async def withdraw(self, chat: ChatKey, message_ids: Collection[str]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -97,7 +97,7 @@ class OneWorker(Duties, ChatClaims):
         del name
         yield OwnDuty()
 
-    async def parts(self, name: str, count: int) -> AsyncIterator[frozenset[int]]:
+    async def parts(self, name: str, count: int) -> AsyncGenerator[frozenset[int], None]:
         """Yield all parts once, and never another set."""
         del name
         yield frozenset(range(count))
@@ -432,7 +432,7 @@ class Worker(Duties, ChatClaims):
         finally:
             await self._end(taken)
 
-    async def parts(self, name: str, count: int) -> AsyncIterator[frozenset[int]]:
+    async def parts(self, name: str, count: int) -> AsyncGenerator[frozenset[int], None]:
         """Yield which of the numbers are this worker's, each time that changes."""
         prefix = f"{_PART}{name}:"
         mine: dict[int, Claim] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,9 +10,9 @@ class DiscordConfig:
     """All settings.
 
     `rooms` are ids of channels, categories or servers where the bot answers (empty: wherever it was invited to);
-    `admin_guild` is the server that alone shows the staff's commands (0: all do, to who manages them); `state_path` a
-    file for what outlives the process; `gateway_url` replaces the gateway that the API names; `max_age_s` is when
-    a message is too old to answer; `drain_s` bounds a graceful stop. `edit_interval_s` keeps an answer just under the 5
+    `admin_guild` is the server that alone shows the staff's commands (0: all do, to who manages them); `shards` is how
+    many there are for all workers together (0: as many as Discord recommends); `gateway_url` replaces the gateway that
+    the API names; `max_age_s` is when a message is too old to answer; `drain_s` bounds a graceful stop. `edit_interval_s` keeps an answer just under the 5
     edits in 5 s of a channel that people report (the true figure comes with each response). `waiting_reaction` is put
     on a message that waits for others in a channel, "" for none.
     """
@@ -23,10 +22,10 @@ class DiscordConfig:
     gateway_url: str = ""
     rooms: frozenset[int] = frozenset()
     admin_guild: int = 0
+    shards: int = 0
     auto_thread: bool = False
     stop_button: bool = True
     waiting_reaction: str = "👀"
     edit_interval_s: float = 1.7
     max_age_s: float = 6 * 3600.0
     drain_s: float = 20.0
-    state_path: Path | None = None

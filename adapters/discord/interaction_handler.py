@@ -23,7 +23,7 @@ from adapters.discord.texts import FAILED, NO_LONGER_KEPT, NOT_HERE, OLD_MENU, S
 from adapters.running import NOT_YOURS, display_name
 from core.commands.menu import CONFIRM, FORM_TEXT, MenuEntry
 from core.enclosures import Attachment, AttachmentKind, Quote
-from core.errors import ChannelBusy, ChannelError
+from core.errors import ChannelBusy, ChannelError, StorageDown
 from core.outgoing import Choice, OutgoingMessage
 from core.ports import Clock
 from core.text.language import choose
@@ -129,6 +129,12 @@ class InteractionHandler:
 
     async def press(self, interaction: discord.Interaction[Any]) -> None:
         """Take a press of a button, a choice out of a menu, or a form that was filled in."""
+        try:
+            await self._press(interaction)
+        except StorageDown:  # nobody will answer it
+            await self._only_say(interaction, FAILED)
+
+    async def _press(self, interaction: discord.Interaction[Any]) -> None:
         data: Any = interaction.data or {}
         if (conversation := stopped_by(data)) is not None:
             await self._press_stop(interaction, conversation)

@@ -27,9 +27,9 @@ from adapters.discord.interaction import InteractionChannel, Ticket
 from adapters.discord.listener import answers, earlier, incoming_of
 from adapters.discord.read_back import ReadBack, TellUnread
 from adapters.discord.room import PLATFORM, Room, aside_of, channel_id, is_aside, room_of
-from adapters.running import Session
+from adapters.running import Backoff, Session
 from core.enclosures import MAX_HOPS, Quote, Speaker
-from core.errors import ChannelError, ChannelGone
+from core.errors import ChannelError, ChannelGone, StorageDown
 from core.outgoing import Choice, Mention
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.text.unicode import one_line
@@ -78,15 +78,17 @@ class UpdateHandler(Channels):
         )
 
     async def take(self, message: discord.Message) -> None:
-        """Take one message; if it is for the bot, it is on disk when this returns."""
+        """Take one message; if it is for the bot, it is on disk when this returns.
+
+        Discord tells of it once: while it cannot be stored, it is tried again, and what is said after it waits.
+        """
         room = room_of(message.channel, self._me)
         if isinstance(message.channel, discord.PartialMessageable):  # not in the library's cache
             room = self._bookmarks.room(room.id) or room
-        async with self._lane(room):
-            await self.past.precede(room, message.id)
-            await self._take(message, room)
-            if not self._closed:
-                self._bookmarks.took(room.guild, room.id, message.id)
+        with self._bookmarks.taking(room, message.id):
+            async with self._lane(room):
+                await self.past.precede(room, message.id)
+                await self._take(message, room)
 
     async def edited(self, message: discord.Message) -> None:
         """Take a message that its author changed; events come for unfurled links and for our edits, too."""
@@ -105,7 +107,11 @@ class UpdateHandler(Channels):
         await self._session.resume(self)
 
     async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
-        """Pass a message on, and remember that its answer is under way."""
+        """Pass a message on, and remember that its answer is under way.
+
+        Raises:
+            StorageDown: it was not stored.
+        """
         answered = await self._session.receive(incoming, channel)
         here = incoming.conversation
         self._answering[here] += 1
@@ -210,7 +216,7 @@ class UpdateHandler(Channels):
             and not (incoming.edits and self._session.is_old(message.created_at))
         ):
             await self._addressed(message, incoming, room)
-        self._bookmarks.saw(room, message.id, addressed=incoming is not None and incoming.addressed)
+        await self._bookmarks.saw(room, message.id, addressed=incoming is not None and incoming.addressed)
 
     async def _withdraw(self, room: Room, message_ids: Collection[int]) -> None:
         ids = [str(message_id) for message_id in message_ids]
@@ -249,21 +255,28 @@ class UpdateHandler(Channels):
                 _LOG.info("reply not followed", extra={"error": type(error).__name__})
         return reference.resolved if isinstance(reference.resolved, discord.Message) else None
 
-    def _threaded(self, incoming: Incoming, room: Room) -> Incoming:
+    async def _threaded(self, incoming: Incoming, room: Room) -> Incoming:
         """Return the message as the first one of its own thread, where that is wanted and possible."""
         if not self._config.auto_thread or room.private or room.parent or room.id in self._api.threadless:
             return incoming
         # A thread that is opened on a message has the message's id, so it can be named before it is there.
         message_id = int(incoming.original_id)
-        self._bookmarks.saw(replace(room, id=message_id, parent=room.id, ours=True), message_id, addressed=True)
+        await self._bookmarks.saw(replace(room, id=message_id, parent=room.id, ours=True), message_id, addressed=True)
         return replace(incoming, chat=ChatKey(PLATFORM, incoming.chat.chat, incoming.original_id))
 
     async def _addressed(self, message: discord.Message, incoming: Incoming, room: Room) -> None:
         incoming = self._session.aged(incoming)
         if incoming.text and not incoming.stale:
             incoming = await self._with_chain(message, incoming, room)
-            incoming = self._threaded(incoming, room)
-        await self.receive(incoming, self.channel(incoming))
+            incoming = await self._threaded(incoming, room)
+        backoff = Backoff()
+        while not self._closed:
+            try:
+                await self.receive(incoming, self.channel(incoming))
+            except StorageDown:
+                await self._clock.sleep(backoff.next_s())
+            else:
+                return
 
     def _lane(self, room: Room) -> asyncio.Lock:
         """Return the room's own lock, which is fair: first come, first served."""

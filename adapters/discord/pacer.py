@@ -20,13 +20,15 @@ from weakref import WeakValueDictionary
 
 import aiohttp
 
-from adapters.running import Backoff, Bucket, Wrote, ignored
+from adapters.running import Backoff, SharedBucket, Wrote, ignored
 from core.errors import ChannelBusy, ChannelDown, ChannelError
-from core.ports import Clock
+from core.ports import Clock, Duties
 
 OVERALL_PER_S = 45
 OVERALL_BURST = 5
-"""All requests together, below the platform's limit of 50 a second. Source: the page named above."""
+"""All requests of all workers together, below the platform's limit of 50 a second. Source: the page named above."""
+
+_LIMIT = "discord:requests"
 
 LAST, WHOLE, GROWING = 0, 1, 2
 """How many requests of a budget's window a request leaves behind."""
@@ -65,13 +67,15 @@ class _Budget:
 class Pacer:
     """All budgets of one bot. `wrote` is told how Discord answered each write."""
 
-    def __init__(self, clock: Clock, wrote: Wrote = ignored) -> None:
+    def __init__(self, clock: Clock, duties: Duties, wrote: Wrote = ignored) -> None:
         self._clock = clock
         self._wrote = wrote
         self._budgets: dict[str, _Budget] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._quiet_until_s = 0.0
-        self._overall = Bucket(float(OVERALL_BURST), float(OVERALL_PER_S), clock.monotonic())
+        self._overall = SharedBucket(
+            _LIMIT, duties, float(OVERALL_BURST), float(OVERALL_PER_S), clock.monotonic()
+        )
         self._backoff = Backoff()
 
     def __len__(self) -> int:
@@ -106,7 +110,7 @@ class Pacer:
             await self._wait(wait_s)
         wait_s = self._overall_wait_s()
         if wait_s <= _PATIENCE_S:  # spent before it is there: the next caller waits for the next one
-            self._overall.tokens -= 1.0
+            self._overall.take()
             if known is not None:
                 known.remaining -= 1
         await self._wait(wait_s)
@@ -119,7 +123,7 @@ class Pacer:
         """Return the seconds until a request of that budget may go."""
         known = self._budgets.get(name)
         wait_s = known.wait_s(self._clock.monotonic(), leaves) if known else 0.0
-        return max(wait_s, self._overall_wait_s(OVERALL_BURST / 2 if leaves >= GROWING else 0.0))
+        return max(wait_s, self._overall_wait_s(self._overall.burst / 2 if leaves >= GROWING else 0.0))
 
     async def _wait(self, wait_s: float) -> None:
         if wait_s > _PATIENCE_S:

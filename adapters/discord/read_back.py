@@ -122,12 +122,13 @@ class ReadBack:
         self._closed = False
         self._pace = Bucket(_PER_S, _PER_S, clock.monotonic())
 
-    def begin(self, shard: int, shards: int, servers: Iterable[int]) -> None:
+    def begin(self, shard: int, servers: Iterable[int]) -> None:
         """Note that a new session of a shard began, with those servers; direct messages are read back at once.
 
         Direct messages are events of the first shard, and named nowhere: those of known people are read.
         """
-        known = self._bookmarks.hold(shard, shards)
+        known = self._bookmarks.known(shard)
+        self._bookmarks.hold(shard, known)
         if known is not None:
             for server in servers:
                 self._away.setdefault(server, known)
@@ -149,15 +150,24 @@ class ReadBack:
         Of a server that was never seen before nothing is read: its last ids are what is known from now on.
         """
         start = self._away.pop(guild.id, None)
+        self._bookmarks.hold(guild.shard_id, start)
         listed = {channel.id: channel.last_message_id or 0 for channel in _channels(guild)}
         for channel in _channels(guild):
             self._consider(channel, start)
         for room, seen in self._bookmarks.positions():
             if room.guild == guild.id and room.id not in listed:  # a thread in the archive, or a channel that is gone
                 self._add(_Job(room, seen, seen, _UNLISTED))
-        for room_id, last in sorted(listed.items(), key=lambda item: item[1]):
-            self._bookmarks.took(guild.id, room_id, max(last, guild.id))
+        for channel in sorted(_channels(guild), key=lambda one: one.last_message_id or 0):
+            self._bookmarks.took(room_of(channel, self._me), max(channel.last_message_id or 0, guild.id))
         self._go_on()
+
+    def leave(self, shard: int, shards: int) -> None:
+        """Leave the rooms of a shard, of so many, to the worker whose it is from now on."""
+        self._away = {server: known for server, known in self._away.items() if (server >> 22) % shards != shard}
+        for job in [job for job in self._jobs.values() if job.room.shard(shards) == shard and not job.begun]:
+            job.begun = True  # so that it is passed over
+            job.done.set()
+            del self._jobs[job.room.id]
 
     async def precede(self, room: Room, message_id: int) -> None:
         """Let what was said in a room before that message be read now, and wait for it, for a few seconds at most."""
@@ -205,7 +215,6 @@ class ReadBack:
             waiting.after, waiting.since = min(job.after, waiting.after), min(job.since, waiting.since)
             return
         self._jobs[job.room.id] = job
-        self._bookmarks.hold_room(job.room.id, job.after)
         self._push(job, job.rank)
 
     def _push(self, job: _Job, rank: int) -> None:
@@ -287,7 +296,7 @@ class ReadBack:
         """End the outage: tell what was not read, once, and let the bookmarks move on."""
         await self._clock.sleep(_SETTLE_S)
         missed, self._missed, self._requests = list(self._missed.values()), {}, 0
-        self._bookmarks.release()
+        await self._bookmarks.release()
         if not missed:
             self._tell(None)
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any
@@ -24,7 +24,8 @@ from adapters.telegram.state import State
 from adapters.telegram.update_handler import UpdateHandler
 from adapters.telegram.updates import LongPoll, Take, kinds
 from core.commands.menu import MenuEntry
-from core.ports import Clock, MessageHandler
+from core.ports import Clock, Duties, MessageHandler
+from core.stores import KeptStore
 
 _LOG = logging.getLogger(__name__)
 
@@ -47,6 +48,8 @@ async def run(
     stop: asyncio.Event,
     *,
     menu: Sequence[MenuEntry],
+    duties: Duties,
+    kept: KeptStore,
     say: Callable[[str], None] = _LOG.info,
     claim_code: str | None = None,
     staff: Staff | None = None,
@@ -55,13 +58,15 @@ async def run(
 ) -> None:
     """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
 
-    `menu` are the commands that people are offered. `say` is told what the owner should read: who the bot is, whether
-    groups hide from the bot what is said there, and, with a `claim_code`, the one-time link that makes whoever opens
-    it the owner. `staff` says who is offered the commands of owners and admins. `connected` is told whether Telegram
-    can be reached, `wrote` how it answered each write.
+    Of several workers, which share `duties`, one asks Telegram for updates; all of them write. `kept` holds what
+    outlives the process. `menu` are the commands that people are offered. `say` is told what the owner should read: who
+    the bot is, whether groups hide from the bot what is said there, and, with a `claim_code`, the one-time link that
+    makes whoever opens it the owner. `staff` says who is offered the commands of owners and admins. `connected` is told
+    whether Telegram can be reached, `wrote` how it answered each write.
 
     Raises:
         ConfigError: Telegram does not know the token, be it at the start or later.
+        StorageError: what is kept cannot be read.
     """
     async with _bot(config, wrote) as bot:
         lines = await until(stop, _introduce(bot, config, clock))
@@ -71,8 +76,9 @@ async def run(
             say(line)
         if claim_code is not None:
             say(_claim(bot, claim_code))
-        state = State(config.state_path)
-        pacer = Pacer(config.private, config.group, config.overall, clock)
+        state = State(kept)
+        await state.load()
+        pacer = Pacer(config.private, config.group, config.overall, clock, duties)
         api = TelegramApi(bot, pacer, state, waiting_reaction=config.waiting_reaction)
         menus = Menus(bot, state, menu, staff)
         updates = UpdateHandler(
@@ -89,10 +95,10 @@ async def run(
         await updates.resume()
         connected(config.webhook is None)  # else once Telegram knows where to push
         try:
-            await until(stop, menus.offer())
             following = asyncio.create_task(menus.follow())
             try:
-                await until(stop, _listen(config, bot, updates.take, clock, connected), _until_rejected(api))
+                listening = _listen(config, bot, updates.take, clock, duties, menus.offer, connected)
+                await until(stop, listening, _until_rejected(api))
             finally:
                 following.cancel()
                 await asyncio.gather(following, return_exceptions=True)
@@ -141,14 +147,39 @@ async def _introduce(bot: Bot, config: TelegramConfig, clock: Clock) -> list[str
     return lines if bot.supports_inline_queries or not config.inline else [*lines, _NO_INLINE]
 
 
-async def _listen(config: TelegramConfig, bot: Bot, take: Take, clock: Clock, connected: Connected) -> None:
-    """Take updates for ever: pushed to the webhook if the owner set one, else by asking."""
-    if config.webhook is None:
-        await LongPoll(bot, take, clock, config, connected).run()
-        return
-    from adapters.telegram.webhook import WebhookListener  # only who uses it loads a web server
+async def _listen(
+    config: TelegramConfig,
+    bot: Bot,
+    take: Take,
+    clock: Clock,
+    duties: Duties,
+    elected: Callable[[], Awaitable[None]],
+    connected: Connected,
+) -> None:
+    """Take updates for ever: pushed to the webhook if the owner set one, else by asking, as the one worker that does.
 
-    await WebhookListener(bot, take, clock, config.webhook, connected, kinds=kinds(config)).run()
+    `elected` is what that one does besides.
+    """
+    if config.webhook is not None:
+        from adapters.telegram.webhook import WebhookListener  # only who uses it loads a web server
+
+        listener = WebhookListener(
+            bot, take, clock, config.webhook, connected, kinds=kinds(config), duties=duties, elected=elected
+        )
+        await listener.run()
+        return
+    while True:
+        async with duties.hold(f"telegram:{bot.id}:poll") as duty:
+            _LOG.info("this worker asks telegram for updates")
+            poll = LongPoll(bot, take, clock, config, connected, duty.lost)
+            await until(duty.lost, poll.run(), _once(elected))
+        connected(True)  # as far as is known to one who only writes
+
+
+async def _once(work: Callable[[], Awaitable[None]]) -> None:
+    """Do it beside what goes on for ever."""
+    await work()
+    await asyncio.Event().wait()
 
 
 async def _until_rejected(api: TelegramApi) -> None:

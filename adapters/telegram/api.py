@@ -22,7 +22,7 @@ from adapters.telegram.heard import Hearing, Where
 from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Pacer, Priority
 from adapters.telegram.state import State
-from core.errors import ChannelBusy, ChannelError, ChannelGone, ChannelUnclear, FileTooLarge, MessageLost
+from core.errors import ChannelBusy, ChannelError, ChannelGone, ChannelUnclear, FileTooLarge, MessageLost, StorageError
 from core.outgoing import File
 
 _LOG = logging.getLogger(__name__)
@@ -62,9 +62,9 @@ class Place:
 class TelegramApi:
     """Writes through one bot. Raises ChannelError only."""
 
-    def __init__(self, bot: Bot, pacer: Pacer, state: State | None = None, *, waiting_reaction: str = "") -> None:
+    def __init__(self, bot: Bot, pacer: Pacer, state: State, *, waiting_reaction: str = "") -> None:
         self._bot = bot
-        self._state = state or State()
+        self._state = state
         self._backoff = Backoff()
         self._in_doubt = False  # a write was not answered as documented: ask who we are before the next one
         self._is_known = False  # that was asked, and the token was good
@@ -379,7 +379,10 @@ class TelegramApi:
         try:
             answer = await request(address)
         except ChatMigrated as error:  # a group became a supergroup: from now on everything goes there
-            self._state.moved(chat_id, error.new_chat_id)
+            try:
+                await self._state.moved(chat_id, error.new_chat_id)
+            except StorageError as failure:  # the next write there learns it again
+                _LOG.warning("a group's move was not recorded", extra={"error": type(failure).__name__})
             return await self._call(chat_id, priority, request)
         except RetryAfter as error:
             wait_s = seconds(error)

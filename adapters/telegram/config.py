@@ -40,8 +40,7 @@ class TelegramConfig:
 
     `drafts` is whether answers in private chats grow by `sendMessageDraft` instead of edits; `stop_button` puts a Stop
     button below an answer that grows; `waiting_reaction` is put on a message that waits for others in a group, "" for
-    none. `inline` offers people their own memories in any chat. `drain_s` limits a graceful stop. `state_path` is the
-    file for what outlives the process; None keeps nothing.
+    none. `inline` offers people their own memories in any chat. `drain_s` limits a graceful stop.
     """
 
     token: str = field(repr=False)
@@ -56,7 +55,6 @@ class TelegramConfig:
     stop_button: bool = True
     inline: bool = False
     waiting_reaction: str = "👀"
-    state_path: Path | None = None
     webhook: Webhook | None = None
 
 

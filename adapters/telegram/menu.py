@@ -87,6 +87,7 @@ class Menus:
         if self._staff is None:
             return
         try:
+            await self._state.load()  # another worker may have given some since
             staff, known = set(await self._staff.ids()), self._state.menus
         except StorageError as error:
             _LOG.warning("who the staff are could not be read", extra={"error": type(error).__name__})
@@ -108,7 +109,10 @@ class Menus:
             except (TelegramError, *MALFORMED) as error:
                 _LOG.warning("the menu of staff was not set", extra={"error": type(error).__name__})
                 return
-            self._state.put_menu(person, wanted)
+            try:
+                await self._state.put_menu(person, wanted)
+            except StorageError as error:  # it is given once more
+                _LOG.warning("the menu of staff was not recorded", extra={"error": type(error).__name__})
 
     async def _give(self, person: int, commands: list[BotCommand], tag: str) -> None:
         scope = BotCommandScopeChat(person)

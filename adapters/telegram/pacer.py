@@ -3,7 +3,8 @@
 A group has besides a number of writes that any minute may hold. A write of lower rank has to leave more behind, so that
 there is always something left for what ranks above it. Who comes too early for a chat is told when to come back, and
 brings the newest text then. For the bot's own bucket a text that stays takes a number and waits here, so that many
-people who ask at once are answered one after another, as fast as all together may be.
+people who ask at once are answered one after another, as fast as all together may be. That bucket is this worker's
+share of what the bot has; a chat's budget is whole, for one worker at a time writes there.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum
 
-from adapters.running import Bucket
+from adapters.running import Bucket, SharedBucket
 from adapters.telegram.config import Pace
 from core.errors import ChannelBusy
-from core.ports import Clock
+from core.ports import Clock, Duties
 
 _SWEEP_ABOVE = 1024  # chats; those with a full budget are dropped
 _MINUTE_S = 60.0
+_LIMIT = "telegram:writes"
 
 
 class Priority(Enum):
@@ -66,7 +68,7 @@ class _Chat:
 
     def take(self, at_s: float) -> None:
         """Count a write that goes then."""
-        self.bucket.tokens -= 1.0
+        self.bucket.take()
         if self.per_minute:
             self.times_s.append(at_s)
 
@@ -78,11 +80,11 @@ class _Chat:
 class Pacer:
     """The budgets of all chats. Negative chat ids are groups, as Telegram numbers them."""
 
-    def __init__(self, private: Pace, group: Pace, overall: Pace, clock: Clock) -> None:
+    def __init__(self, private: Pace, group: Pace, overall: Pace, clock: Clock, duties: Duties) -> None:
         self._private = private
         self._group = group
         self._clock = clock
-        self._overall = _bucket(overall, clock.monotonic())
+        self._overall = SharedBucket(_LIMIT, duties, float(overall.burst), overall.per_s, clock.monotonic())
         self._chats: dict[int, _Chat] = {}
 
     def __len__(self) -> int:
@@ -108,7 +110,7 @@ class Pacer:
         if wait_s > 0:
             raise ChannelBusy(wait_s, whole_s)
         turn_s = 0.0 if priority is Priority.STOP else self._overall.wait_s()
-        self._overall.tokens -= 1.0
+        self._overall.take()
         chat.take(now_s + turn_s)
         if turn_s > 0:
             await self._clock.sleep(turn_s)
@@ -124,7 +126,7 @@ class Pacer:
         while wait_s := self._overall.wait_s(Priority.EDIT.value[0] * self._overall.burst):
             await self._clock.sleep(wait_s)
             self._overall.refill(self.now_s)
-        self._overall.tokens -= 1.0
+        self._overall.take()
 
     def flooded(self, chat_id: int, retry_after_s: float) -> None:
         """Let nothing into that chat until the flood wait is over; the others go on."""
@@ -138,7 +140,7 @@ class Pacer:
             if len(self._chats) >= _SWEEP_ABOVE:
                 self._sweep(now_s)
             pace = self.pace(chat_id)
-            self._chats[chat_id] = _Chat(_bucket(pace, now_s), pace.per_minute)
+            self._chats[chat_id] = _Chat(Bucket(float(pace.burst), pace.per_s, now_s), pace.per_minute)
         chat = self._chats[chat_id]
         chat.refill(now_s)
         return chat
@@ -148,7 +150,3 @@ class Pacer:
             chat.refill(now_s)
             if chat.is_full():
                 del self._chats[chat_id]
-
-
-def _bucket(pace: Pace, now_s: float) -> Bucket:
-    return Bucket(float(pace.burst), pace.per_s, now_s)

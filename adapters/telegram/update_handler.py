@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -52,7 +52,7 @@ from adapters.telegram.whisper import WhisperChannel
 from core.commands.menu import DISLIKED
 from core.delivery.view import View
 from core.enclosures import QuoteKind
-from core.errors import ChannelError
+from core.errors import ChannelError, StorageDown, StorageError
 from core.outgoing import OutgoingMessage
 from core.ports import Channels, Clock, MessageHandler
 from core.text.catalogue import text
@@ -88,7 +88,7 @@ class UpdateHandler(Channels):
         clock: Clock,
         config: TelegramConfig,
         *,
-        state: State | None = None,
+        state: State,
         commands: Collection[str] = (),
         unseen: Collection[str] = (),
         claimed: Callable[[], None] = lambda: None,
@@ -98,7 +98,7 @@ class UpdateHandler(Channels):
         self._me = me
         self._clock = clock
         self._config = config
-        self._state = state or State()
+        self._state = state
         self._commands = {*commands, "start"}
         self._unseen = {*unseen, DISLIKED}
         self._claimed = claimed
@@ -109,7 +109,13 @@ class UpdateHandler(Channels):
         self._searches: dict[int, asyncio.Future[None]] = {}  # the last of each person
 
     async def take(self, update: Update) -> None:
-        """Take one update. The server may forget it when this returns."""
+        """Take one update. The server may forget it when this returns.
+
+        Raises:
+            StorageDown: it was not stored; bring it again.
+        """
+        if (chat := update.effective_chat) is not None and update.my_chat_member is None:
+            await self._known(self._state.meet(chat.id))
         if update.message is not None:
             await self._message(update.message, update.update_id)
         elif update.edited_message is not None:
@@ -118,6 +124,7 @@ class UpdateHandler(Channels):
             await self._press(update.callback_query)
         elif (change := update.my_chat_member) is not None:
             self._api.rights_changed(change.chat.id)
+            await self._known(self._state.load())  # it may come before what is said there first
             if self._state.home(change.chat.id) == change.chat.id:  # a supergroup that was a group was greeted as that
                 channel = TelegramChannel(self._api, Place(change.chat.id), self._style, whole=Priority.ANSWER)
                 self._session.keep(welcome(change, self._me, channel, self._clock))
@@ -211,12 +218,25 @@ class UpdateHandler(Channels):
 
     # --- what comes ---
 
+    async def _known(self, learning: Awaitable[None]) -> None:
+        """Learn or record something of a chat; what only the database's own trouble hinders is done without.
+
+        Raises:
+            StorageDown: it cannot be reached.
+        """
+        try:
+            await learning
+        except StorageDown:
+            raise
+        except StorageError as error:
+            _LOG.warning("state of chats not read or written", extra={"error": type(error).__name__})
+
     async def _message(self, message: Message, update_id: int) -> None:
         if message.migrate_to_chat_id is not None:
-            self._state.moved(message.chat.id, message.migrate_to_chat_id)
+            await self._known(self._state.moved(message.chat.id, message.migrate_to_chat_id))
             self._api.hearing.moved(self._state.home(message.chat.id))
         if message.migrate_from_chat_id is not None:
-            self._state.moved(message.migrate_from_chat_id, message.chat.id)
+            await self._known(self._state.moved(message.migrate_from_chat_id, message.chat.id))
         incoming = incoming_of(message, self._me, self._commands)
         if incoming is None:
             return

@@ -1,14 +1,15 @@
 """The long poll: ask for updates. The offset tells the server what it may forget.
 
 Each update is taken, and thereby on disk, before the next batch is asked for: a crash repeats updates and never loses
-one.
+one. One worker of the bot asks, the one that was elected.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from telegram import Bot, Update
 from telegram.error import Conflict, EndPointNotFound, InvalidToken, RetryAfter, TelegramError
@@ -16,6 +17,7 @@ from telegram.error import Conflict, EndPointNotFound, InvalidToken, RetryAfter,
 from adapters.running import Backoff, Connected
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.failure import MALFORMED, rejected_token, seconds
+from core.errors import StorageDown
 from core.ports import Clock
 
 _LOG = logging.getLogger(__name__)
@@ -32,23 +34,44 @@ def kinds(config: TelegramConfig) -> tuple[str, ...]:
     return (*_KINDS, "inline_query") if config.inline else _KINDS
 
 
-_ANSWER_SLACK_S = 10.0  # beyond the poll's own time, before we call the connection dead
-_CONFLICT_PAUSE_S = 5.0
+_ANSWER_SLACK_S: Final = 10.0  # beyond the poll's own time, before we call the connection dead
+_CONFLICT_PAUSE_S: Final = 5.0
+_HANDOVER_PAUSE_S: Final = 1.0
+_HANDOVER_S: Final = 60.0
+"""For so long after it was elected, a worker may meet the last question of the one before it.
+
+The server sends the older question away (tdlib/telegram-bot-api, Client.cpp, `process_get_updates_query`); one that
+hangs at another of Telegram's machines may stay open for its own time, 50 s at most.
+"""
 
 
 class LongPoll:
-    """Asks for updates until cancelled. Only one process may do so for one bot."""
+    """Asks for updates until cancelled. Only one process may do so for one bot.
 
-    def __init__(self, bot: Bot, take: Take, clock: Clock, config: TelegramConfig, connected: Connected) -> None:
+    `lost` is set when that is another worker: what it took last is not acknowledged then, for that would send the other
+    one's question away.
+    """
+
+    def __init__(
+        self,
+        bot: Bot,
+        take: Take,
+        clock: Clock,
+        config: TelegramConfig,
+        connected: Connected,
+        lost: asyncio.Event,
+    ) -> None:
         self._bot = bot
         self._take = take
         self._clock = clock
         self._timeout_s = config.poll_timeout_s
         self._kinds = kinds(config)
         self._connected = connected
+        self._lost = lost
         self._offset = 0
         self._failures = 0  # in a row
         self._backoff = Backoff()
+        self._handover_until_s = clock.monotonic() + _HANDOVER_S
 
     async def run(self) -> None:
         """Poll for ever; what was taken is acknowledged when this is cancelled.
@@ -59,7 +82,8 @@ class LongPoll:
         try:
             await self._poll()
         finally:
-            await self._acknowledge()
+            if not self._lost.is_set():
+                await self._acknowledge()
 
     async def _poll(self) -> None:
         unhooked = False
@@ -69,7 +93,7 @@ class LongPoll:
                 await self._take_all(await self._fetch(limit=100, timeout_s=self._timeout_s))
             except (InvalidToken, EndPointNotFound):
                 raise rejected_token() from None
-            except (TelegramError, *MALFORMED) as error:
+            except (StorageDown, TelegramError, *MALFORMED) as error:
                 await self._clock.sleep(self._pause_s(error))
             else:
                 self._recovered()
@@ -107,7 +131,14 @@ class LongPoll:
 
     def _pause_s(self, error: Exception) -> float:
         """Return how long to wait before asking again; only the first failure in a row is logged."""
+        if isinstance(error, Conflict) and self._clock.monotonic() < self._handover_until_s:
+            _LOG.info("the last poll of another worker is still open")
+            return _HANDOVER_PAUSE_S
         self._failures += 1
+        if isinstance(error, StorageDown):  # the updates that were not stored come again
+            if self._failures == 1:
+                _LOG.warning("updates cannot be stored")
+            return self._backoff.next_s()
         self._connected(False)
         if isinstance(error, Conflict):
             if self._failures == 1:
@@ -128,8 +159,14 @@ class LongPoll:
 
 
 async def take_one(raw: Mapping[str, Any], bot: Bot, take: Take) -> None:
-    """Take one update; one that cannot be read or taken is logged, left out and never tried again."""
+    """Take one update; one that cannot be read or taken is logged, left out and never tried again.
+
+    Raises:
+        StorageDown: it was not stored; bring it again.
+    """
     try:
         await take(Update.de_json(dict(raw), bot))
+    except StorageDown:
+        raise
     except Exception as error:  # noqa: BLE001  (whatever stands in it)
         _LOG.exception("an update was left out", extra={"update": raw.get("update_id"), "error": type(error).__name__})

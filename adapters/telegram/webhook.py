@@ -2,16 +2,17 @@
 
 An update is answered with 200 only after it was taken, and thereby is on disk; anything else makes Telegram send it
 again. Updates of one chat come one after another. Source: core.telegram.org/bots/api#setwebhook and WebhookActor.cpp.
+Of several workers behind a load balancer each serves all updates, and one tells Telegram of the address.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import hmac
 import logging
-import secrets
 import ssl
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
@@ -19,25 +20,46 @@ from aiohttp import web
 from telegram import Bot
 from telegram.error import BadRequest, InvalidToken, TelegramError
 
-from adapters.running import Connected, keep_trying
+from adapters.running import Connected, keep_trying, until
 from adapters.serving import listening
 from adapters.telegram.config import Webhook
 from adapters.telegram.failure import MALFORMED, rejected_token
 from adapters.telegram.updates import Take, take_one
-from core.errors import ConfigError
-from core.ports import Clock
+from core.errors import ConfigError, StorageDown
+from core.ports import Clock, Duties
 
 _LOG = logging.getLogger(__name__)
 
 _SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 (the header's name is no secret)
 _MAX_UPDATE_BYTES = 1 << 20
+_ASK_AGAIN_S = 5.0
+
+
+def secret(token: str) -> str:
+    """Return the secret that Telegram shows with each update: the same for all workers of a bot, and kept nowhere.
+
+    Nobody who does not know the token can make it, nor the token from it.
+    """
+    return hmac.new(token.encode(), b"elefante webhook", hashlib.sha256).hexdigest()
 
 
 class WebhookListener:
-    """Serves one address until cancelled."""
+    """Serves one address until cancelled.
+
+    `elected` is what the one worker that tells Telegram of the address does besides.
+    """
 
     def __init__(
-        self, bot: Bot, take: Take, clock: Clock, webhook: Webhook, connected: Connected, *, kinds: Sequence[str]
+        self,
+        bot: Bot,
+        take: Take,
+        clock: Clock,
+        webhook: Webhook,
+        connected: Connected,
+        *,
+        kinds: Sequence[str],
+        duties: Duties,
+        elected: Callable[[], Awaitable[None]],
     ) -> None:
         self._bot = bot
         self._take = take
@@ -45,10 +67,12 @@ class WebhookListener:
         self._webhook = webhook
         self._kinds = kinds
         self._connected = connected
-        self._secret = secrets.token_urlsafe(32)
+        self._duties = duties
+        self._elected = elected
+        self._secret = secret(bot.token)
 
     async def run(self) -> None:
-        """Listen, tell Telegram where, and wait for ever.
+        """Listen, have Telegram told where, and wait for ever.
 
         Raises:
             ConfigError: the address or the certificate cannot be used, or the token is not valid.
@@ -57,9 +81,32 @@ class WebhookListener:
         app.router.add_post(urlsplit(self._webhook.url).path or "/", self._pushed)
         hook = self._webhook
         async with listening(app, hook.host, hook.port, setting="TELEGRAM_WEBHOOK_PORT", tls=_tls(hook)):
-            await self._announce()
-            self._connected(True)
-            await asyncio.Event().wait()
+            await until(asyncio.Event(), self._keep_announced(), self._wait_for_others())
+
+    async def _keep_announced(self) -> None:
+        """Tell Telegram of the address as the one worker that does, again and again."""
+        while True:
+            async with self._duties.hold(f"telegram:{self._bot.id}:webhook") as duty:
+                await until(duty.lost, self._do_duty())
+
+    async def _do_duty(self) -> None:
+        await self._announce()
+        self._connected(True)
+        await self._elected()
+        await asyncio.Event().wait()
+
+    async def _wait_for_others(self) -> None:
+        """Find out that Telegram knows the address, which may be the work of another worker."""
+        while True:
+            try:
+                known = (await self._bot.get_webhook_info()).url
+            except (TelegramError, *MALFORMED) as error:
+                _LOG.info("the webhook is not known", extra={"error": type(error).__name__})
+                known = ""
+            if known == self._webhook.url:
+                self._connected(True)
+                await asyncio.Event().wait()
+            await self._clock.sleep(_ASK_AGAIN_S)
 
     async def _announce(self) -> None:
         """Tell Telegram where to push; while it does not answer, again."""
@@ -87,7 +134,11 @@ class WebhookListener:
         except MALFORMED:
             return web.Response(status=HTTPStatus.BAD_REQUEST)
         if isinstance(raw, dict):
-            await take_one(raw, self._bot, self._take)
+            try:
+                await take_one(raw, self._bot, self._take)
+            except StorageDown:
+                _LOG.warning("an update cannot be stored")
+                return web.Response(status=HTTPStatus.SERVICE_UNAVAILABLE)  # Telegram brings it again
         return web.Response()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, SecretStr, field_validator, model_validator
@@ -34,6 +33,13 @@ class DiscordSettings(SignSettings):
         default=0,
         ge=0,
         description="Id of the server that alone shows the staff's commands. 0: every server does, to who manages it.",
+    )
+    discord_shards: int = Field(
+        default=0,
+        ge=0,
+        le=10_000,
+        description="Connections that the servers are spread over, shared out among all workers. 0: as many as Discord "
+        "recommends.",
     )
     discord_auto_thread: bool = Field(
         default=False, description="Answer a mention in a thread of its own, opened on the message: true or false."
@@ -78,8 +84,8 @@ class DiscordSettings(SignSettings):
             raise ConfigError("DISCORD_GATEWAY_URL", "write an address like wss://gateway.discord.gg")
         return self
 
-    def discord(self, data_dir: Path | None = None) -> DiscordConfig | None:
-        """Return the adapter's configuration, or None without a token. Its state file lies in `data_dir`."""
+    def discord(self) -> DiscordConfig | None:
+        """Return the adapter's configuration, or None without a token."""
         token = self.discord_token.get_secret_value().strip()
         if not token:
             return None
@@ -91,10 +97,10 @@ class DiscordSettings(SignSettings):
             gateway_url=self.discord_gateway_url,
             rooms=self.discord_rooms,
             admin_guild=self.discord_admin_guild,
+            shards=self.discord_shards,
             auto_thread=self.discord_auto_thread,
             stop_button=self.discord_stop_button,
             waiting_reaction=self.waiting_reaction,
             edit_interval_s=self.discord_edit_interval_s,
             max_age_s=self.discord_max_age_s,
-            state_path=None if data_dir is None else data_dir / "discord.json",
         )

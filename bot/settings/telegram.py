@@ -78,8 +78,8 @@ class TelegramSettings(SignSettings):
             raise ConfigError("TELEGRAM_WEBHOOK_KEY", "a certificate and its key come together: write both, or neither")
         return self
 
-    def telegram(self, data_dir: Path | None = None) -> TelegramConfig | None:
-        """Return the adapter's configuration, or None without a token. Its state file lies in `data_dir`.
+    def telegram(self) -> TelegramConfig | None:
+        """Return the adapter's configuration, or None without a token.
 
         Raises:
             ConfigError: Telegram lets bots react with other emojis only.
@@ -112,7 +112,6 @@ class TelegramSettings(SignSettings):
             stop_button=self.telegram_stop_button,
             inline=self.telegram_inline,
             waiting_reaction=self.waiting_reaction,
-            state_path=None if data_dir is None else data_dir / "telegram.json",
             max_age_s=self.telegram_max_age_s,
             webhook=webhook if webhook.url else None,
         )

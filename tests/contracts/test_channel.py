@@ -37,6 +37,7 @@ from core.errors import ChannelGone
 from core.outgoing import OutgoingMessage, memory_line
 from core.ports import Channel
 from core.types import MemoryItem, MemoryKind, Modal
+from core.workers import OneWorker
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
@@ -132,7 +133,7 @@ async def telegram_chat(*, drafts: bool = False) -> AsyncIterator[Watched]:
     boundless = Pace(burst=5_000, per_s=5_000.0)
     async with TelegramServer(clock) as server, Bot(TOKEN, base_url=f"{server.url}/bot") as bot:
         chat = server.chat(7)
-        api = TelegramApi(bot, Pacer(boundless, boundless, boundless, clock))
+        api = TelegramApi(bot, Pacer(boundless, boundless, boundless, clock, OneWorker()))
         place = Place(chat.id)
         channel: Channel = TelegramChannel(api, place, style())
         if drafts:
@@ -151,7 +152,7 @@ async def telegram_chat(*, drafts: bool = False) -> AsyncIterator[Watched]:
 @asynccontextmanager
 async def discord_channel() -> AsyncIterator[Watched]:
     clock = SystemClock()
-    pacer = DiscordPacer(clock)
+    pacer = DiscordPacer(clock, OneWorker())
     no_pings = discord.AllowedMentions.none()
     async with DiscordServer(clock) as server:
         point_rest_at(server.api_url)

@@ -12,14 +12,17 @@ from adapters.discord.config import DiscordConfig
 from adapters.discord.read_back import Unread
 from core.chatbot import ChatBot
 from core.commands.menu import MenuEntry
-from core.ports import MessageHandler
+from core.ports import Duties, MessageHandler
+from core.stores import KeptStore
 from core.types import Incoming, UserKey
+from core.workers import OneWorker
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import menu
 from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import BOT_ID, Person
 from tests.fakes.handler import Script, ScriptedHandler, echo
+from tests.reference.kept import InMemoryKept
 
 ANA, BIA = Person(10**17 + 7, "Ana"), Person(10**17 + 8, "Bia", "en-US")
 ROOM, OTHER_ROOM, SILENT_ROOM, THREAD = 10**17 + 100, 10**17 + 101, 10**17 + 102, 10**17 + 200
@@ -37,6 +40,7 @@ class Bot:
     owners: dict[UserKey, str] = field(default_factory=dict)
     unread: list[Unread] = field(default_factory=list)
     wrote: list[int] = field(default_factory=list)
+    connected: list[bool] = field(default_factory=list)
 
 
 @asynccontextmanager
@@ -48,10 +52,11 @@ async def running(
     *,
     owed: Sequence[Incoming] = (),
     posted: Sequence[str] = ("",),
+    kept: KeptStore | None = None,
 ) -> AsyncIterator[Bot]:
     """Run the adapter against the server until it is connected; leaving stops it gracefully."""
     handler = ScriptedHandler(clock, script, owed=list(owed), posted=posted)
-    async with serving(server, clock, handler, config) as bot:
+    async with serving(server, clock, handler, config, kept=kept) as bot:
         yield bot
 
 
@@ -64,12 +69,17 @@ async def serving(
     *,
     owned: Callable[[UserKey, str], Awaitable[None]] | None = None,
     entries: Sequence[MenuEntry] = (),
+    kept: KeptStore | None = None,
+    duties: Duties | None = None,
+    is_there: Callable[[], bool] | None = None,
 ) -> AsyncIterator[Bot]:
     """Run the adapter for that handler; `owned` is told whom Discord names as owner, too.
 
-    The menu holds those entries, or else every command.
+    The menu holds those entries, or else every command. One of several workers shares the others' `kept` and `duties`,
+    and has started when `is_there`.
     """
     stop, said, owners, unread, wrote = asyncio.Event(), list[str](), dict[UserKey, str](), list[Unread](), list[int]()
+    connected = list[bool]()
 
     async def own(user: UserKey, name: str) -> None:
         owners[user] = name
@@ -84,6 +94,9 @@ async def serving(
             clock,
             stop,
             menu=entries or menu(),
+            duties=duties or OneWorker(),
+            kept=kept or InMemoryKept(),
+            connected=connected.append,
             say=said.append,
             own=own,
             wrote=wrote.append,
@@ -91,7 +104,7 @@ async def serving(
         )
     )
     try:
-        await flow(server, clock, lambda: server.gateway.online or task.done())
+        await flow(server, clock, lambda: task.done() or (is_there or (lambda: server.gateway.online))())
         yield Bot(
             handler if isinstance(handler, ScriptedHandler) else ScriptedHandler(clock),
             task,
@@ -100,6 +113,7 @@ async def serving(
             owners,
             unread,
             wrote,
+            connected,
         )
     finally:
         stop.set()

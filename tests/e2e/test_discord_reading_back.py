@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
+
+import pytest
 
 from adapters.discord.config import DiscordConfig
 from adapters.discord.read_back import Why
@@ -28,6 +29,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import GUILD_ID, Note
 from tests.fakes.handler import slowly
+from tests.reference.kept import InMemoryKept
 
 
 async def test_after_a_lost_session_what_was_asked_meanwhile_is_read_back_and_answered_once() -> None:
@@ -51,12 +53,12 @@ async def test_after_a_lost_session_what_was_asked_meanwhile_is_read_back_and_an
             assert server.room(ROOM).screen() == ["Você disse: antes", "Você disse: durante, na sala"]
 
 
-async def test_after_a_restart_what_was_said_in_every_room_is_read_back_and_nothing_of_before(tmp_path: Path) -> None:
+async def test_after_a_restart_what_was_said_in_every_room_is_read_back_and_nothing_of_before() -> None:
     clock = FakeClock()
-    config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json")
+    kept = InMemoryKept()
     async with DiscordServer(clock) as server:
         await server.says(ANA, f"{ME} antes de o bot existir", room=OTHER_ROOM, age_s=5)
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, kept=kept) as bot:
             await server.says(ANA, f"{ME} antes", room=ROOM)
             await server.says(ANA, "conversa alheia", room=OTHER_ROOM)
             await server.says(ANA, "conversa alheia", room=SILENT_ROOM)
@@ -64,7 +66,7 @@ async def test_after_a_restart_what_was_said_in_every_room_is_read_back_and_noth
         await server.says(ANA, f"{ME} numa sala onde nunca falamos", room=OTHER_ROOM)
         await server.says(ANA, f"{ME} durante", room=ROOM)
         await server.says(BIA, f"{ME} mais uma", room=ROOM)
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, kept=kept) as bot:
             await flow(server, clock, lambda: bot.handler.answered == 3)
             await clock.advance(10)
             said = [incoming.text for incoming in bot.handler.received]
@@ -99,14 +101,15 @@ async def test_a_session_that_is_invalid_costs_exactly_one_page_of_each_room_in_
             assert len(server.gateway.identified) == 3
 
 
-async def test_what_cannot_be_read_back_is_told_once_with_how_many_channels_and_when(tmp_path: Path) -> None:
+async def test_what_cannot_be_read_back_is_told_once_with_how_many_channels_and_when() -> None:
     clock = FakeClock()
-    config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json", max_age_s=3600)
+    kept = InMemoryKept()
+    config = DiscordConfig(TOKEN, max_age_s=3600)
     async with DiscordServer(clock) as server:
         locked = server.room(THREAD)
         for room in (ROOM, OTHER_ROOM, SILENT_ROOM):
             server.room(room)
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, config=config, kept=kept) as bot:
             await server.says(ANA, f"{ME} antes", room=THREAD)
             await flow(server, clock, lambda: bot.handler.answered == 1)
         await clock.advance(60)
@@ -120,7 +123,7 @@ async def test_what_cannot_be_read_back_is_told_once_with_how_many_channels_and_
         await server.says(BIA, f"{ME} depois da enxurrada", room=ROOM)
         server.room(10**17 + 103).no_history = True
         await server.says(ANA, f"{ME} onde nunca pude ler", room=10**17 + 103)
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, config=config, kept=kept) as bot:
             await flow(server, clock, lambda: bot.unread and bot.handler.answered)
             assert [one.text for one in bot.handler.received] == ["depois da enxurrada"]
             (unread,) = bot.unread
@@ -129,30 +132,31 @@ async def test_what_cannot_be_read_back_is_told_once_with_how_many_channels_and_
         assert left - unread.since < timedelta(minutes=2)
         assert timedelta(0) <= clock.now() - unread.until < timedelta(minutes=1)
         assert len(server.done("GET", f"{ROOM}/messages")) == 5
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, config=config, kept=kept) as bot:
             await clock.advance(10)
             await idle(server)
             assert not bot.unread
 
 
-async def test_what_was_being_read_back_when_the_process_died_is_read_back_by_the_next(tmp_path: Path) -> None:
+async def test_what_was_being_read_back_when_the_process_died_is_read_back_by_the_next() -> None:
     clock = FakeClock()
-    config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json", drain_s=0)
+    kept = InMemoryKept()
+    config = DiscordConfig(TOKEN, drain_s=0)
     async with DiscordServer(clock) as server:
         for room in (ROOM, OTHER_ROOM):
             server.room(room)
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, config=config, kept=kept) as bot:
             await server.says(ANA, f"{ME} antes", room=ROOM)
             await flow(server, clock, lambda: bot.handler.answered == 1)
         for room in (ROOM, OTHER_ROOM):
             await server.says(ANA, f"{ME} durante", room=room)
         failing = refusing(500, 0)
         server.faults.append(lambda m, p: failing(m, p) if m == "GET" and "/messages" in p else None)
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, config=config, kept=kept) as bot:
             await server.says(BIA, f"{ME} agora", room=ROOM)  # waits for what was said before, but not for long
             await flow(server, clock, lambda: bot.handler.answered == 1, limit_s=10)
         server.faults.clear()
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, config=config, kept=kept) as bot:
             await flow(server, clock, lambda: bot.handler.answered == 3)
             assert sorted(one.text for one in bot.handler.received) == ["agora", "durante", "durante"]
 
@@ -190,28 +194,29 @@ async def test_a_server_that_discord_lost_for_a_while_is_read_back_when_it_is_th
             assert [one.text for one in bot.handler.received] == ["oi", "durante"]
 
 
-async def test_what_was_asked_long_before_the_restart_is_read_back_as_too_old_to_answer(tmp_path: Path) -> None:
+async def test_what_was_asked_long_before_the_restart_is_read_back_as_too_old_to_answer() -> None:
     clock = FakeClock()
-    config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json")
+    kept = InMemoryKept()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, kept=kept) as bot:
             await server.says(ANA, f"{ME} antes", room=ROOM)
             await flow(server, clock, lambda: bot.handler.answered == 1)
         await server.says(ANA, f"{ME} ontem", room=ROOM)
         await server.says(ANA, f"{ME} ontem ainda", room=ROOM)
         await clock.advance(24 * 3600)
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, kept=kept) as bot:
             await flow(server, clock, lambda: bot.handler.answered == 2)
             assert [(one.text, one.stale) for one in bot.handler.received] == [("ontem", True), ("ontem ainda", True)]
 
 
-async def test_a_server_that_fails_while_a_room_is_read_back_is_asked_again(tmp_path: Path) -> None:
+async def test_a_server_that_fails_while_a_room_is_read_back_is_asked_again() -> None:
     clock = FakeClock()
-    config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json", auto_thread=True, max_age_s=60)
+    kept = InMemoryKept()
+    config = DiscordConfig(TOKEN, auto_thread=True, max_age_s=60)
     async with DiscordServer(clock) as server:
         server.room(ROOM)
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, config=config, kept=kept) as bot:
             await server.says(ANA, f"{ME} antes", room=ROOM)
             await flow(server, clock, lambda: bot.handler.answered == 1)
         await server.says(ANA, f"{ME} um", room=ROOM, age_s=3600)
@@ -221,25 +226,25 @@ async def test_a_server_that_fails_while_a_room_is_read_back_is_asked_again(tmp_
         server.faults.append(
             lambda m, p: failures.pop()(m, p) if failures and m == "GET" and "/messages" in p else None
         )
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, config=config, kept=kept) as bot:
             await flow(server, clock, lambda: bot.handler.answered == 2)
             assert [incoming.text for incoming in bot.handler.received] == ["dois", "três"]
             assert not failures
 
 
-async def test_a_room_that_is_gone_when_it_is_read_back_is_forgotten(tmp_path: Path) -> None:
+async def test_a_room_that_is_gone_when_it_is_read_back_is_forgotten() -> None:
     clock = FakeClock()
-    config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json")
+    kept = InMemoryKept()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, kept=kept) as bot:
             await server.says(ANA, f"{ME} antes", room=ROOM)
             await flow(server, clock, lambda: bot.handler.answered == 1)
         del server.channels[ROOM]
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, kept=kept) as bot:
             await server.says(ANA, "ainda aí?")
             await flow(server, clock, lambda: bot.handler.answered == 1)
-        rooms = json.loads((tmp_path / "discord.json").read_text())["rooms"]
+        rooms = json.loads(await kept.get("discord.shard.1.0") or "")["rooms"]
         assert [room["private"] for room in rooms] == [True]
 
 
@@ -273,16 +278,16 @@ async def test_a_private_command_owed_from_before_a_crash_is_answered_directly_n
             assert server.room(ROOM).screen() == ["Você disse: qual é?"]
 
 
-async def test_as_many_shards_as_the_gateway_asks_for_and_each_reads_back_its_own(tmp_path: Path) -> None:
+async def test_as_many_shards_as_the_gateway_asks_for_and_each_reads_back_its_own() -> None:
     clock = FakeClock()
-    config = DiscordConfig(TOKEN, state_path=tmp_path / "discord.json")
+    kept = InMemoryKept()
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         server.gateway.shards = 2
         for sessions, missed in ((2, []), (4, ["durante"])):
             for text in missed:
                 await server.says(BIA, f"{ME} {text}", room=ROOM)
-            async with running(server, clock, config=config) as bot:
+            async with running(server, clock, kept=kept) as bot:
                 await flow(server, clock, partial(_sessions, server, sessions))
                 await server.says(ANA, "em particular")
                 await server.says(ANA, f"{ME} na sala", room=ROOM)
@@ -292,17 +297,31 @@ async def test_as_many_shards_as_the_gateway_asks_for_and_each_reads_back_its_ow
         assert len(reads) == len(set(reads)) == 2
 
 
-async def test_a_damaged_state_file_costs_reading_back_and_nothing_else(tmp_path: Path) -> None:
-    clock = FakeClock()
-    path = tmp_path / "discord.json"
-    path.write_text('{"rooms": [{"id"')
-    async with (
-        DiscordServer(clock) as server,
-        running(server, clock, config=DiscordConfig(TOKEN, state_path=path)) as bot,
-    ):
+@pytest.mark.parametrize("name", ["discord", "discord.shards", "discord.shard.1.0"])
+async def test_damage_to_what_is_kept_costs_reading_back_and_nothing_else(name: str) -> None:
+    clock, kept = FakeClock(), InMemoryKept()
+    await kept.put(name, '{"rooms": [{"id"')
+    async with DiscordServer(clock) as server, running(server, clock, kept=kept) as bot:
         await server.says(ANA, "oi")
         await flow(server, clock, lambda: bot.handler.answered)
-    assert json.loads(path.read_text())["rooms"][0]["private"] is True
+    assert json.loads(await kept.get("discord.shard.1.0") or "")["rooms"][0]["private"] is True
+
+
+async def test_what_a_version_before_kept_in_a_file_is_gone_on_with() -> None:
+    clock, kept = FakeClock(), InMemoryKept()
+    async with DiscordServer(clock) as server:
+        before = await server.says(ANA, f"{ME} antes", room=ROOM)
+        room = {
+            "id": ROOM, "parent": 0, "category": 0, "guild": GUILD_ID, "private": False, "ours": False, "language": "",
+        }  # fmt: skip
+        shard = {"newest": before.id, "recent": {str(ROOM): before.id}}
+        file = {"commands": "abc", "rooms": [{**room, "seen": before.id}], "shards": [shard]}
+        await kept.put("discord", json.dumps(file))
+        await server.says(ANA, f"{ME} durante", room=ROOM)
+        async with running(server, clock, kept=kept) as bot:
+            await flow(server, clock, lambda: bot.handler.answered == 1)
+            assert [one.text for one in bot.handler.received] == ["durante"]
+    assert await kept.get("discord") is None
 
 
 async def _ask(server: DiscordServer, text: str) -> Note:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -20,6 +19,7 @@ from tests.fakes.discord_interactions import Interaction
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import APP_ID, EPHEMERAL, GUILD_ID
 from tests.fakes.handler import slowly
+from tests.reference.kept import InMemoryKept
 
 LONG = "palavra " * 60
 
@@ -281,17 +281,15 @@ async def test_a_command_where_the_bot_does_not_answer_says_so_to_that_person_al
             assert not bot.handler.received
 
 
-async def test_commands_are_told_to_discord_when_they_changed_and_not_at_each_start(tmp_path: Path) -> None:
-    clock = FakeClock()
-    path = tmp_path / "discord.json"
-    config = DiscordConfig(TOKEN, state_path=path)
+async def test_commands_are_told_to_discord_when_they_changed_and_not_at_each_start() -> None:
+    clock, kept = FakeClock(), InMemoryKept()
     async with DiscordServer(clock) as server:
         for _ in range(3):
-            async with running(server, clock, config=config):
+            async with running(server, clock, kept=kept):
                 pass
         assert len(server.commands) == 1
-        path.write_text('{"commands": "another", "rooms": []}')
-        async with running(server, clock, config=config):
+        await kept.put("discord.commands", "another")
+        async with running(server, clock, kept=kept):
             pass
         assert len(server.commands) == 2
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from adapters.telegram.config import TelegramConfig
 from adapters.telegram.menu import Staff
 from core.errors import StorageError
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import STAFF_COMMANDS
 from tests.fakes.telegram_people import Person
-from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_wire import Refused
+from tests.reference.kept import InMemoryKept
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
 
@@ -39,10 +37,6 @@ class Roles:
         self.staff.changed.set()
 
 
-def config(folder: Path) -> TelegramConfig:
-    return replace(TelegramConfig(TOKEN), state_path=folder / "telegram.json")
-
-
 def offered(server: TelegramServer, person: Person) -> set[str]:
     """The languages in which that person is offered the commands of staff."""
     return {
@@ -55,12 +49,12 @@ def offered(server: TelegramServer, person: Person) -> set[str]:
 ALL = {"", "en", "es"}
 
 
-async def test_staff_alone_are_offered_their_commands_and_lose_them_with_the_role(tmp_path: Path) -> None:
-    clock = FakeClock()
+async def test_staff_alone_are_offered_their_commands_and_lose_them_with_the_role() -> None:
+    clock, kept = FakeClock(), InMemoryKept()
     roles = Roles(7)
     async with TelegramServer(clock) as server:
         server.chat(7), server.chat(8)
-        async with running(server, clock, config=config(tmp_path), staff=roles.staff):
+        async with running(server, clock, kept=kept, staff=roles.staff):
             await flow(server, clock, lambda: offered(server, ANA) == ALL)
             assert not offered(server, BIA)
             roles.become(7, 8)
@@ -71,16 +65,14 @@ async def test_staff_alone_are_offered_their_commands_and_lose_them_with_the_rol
                        for (scope, _), menu in server.commands.items() if scope != "chat:8")  # fmt: skip
 
 
-async def test_what_staff_were_offered_is_not_offered_again_and_a_role_lost_meanwhile_is_noticed(
-    tmp_path: Path,
-) -> None:
-    clock = FakeClock()
+async def test_what_staff_were_offered_is_not_offered_again_and_a_role_lost_meanwhile_is_noticed() -> None:
+    clock, kept = FakeClock(), InMemoryKept()
     async with TelegramServer(clock) as server:
         server.chat(7), server.chat(8)
         given = list[int]()
         for roles in (Roles(7, 8), Roles(7, 8), Roles(8)):
             server.polled = False
-            async with running(server, clock, config=config(tmp_path), staff=roles.staff):
+            async with running(server, clock, kept=kept, staff=roles.staff):
                 await flow(server, clock, lambda: server.polled)
                 await idle(server)
             given.append(len(server.done("setmycommands")))
@@ -89,13 +81,13 @@ async def test_what_staff_were_offered_is_not_offered_again_and_a_role_lost_mean
 
 
 async def test_one_of_the_staff_who_never_wrote_to_the_bot_is_no_failure_and_gets_the_menu_later(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture
 ) -> None:
-    clock = FakeClock()
+    clock, kept = FakeClock(), InMemoryKept()
     roles = Roles(7, 8)
     async with TelegramServer(clock) as server:
         server.chat(8)
-        async with running(server, clock, config=config(tmp_path), staff=roles.staff) as bot:
+        async with running(server, clock, kept=kept, staff=roles.staff) as bot:
             await flow(server, clock, lambda: offered(server, BIA) == ALL)
             assert not offered(server, ANA)
             assert not [record for record in caplog.records if record.levelname in {"WARNING", "ERROR"}]
@@ -104,8 +96,8 @@ async def test_one_of_the_staff_who_never_wrote_to_the_bot_is_no_failure_and_get
             await flow(server, clock, lambda: bot.handler.answered == 1)
 
 
-async def test_a_menu_of_staff_that_cannot_be_set_now_is_set_at_the_next_change(tmp_path: Path) -> None:
-    clock = FakeClock()
+async def test_a_menu_of_staff_that_cannot_be_set_now_is_set_at_the_next_change() -> None:
+    clock, kept = FakeClock(), InMemoryKept()
     roles = Roles(7)
 
     def fault(method: str, params: dict[str, object]) -> None:
@@ -115,7 +107,7 @@ async def test_a_menu_of_staff_that_cannot_be_set_now_is_set_at_the_next_change(
     async with TelegramServer(clock) as server:
         server.chat(7)
         server.faults.append(fault)
-        async with running(server, clock, config=config(tmp_path), staff=roles.staff):
+        async with running(server, clock, kept=kept, staff=roles.staff):
             await flow(server, clock, lambda: server.polled)
             server.faults.clear()
             roles.failure = StorageError("locked")

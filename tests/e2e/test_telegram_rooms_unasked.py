@@ -20,6 +20,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_wire import notified
+from tests.reference.kept import InMemoryKept
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
 GROUP, SUPER = -55, -1001
@@ -106,20 +107,19 @@ async def test_a_topic_is_written_into_and_one_that_is_deleted_or_closed_is_gone
 
 
 @pytest.mark.parametrize("told", [False, True])
-async def test_a_group_that_became_a_supergroup_is_found_by_the_id_it_had(tmp_path: Path, *, told: bool) -> None:
-    clock = FakeClock()
-    config = replace(TelegramConfig(TOKEN), state_path=tmp_path / "telegram.json")
+async def test_a_group_that_became_a_supergroup_is_found_by_the_id_it_had(*, told: bool) -> None:
+    clock, kept = FakeClock(), InMemoryKept()
     async with TelegramServer(clock) as server:
         old = server.chat(GROUP)
         old.type = "group"
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, kept=kept) as bot:
             server.says(ANA, "@elefante_bot oi", chat_id=GROUP)
             await flow(server, clock, lambda: bot.handler.answered)
             server.grows_up(old, SUPER)
             if not told:
                 server.updates.clear()
             await flow(server, clock, lambda: not server.updates or server.offset > server.updates[-1]["update_id"])
-        async with running(server, clock, config=config) as bot:
+        async with running(server, clock, kept=kept) as bot:
             assert await say(server, clock, bot, RENT, room=place(GROUP)) is Delivery.ARRIVED
         assert server.chat(SUPER).screen() == ["Ana ⏰ pagar o aluguel"]
 

@@ -9,13 +9,15 @@ import pytest
 
 from adapters import telegram
 from adapters.telegram.config import TelegramConfig
-from tests.e2e.telegram_kit import flow, running
+from core.workers import OneWorker
+from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import COMMANDS, menu
 from tests.fakes.handler import ScriptedHandler
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_wire import Refused
+from tests.reference.kept import InMemoryKept
 
 
 @pytest.mark.parametrize("code", [None, "once"])
@@ -29,7 +31,17 @@ async def test_the_start_says_who_the_bot_is_how_to_own_it_and_what_groups_hide(
         server.reads_all = not privacy
         config = replace(TelegramConfig(TOKEN), base_url=server.url)
         task = asyncio.create_task(
-            telegram.run(config, ScriptedHandler(clock), clock, stop, menu=menu(), say=said.append, claim_code=code)
+            telegram.run(
+                config,
+                ScriptedHandler(clock),
+                clock,
+                stop,
+                menu=menu(),
+                duties=OneWorker(),
+                kept=InMemoryKept(),
+                say=said.append,
+                claim_code=code,
+            )
         )
         await flow(server, clock, lambda: server.polled)
         stop.set()
@@ -47,6 +59,7 @@ async def test_the_menu_is_offered_in_each_language_and_place_and_only_when_it_c
             server.polled = False
             async with running(server, clock):
                 await flow(server, clock, lambda: server.polled)
+                await idle(server)
         assert len(server.done("setmycommands")) == 6
         assert set(server.commands) == {
             (scope, tag) for scope in ("default", "all_group_chats") for tag in ("", "en", "es")

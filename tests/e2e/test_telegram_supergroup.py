@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from adapters.telegram.config import TelegramConfig
 from adapters.telegram.state import State
 from core.dialogue import Task
 from core.features.access.people import Person as Known
@@ -16,21 +13,16 @@ from tests.e2e.telegram_kit import flow, running, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House
 from tests.fakes.telegram_people import Person
-from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_server import TelegramServer
+from tests.reference.kept import InMemoryKept
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
 OWNER = UserKey("telegram", "7")
 GROUP, SUPER = -55, -1001
 
 
-def config(folder: Path) -> TelegramConfig:
-    return replace(TelegramConfig(TOKEN), state_path=folder / "telegram.json")
-
-
-async def test_history_permission_and_memories_of_a_group_go_on_in_the_supergroup_also_after_a_restart(
-    tmp_path: Path,
-) -> None:
-    clock = FakeClock()
+async def test_history_permission_and_memories_of_a_group_go_on_in_the_supergroup_also_after_a_restart() -> None:
+    clock, kept = FakeClock(), InMemoryKept()
     house = House(
         {
             Task.DECIDE: lambda _: "Finish",
@@ -44,14 +36,14 @@ async def test_history_permission_and_memories_of_a_group_go_on_in_the_supergrou
     async with TelegramServer(clock) as server:
         old = server.chat(GROUP)
         old.type = "group"
-        async with house.chatbot() as handler, serving(server, clock, handler, config(tmp_path)):
+        async with house.chatbot() as handler, serving(server, clock, handler, kept=kept):
             for number, text in enumerate(("/admin allow here", "/remember a pizza é na sexta", "@elefante_bot oi"), 1):
                 server.says(ANA, text, chat_id=GROUP)
                 await flow(server, clock, lambda: len(old.screen()) == number)  # noqa: B023 (awaited at once)
             new = server.grows_up(old, SUPER)
             server.says(ANA, "@elefante_bot e aqui?", chat_id=SUPER)
             await flow(server, clock, lambda: new.screen() == ["Você disse: e aqui?"])
-        async with house.chatbot() as handler, serving(server, clock, handler, config(tmp_path)):
+        async with house.chatbot() as handler, serving(server, clock, handler, kept=kept):
             asked = server.says(BIA, "@elefante_bot também posso?", chat_id=SUPER)  # a guest of the room
             await flow(server, clock, lambda: new.screen()[-1] == "Você disse: também posso?")
             assert new.ours()[-1].reply_to == asked["message_id"]
@@ -81,11 +73,9 @@ async def test_a_message_of_the_supergroup_is_not_taken_for_the_one_that_had_its
 
 
 @pytest.mark.parametrize("there", [False, True])
-async def test_an_answer_that_was_owed_before_the_move_hangs_on_no_message_of_another(
-    tmp_path: Path, *, there: bool
-) -> None:
-    clock = FakeClock()
-    State(config(tmp_path).state_path).moved(GROUP, SUPER)
+async def test_an_answer_that_was_owed_before_the_move_hangs_on_no_message_of_another(*, there: bool) -> None:
+    clock, kept = FakeClock(), InMemoryKept()
+    await State(kept).moved(GROUP, SUPER)
     async with TelegramServer(clock) as server:
         asked = server.says(BIA, "outra conversa", chat_id=SUPER)["message_id"]
         server.updates.clear()
@@ -93,22 +83,22 @@ async def test_an_answer_that_was_owed_before_the_move_hangs_on_no_message_of_an
             ChatKey("telegram", str(GROUP)), OWNER, "Ana", f"{asked}{'.s' if there else ''}", "oi", clock.now(),
             private=False,
         )  # fmt: skip
-        async with running(server, clock, config=config(tmp_path), owed=[owed]) as bot:
+        async with running(server, clock, kept=kept, owed=[owed]) as bot:
             await flow(server, clock, lambda: bot.handler.answered == 1)
             [sent] = server.chats[SUPER].ours()
     assert sent.reply_to == (asked if there else None)
 
 
-async def test_a_button_pressed_before_the_move_changes_no_message_of_another_after_it(tmp_path: Path) -> None:
-    clock = FakeClock()
-    State(config(tmp_path).state_path).moved(GROUP, SUPER)
+async def test_a_button_pressed_before_the_move_changes_no_message_of_another_after_it() -> None:
+    clock, kept = FakeClock(), InMemoryKept()
+    await State(kept).moved(GROUP, SUPER)
     async with TelegramServer(clock) as server:
         asked = server.says(BIA, "outra conversa", chat_id=SUPER)["message_id"]
         server.updates.clear()
         owed = Incoming(
             ChatKey("telegram", str(GROUP)), OWNER, "Ana", f"{asked}.!99", "/memories 2", clock.now(), private=False
         )
-        async with running(server, clock, config=config(tmp_path), owed=[owed]) as bot:
+        async with running(server, clock, kept=kept, owed=[owed]) as bot:
             await flow(server, clock, lambda: bot.handler.answered == 1)
     assert [call.code for call in server.calls if call.method == "editmessagetext"] == [200]  # of its own status
 
@@ -124,23 +114,21 @@ async def test_the_greeting_is_not_said_again_when_a_group_grows_up() -> None:
         assert not server.chats[SUPER].screen()
 
 
-def test_the_state_is_what_was_kept_and_damage_is_an_empty_one(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
+async def test_the_state_is_what_was_kept_also_by_another_worker_and_damage_is_an_empty_one(
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    path = tmp_path / "telegram.json"
-    state = State(path)
-    state.moved(GROUP, SUPER)
-    state.moved(SUPER, SUPER)
-    state.put_menu(7, "abc")
-    state.put_menu(8, "abc")
-    state.put_menu(8, "")
-    again = State(path)
-    assert (again.home(SUPER), again.address(GROUP), again.menus) == (GROUP, SUPER, {7: "abc"})
-    assert (again.home(GROUP), again.address(SUPER), again.home(1)) == (GROUP, SUPER, 1)
-    path.write_text('{"moved": []}')
-    assert State(path).home(SUPER) == SUPER
-    assert "not read" in caplog.text
-    nowhere = State(tmp_path / "gone" / "telegram.json")
-    nowhere.moved(GROUP, SUPER)
-    assert nowhere.address(GROUP) == SUPER
-    assert "not written" in caplog.text
+    kept = InMemoryKept()
+    state, other = State(kept), State(kept)
+    await other.meet(GROUP)
+    await state.moved(GROUP, SUPER)
+    await state.moved(SUPER, SUPER)
+    await other.put_menu(7, "abc")
+    await state.put_menu(8, "abc")
+    await state.put_menu(8, "")
+    await other.meet(SUPER)
+    assert (other.home(SUPER), other.address(GROUP), other.menus) == (GROUP, SUPER, {7: "abc"})
+    assert (other.home(GROUP), other.address(SUPER), other.home(1)) == (GROUP, SUPER, 1)
+    await kept.put("telegram", '{"moved": []}')
+    await other.load()
+    assert other.home(SUPER) == SUPER
+    assert "damaged" in caplog.text

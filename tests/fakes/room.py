@@ -13,6 +13,7 @@ from adapters.discord.config import DiscordConfig
 from core.dialogue import Prompt, StreamEvent, Task
 from core.models import HotModel
 from core.ports import Clock, MessageHandler
+from core.workers import OneWorker
 from tests.e2e import discord_kit, telegram_kit
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import menu
@@ -26,6 +27,7 @@ from tests.fakes.telegram_limits import Limits as TelegramLimits
 from tests.fakes.telegram_people import BOT, Json
 from tests.fakes.telegram_people import Person as TelegramPerson
 from tests.fakes.telegram_server import TelegramServer
+from tests.reference.kept import InMemoryKept
 
 PEOPLE = 10
 PATIENCE_S = 120.0
@@ -134,7 +136,9 @@ async def _listening(server: DiscordServer, clock: Clock, handler: MessageHandle
             yield
         return
     stop, config = asyncio.Event(), DiscordConfig(TOKEN, api_base_url=server.api_url)
-    task = asyncio.create_task(discord.run(config, handler, clock, stop, menu=menu()))
+    task = asyncio.create_task(
+        discord.run(config, handler, clock, stop, menu=menu(), duties=OneWorker(), kept=InMemoryKept())
+    )
     await server.until(lambda: server.gateway.online)
     yield
     stop.set()

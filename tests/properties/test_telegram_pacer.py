@@ -11,6 +11,7 @@ from adapters.telegram.config import TelegramConfig
 from adapters.telegram.pacer import Pacer, Priority
 from core.errors import ChannelBusy
 from core.ports import Clock
+from core.workers import OneWorker
 from tests.fakes.clock import FakeClock
 
 USUAL = TelegramConfig("token")
@@ -37,7 +38,7 @@ class Stopwatch(FakeClock, Clock):
 @given(attempts)
 async def test_no_window_ever_holds_more_than_it_bears(tries: list[tuple[float, int, Priority]]) -> None:
     clock = Stopwatch()
-    pacer = Pacer(USUAL.private, USUAL.group, USUAL.overall, clock)
+    pacer = Pacer(USUAL.private, USUAL.group, USUAL.overall, clock, OneWorker())
     written: list[tuple[float, int]] = []
     for delta_s, chat_id, priority in tries:
         clock.pass_by(delta_s)

@@ -25,7 +25,7 @@ def test_what_is_written_reaches_the_adapter(tmp_path: Path, monkeypatch: pytest
     config = load(None).discord(tmp_path)
     assert config is not None
     assert (config.token, config.rooms, config.auto_thread) == (TOKEN, frozenset({123, 456}), True)
-    assert (config.edit_interval_s, config.state_path) == (2.5, tmp_path / "discord.json")
+    assert (config.edit_interval_s, config.shards) == (2.5, 0)
     assert TOKEN not in repr(config)
 
 

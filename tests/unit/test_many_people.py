@@ -16,6 +16,7 @@ from core.delivery.plan import Pace
 from core.delivery.view import View
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
+from core.workers import OneWorker
 from tests.fakes import discord_limits, telegram_limits
 from tests.fakes.clock import FakeClock
 from tests.unit.test_discord_pacer import tell
@@ -85,7 +86,7 @@ def on_paper_s(per_s: float) -> float:
 
 async def test_two_hundred_people_on_telegram_are_answered_nearly_as_fast_as_its_limits_allow() -> None:
     clock, usual, limits = FakeClock(), TelegramConfig("token"), telegram_limits.Limits()
-    pacer = TelegramPacer(usual.private, usual.group, usual.overall, clock)
+    pacer = TelegramPacer(usual.private, usual.group, usual.overall, clock, OneWorker())
 
     def into(chat_id: int) -> Write:
         async def write(_: str, shown: OutgoingMessage | None) -> None:
@@ -100,7 +101,7 @@ async def test_two_hundred_people_on_telegram_are_answered_nearly_as_fast_as_its
 
 async def test_two_hundred_people_on_discord_are_answered_nearly_as_fast_as_its_limits_allow() -> None:
     clock, limits = FakeClock(), discord_limits.Limits()
-    pacer = DiscordPacer(clock)
+    pacer = DiscordPacer(clock, OneWorker())
 
     def into(channel: int) -> Write:
         async def write(verb: str, shown: OutgoingMessage | None) -> None:

@@ -6,9 +6,10 @@ import asyncio
 
 import pytest
 
-from adapters.telegram.config import TelegramConfig
+from adapters.telegram.config import Pace, TelegramConfig
 from adapters.telegram.pacer import Pacer, Priority
 from core.errors import ChannelBusy
+from core.workers import OneWorker
 from tests.fakes.clock import FakeClock
 
 USUAL = TelegramConfig("token")
@@ -16,7 +17,7 @@ ANA, BIA, ROOM = 7, 8, -1001
 
 
 def pacer(clock: FakeClock) -> Pacer:
-    return Pacer(USUAL.private, USUAL.group, USUAL.overall, clock)
+    return Pacer(USUAL.private, USUAL.group, USUAL.overall, clock, OneWorker())
 
 
 async def wait_s(pacer: Pacer, chat_id: int, priority: Priority) -> float:
@@ -44,8 +45,7 @@ async def test_a_quiet_chat_bears_a_burst_and_then_its_rate() -> None:
 async def test_the_wait_that_is_named_suffices(chat_id: int) -> None:
     for priority in Priority:
         clock = FakeClock()
-        paces = Pacer(USUAL.private, USUAL.group, USUAL.private, clock)
-        paces._overall.burst = paces._overall.tokens = 1e9
+        paces = Pacer(USUAL.private, USUAL.group, Pace(10**9, 1.0), clock, OneWorker())
         for _ in range(50):
             if wait := await wait_s(paces, chat_id, priority):
                 await clock.advance(wait)

