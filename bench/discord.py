@@ -26,7 +26,7 @@ from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
-from adapters.discord.gateway import GatewayClient
+from adapters.discord.gateway import GatewayClient, Turns
 from adapters.discord.message_handler import UpdateHandler
 from adapters.discord.pacer import Pacer
 from adapters.running import ignored
@@ -47,6 +47,7 @@ from tests.fakes.discord_limits import Limits
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import BOT, BOT_ID, OWNER_ID, Json, Note, Person, World
 from tests.fakes.handler import slowly
+from tests.reference.kept import InMemoryKept
 
 ROUNDS = 3
 EVENTS = 2000
@@ -140,7 +141,18 @@ async def ours(told: list[Json], *, silent: bool, rounds: int = 1) -> float:
     api = DiscordApi(pacer, clock)
     handler, bookmarks = Echo(clock, silent=silent), Bookmarks(InMemoryKept(), clock)
     intake = UpdateHandler(handler, api, bookmarks, config, clock, forms=Forms(clock), tell_unread=ignored, me=BOT_ID)
-    async with GatewayClient(intake, no_press, pacer.trace(), clock, reads_all=True, connected=ignored) as client:
+    duties = OneWorker()
+    async with GatewayClient(
+        intake,
+        no_press,
+        pacer.trace(),
+        clock,
+        bookmarks=bookmarks,
+        duties=duties,
+        turns=Turns(duties, 1, clock),
+        reads_all=True,
+        connected=ignored,
+    ) as client:
         api.use(client)
         began = time.process_time()
         for _ in range(rounds):

@@ -26,6 +26,7 @@ from telegram.request import BaseRequest, RequestData
 from adapters.telegram.api import TelegramApi
 from adapters.telegram.config import Pace, TelegramConfig
 from adapters.telegram.pacer import Pacer
+from adapters.telegram.state import State
 from adapters.telegram.update_handler import UpdateHandler
 from adapters.telegram.updates import take_one
 from bench.process import rss_mib
@@ -50,6 +51,7 @@ from tests.fakes.house import House, Script
 from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import BOT, People, Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.reference.kept import InMemoryKept
 
 ROUNDS = 3
 UPDATES = 2000
@@ -155,7 +157,8 @@ async def ours(raw: list[dict[str, Any]], *, silent: bool) -> float:
 def _intake(bot: Bot, clock: Clock, handler: MessageHandler) -> UpdateHandler:
     boundless = Pace(burst=10**8, per_s=1e9)  # what is measured is work, not waiting
     config = TelegramConfig(TOKEN, private=boundless, overall=boundless, max_age_s=1e9)
-    api = TelegramApi(bot, Pacer(config.private, config.group, config.overall, clock, OneWorker()))
+    state = State(InMemoryKept())
+    api = TelegramApi(bot, Pacer(config.private, config.group, config.overall, clock, OneWorker()), state)
     return UpdateHandler(handler, api, bot.bot, clock, config, state=state)
 
 

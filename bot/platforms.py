@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -23,7 +22,6 @@ from core.commands.command import STAFF
 from core.errors import ConfigError
 from core.features.admin.decisions import DecisionKind
 from core.ports import Duties, MessageHandler
-from core.stores import KeptStore
 from core.workers import OneWorker
 
 PATIENCE_S = 15.0
@@ -94,7 +92,7 @@ async def _telegram(start: Start) -> None:
         start.stop,
         menu=app.parts.commands.menu(),
         duties=start.duties,
-        kept=await _kept(app, "telegram"),
+        kept=app.kept,
         say=start.say,
         claim_code=await app.features.access.claim_code("telegram"),
         staff=Staff(staff, changed),
@@ -114,28 +112,13 @@ async def _discord(start: Start) -> None:
             start.stop,
             menu=start.app.parts.commands.menu(),
             duties=start.duties,
-            kept=await _kept(start.app, "discord"),
+            kept=start.app.kept,
             say=start.say,
             own=start.app.features.access.own,
             connected=start.connected,
             wrote=start.wrote,
             tell_unread=partial(tell_unread, start.app),
         )
-
-
-async def _kept(app: App, platform: str) -> KeptStore:
-    """Return the store of what outlives the process; a platform's file of earlier versions moves into it.
-
-    Raises:
-        StorageError: the database cannot be used.
-    """
-    file = app.settings.data_dir / f"{platform}.json"
-    if app.settings.state_dir is not None and file.exists():
-        text = file.read_text("utf-8", errors="replace")
-        await app.kept.change(platform, lambda known: known or text)
-        with suppress(OSError):
-            file.unlink()
-    return app.kept
 
 
 async def _http(start: Start) -> None:

@@ -185,7 +185,7 @@ class Bookmarks:
     def positions(self) -> list[tuple[Room, int]]:
         """Return every room and the id of the last message seen there, the liveliest room first."""
         rooms = [known for shard in self._shards.values() for known in shard.rooms.values()]
-        return sorted(reversed(rooms), key=lambda known: known[1], reverse=True)
+        return sorted(rooms, key=lambda known: known[1])[::-1]
 
     def room(self, room_id: int) -> Room | None:
         """Return what is known of that room."""
@@ -313,7 +313,9 @@ class Bookmarks:
         nothing: _File = [Reading()], {}, ""
         readings, rooms, commands = understood(text, _file, nothing)
         deal = _Deal(len(readings))
-        if await self._store.change(_SHARDS, lambda known: known or json.dumps(asdict(deal))) == json.dumps(asdict(deal)):
+        if await self._store.change(_SHARDS, lambda known: known or json.dumps(asdict(deal))) == json.dumps(
+            asdict(deal)
+        ):
             for number, reading in enumerate(readings):
                 own = {room.id: (room, seen) for room, seen in rooms.values() if room.shard(deal.count) == number}
                 await self._store.put(_name(deal.era, number), json.dumps(_Shard(reading, own).kept()))

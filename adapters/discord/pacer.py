@@ -73,9 +73,7 @@ class Pacer:
         self._budgets: dict[str, _Budget] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._quiet_until_s = 0.0
-        self._overall = SharedBucket(
-            _LIMIT, duties, float(OVERALL_BURST), float(OVERALL_PER_S), clock.monotonic()
-        )
+        self._overall = SharedBucket(_LIMIT, duties, float(OVERALL_BURST), float(OVERALL_PER_S), clock.monotonic())
         self._backoff = Backoff()
 
     def __len__(self) -> int:

@@ -97,7 +97,9 @@ async def run(
         try:
             following = asyncio.create_task(menus.follow())
             try:
-                listening = _listen(config, bot, updates.take, clock, duties, menus.offer, connected)
+                listening = _listen(
+                    config, bot, updates.take, clock, duties=duties, elected=menus.offer, connected=connected
+                )
                 await until(stop, listening, _until_rejected(api))
             finally:
                 following.cancel()
@@ -152,6 +154,7 @@ async def _listen(
     bot: Bot,
     take: Take,
     clock: Clock,
+    *,
     duties: Duties,
     elected: Callable[[], Awaitable[None]],
     connected: Connected,
@@ -171,7 +174,7 @@ async def _listen(
     while True:
         async with duties.hold(f"telegram:{bot.id}:poll") as duty:
             _LOG.info("this worker asks telegram for updates")
-            poll = LongPoll(bot, take, clock, config, connected, duty.lost)
+            poll = LongPoll(bot, take, clock, config, connected=connected, lost=duty.lost)
             await until(duty.lost, poll.run(), _once(elected))
         connected(True)  # as far as is known to one who only writes
 

@@ -114,8 +114,7 @@ class UpdateHandler(Channels):
         Raises:
             StorageDown: it was not stored; bring it again.
         """
-        if (chat := update.effective_chat) is not None and update.my_chat_member is None:
-            await self._known(self._state.meet(chat.id))
+        await self._meet(update)
         if update.message is not None:
             await self._message(update.message, update.update_id)
         elif update.edited_message is not None:
@@ -124,7 +123,6 @@ class UpdateHandler(Channels):
             await self._press(update.callback_query)
         elif (change := update.my_chat_member) is not None:
             self._api.rights_changed(change.chat.id)
-            await self._known(self._state.load())  # it may come before what is said there first
             if self._state.home(change.chat.id) == change.chat.id:  # a supergroup that was a group was greeted as that
                 channel = TelegramChannel(self._api, Place(change.chat.id), self._style, whole=Priority.ANSWER)
                 self._session.keep(welcome(change, self._me, channel, self._clock))
@@ -217,6 +215,13 @@ class UpdateHandler(Channels):
         return stop_keyboard(STOP[choose("", incoming.language)], user)
 
     # --- what comes ---
+
+    async def _meet(self, update: Update) -> None:
+        """Learn of a chat that is new to this worker; an invitation may come before what is said there first."""
+        if update.my_chat_member is not None:
+            await self._known(self._state.load())
+        elif (chat := update.effective_chat) is not None:
+            await self._known(self._state.meet(chat.id))
 
     async def _known(self, learning: Awaitable[None]) -> None:
         """Learn or record something of a chat; what only the database's own trouble hinders is done without.

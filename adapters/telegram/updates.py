@@ -58,6 +58,7 @@ class LongPoll:
         take: Take,
         clock: Clock,
         config: TelegramConfig,
+        *,
         connected: Connected,
         lost: asyncio.Event,
     ) -> None:
@@ -131,7 +132,8 @@ class LongPoll:
 
     def _pause_s(self, error: Exception) -> float:
         """Return how long to wait before asking again; only the first failure in a row is logged."""
-        if isinstance(error, Conflict) and self._clock.monotonic() < self._handover_until_s:
+        is_other = isinstance(error, Conflict) and "webhook" not in error.message
+        if is_other and self._clock.monotonic() < self._handover_until_s:
             _LOG.info("the last poll of another worker is still open")
             return _HANDOVER_PAUSE_S
         self._failures += 1

@@ -31,6 +31,7 @@ from adapters.telegram.channel import DraftChannel, TelegramChannel
 from adapters.telegram.config import Pace
 from adapters.telegram.markup import style
 from adapters.telegram.pacer import Pacer
+from adapters.telegram.state import State
 from core.clock import SystemClock
 from core.delivery.view import View
 from core.errors import ChannelGone
@@ -44,6 +45,7 @@ from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.handler import tell
 from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.reference.kept import InMemoryKept
 
 AT = datetime(2026, 3, 14, 12, tzinfo=UTC)
 ITEM = MemoryItem("m1", MemoryKind.TEXT, "123456", ("senha do aliexpress",), AT, AT)
@@ -133,7 +135,7 @@ async def telegram_chat(*, drafts: bool = False) -> AsyncIterator[Watched]:
     boundless = Pace(burst=5_000, per_s=5_000.0)
     async with TelegramServer(clock) as server, Bot(TOKEN, base_url=f"{server.url}/bot") as bot:
         chat = server.chat(7)
-        api = TelegramApi(bot, Pacer(boundless, boundless, boundless, clock, OneWorker()))
+        api = TelegramApi(bot, Pacer(boundless, boundless, boundless, clock, OneWorker()), State(InMemoryKept()))
         place = Place(chat.id)
         channel: Channel = TelegramChannel(api, place, style())
         if drafts:

@@ -11,11 +11,13 @@ from discord.gateway import KeepAliveHandler
 from adapters.discord import about, run
 from adapters.discord.config import DiscordConfig
 from core.errors import ConfigError
+from core.workers import OneWorker
 from tests.e2e.discord_kit import ANA, BIA, flow, idle, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import OWNER_ID, Person
 from tests.fakes.handler import ScriptedHandler, slowly
+from tests.reference.kept import InMemoryKept
 
 
 async def test_the_start_says_who_the_bot_is_who_owns_it_and_how_to_invite_it() -> None:
@@ -41,7 +43,9 @@ async def test_a_stop_while_discord_cannot_be_reached_ends_the_run() -> None:
     clock = FakeClock()
     stop = asyncio.Event()
     config = DiscordConfig(TOKEN, api_base_url="http://127.0.0.1:9")
-    task = asyncio.create_task(run(config, ScriptedHandler(clock), clock, stop, menu=()))
+    task = asyncio.create_task(
+        run(config, ScriptedHandler(clock), clock, stop, menu=(), duties=OneWorker(), kept=InMemoryKept())
+    )
     await clock.advance(10.0)
     stop.set()
     async with asyncio.timeout(120):

@@ -81,7 +81,7 @@ async def test_what_staff_were_offered_is_not_offered_again_and_a_role_lost_mean
 
 
 async def test_one_of_the_staff_who_never_wrote_to_the_bot_is_no_failure_and_gets_the_menu_later(
-    caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock, kept = FakeClock(), InMemoryKept()
     roles = Roles(7, 8)

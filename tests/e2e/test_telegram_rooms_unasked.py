@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
-from adapters.telegram.config import TelegramConfig
 from core.delivery.notifier import Delivery
 from core.delivery.view import View
 from core.outgoing import Button, Mention, OutgoingMessage
@@ -18,7 +16,7 @@ from core.types import ChatKey, Incoming, UserKey
 from tests.e2e.telegram_kit import Bot, flow, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.telegram_people import Person
-from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_wire import notified
 from tests.reference.kept import InMemoryKept
 

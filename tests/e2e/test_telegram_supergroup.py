@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 
 from adapters.telegram.state import State

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from bot.settings.settings import load
@@ -12,17 +10,17 @@ from core.errors import ConfigError
 TOKEN = "MTIz.abc-_1.x"
 
 
-def test_without_a_token_there_is_no_discord(tmp_path: Path) -> None:
-    assert load(None).discord(tmp_path) is None
+def test_without_a_token_there_is_no_discord() -> None:
+    assert load(None).discord() is None
 
 
 @pytest.mark.spec("D3")
-def test_what_is_written_reaches_the_adapter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_written_reaches_the_adapter(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DISCORD_TOKEN", f" {TOKEN} ")
     monkeypatch.setenv("DISCORD_ROOMS", "123, 456,")
     monkeypatch.setenv("DISCORD_AUTO_THREAD", "true")
     monkeypatch.setenv("DISCORD_EDIT_INTERVAL_S", "2.5")
-    config = load(None).discord(tmp_path)
+    config = load(None).discord()
     assert config is not None
     assert (config.token, config.rooms, config.auto_thread) == (TOKEN, frozenset({123, 456}), True)
     assert (config.edit_interval_s, config.shards) == (2.5, 0)

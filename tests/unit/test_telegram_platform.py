@@ -48,5 +48,5 @@ async def test_staff_are_read_when_asked_and_a_choice_of_drafts_counts_before_a_
         assert not given["staff"].changed.is_set()
         app.features.effects.take_effect(DecisionKind.ROLE, "telegram:8", Role.MEMBER.value)
         assert given["staff"].changed.is_set()
-    assert given["config"].state_path == tmp_path / "telegram.json"
+    assert given["kept"] is app.kept
     assert given["claim_code"]

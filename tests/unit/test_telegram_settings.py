@@ -39,8 +39,8 @@ def test_what_is_set_reaches_the_adapter_and_the_token_is_not_shown() -> None:
     assert "abc_DEF" not in repr(settings)
 
 
-def test_a_stop_button_can_be_left_out_and_the_state_is_kept_in_the_data_folder(tmp_path: Path) -> None:
-    config = load(None, telegram_token="123:abc_DEF-9", telegram_stop_button=False).telegram(tmp_path)
+def test_a_stop_button_can_be_left_out() -> None:
+    config = load(None, telegram_token="123:abc_DEF-9", telegram_stop_button=False).telegram()
     assert config is not None
     assert not config.stop_button
 
