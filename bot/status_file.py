@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,7 +14,6 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from adapters.running import StateFile
 from bot.background import background
 from bot.data_folder import DataFolder
 from bot.settings.settings import Settings
@@ -29,7 +29,18 @@ RUN: Final = "elefante run"
 _FILE: Final = "status.json"
 _TO_START: Final = "      start it with `make run`, or keep it running with `elefante service install`"
 _EVERY_S: Final = 30.0
+_log = logging.getLogger(__name__)
 _FRESH: Final = timedelta(seconds=90)  # three times that
+
+
+def _replace(path: Path, document: Document) -> None:
+    """Replace the file as a whole; a failure is logged."""
+    aside = path.with_suffix(".new")
+    try:
+        aside.write_text(json.dumps(document), "utf-8")
+        aside.replace(path)
+    except OSError as error:
+        _log.warning("status not written", extra={"error": type(error).__name__})
 
 
 class StatusFile:
@@ -40,14 +51,14 @@ class StatusFile:
         self._app = app
         self._since = app.clock.now()
         self._path = None if folder is None else folder / _FILE
-        self._file = StateFile(self._path)
 
     def write(self) -> None:
         """Replace the file."""
         if self._path is None:
             return
         app = self._app
-        self._file.save(
+        _replace(
+            self._path,
             {
                 "pid": os.getpid(),
                 "version": metadata.version("elefante"),
@@ -59,7 +70,7 @@ class StatusFile:
                 ],
                 "last_backup": _last_backup(app),
                 "at": app.clock.now().isoformat(),
-            }
+            },
         )
 
     @asynccontextmanager
