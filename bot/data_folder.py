@@ -148,7 +148,7 @@ _DAY_S: Final = 86_400.0
 
 @asynccontextmanager
 async def upkeep(database: Database, alerts: OwnerAlerts, clock: Clock) -> AsyncIterator[None]:
-    """While the block runs, check the database at once and then daily, and scrub what remains of deleted data."""
+    """While the block runs, maintain and check the database at once and then daily, and scrub what is deleted."""
     async with background(_every_day(database, alerts, clock)):
         yield
 
@@ -156,6 +156,7 @@ async def upkeep(database: Database, alerts: OwnerAlerts, clock: Clock) -> Async
 async def _every_day(database: Database, alerts: OwnerAlerts, clock: Clock) -> None:
     while True:
         try:
+            await database.maintain()
             if found := await database.integrity():
                 raise Damaged(f"the database is not sound: {len(found)} faults")  # they may quote what is stored
             alerts.over_soon(DAMAGED, IS_SOUND)

@@ -1,6 +1,6 @@
 """Memories and conversations for programs: over a database file, without the bot.
 
-`new_embedder`, `new_index` and `new_memories` are what the bot's own wiring builds its memory from.
+`new_embedder`, `new_search` and `new_memories` are what the bot's own wiring builds its memory from.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_copy, open_database
-from core.stores import ChangeContext, HistoryStore, SearchableMemoryStore
+from core.stores import ChangeContext, HistoryStore, VectorSearch
 from core.text.unicode import clean, one_line
 from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryItem, MemoryKind, UserKey
 
@@ -174,12 +174,11 @@ async def open_conversation(
 
 
 def new_memories(
-    store: SearchableMemoryStore, history: HistoryStore, embedder: Embedder, clock: Clock, *, undo_within: timedelta
+    store: SqlMemories, history: HistoryStore, embedder: Embedder, clock: Clock, *, undo_within: timedelta
 ) -> Memories:
     """Return the memories of a store, whose deleted words are forgotten in `history`, too. `start` and `close` them."""
-    indexes = Indexes(store, new_index, max_owners=MAX_LOADED_OWNERS)
     redact = Redaction(history, store).run
-    return Memories(store, embedder, indexes, clock, undo_within=undo_within, redact=redact)
+    return Memories(store, embedder, new_search(store), clock, undo_within=undo_within, redact=redact)
 
 
 def new_embedder() -> Embedder:
@@ -189,6 +188,15 @@ def new_embedder() -> Embedder:
         ConfigError: its package is not installed.
     """
     return CachedEmbedder(Usem3Embedder())
+
+
+def new_search(store: SqlMemories) -> VectorSearch:
+    """Return the search of a store: inside a database that can, over indexes in RAM with any other."""
+    if store.database.searches_vectors:
+        from core.storage.postgres_vectors import PostgresVectors
+
+        return PostgresVectors(store)
+    return Indexes(store, new_index, max_owners=MAX_LOADED_OWNERS)
 
 
 def new_index(dims: int) -> VectorIndex:

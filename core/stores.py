@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol, TypeAlias
 
+import numpy as np
+
 from core.threads import Threads, ToldMemories
 from core.types import (
     Change,
@@ -438,10 +440,29 @@ class Candidate:
     words: tuple[float, ...]
 
 
-Order: TypeAlias = Callable[[Sequence[Candidate], int], Sequence[int]]
-"""Given candidates, and how many memories the owner has: the numbers of those to read, in this order.
+Cosines: TypeAlias = Callable[[Sequence[int], Vectors], Vectors]
+"""Given phrase ids and normalized rows: their cosines, shape (phrases, rows); NaN for a phrase without a vector."""
 
-It is called on the store's thread, and must neither wait nor take long.
+
+def no_cosines(ids: Sequence[int], rows: Vectors) -> Vectors:
+    """Return the `Cosines` of phrases that have no vectors."""
+    return np.full((len(ids), len(rows)), np.nan, np.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """What vectors tell one search: the ids of the phrases nearest to what was asked, and the cosines of any others."""
+
+    nearest: frozenset[int] = frozenset()
+    cosines: Cosines = no_cosines
+
+
+NO_NEIGHBOURS: Final = Neighbours()
+
+Order: TypeAlias = Callable[[Sequence[Candidate], int, Neighbours], Sequence[int]]
+"""Given candidates, how many memories the owner has, and their neighbours: the numbers of those to read, in this order.
+
+It is called on the store's thread, must neither wait nor take long, and may be called again for the same search.
 """
 
 
@@ -449,14 +470,11 @@ It is called on the store's thread, and must neither wait nor take long.
 class Search:
     """What a search asks a store for.
 
-    Candidates are the memories of the phrases `nearest`, and for each query the `depth` best by words.
-    `version` is that of the index by which `nearest` were found. In a `room` only what is audible there counts, with
-    `said` only what was said then; what is past at `at` counts only with `past`.
+    Candidates are the memories of the nearest phrases, and for each query the `depth` best by words. In a `room` only
+    what is audible there counts, with `said` only what was said then; what is past at `at` counts only with `past`.
     """
 
     queries: tuple[str, ...]
-    nearest: frozenset[int]
-    version: int
     order: Order
     at: datetime
     depth: int = 32
@@ -485,7 +503,7 @@ class PhraseStore(Protocol):
 
     A *phrase* is a text that a memory is found by: each binding, and the content itself. Each has an integer id of its
     own that is never reused. Vectors are stored per phrase with the `space` they belong to; a phrase may lack one (the
-    embedder was down), and then appears in `unembedded`.
+    embedder was down), and then appears in `unembedded`. Of vectors at least half floats are kept.
     """
 
     async def phrases(
@@ -493,10 +511,13 @@ class PhraseStore(Protocol):
     ) -> Mapping[int, tuple[str, str]]:
         """Map those of the phrase ids that the owner has, or all of those memories', to (memory id, text)."""
 
-    async def search(self, owner: UserKey, search: Search) -> Sequence[MemoryItem] | None:
-        """Return the memories that `search.order` names, in its order; None if the owner's `version` is another.
+    async def search(
+        self, owner: UserKey, search: Search, neighbours: Neighbours = NO_NEIGHBOURS, *, version: int | None = None
+    ) -> Sequence[MemoryItem] | None:
+        """Return the memories that `search.order` names, in its order; None if the owner's version is not `version`.
 
-        All is read in one job: a word counts by how few of the owner's memories hold it, whoever else uses it.
+        All is read in one job: a word counts by how few of the owner's memories hold it, whoever else uses it. The
+        memories of the `neighbours` count as far as they are the owner's; `version` is that of their index.
         """
 
     async def version(self, owner: UserKey) -> int:
@@ -527,6 +548,49 @@ class PhraseStore(Protocol):
 
     async def keep_space(self, owner: UserKey, space: str) -> None:
         """Delete the owner's vectors of every other space."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedVectors:
+    """What a search asks for by vectors: the `nearest` phrases to each of the rows, shape (n, dims), n > 0.
+
+    The rows are normalized, and so is what they are compared with: the `mean` of the `space` is taken out of unit
+    vectors, and they are made unit vectors again (`core/memory/embedding.py`).
+    """
+
+    space: str
+    mean: Vector
+    rows: Vectors
+    nearest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search by words and vectors found.
+
+    `partial`: some of the owner's phrases have no vector. `whole`: there are no more phrases than it has looked at.
+    """
+
+    items: Sequence[MemoryItem]
+    partial: bool
+    whole: bool
+
+
+class VectorSearch(Protocol):
+    """Search a person's memories by words and vectors: over an index in RAM, or in the database itself.
+
+    Both find the nearest among that owner's phrases alone, and give equal cosines, but for the rounding of half floats.
+    """
+
+    @property
+    def phrases(self) -> PhraseStore:
+        """The store that is searched."""
+
+    async def search(self, owner: UserKey, search: Search, asked: AskedVectors) -> Found:
+        """Return what `PhraseStore.search` finds with the neighbours of what is asked, over one state of the store."""
+
+    def drop(self, owner: UserKey) -> None:
+        """Let go of what is held in RAM of a person, if anything is."""
 
 
 class SearchableMemoryStore(MemoryStore, PhraseStore, Protocol):

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from core.memory.embedding import EmbeddingNormalizer
 from core.ports import VectorIndex
-from core.stores import PhraseStore
+from core.stores import AskedVectors, Found, Neighbours, PhraseStore, Search, VectorSearch
 from core.types import UserKey, Vectors
 
 _CHUNK_ROWS = 4096
@@ -98,7 +98,7 @@ class _Place:
         return len(self.held.index) if self.held is not None else 0
 
 
-class Indexes:
+class Indexes(VectorSearch):
     """Least-recently-used indexes of at most `max_owners` people, and of `max_vectors` in all."""
 
     def __init__(
@@ -109,11 +109,27 @@ class Indexes:
         max_owners: int = 256,
         max_vectors: int = 1_000_000,
     ) -> None:
-        self.phrases = phrases
+        self._phrases = phrases
         self._new_index = new_index
         self._max_owners = max_owners
         self._max_vectors = max_vectors
         self._places: OrderedDict[UserKey, _Place] = OrderedDict()
+
+    @property
+    def phrases(self) -> PhraseStore:
+        """The store that is searched."""
+        return self._phrases
+
+    async def search(self, owner: UserKey, search: Search, asked: AskedVectors) -> Found:
+        """Search the store with the neighbours in the owner's index, brought to the version of the store first."""
+        async with self.reading(owner, EmbeddingNormalizer(asked.space, asked.mean)) as held:
+            while True:
+                nearest = await held.nearest(asked.rows, asked.nearest)
+                neighbours = Neighbours(nearest, held.index.cosines)
+                items = await self._phrases.search(owner, search, neighbours, version=held.version)
+                if items is not None:
+                    return Found(items, held.partial, whole=asked.nearest >= len(held.index))
+                await held.follow(self._phrases, owner)
 
     @asynccontextmanager
     async def reading(self, owner: UserKey, normalizer: EmbeddingNormalizer) -> AsyncIterator[OwnerIndex]:
@@ -126,7 +142,7 @@ class Indexes:
                 try:
                     if place.held is None or place.held.normalizer.space != normalizer.space:
                         place.held = OwnerIndex(normalizer, self._new_index(normalizer.dims))
-                        await place.held.follow(self.phrases, owner)
+                        await place.held.follow(self._phrases, owner)
                         self._evict()
                     yield place.held
                 except BaseException:

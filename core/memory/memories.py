@@ -12,11 +12,10 @@ from typing import Final, TypeAlias
 
 from core.errors import BotError, StorageError
 from core.memory.embedding import Embedding
-from core.memory.indexes import Indexes
 from core.memory.profile import Profiles
 from core.memory.user_memory import UserMemory
 from core.ports import Clock, Embedder
-from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore
+from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore, VectorSearch
 from core.types import MemoryItem, UserKey
 
 _log = logging.getLogger(__name__)
@@ -94,13 +93,13 @@ _BATCH: Final = 16
 
 
 class Memories:
-    """Memories over a store, an embedder and indexes. `close` it: it may be embedding in the background."""
+    """Memories over a store, an embedder and a search. `close` it: it may be embedding in the background."""
 
     def __init__(
         self,
         store: MemoryStore,
         embedder: Embedder,
-        indexes: Indexes,
+        indexes: VectorSearch,
         clock: Clock,
         *,
         undo_within: timedelta = UNDO_WITHIN,

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
 from core.memory.acceptance import Acceptance
-from core.stores import Candidate
+from core.stores import Candidate, Neighbours
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.types import Vector, Vectors
 
@@ -28,13 +28,6 @@ PARTS_WEIGHT: Final = 0.5
 MAX_PARTS: Final = 8
 
 _WORD: Final = re.compile(r"[^\W_]+")
-
-Cosines: TypeAlias = Callable[[Sequence[int], Vectors], Vectors]
-"""`VectorIndex.cosines`."""
-
-
-def _no_cosines(ids: Sequence[int], queries: Vectors) -> Vectors:
-    return np.full((len(ids), len(queries)), np.nan, np.float32)
 
 
 def parts(query: str) -> Sequence[str]:
@@ -65,36 +58,38 @@ class Fit:
 class Ranking:
     """The `Order` of one search: the best `limit` memories with a chance of at least `floor`.
 
-    `chosen` tells how each of these fits; `near`, how many candidates have one of the `nearest` phrases.
+    `chosen` tells how each of these fits; `near`, how many candidates have one of the nearest phrases.
     """
 
-    def __init__(
-        self,
-        queries: Sequence[Query],
-        cosines: Cosines = _no_cosines,
-        *,
-        nearest: frozenset[int] = frozenset(),
-        limit: int,
-        floor: float,
-    ) -> None:
+    def __init__(self, queries: Sequence[Query], *, limit: int, floor: float) -> None:
         self._queries = queries
-        self._cosines = cosines
-        self._nearest = nearest
         self._limit = limit
         self._floor = floor
         self._acceptance = Acceptance.shipped()
         self.chosen: Sequence[Fit] = ()
         self.near = 0
 
-    def __call__(self, candidates: Sequence[Candidate], count: int) -> Sequence[int]:  # noqa: ARG002  (an `Order`)
+    def __call__(
+        self,
+        candidates: Sequence[Candidate],
+        count: int,  # noqa: ARG002  (an `Order`)
+        neighbours: Neighbours,
+    ) -> Sequence[int]:
         """Return the numbers of the best candidates, best first; of equals the newest first."""
-        self.near = sum(not self._nearest.isdisjoint(each.phrases) for each in candidates)
+        self.near = sum(not neighbours.nearest.isdisjoint(each.phrases) for each in candidates)
+        self.chosen = ()
         if not candidates:
             return []
         starts = [0, *itertools.accumulate(len(each.phrases) for each in candidates[:-1])]
         ids = [phrase for each in candidates for phrase in each.phrases]
         covered = np.array([each.words for each in candidates], np.float32)
-        found = [self._judged(query, covered[:, place], ids, starts) for place, query in enumerate(self._queries)]
+        rows = np.concatenate([query.rows for query in self._queries])
+        cosines = neighbours.cosines(ids, rows) if len(rows) else np.empty((len(ids), 0), np.float32)
+        of_queries = np.split(cosines, np.cumsum([len(query.rows) for query in self._queries])[:-1], axis=1)
+        found = [
+            self._judged(query, covered[:, place], own, starts)
+            for place, (query, own) in enumerate(zip(self._queries, of_queries, strict=True))
+        ]
         scores, chances, dense = (np.stack(columns, axis=1) for columns in zip(*found, strict=True))
         numbers = np.array([each.number for each in candidates])
         best, likely = scores.max(axis=1), chances.max(axis=1)
@@ -108,16 +103,16 @@ class Ranking:
         return [int(numbers[place]) for place in order]
 
     def _judged(
-        self, query: Query, covered: Vector, ids: Sequence[int], starts: Sequence[int]
+        self, query: Query, covered: Vector, cosines: Vectors, starts: Sequence[int]
     ) -> tuple[Vector, Vector, Vector]:
-        """Return the scores, the chances and the cosines of all candidates for one query.
+        """Return the scores, the chances and the cosines of all candidates for one query, by those of their phrases.
 
         Where there is no vector, of the query or of a memory, the words it covers stand in for the cosines.
         """
         if not len(query.rows):
             scores = covered * (1 + COSINE_WEIGHT + PARTS_WEIGHT)
             return scores, self._acceptance.chances(scores, covered), np.zeros_like(scores)
-        nearest = np.fmax.reduceat(self._cosines(ids, query.rows), starts, axis=0)
+        nearest = np.fmax.reduceat(cosines, starts, axis=0)
         dense = nearest[:, 0]
         partly = nearest[:, 1:].mean(axis=1) if len(query.rows) > 1 else dense
         near, partly = (np.where(np.isnan(each), covered, each).astype(np.float32) for each in (dense, partly))

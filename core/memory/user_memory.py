@@ -11,14 +11,13 @@ from typing import Final
 
 import numpy as np
 
-from core.memory.embedding import Embedding
-from core.memory.indexes import Indexes, OwnerIndex
+from core.memory.embedding import Embedding, EmbeddingNormalizer
 from core.memory.relation import Relation
 from core.memory.resolve import NEIGHBOURS, Compared, Hint, Resolved, compared, related
 from core.memory.search import Query, Ranking, parts
 from core.memory.statement import read
 from core.ports import Clock
-from core.stores import ChangeContext, MemoryStore, Search
+from core.stores import AskedVectors, ChangeContext, MemoryStore, Search, VectorSearch
 from core.text.days import without_day
 from core.text.unicode import clean, fold, one_line
 from core.text.words import FUNCTION_WORDS, folded_words, same
@@ -132,7 +131,7 @@ class MemoryReading:
 
     owner: UserKey
     store: MemoryStore
-    indexes: Indexes
+    indexes: VectorSearch
     embedding: Embedding
     clock: Clock
     on_partial: Callable[[UserKey], None]
@@ -173,14 +172,7 @@ class MemoryReading:
             return []
         search = _Search(self, asked, limit, floor, past=past, said=said)
         normalizer = await self.embedding.normalizer() if any(query in vectors for query in asked) else None
-        if normalizer is None:
-            return await search.by_words()
-        async with self.indexes.reading(self.owner, normalizer) as index:
-            hits = await search.by_all(index, vectors)
-            is_partial = index.partial
-        if is_partial:
-            self.on_partial(self.owner)
-        return hits
+        return await (search.by_words() if normalizer is None else search.by_all(normalizer, vectors))
 
     async def get(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that this person has, in the order asked; in a room, what is audible there."""
@@ -245,38 +237,31 @@ class _Search:
     async def by_words(self) -> Sequence[MemoryHit]:
         """Return what words alone find."""
         blank = [Query(np.empty((0, 0), np.float32))] * len(self._queries)
-        phrases = self._memory.indexes.phrases
-        while True:
-            ranking = Ranking(blank, limit=self._limit, floor=self._floor)
-            search = self._asked(nearest=frozenset(), version=await phrases.version(self._memory.owner), order=ranking)
-            found = await phrases.search(self._memory.owner, search)
-            if found is not None:
-                return self._hits(ranking, found)
+        ranking = Ranking(blank, limit=self._limit, floor=self._floor)
+        items = await self._memory.indexes.phrases.search(self._memory.owner, self._asked(order=ranking))
+        return self._hits(ranking, items or ())
 
-    async def by_all(self, index: OwnerIndex, vectors: Mapping[str, Vector]) -> Sequence[MemoryHit]:
-        """Return what words and the vectors in the index find."""
-        rows = [self._rows(query, index, vectors) for query in self._queries]
-        asked = np.stack([each[0] for each in rows if len(each)])
-        queries = [Query(each, index.normalizer.space) for each in rows]
-        depth = _DEPTH
-        while True:
-            nearest = await index.nearest(asked, depth)
-            ranking = Ranking(queries, index.index.cosines, nearest=nearest, limit=self._limit, floor=self._floor)
-            search = self._asked(nearest=nearest, version=index.version, order=ranking)
-            found = await self._memory.indexes.phrases.search(self._memory.owner, search)
-            if found is None:
-                await index.follow(self._memory.indexes.phrases, self._memory.owner)
-            elif ranking.near < _ENOUGH and depth < len(index.index):
-                depth *= _DEEPER
-            else:
-                return self._hits(ranking, found)
+    async def by_all(self, normalizer: EmbeddingNormalizer, vectors: Mapping[str, Vector]) -> Sequence[MemoryHit]:
+        """Return what words and vectors find."""
+        rows = [self._rows(query, normalizer, vectors) for query in self._queries]
+        ranking = Ranking([Query(each, normalizer.space) for each in rows], limit=self._limit, floor=self._floor)
+        owner, search = self._memory.owner, self._asked(order=ranking)
+        wholes = np.stack([each[0] for each in rows if len(each)])
+        asked = AskedVectors(normalizer.space, normalizer.mean, wholes, _DEPTH)
+        found = await self._memory.indexes.search(owner, search, asked)
+        while ranking.near < _ENOUGH and not found.whole:
+            asked = replace(asked, nearest=_DEEPER * asked.nearest)
+            found = await self._memory.indexes.search(owner, search, asked)
+        if found.partial:
+            self._memory.on_partial(owner)
+        return self._hits(ranking, found.items)
 
-    def _rows(self, query: str, index: OwnerIndex, vectors: Mapping[str, Vector]) -> Vectors:
+    def _rows(self, query: str, normalizer: EmbeddingNormalizer, vectors: Mapping[str, Vector]) -> Vectors:
         """Return the normalized vectors of a query and of its parts; no rows if it has no vector."""
         if query not in vectors:
-            return np.empty((0, index.normalizer.dims), np.float32)
+            return np.empty((0, normalizer.dims), np.float32)
         known = [vectors[text] for text in (query, *parts(query)) if text in vectors]
-        return index.normalizer.project(np.stack(known))
+        return normalizer.project(np.stack(known))
 
     def _hits(self, ranking: Ranking, items: Sequence[MemoryItem]) -> Sequence[MemoryHit]:
         words = set(folded_words(" ".join(self._queries)))

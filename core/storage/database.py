@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
@@ -53,7 +53,12 @@ class PoolUse:
 
 
 class Database(Protocol):
-    """An open database. `close` it."""
+    """An open database. `close` it.
+
+    `searches_vectors`: it finds the nearest vectors itself (`PostgresVectors`), and no index in RAM has to.
+    """
+
+    searches_vectors: ClassVar[bool] = False
 
     async def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Return the rows of a query over what is committed.
@@ -105,6 +110,14 @@ class Database(Protocol):
 
     def scrubbing_once(self) -> AbstractAsyncContextManager[None]:
         """Put off every scrub that is asked for inside to one at the end; none after an exception."""
+        ...
+
+    async def maintain(self) -> None:
+        """Bring up to date what large searches are fast by. Nobody waits for it, and nothing needs it to be right.
+
+        Raises:
+            StorageError: it could not be done whole; the next call goes on with it.
+        """
         ...
 
     async def integrity(self) -> list[str]:

@@ -17,7 +17,7 @@ from core.storage.database import Query
 from core.storage.lexicon import Lexicon, Terms, idf
 from core.storage.memory_rows import ALL, EVERYWHERE, OWNER, stored
 from core.storage.record import microseconds, storable, to_json, user_key
-from core.stores import Candidate, Search
+from core.stores import Candidate, Neighbours, Search
 from core.types import MemoryItem, UserKey
 
 _NEWEST: Final = 512
@@ -54,21 +54,24 @@ def state_of(query: Query, owner: UserKey) -> State:
 
 
 def found_memories(
-    query: Query, *, lexicon: Lexicon, owner: UserKey, search: Search, counts: dict[tuple[int, str], int]
-) -> list[MemoryItem] | None:
+    query: Query,
+    state: State,
+    search: Search,
+    neighbours: Neighbours,
+    *,
+    lexicon: Lexicon,
+    counts: dict[tuple[int, str], int],
+) -> list[MemoryItem]:
     """Do what `PhraseStore.search` promises. `counts` keeps how many memories there are, by version and room."""
-    state = state_of(query, owner)
-    if state.version != search.version:
-        return None
     if not state.owner:
         return []
     asked = _Asked(query, state.owner, search)
     place = (state.version, search.room)
     if place not in counts:
         counts[place] = asked.count()
-    near = asked.near()
+    near = asked.near(neighbours.nearest)
     scores = _Words(asked, [lexicon.query_terms(text) for text in search.queries], counts[place]).scores(near)
-    order = search.order(asked.candidates(near, scores), counts[place])
+    order = search.order(asked.candidates(near, scores), counts[place], neighbours)
     return asked.items(order)
 
 
@@ -94,11 +97,13 @@ class _Asked:
         [(count,)] = self._query.run(sql, (self._owner, *self._hearing))
         return int(count)
 
-    def near(self) -> set[int]:
+    def near(self, nearest: Collection[int]) -> set[int]:
         """Return the memories of the nearest phrases."""
+        if not nearest:
+            return set()
         rows = self._query.run(
             "SELECT p.memory FROM numbers(?) AS asked CROSS JOIN phrases AS p WHERE p.id = asked.value AND p.owner = ?",
-            (_numbers(self._search.nearest), self._owner),
+            (_numbers(nearest), self._owner),
         )
         return {number for (number,) in rows}
 

@@ -14,8 +14,8 @@ from core.storage.database import Database, Query, Row
 from core.storage.lexicon import Lexicon
 from core.storage.memory_rows import EVERYWHERE, OWNER
 from core.storage.memory_search import State, found_memories, state_of
-from core.storage.record import listed, storable, to_blob, user_key
-from core.stores import Fresh, PhraseStore, Search
+from core.storage.record import listed, storable, to_blob, to_json, user_key
+from core.stores import NO_NEIGHBOURS, Fresh, Neighbours, PhraseStore, Search
 from core.types import MemoryItem, MemoryKind, UserKey, Vector, Vectors
 
 _CHUNK_ROWS = 2000
@@ -50,12 +50,27 @@ class SqlPhrases(PhraseStore):
         self._lexicon = Lexicon()
         self._counts: dict[tuple[int, str], int] = {}
 
-    async def search(self, owner: UserKey, search: Search) -> Sequence[MemoryItem] | None:
-        """Return the memories that `search.order` names, in its order; None if the owner's `version` is another."""
+    @property
+    def database(self) -> Database:
+        """Where the rows are."""
+        return self._database
+
+    async def search(
+        self, owner: UserKey, search: Search, neighbours: Neighbours = NO_NEIGHBOURS, *, version: int | None = None
+    ) -> Sequence[MemoryItem] | None:
+        """Return the memories that `search.order` names, in its order; None if the owner's version is not `version`."""
+
+        def job(query: Query) -> list[MemoryItem] | None:
+            state = state_of(query, owner)
+            return self.found(query, state, search, neighbours) if version in {None, state.version} else None
+
+        return await self._database.read(job)
+
+    def found(self, query: Query, state: State, search: Search, neighbours: Neighbours) -> list[MemoryItem]:
+        """Return what `search` does, as a part of a job."""
         if len(self._counts) > _KEPT_COUNTS:
             self._counts.clear()
-        job = partial(found_memories, lexicon=self._lexicon, owner=owner, search=search, counts=self._counts)
-        return await self._database.read(job)
+        return found_memories(query, state, search, neighbours, lexicon=self._lexicon, counts=self._counts)
 
     async def version(self, owner: UserKey) -> int:
         """Return a number that changes with every change of the owner's memories, by whatever process."""

@@ -23,6 +23,7 @@ from psycopg_pool import ConnectionPool
 
 from core.claims import present_claim
 from core.errors import ClaimLost, StorageError
+from core.storage import postgres_vectors
 from core.storage.database import Database, PoolUse, Query, Row
 from core.storage.postgres_errors import CommitUnknown, is_repeatable, translated
 from core.storage.postgres_migrations import MIGRATIONS, Migration
@@ -36,6 +37,7 @@ POOL: Final = 8
 _WAIT_S: Final = 30.0
 """How long a job waits for a connection while the server cannot be reached."""
 
+_MAINTENANCE: Final = 0x456C6567  # one process maintains at a time
 _ATTEMPTS: Final = 5
 _PREPARED_FROM: Final = 5
 """A statement is planned once on a connection that has run it so many times."""
@@ -72,6 +74,8 @@ class PostgresQuery(Query):
 class PostgresDatabase(Database):
     """A database that other processes use, too. Made by `open_postgres`; `close` it."""
 
+    searches_vectors = True
+
     def __init__(self, pool: ConnectionPool[psycopg.Connection]) -> None:
         self._pool = pool
         self._threads = ThreadPoolExecutor(pool.max_size, "postgres")
@@ -92,9 +96,24 @@ class PostgresDatabase(Database):
     async def integrity(self) -> list[str]:
         """Return what the server knows to be wrong: pages with false checksums, indexes that were not built whole."""
         pages = await self.rows("SELECT checksum_failures FROM pg_stat_database WHERE datname = current_database()")
-        indexes = await self.rows("SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid")
+        # Those of `maintain` may be in the making, and are mended by it.
+        indexes = await self.rows(
+            "SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid AND indrelid != 'vectors'::regclass"
+        )
         faults = [f"{count} pages have false checksums" for (count,) in pages if count]
         return faults + [f"the index {name} is not whole" for (name,) in indexes]
+
+    async def maintain(self) -> None:
+        """Make and drop the indexes of people with many vectors, unless another process is doing it."""
+        await self._run(self._maintain)
+
+    def _maintain(self) -> None:
+        with translated(), self._pool.connection() as turn, turn.transaction():
+            # A transaction's lock: a pooler gives a session's to others. No index waits for it, as it reads nothing.
+            [(is_ours,)] = turn.execute("SELECT pg_try_advisory_xact_lock($1)", (_MAINTENANCE,)).fetchall()
+            if is_ours:
+                with self._pool.connection() as connection:
+                    postgres_vectors.maintain(connection)
 
     async def checkpoint(self) -> None:
         """Do nothing: the server does it."""
@@ -197,6 +216,7 @@ def _configure(connection: psycopg.Connection) -> None:
     adapters.register_dumper(int, Int8Dumper)  # one plan for small and large
     adapters.register_dumper(str, _Text)
     adapters.register_loader("numeric", _Number)
+    postgres_vectors.register(connection)
 
 
 def _whole(connection: psycopg.Connection, begin: str, job: Callable[[Query], T]) -> T:

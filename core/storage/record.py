@@ -82,9 +82,15 @@ def digest(kind: str, content: str) -> bytes:
     return blake2b(text.encode(), digest_size=16).digest()
 
 
-def to_blob(vector: Vector) -> bytes:
-    """Return the vector's bytes: float32, little-endian."""
-    return np.ascontiguousarray(vector, dtype=_STORED).tobytes()
+class VectorBytes(bytes):
+    """A vector as it is stored: float32, little-endian. An engine with vectors of its own tells it from other bytes."""
+
+    __slots__ = ()
+
+
+def to_blob(vector: Vector) -> VectorBytes:
+    """Return the vector's bytes."""
+    return VectorBytes(np.ascontiguousarray(vector, dtype=_STORED).tobytes())
 
 
 def checked(draft: MemoryDraft) -> MemoryDraft:

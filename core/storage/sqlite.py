@@ -162,6 +162,9 @@ class SqliteDatabase(Database):
     def pool(self) -> None:
         """Return None: there are two connections, each with its thread."""
 
+    async def maintain(self) -> None:
+        """Do nothing: what is searched by vectors is in RAM."""
+
     async def close(self) -> None:
         """Write everything into the one file and let go of it. Closing twice is fine."""
         self._stop.set()

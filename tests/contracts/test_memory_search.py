@@ -9,7 +9,14 @@ from datetime import timedelta
 
 import pytest
 
-from core.stores import Candidate, ChangeContext, Search, SearchableMemoryStore
+from core.stores import (
+    NO_NEIGHBOURS,
+    Candidate,
+    ChangeContext,
+    Neighbours,
+    Search,
+    SearchableMemoryStore,
+)
 from core.types import MemoryDraft, MemoryKind, Span, UserKey
 from tests.contracts.test_memory_store import ANA, BIA, CAIO, GARDEN, KITCHEN, LATER, PASSWORD, WIFI, texts_of
 from tests.fakes.clock import START
@@ -27,9 +34,10 @@ class Seen:
     def __init__(self) -> None:
         self.candidates: Sequence[Candidate] = ()
         self.count = -1
+        self.neighbours = NO_NEIGHBOURS
 
-    def __call__(self, candidates: Sequence[Candidate], count: int) -> Sequence[int]:
-        self.candidates, self.count = candidates, count
+    def __call__(self, candidates: Sequence[Candidate], count: int, neighbours: Neighbours) -> Sequence[int]:
+        self.candidates, self.count, self.neighbours = candidates, count, neighbours
         return [each.number for each in candidates]
 
 
@@ -139,7 +147,7 @@ async def test_what_the_order_names_is_returned_and_nothing_that_is_no_candidate
     await search(store, BIA, "café", order=seen)
     [number] = [each.number for each in seen.candidates]
 
-    def order(candidates: Sequence[Candidate], _: int) -> Sequence[int]:
+    def order(candidates: Sequence[Candidate], *_: object) -> Sequence[int]:
         return [candidates[-1].number, number, -1, candidates[0].number]
 
     assert await search(store, ANA, "café", order=order) == [items[0], items[2]]
@@ -151,10 +159,11 @@ async def test_a_search_of_another_version_finds_nothing_and_asks_nobody(store: 
     before = await store.version(ANA)
     [item] = await add(store, ANA, [PASSWORD], at=START)
     seen = Seen()
-    late = Search(("senha",), frozenset(), before, seen, START)
-    assert await store.search(ANA, late) is None
+    late = Search(("senha",), seen, START)
+    assert await store.search(ANA, late, version=before) is None
     assert seen.count == -1
-    assert await store.search(ANA, replace(late, version=await store.version(ANA))) == [item]
+    assert await store.search(ANA, late, version=await store.version(ANA)) == [item]
+    assert await store.search(ANA, late) == [item]
 
 
 @pytest.mark.spec("T15")

@@ -24,6 +24,9 @@ CAIO = UserKey("telegram", "caio")
 KITCHEN, GARDEN = "telegram:kitchen", "discord:garden"
 LATER = START + timedelta(days=1)
 SPACE = "hash@4"
+HALF = 1e-3
+"""How exactly vectors come back: half floats will do."""
+
 PASSWORD = MemoryDraft(MemoryKind.TEXT, "A senha do AliExpress é 123456", ("senha do aliexpress", "aliexpress"))
 BIRTHDAY = MemoryDraft(MemoryKind.TEXT, "O aniversário da Júlia é em 3 de maio", ("aniversário da Júlia",))
 WIFI = MemoryDraft(MemoryKind.JSON, '{"wifi": "elefante", "password": "tromba"}', ("wifi", "wi-fi password"))
@@ -134,7 +137,7 @@ async def test_every_binding_and_the_content_are_phrases_with_vectors_of_their_o
     ids, stored = await store.vectors(ANA, SPACE)
     assert list(ids) == sorted(phrases)
     for row, phrase_id in enumerate(ids):
-        np.testing.assert_array_equal(stored[row], vectors[phrases[phrase_id]])
+        np.testing.assert_allclose(stored[row], vectors[phrases[phrase_id]], atol=HALF)
     assert await store.phrases(ANA, [*ids, 10**6]) == {i: (item.id, phrases[i]) for i in ids}
     assert await store.unembedded(ANA, SPACE, 9) == {}
 
@@ -161,7 +164,7 @@ async def test_spaces_do_not_mix_and_a_vector_can_be_replaced(store: SearchableM
     await store.put_vectors(ANA, "new@4", {phrase_id: vector(2)})
     await store.put_vectors(ANA, "new@4", {phrase_id: vector(3)})
     for space, seed in (("old@4", 1), ("new@4", 3)):
-        np.testing.assert_array_equal((await store.vectors(ANA, space))[1], vector(seed)[None])
+        np.testing.assert_allclose((await store.vectors(ANA, space))[1], vector(seed)[None], atol=HALF)
     ids, vectors = await store.vectors(ANA, "unknown@4")
     assert (list(ids), len(vectors)) == ([], 0)
 
@@ -311,7 +314,7 @@ async def test_nobody_reads_changes_counts_or_deletes_anothers_memories(store: S
         assert not set(await store.unembedded(BIA, SPACE, 9)) & set(phrase_ids)
         await store.put_vectors(BIA, SPACE, dict.fromkeys(phrase_ids, vector(2)))
         await add(store, BIA, [BIRTHDAY], at=START)
-    np.testing.assert_array_equal((await store.vectors(ANA, SPACE))[1], vector(1)[None])
+    np.testing.assert_allclose((await store.vectors(ANA, SPACE))[1], vector(1)[None], atol=HALF)
     assert await store.forget(BIA) == 1
     assert list(await store.get(ANA, [mine.id])) == [mine]
     assert (await store.count(ANA), await store.count(BIA)) == (1, 0)
@@ -795,7 +798,7 @@ async def test_thousands_of_vectors_come_back_in_one_piece(engine: str, tmp_path
     ids, stored = await store.vectors(ANA, SPACE)
     assert (len(ids), stored.shape) == (2300, (2300, 4))
     assert list(ids) == sorted(set(ids))
-    np.testing.assert_array_equal(stored, np.stack(list(vectors.values())))
+    np.testing.assert_allclose(stored, np.stack(list(vectors.values())), atol=HALF)
     await database.close()
 
 

@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from core.storage.database import Database
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
-from core.stores import Candidate, ChangeContext, Search, SearchableMemoryStore
+from core.stores import Candidate, ChangeContext, Neighbours, Search, SearchableMemoryStore
 from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, Span, UserKey, Vector
 from tests.fakes.clock import START
 from tests.profile import tries
@@ -227,7 +227,7 @@ class MemoryMachine(RuleBasedStateMachine):
         depth, last = data.draw(st.integers(1, 4)), data.draw(st.integers(0, 99))
         seen: list[object] = []
 
-        def order(candidates: Sequence[Candidate], count: int) -> Sequence[int]:
+        def order(candidates: Sequence[Candidate], count: int, _: Neighbours) -> Sequence[int]:
             seen.append((count, [[round(score, 9) for score in each.words] for each in candidates]))
             return [each.number for each in candidates]
 
@@ -238,14 +238,14 @@ class MemoryMachine(RuleBasedStateMachine):
             nearest = frozenset(i for i in ids if crc32(texts[i][1].encode()) % 100 < last)
             version = self.run(store.version(owner))
             asked = Search(
-                *(tuple(queries), nearest, version, order),
+                *(tuple(queries), order),
                 at=START + timedelta(minutes=self.minutes),
                 depth=depth,
                 room=room,
                 past=past,
                 said=said,
             )
-            found.append(self.run(store.search(owner, asked)))
+            found.append(self.run(store.search(owner, asked, Neighbours(nearest), version=version)))
         real, reference = found
         assert real is not None
         assert reference is not None

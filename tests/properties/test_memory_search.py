@@ -33,9 +33,9 @@ class Asked:
         self.words: dict[int, tuple[float, ...]] = {}
         self.best: Sequence[int] = ()
 
-    def __call__(self, candidates: Sequence[Candidate], count: int) -> Sequence[int]:
+    def __call__(self, candidates: Sequence[Candidate], *_: object) -> Sequence[int]:
         self.words = {each.number: each.words for each in candidates}
-        self.best = by_words(candidates, count)
+        self.best = by_words(candidates)
         return self.best
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from core.storage.lexicon import Lexicon
 from core.storage.record import phrases_of, storable
-from core.stores import Candidate, Fresh, PhraseStore, Search
+from core.stores import NO_NEIGHBOURS, Candidate, Fresh, Neighbours, PhraseStore, Search
 from core.types import MemoryItem, UserKey, Vector, Vectors
 from tests.reference.changes import Entry
 from tests.reference.words import best, covers
@@ -28,9 +28,11 @@ class InMemoryPhrases(PhraseStore):
         self._versions: dict[UserKey, int] = {}
         self._removed: dict[UserKey, int] = {}
 
-    async def search(self, owner: UserKey, search: Search) -> Sequence[MemoryItem] | None:
-        """Return the memories that `search.order` names, in its order; None if the owner's `version` is another."""
-        if search.version != await self.version(owner):
+    async def search(
+        self, owner: UserKey, search: Search, neighbours: Neighbours = NO_NEIGHBOURS, *, version: int | None = None
+    ) -> Sequence[MemoryItem] | None:
+        """Return the memories that `search.order` names, in its order; None if the owner's version is not `version`."""
+        if version not in {None, await self.version(owner)}:
             return None
         heard = self._audible(owner, search.room) if search.room else self._of(owner).keys()
         held = {entry.number: entry for key, entry in self._of(owner).items() if key in heard}
@@ -38,13 +40,13 @@ class InMemoryPhrases(PhraseStore):
         terms = {number: frozenset(self._lexicon.index_terms(entry.phrases)) for number, entry in held.items()}
         covered = [covers(self._lexicon, query, terms, count) for query in search.queries]
         there = [number for number, entry in held.items() if _counts(entry.item, search)]
-        near = {number for number in there if search.nearest.intersection(held[number].phrases.values())}
+        near = {number for number in there if neighbours.nearest.intersection(held[number].phrases.values())}
         chosen = near.union(*(best(each, there)[: search.depth] for each in covered))
         candidates = [
             Candidate(number, tuple(held[number].phrases.values()), tuple(each.get(number, 0.0) for each in covered))
             for number in sorted(chosen, reverse=True)
         ]
-        return [held[number].item for number in search.order(candidates, count) if number in chosen]
+        return [held[number].item for number in search.order(candidates, count, neighbours) if number in chosen]
 
     async def version(self, owner: UserKey) -> int:
         """Return a number that changes with every change of the owner's memories."""

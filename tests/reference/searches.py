@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core.stores import Candidate, Search, SearchableMemoryStore
+from core.stores import Candidate, Neighbours, Search, SearchableMemoryStore
 from core.types import MemoryItem, UserKey
 from tests.fakes.clock import START
 
 
-def by_words(candidates: Sequence[Candidate], _: int) -> Sequence[int]:
+def by_words(candidates: Sequence[Candidate], *_: object) -> Sequence[int]:
     """Order candidates by how much of the first query they cover, and leave out those that hold none of it."""
     held = [each for each in candidates if each.words[0]]
     return [each.number for each in sorted(held, key=lambda each: (each.words[0], each.number), reverse=True)]
 
 
-async def search(store: SearchableMemoryStore, owner: UserKey, *queries: str, **asked: Any) -> Sequence[MemoryItem]:
+async def search(
+    store: SearchableMemoryStore, owner: UserKey, *queries: str, nearest: frozenset[int] = frozenset(), **asked: Any
+) -> Sequence[MemoryItem]:
     """Return what a store finds; `asked` are fields of `Search`."""
-    version = await store.version(owner)
-    defaults = {"nearest": frozenset(), "version": version, "order": by_words, "at": START, "depth": 99}
-    items = await store.search(owner, Search(queries, **{**defaults, **asked}))
+    defaults = {"order": by_words, "at": START, "depth": 99}
+    items = await store.search(owner, Search(queries, **{**defaults, **asked}), Neighbours(nearest))
     assert items is not None
     return items
 

@@ -106,7 +106,7 @@ async def test_what_another_process_writes_shows_in_the_version(tmp_path: Path, 
 async def test_how_many_memories_there_are_is_known_after_a_thousand_versions(store: SqlMemories) -> None:
     counted: list[int] = []
 
-    def count(_: object, held: int) -> Sequence[int]:
+    def count(_: object, held: int, __: object) -> Sequence[int]:
         counted.append(held)
         return []
 
