@@ -14,7 +14,7 @@ from core.storage.database import Database, Query, Row
 from core.storage.lexicon import Lexicon
 from core.storage.memory_rows import EVERYWHERE, OWNER
 from core.storage.memory_search import State, found_memories, state_of
-from core.storage.record import listed, storable, to_blob, to_json, user_key
+from core.storage.record import listed, storable, to_blob, user_key
 from core.stores import NO_NEIGHBOURS, Fresh, Neighbours, PhraseStore, Search
 from core.types import MemoryItem, MemoryKind, UserKey, Vector, Vectors
 
