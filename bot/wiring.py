@@ -24,6 +24,7 @@ from bot.models.metering import counting
 from bot.old_files import move_in
 from bot.settings.models import LIMITED, USEM3
 from bot.settings.settings import Settings
+from bot.workers import open_worker
 from core import ask
 from core.actions.registry import Registry
 from core.chatbot import ChatBot, ChatBotParts
@@ -56,7 +57,7 @@ from core.prompts import SYSTEM
 from core.single import tools_of
 from core.storage.database import Database
 from core.storage.history import SqlHistory
-from core.storage.inbox import SqlInbox
+from core.storage.inbox import ClaimChat, SqlInbox
 from core.storage.kept import SqlKept
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_copy, open_database
@@ -65,6 +66,7 @@ from core.stores import HistoryStore, KeptStore, SearchableMemoryStore
 from core.text.replies import means_undo
 from core.times.grammar import find_time
 from core.types import Locale, Role, UserKey
+from core.workers import OneWorker, Worker
 
 if TYPE_CHECKING:
     from bot.metrics import Metrics  # it loads a library that few need
@@ -161,6 +163,7 @@ class App:
     parts: ChatBotParts
     features: Features
     health: ModelHealth
+    worker: OneWorker | Worker
 
 
 @asynccontextmanager
@@ -186,10 +189,11 @@ async def build(
         stack.push_async_callback(database.close)
         if dry:  # nor does a command write a file
             settings = settings.model_copy(update={"storage_url": SecretStr("memory:")})
-        stores = _Stores(database, settings)
+        clock = clock or SystemClock()
+        worker, claim_chat = await open_worker(settings, database, clock, stack)
+        stores = _Stores(database, settings, worker, claim_chat)
         if settings.state_dir is not None:
             await move_in(settings.state_dir, stores.kept)
-        clock = clock or SystemClock()
         yield await _build_over(stores, settings, clock, stack, dry=dry, grants=grants or {}, metrics=metrics)
 
 
@@ -255,26 +259,44 @@ async def _build_over(
     stack.push_async_callback(features.alerts.close)
     chains.health.report_to(features.alerts)
     await features.open()
-    parts = features.parts(stores.inbox, conversations, settings.turn_limits(), log_content=settings.log_content)
+    parts = features.parts(
+        stores.inbox,
+        conversations,
+        settings.turn_limits(),
+        claims=stores.worker,
+        log_content=settings.log_content,
+    )
     if metrics is not None:
         parts = replace(parts, turn_ended=metrics.turn_ended)
     return App(
-        settings, stores.database, stores.kept, stores.memories, conversations, clock, parts, features, chains.health
+        settings,
+        stores.database,
+        stores.kept,
+        stores.memories,
+        conversations,
+        clock,
+        parts,
+        features,
+        chains.health,
+        stores.worker,
     )
 
 
 class _Stores:
     """Everything that is kept in the one database."""
 
-    def __init__(self, database: Database, settings: Settings) -> None:
+    def __init__(
+        self, database: Database, settings: Settings, worker: OneWorker | Worker, claim_chat: ClaimChat
+    ) -> None:
         self.database = database
+        self.worker = worker
         self.kept = SqlKept(database)
         self.people = SqlPeople(database)
         self.decisions = SqlDecisions(database)
         self.ledger = SqlLedger(database, settings.zone())
         self.memories = SqlMemories(database)
         self.history = SqlHistory(database)
-        self.inbox = SqlInbox(database)
+        self.inbox = SqlInbox(database, claim_chat)
         self.preferences = SqlPreferences(database)
         self.broadcasts = SqlBroadcasts(database)
         self.reminders = SqlReminders(database)
@@ -322,7 +344,11 @@ async def open_chatbot(app: App) -> AsyncIterator[ChatBot]:
     app.features.stores.spool.clear()
     tidying = asyncio.create_task(purge_answered(app.parts.inbox, app.clock))
     try:
-        async with ChatBot(app.parts) as chatbot, upkeep(app.database, app.features.alerts, app.clock):
+        async with (
+            app.worker.at_work(),
+            ChatBot(app.parts) as chatbot,
+            upkeep(app.database, app.features.alerts, app.clock),
+        ):
             yield chatbot
     finally:
         tidying.cancel()

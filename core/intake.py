@@ -40,7 +40,6 @@ class _Chat:
     tasks: dict[_Message, asyncio.Task[None]] = field(default_factory=dict)
     waiting: dict[_Message, Incoming] = field(default_factory=dict)  # until the bot is not paused any more
 
-    @property
     def is_quiet(self) -> bool:
         """Whether nothing is under way."""
         return not (self.arriving or self.tasks or self.waiting)
@@ -174,7 +173,7 @@ class Intake(HeldChats):
         for name in mine:
             self._chats[name].claim = None
             self._chats[name].waiting.clear()
-            if self._chats[name].is_quiet:
+            if self._chats[name].is_quiet():
                 del self._chats[name]
         with suppress(StorageError):  # they are free when this worker's lease is over
             await self._claims.give_up(claims)
@@ -205,7 +204,7 @@ class Intake(HeldChats):
     async def drop(self) -> None:
         """End all answers at once and without a word: other workers go on with them."""
         await asyncio.gather(*(self._end(chat) for chat in self._chats.values()))
-        self._chats = {name: chat for name, chat in self._chats.items() if not chat.is_quiet}
+        self._chats = {name: chat for name, chat in self._chats.items() if not chat.is_quiet()}
 
     async def _is_paused(self) -> bool:
         waiting = [incoming for chat in self._chats.values() for incoming in chat.waiting.values()]
@@ -325,7 +324,7 @@ class Intake(HeldChats):
     async def _let_go(self, name: str, chat: _Chat) -> None:
         """Give up a chat in which nothing is under way and nothing is owed; what is owed is taken in."""
         claim = chat.claim
-        if not chat.is_quiet or self._chats.get(name) is not chat or (claim and claim.is_given_up):
+        if not chat.is_quiet() or self._chats.get(name) is not chat or (claim and claim.is_given_up):
             return
         if claim is not None and claim.lost.is_set():
             chat.claim = claim = None
@@ -343,7 +342,7 @@ class Intake(HeldChats):
                 chat.claim = None
         if not is_free:
             await self._take_in([name])
-        elif chat.is_quiet and self._chats.get(name) is chat:
+        elif chat.is_quiet() and self._chats.get(name) is chat:
             del self._chats[name]
 
     def _lose(self, chat: _Chat) -> set[asyncio.Task[None]]:

@@ -1,6 +1,6 @@
 """The workers of a bot: the one that shares its database with no other, and one of several.
 
-Each of several keeps a row in the database alive. One whose row is gone was declared dead: its claims are others' by then.
+Each of several keeps a row in the database alive. One whose row is gone was declared dead: others have its claims.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from core.claims import Claim
 from core.errors import StorageError
@@ -90,6 +90,11 @@ class OneWorker(Duties, ChatClaims):
 
     async def give_up(self, claims: Collection[Claim]) -> None:
         """Do nothing."""
+
+    @asynccontextmanager
+    async def at_work(self) -> AsyncIterator[None]:
+        """Do nothing: there is nobody to be known to."""
+        yield
 
     @asynccontextmanager
     async def hold(self, name: str) -> AsyncIterator[Duty]:
@@ -179,8 +184,8 @@ Listen: TypeAlias = Callable[[int, Callable[[str], None]], Coroutine[None, None,
 class Worker(Duties, ChatClaims):
     """One of several workers, while `at_work` is entered.
 
-    When its row is gone, or it could not keep it alive for a lease by its own clock, all that it has claimed is lost, and
-    it joins anew. What others have for it it hears by `listen`, and looks for each second.
+    When its row is gone, or it could not keep it alive for a lease by its own clock, all that it has claimed is lost,
+    and it joins anew. What others have for it it hears by `listen`, and looks for each second.
     """
 
     def __init__(
@@ -259,15 +264,12 @@ class Worker(Duties, ChatClaims):
 
     async def _until_dead(self) -> None:
         """Keep the worker alive; return when it is dead to the others, or may be."""
-        beats = asyncio.create_task(self._beat(self.id))
-        try:
-            while not beats.done() and (left_s := self._left_s()) > 0:
-                timer = asyncio.ensure_future(self._clock.sleep(left_s))
-                await asyncio.wait({beats, timer}, return_when=asyncio.FIRST_COMPLETED)
-                timer.cancel()
-        finally:
-            beats.cancel()
-            await asyncio.gather(beats, return_exceptions=True)
+        await _first_of(self._beat(self.id), self._outlive())
+
+    async def _outlive(self) -> None:
+        """Return when the lease is over by our own clock."""
+        while (left_s := self._left_s()) > 0:
+            await self._clock.sleep(left_s)
 
     async def _beat(self, worker: int) -> None:
         """Keep the row alive; return when it is gone."""
@@ -321,10 +323,7 @@ class Worker(Duties, ChatClaims):
                 _log.exception("the inbox was not looked at")
             if self._clock.monotonic() - looked_s >= _LOOK_S:
                 looked_s = self._clock.monotonic()
-            timer = asyncio.ensure_future(self._clock.sleep(_LOOK_S))
-            timer.add_done_callback(lambda _: self._hearing.set())
-            await self._hearing.wait()
-            timer.cancel()
+            await _first_of(self._clock.sleep(_LOOK_S), self._hearing.wait())
 
     async def _look(self, heard: Collection[str], *, due: bool) -> None:
         if due and (dead := await self._store.bury(self._lease_s)):
@@ -409,8 +408,7 @@ class Worker(Duties, ChatClaims):
         """Give up a chat if nothing is owed there."""
         if not claim.epoch:
             return True
-        is_free = await self._store.release(claim.name, claim.epoch)
-        return is_free
+        return await self._store.release(claim.name, claim.epoch)
 
     async def give_up(self, claims: Collection[Claim]) -> None:
         """Give up chats in which something may be owed."""
@@ -458,7 +456,8 @@ class Worker(Duties, ChatClaims):
                     shown = left
                     yield left
                 else:
-                    await self._change_of([*mine.values(), *asking])
+                    lost = [claim.lost.wait() for claim in (*mine.values(), *asking)]
+                    await _first_of(self._clock.sleep(_LOOK_S), *lost)
         finally:
             await self._end([*mine.values(), *asking])
 
@@ -474,16 +473,6 @@ class Worker(Duties, ChatClaims):
             return count, frozenset()
         quota = count // len(asking) + (asking.index(self.id) < count % len(asking))
         return quota, frozenset(range(count)) - held
-
-    async def _change_of(self, claims: Sequence[Claim]) -> None:
-        """Return after a second, or when one of the claims is lost."""
-        waits = [asyncio.ensure_future(claim.lost.wait()) for claim in claims]
-        timer = asyncio.ensure_future(self._clock.sleep(_LOOK_S))
-        try:
-            await asyncio.wait({timer, *waits}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for each in (timer, *waits):
-                each.cancel()
 
     async def _take(self, names: Sequence[str]) -> Sequence[Claim]:
         """Claim what is free of those names."""
@@ -524,6 +513,17 @@ class Worker(Duties, ChatClaims):
         used, self._used = self._used, Counter()
         for limit in {*self._demand, *used}:
             self._demand[limit] = round((self._demand.get(limit, 0.0) + used[limit]) / 2, 3)
+
+
+async def _first_of(*works: Coroutine[Any, Any, object]) -> None:
+    """Return when the first of these ends, and cancel the others."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _shares(worker: int, workers: Sequence[Peer]) -> Shares:

@@ -20,7 +20,7 @@ ClaimChat: TypeAlias = Callable[[Query, ChatKey], Accepted]
 """Claims the chat of a message that is stored in the same transaction, if it is free; returns who answers it."""
 
 
-def _held_by_all(query: Query, chat: ChatKey) -> Accepted:
+def held_by_all(query: Query, chat: ChatKey) -> Accepted:
     """Claim nothing: there is one process."""
     del query, chat
     return Accepted()
@@ -29,7 +29,7 @@ def _held_by_all(query: Query, chat: ChatKey) -> Accepted:
 class SqlInbox(Inbox):
     """What was said in a row is removed when it is closed; the row stays until `purge`, so that a repeat is known."""
 
-    def __init__(self, database: Database, claim_chat: ClaimChat = _held_by_all) -> None:
+    def __init__(self, database: Database, claim_chat: ClaimChat = held_by_all) -> None:
         self._database = database
         self._claim_chat = claim_chat
 

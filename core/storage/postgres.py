@@ -76,8 +76,9 @@ class PostgresDatabase(Database):
 
     searches_vectors = True
 
-    def __init__(self, pool: ConnectionPool[psycopg.Connection]) -> None:
+    def __init__(self, pool: ConnectionPool[psycopg.Connection], *, is_pooled: bool = False) -> None:
         self._pool = pool
+        self._is_pooled = is_pooled
         self._threads = ThreadPoolExecutor(pool.max_size, "postgres")
         self._open = True
 
@@ -128,6 +129,11 @@ class PostgresDatabase(Database):
     async def scrubbing_once(self) -> AsyncIterator[None]:
         """Do nothing, as `scrub`."""
         yield
+
+    @property
+    def is_pooled(self) -> bool:
+        """Whether a pooler stands in between, over which nobody hears of anything."""
+        return self._is_pooled
 
     def pool(self) -> PoolUse:
         """Return how the connections are used now."""
@@ -191,7 +197,7 @@ async def open_postgres(
         )
         await asyncio.to_thread(connections.open)
         opened.callback(connections.close)
-        database = PostgresDatabase(connections)
+        database = PostgresDatabase(connections, is_pooled=is_pooled)
         opened.pop_all()
         return database
 
@@ -243,10 +249,8 @@ def _fenced(job: Callable[[Query], T]) -> Callable[[Query], T]:
 
     def fenced(query: Query) -> T:
         # The row is held until the end: nobody else claims the same before what is written here is there.
-        if (
-            not query.run("SELECT 1 FROM claims WHERE epoch = ? FOR KEY SHARE", (claim.epoch,))
-            and not claim.is_given_up
-        ):
+        held = query.run("SELECT 1 FROM claims WHERE epoch = ? FOR KEY SHARE", (claim.epoch,))
+        if not held and not claim.is_given_up:
             raise ClaimLost("another worker goes on with this")
         return job(query)
 

@@ -152,7 +152,7 @@ async def test_only_answered_messages_that_are_old_are_purged_and_no_more_than_a
     assert await inbox.purge(START - timedelta(hours=1), 2) == 1
     assert await inbox.purge(START - timedelta(hours=1), 2) == 0
     assert list(await inbox.owed("telegram")) == [old[5]]
-    assert [await inbox.accept(message) for message in old] == [False, False, True, True, True, False]
+    assert [await inbox.accept(message) is not None for message in old] == [False, False, True, True, True, False]
 
 
 def edit(number: int, of: Incoming = FIRST, text: str = "better") -> Incoming:

@@ -31,7 +31,7 @@ from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.models import MODES, Cycle, HotModel, Models
 from core.outgoing import ChannelLimits
-from core.ports import ChatModel, Clock
+from core.ports import ChatClaims, ChatModel, Clock
 from core.stores import HistoryStore, Inbox, KeptStore, SearchableMemoryStore
 from core.think import think
 from core.threads import ConfirmationStore, PendingInputs
@@ -173,9 +173,11 @@ class House:
             learn=self.learn,
         )
 
-    def chatbot(self, access: Access | None = None) -> ChatBot:
+    def chatbot(self, access: Access | None = None, claims: ChatClaims | None = None) -> ChatBot:
         features = self.features(access)
-        return ChatBot(features.parts(self.inbox, self.conversations, self.limits, log_content=self.log_content))
+        return ChatBot(
+            features.parts(self.inbox, self.conversations, self.limits, claims=claims, log_content=self.log_content)
+        )
 
     def incoming(self, text: str, *, user: UserKey = ANA, message_id: str = "1", chat: str = "c") -> Incoming:
         return Incoming(ChatKey("test", chat), user, user.user, message_id, text, self.clock.now(), language="en")

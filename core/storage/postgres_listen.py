@@ -1,0 +1,35 @@
+"""Hear what other workers tell by NOTIFY, on a connection of its own that no pooler stands in."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Final
+
+import psycopg
+
+from core.ports import Clock
+from core.storage.claims import CHANNEL
+
+_AGAIN_S: Final = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+def listening(url: str, clock: Clock) -> Callable[[int, Callable[[str], None]], Coroutine[None, None, None]]:
+    """Return what listens for a worker: it calls back with each chat that is told, until it is cancelled."""
+
+    async def listen(worker: int, heard: Callable[[str], None]) -> None:
+        while True:
+            try:
+                async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+                    for channel in (CHANNEL, f"{CHANNEL}_{worker}"):
+                        await connection.execute(f'LISTEN "{channel}"'.encode())
+                    heard("")  # what was told before
+                    async for notice in connection.notifies():
+                        heard(notice.payload)
+            except psycopg.Error as error:  # meanwhile it looks each second
+                _log.warning("nothing is heard of other workers", extra={"error": type(error).__name__})
+            await clock.sleep(_AGAIN_S)
+
+    return listen

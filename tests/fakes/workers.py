@@ -1,0 +1,327 @@
+"""Several workers of one bot in one process, over one PostgreSQL: each with its own clock, database and chatbot."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from core.chatbot import ChatBot
+from core.dialogue import StreamEvent, Task
+from core.errors import ChannelGone, StorageError
+from core.outgoing import ChannelLimits, OutgoingMessage
+from core.ports import Channel, Channels
+from core.storage.claims import SqlWorkers, claims_of
+from core.storage.database import Database, Query, Row, Transaction
+from core.storage.history import SqlHistory
+from core.storage.inbox import SqlInbox
+from core.storage.postgres import open_postgres
+from core.storage.postgres_listen import listening
+from core.types import ChatKey, Incoming, UserKey
+from core.workers import Worker
+from tests.fakes.channel import RecordingChannel
+from tests.fakes.clock import FakeClock
+from tests.fakes.house import ANA, House, Script
+from tests.fakes.model import Answer, ScriptedModel
+from tests.postgres import database_of
+from tests.reference.people import InMemoryPeople
+
+T = TypeVar("T")
+
+LEASE_S = 3600.0
+"""So long that no busy machine lets it pass; a test lets it pass by `Team.age`."""
+
+_PATIENCE_S = 15.0
+
+
+class Plug:
+    """What connects one worker to the world. Pulled, all that it asks for hangs; cut, all of it fails."""
+
+    def __init__(self) -> None:
+        self._there = asyncio.Event()
+        self._there.set()
+        self._is_cut = False
+
+    def pull(self) -> None:
+        self._there.clear()
+
+    def push(self) -> None:
+        self._there.set()
+
+    def cut(self) -> None:
+        self._is_cut = True
+        self._there.set()
+
+    async def through(self, failure: type[Exception] = StorageError) -> None:
+        await self._there.wait()
+        if self._is_cut:
+            raise failure("gone")
+
+
+class PluggedDatabase(Database):
+    """A database as one worker reaches it."""
+
+    def __init__(self, database: Database, plug: Plug) -> None:
+        self._database = database
+        self._plug = plug
+
+    async def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        await self._plug.through()
+        rows = await self._database.rows(sql, parameters)
+        await self._plug.through()
+        return rows
+
+    async def read(self, job: Callable[[Query], T]) -> T:
+        await self._plug.through()
+        result = await self._database.read(job)
+        await self._plug.through()
+        return result
+
+    async def write(self, job: Callable[[Query], T]) -> T:
+        await self._plug.through()
+        result = await self._database.write(job)
+        await self._plug.through()
+        return result
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Transaction]:
+        await self._plug.through()
+        async with self._database.transaction() as transaction:
+            yield transaction
+
+    async def foreign_version(self) -> int:
+        return await self._database.foreign_version()
+
+    async def checkpoint(self) -> None: ...
+
+    async def truncate_log(self) -> None: ...
+
+    async def scrub(self) -> None: ...
+
+    def scrubbing_once(self) -> AbstractAsyncContextManager[None]:
+        return self._database.scrubbing_once()
+
+    async def integrity(self) -> list[str]:
+        return await self._database.integrity()
+
+    async def close(self) -> None:
+        await self._database.close()
+
+
+@dataclass(slots=True)
+class PluggedChannel(Channel):
+    """A screen as one worker reaches it."""
+
+    screen: RecordingChannel
+    plug: Plug
+
+    @property
+    def limits(self) -> ChannelLimits:
+        return self.screen.limits
+
+    def measure(self, text: str) -> int:
+        return self.screen.measure(text)
+
+    async def post(self, shown: OutgoingMessage) -> str:
+        await self.plug.through(ChannelGone)
+        handle = await self.screen.post(shown)
+        await self.plug.through(ChannelGone)
+        return handle
+
+    async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
+        await self.plug.through(ChannelGone)
+        return await self.screen.edit(handle, shown)
+
+    async def remove(self, handle: str) -> None:
+        await self.plug.through(ChannelGone)
+        await self.screen.remove(handle)
+
+    def adopt(self, handles: Sequence[str]) -> Sequence[str]:
+        return self.screen.adopt(handles)
+
+
+class Gated(ScriptedModel):
+    """A model that answers while its gate is open."""
+
+    def __init__(self, script: Script, gate: asyncio.Event) -> None:
+        super().__init__(script)
+        self.gate = gate
+
+    async def _events(self, answer: Answer) -> AsyncIterator[StreamEvent]:
+        await self.gate.wait()
+        async for event in super()._events(answer):
+            yield event
+
+
+@dataclass(eq=False)
+class Member(Channels):
+    """One worker of the team, and the platform as it reaches it."""
+
+    name: str
+    team: Team
+    house: House
+    clock: FakeClock
+    database: Database
+    worker: Worker
+    plug: Plug
+    gate: asyncio.Event
+    model: Gated
+    chatbot: ChatBot = field(init=False)
+    _ready: asyncio.Event = field(default_factory=asyncio.Event)
+    _stop: asyncio.Event = field(default_factory=asyncio.Event)
+    _task: asyncio.Task[None] | None = None
+
+    def again(self, incoming: Incoming) -> Channel:
+        return self.channel(incoming.chat.chat)
+
+    def private(self, user: UserKey, once: str = "") -> Channel:  # noqa: ARG002
+        return self.channel(user.user)
+
+    def channel(self, chat: str) -> PluggedChannel:
+        return PluggedChannel(self.team.screen(chat), self.plug)
+
+    async def start(self) -> None:
+        self._task = asyncio.create_task(self._run())
+        await self._ready.wait()
+
+    async def _run(self) -> None:
+        async with self.worker.at_work(), self.house.chatbot(claims=self.worker) as self.chatbot:
+            await self.chatbot.resume("test", self)
+            self._ready.set()
+            await self._stop.wait()
+            await self.chatbot.leave("test")
+            self.chatbot.abandon()
+
+    async def say(
+        self,
+        text: str,
+        message_id: str,
+        *,
+        chat: str = "c",
+        user: UserKey = ANA,
+        edits: str = "",
+        pressed: bool = False,
+    ) -> None:
+        """Let a message come to this worker."""
+        at = self.clock.now()
+        incoming = Incoming(ChatKey("test", chat), user, user.user, message_id, text, at, language="en")
+        incoming = dataclasses.replace(incoming, edits=edits, pressed=press)
+        await self.chatbot.receive(incoming, self.channel(chat))
+
+    async def stop(self) -> None:
+        """End it as SIGTERM does."""
+        assert self._task is not None
+        self._stop.set()
+        await self._task
+
+    def kill(self) -> None:
+        """Let it hang for ever, as if its process had ended or stood still: `thaw` lets it go on."""
+        self.plug.pull()
+
+    def thaw(self) -> None:
+        self.plug.push()
+
+    async def end(self) -> None:
+        """Clean up after the test, whatever it has done to it."""
+        if self._task is not None and not self._task.done():
+            self.plug.cut()
+            self.gate.set()
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        await self.database.close()
+
+
+class Team:
+    """Workers over one database, and the screens of the chats that they write into."""
+
+    def __init__(self, script: Script | None = None) -> None:
+        self.url = database_of("team")
+        self.script: Script = script or {Task.FINISH: lambda prompt: f"re {prompt.context.message}"}
+        self.people = InMemoryPeople()
+        self.members: list[Member] = []
+        self._screens: dict[str, RecordingChannel] = {}
+        self._clock = FakeClock()
+
+    def screen(self, chat: str = "c") -> RecordingChannel:
+        limits = ChannelLimits(max_chars=4096, edit_interval_s=0.0)
+        return self._screens.setdefault(chat, RecordingChannel(self._clock, limits))
+
+    def texts(self, chat: str = "c") -> list[str]:
+        return self.screen(chat).texts
+
+    async def join(self, *, hears: bool = True, most_chats: int = 100, is_open: bool = True) -> Member:
+        """Add a worker. With `hears` it is told what others have for it; its model answers if it `is_open`."""
+        plug, clock, gate = Plug(), FakeClock(), asyncio.Event()
+        if is_open:
+            gate.set()
+        inner = await open_postgres(self.url, pool=4)
+        database = PluggedDatabase(inner, plug)
+        worker = Worker(
+            SqlWorkers(database),
+            clock,
+            program="test",
+            listen=listening(self.url, clock) if hears else None,
+            lease_s=LEASE_S,
+            most_chats=most_chats,
+        )
+        house = House(
+            self.script,
+            clock=clock,
+            history=SqlHistory(database),
+            inbox=SqlInbox(database, claims_of(worker.wants)),
+            people=self.people,
+        )
+        model = Gated(self.script, gate)
+        house.answered_by(model)
+        member = Member(f"w{len(self.members)}", self, house, clock, database, worker, plug, gate, model)
+        self.members.append(member)
+        await member.start()
+        return member
+
+    async def age(self, member: Member) -> None:
+        """Let the lease of a worker pass, as the database sees it."""
+        past = int(2 * LEASE_S * 1_000_000)
+        await self.rows("UPDATE workers SET beat = beat - ? WHERE id = ? RETURNING id", past, member.worker.id)
+
+    async def rows(self, sql: str, *parameters: object) -> list[Row]:
+        database = await open_postgres(self.url, pool=1)
+        try:
+            return await database.rows(sql, parameters)
+        finally:
+            await database.close()
+
+    async def until(self, is_so: Callable[[], bool], *, ticking: Sequence[Member] = ()) -> None:
+        """Let the workers work until something is so; a second passes again and again for those who are `ticking`."""
+        patience = time.monotonic() + _PATIENCE_S
+        while not is_so():
+            assert time.monotonic() < patience, {chat: screen.texts for chat, screen in self._screens.items()}
+            for member in ticking:
+                await member.clock.advance(1.0)
+            await asyncio.sleep(0.005)
+
+    async def free(self) -> None:
+        """Return when no chat is claimed and nothing is owed."""
+        patience = time.monotonic() + _PATIENCE_S
+        while await self.rows(
+            "SELECT name FROM claims WHERE name LIKE 'chat:%' UNION SELECT chat FROM inbox WHERE payload IS NOT NULL"
+        ):
+            assert time.monotonic() < patience
+            await asyncio.sleep(0.01)
+
+    async def end(self) -> None:
+        for member in self.members:
+            await member.end()
+
+
+@asynccontextmanager
+async def a_team(script: Script | None = None) -> AsyncIterator[Team]:
+    """Give workers to be joined; they end with the block."""
+    team = Team(script)
+    try:
+        yield team
+    finally:
+        await team.end()
