@@ -29,6 +29,7 @@ BENCHES = {
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
     "models": "the model leaves beside the bare SDKs, and what imports cost",
     "purge": "what a save waits for beside a purge, and the memory that takes; PURGE_MIB=1024 for a large file",
+    "postgres_search": "a search in PostgreSQL beside SQLite and FAISS, to a million memories; it takes minutes",
     "recall": "how well memory finds what was told, and says nothing otherwise, beside simple ways; --data PATH",
     "reminders": "how late reminders are, 10,000 due at once and at rest; what 100,000 that wait cost",
     "room": "ten people who ask at once in one room: the first sign of each, on both platforms",

@@ -47,7 +47,7 @@ class FakeEmbedder(Embedder):
     """A random direction for each text, beside one that all share: as crowded as the cosines of real embedders."""
 
     def __init__(self) -> None:
-        self._common = np.random.default_rng(1).standard_normal(DIMS)
+        self.common = np.random.default_rng(1).standard_normal(DIMS)
 
     @property
     def space(self) -> str:
@@ -66,7 +66,7 @@ class FakeEmbedder(Embedder):
     def vector(self, text: str) -> Vector:
         """Return the vector of one text: always the same."""
         own = np.random.default_rng(np.frombuffer(text.encode().ljust(8), np.uint8)).standard_normal(DIMS)
-        mixed = self._common * 2 + own
+        mixed = self.common * 2 + own
         vector: Vector = (mixed / np.linalg.norm(mixed)).astype(np.float32)
         return vector
 

@@ -110,8 +110,10 @@ class PostgresDatabase(Database):
 
     def _maintain(self) -> None:
         with translated(), self._pool.connection() as turn, turn.transaction():
-            # A transaction's lock: a pooler gives a session's to others. No index waits for it, as it reads nothing.
-            [(is_ours,)] = turn.execute("SELECT pg_try_advisory_xact_lock($1)", (_MAINTENANCE,)).fetchall()
+            # A transaction's lock: a pooler gives a session's to others. It is asked for by a simple query: one with
+            # parameters keeps its snapshot until the next, and a new index waits for snapshots to end.
+            asked = f"SELECT pg_try_advisory_xact_lock({_MAINTENANCE})".encode()
+            [(is_ours,)] = turn.execute(asked, prepare=False).fetchall()
             if is_ours:
                 with self._pool.connection() as connection:
                     postgres_vectors.maintain(connection)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 
 import numpy as np
 import psycopg
@@ -110,14 +111,16 @@ async def test_an_index_goes_below_the_lower_limit_and_one_left_by_a_crash_is_ma
 async def test_one_process_maintains_at_a_time(
     database: PostgresDatabase, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun: list[bool] = []
-    monkeypatch.setattr(postgres_vectors, "maintain", begun.append)
+    _, vectors, _ = made(3, 20)
+    await save(SqlMemories(database), ANA, vectors)
+    monkeypatch.setattr(postgres_vectors, "maintain", partial(maintain, large=10, small=5))
     with psycopg.connect(url) as other:
         other.execute("SELECT pg_advisory_xact_lock(%s)", (0x456C6567,))
         await database.maintain()
-        assert begun == []
+        assert indexes(other) == []
     await database.maintain()
-    assert len(begun) == 1
+    with psycopg.connect(url) as other:
+        assert [is_valid for _, is_valid in indexes(other)] == [True]
 
 
 @pytest.mark.parametrize("is_analyzed", [False, True])
