@@ -45,6 +45,10 @@ EACH = 1_000
 SEARCHES = 60
 _WORDS = 4
 _VOCABULARY = 20_000
+_TOPICS = 48
+"""Directions in which vectors differ, beside noise: of vectors that differ in all 512, no HNSW index finds the nearest."""
+
+_BASIS = np.random.default_rng(2).standard_normal((_TOPICS, DIMS), np.float32) / np.float32(np.sqrt(_TOPICS))
 _ROW = np.dtype(
     [("fields", ">i2")]
     + [(name, of) for column in ("owner", "phrase", "space") for name, of in ((f"{column}_", ">i4"), (column, ">i8"))]
@@ -62,7 +66,8 @@ class Person:
         self.numbers = range(first, first + count)
         random = np.random.default_rng(number)
         self.words = (_VOCABULARY ** random.random((count, _WORDS))).astype(int) + 100_000
-        own = random.standard_normal((count, DIMS), np.float32)
+        own = random.standard_normal((count, _TOPICS), np.float32) @ _BASIS
+        own += np.float32(0.3) * random.standard_normal((count, DIMS), np.float32)
         mixed = np.float32(2) * FakeEmbedder().common.astype(np.float32) + own
         self.vectors: Vectors = mixed / np.linalg.norm(mixed, axis=1, keepdims=True)
 
@@ -199,7 +204,7 @@ async def nearest(store: SqlMemories) -> list[frozenset[int]]:
     mean = (mean / np.linalg.norm(mean)) * np.float32(0.89)
     owner = list(everybody_of(len(SIZES)).vectors[:: SIZES[-1] // 50])
     for row in owner:
-        near = row + np.float32(0.05) * np.random.default_rng(7).standard_normal(DIMS).astype(np.float32) - mean
+        near = row + np.float32(0.01) * np.random.default_rng(7).standard_normal(DIMS).astype(np.float32) - mean
         asked = AskedVectors(embedder.space, mean, (near / np.linalg.norm(near))[None], 32)
         await PostgresVectors(store).search(user(len(SIZES)), Search(("?",), order, SystemClock().now()), asked)
     return seen
