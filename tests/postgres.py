@@ -61,9 +61,9 @@ class Server:
         """The process that all others of the server end with."""
         return int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
 
-    def start(self) -> None:
-        """Start it, and return when it answers."""
-        options = [part for option in _OPTIONS for part in ("-c", option)]
+    def start(self, *more: str) -> None:
+        """Start it, with more options, and return when it answers."""
+        options = [part for option in (*_OPTIONS, *more) for part in ("-c", option)]
         with (self.folder / "log").open("ab") as log:
             command = [_bin(self.folder, "postgres"), "-D", str(self.folder / "data"), "-p", str(self.port), *options]
             started = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, **_user())

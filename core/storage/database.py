@@ -132,6 +132,10 @@ class Database(Protocol):
         """Return how the engine's connections are used now; None if it has no pool of them."""
         ...
 
+    def away(self) -> str:
+        """Return why the database server cannot be reached now; "" if it can, as far as is known."""
+        ...
+
     async def close(self) -> None:
         """Write everything and let go of it. Closing twice is fine."""
         ...

@@ -13,15 +13,49 @@ from psycopg_pool import PoolTimeout
 from core.errors import Damaged, DiskFull, StorageDown, StorageError
 
 _ADVICE: Final[dict[type[psycopg.Error], str]] = {
-    errors.InsufficientPrivilege: "grant it the right to the tables of this database",
-    errors.ReadOnlySqlTransaction: "STORAGE_URL leads to a standby: name the primary",
+    errors.InsufficientPrivilege: "grant its user the rights to the tables of this database",
     errors.UndefinedTable: "run `elefante migrate`",
     errors.UndefinedColumn: "run `elefante migrate`",
+    errors.QueryCanceled: "a statement took too long; see what holds the server up",
 }
 """What the owner can do."""
 
+_STANDBY: Final = (
+    "STORAGE_URL leads to a standby: name the primary, or all servers as HOST:PORT,HOST:PORT, "
+    "and the primary among them is taken"
+)
+
 _AGAIN: Final = (errors.SerializationFailure, errors.DeadlockDetected)
-_DOWN: Final = (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout)
+_LOST_CLASSES: Final = ("08", "57P")
+_LOST: Final = ("25006", "25P03", "53300")  # read only; idle in a transaction; too many connections
+"""SQLSTATE of a server that is away for now. Errors of libpq itself have none."""
+
+# Failures before the login have no code (psycopg 3.3); their text is the server's, in English only if it speaks that.
+_REFUSALS: Final[tuple[tuple[type[psycopg.Error], str, str], ...]] = (
+    (errors.InvalidPassword, "password authentication failed", "the user or the password in STORAGE_URL is wrong"),
+    (errors.InvalidPassword, "no password supplied", "there is no password in STORAGE_URL"),
+    (
+        errors.InvalidAuthorizationSpecification,
+        "no pg_hba.conf entry",
+        "the server does not let this user in from here; see its pg_hba.conf",
+    ),
+    (
+        errors.InvalidCatalogName,
+        "does not exist",
+        "there is no such user or database; make it by: CREATE DATABASE elefante;",
+    ),
+)
+_ABSENCES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
+    (
+        ("too many clients", "remaining connection slots", "no more connections allowed", "too many connections"),
+        "it has no connection left: raise max_connections there, lower STORAGE_POOL, or put PgBouncer in front",
+    ),
+    (("session is read-only", "in a read-only transaction"), _STANDBY),
+    (("the database system is",), "it is starting or stopping"),
+    (("timeout expired",), "it does not answer"),
+    (("Connection refused",), "nothing listens at its address"),
+    (("translate host name", "resolve"), "its name is not known"),
+)
 
 
 class CommitUnknown(psycopg.OperationalError):
@@ -29,10 +63,31 @@ class CommitUnknown(psycopg.OperationalError):
 
 
 def is_repeatable(error: psycopg.Error) -> bool:
-    """Return whether a job that ended so changed nothing, and may do better if it is run again."""
-    if isinstance(error, (CommitUnknown, PoolTimeout, errors.DiskFull, errors.QueryCanceled)):
+    """Return whether a job that ended so changed nothing, and may do better if it is run again at once."""
+    return isinstance(error, _AGAIN)
+
+
+def is_away(error: psycopg.Error, connection: psycopg.Connection) -> bool:
+    """Return whether a job that ended so changed nothing, and another connection may do better: now or in a while."""
+    if isinstance(error, CommitUnknown):
         return False
-    return isinstance(error, (*_AGAIN, *_DOWN))
+    return connection.closed or isinstance(error, errors.ReadOnlySqlTransaction)
+
+
+def refusal(error: BaseException) -> str:
+    """Return what the owner has to correct so that the server lets us in; "" if it may only be away for now."""
+    for kind, words, advice in _REFUSALS:
+        if isinstance(error, kind) or words in str(error):
+            return advice
+    return ""
+
+
+def reason(error: BaseException) -> str:
+    """Return why there is no connection to the server, for the owner; nothing that anybody wrote is in it."""
+    if advice := refusal(error):
+        return advice
+    said = str(error)
+    return next((why for words, why in _ABSENCES if any(each in said for each in words)), type(error).__name__)
 
 
 @contextmanager
@@ -48,12 +103,25 @@ def translated() -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        name = type(error).__name__
-        if isinstance(error, errors.DiskFull):
-            raise DiskFull(f"the disk of the database server is full ({name}): make room there") from error
-        if isinstance(error, (errors.DataCorrupted, errors.IndexCorrupted)):
-            raise Damaged(f"the database cannot be read ({name}): restore a backup of it") from error
-        if isinstance(error, _DOWN):
-            raise StorageDown(f"the database cannot be reached ({name}): it is tried again") from error
-        advice = next((advice for kind, advice in _ADVICE.items() if isinstance(error, kind)), "")
-        raise StorageError(f"the database refused ({name})" + (f": {advice}" if advice else "")) from error
+        raise _ours(error) from error
+
+
+def _ours(error: psycopg.Error) -> StorageError:
+    name = type(error).__name__
+    if isinstance(error, errors.DiskFull):
+        return DiskFull(f"the disk of the database server is full ({name}): make room there")
+    if isinstance(error, (errors.DataCorrupted, errors.IndexCorrupted)):
+        return Damaged(f"the database cannot be read ({name}): restore a backup of it")
+    if isinstance(error, CommitUnknown):
+        return StorageDown("the connection to the database broke: whether the last change was stored is not known")
+    if _is_down(error):
+        why = str(error) if isinstance(error, PoolTimeout) else reason(error)
+        return StorageDown(f"the database cannot be reached ({why}): it is tried again")
+    advice = next((advice for kind, advice in _ADVICE.items() if isinstance(error, kind)), "")
+    return StorageError(f"the database refused ({name})" + (f": {advice}" if advice else ""))
+
+
+def _is_down(error: psycopg.Error) -> bool:
+    if error.sqlstate is None:
+        return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
+    return error.sqlstate.startswith(_LOST_CLASSES) or error.sqlstate in _LOST

@@ -8,21 +8,24 @@ fills, and what it makes superfluous goes in a later one.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final, LiteralString
 
 import psycopg
 from psycopg import errors
 
 from core.errors import ConfigError, SchemaTooNew
-from core.storage.postgres_errors import translated
+from core.storage.postgres_connection import SETTING
+from core.storage.postgres_errors import refusal, translated
 from core.storage.postgres_migrations import Migration
 from core.storage.record import program_version
 
 _OLDEST_SERVER: Final = 16
-_OLDEST_VECTOR: Final = (0, 7)  # the first with halfvec
+_EXTENSIONS: Final[dict[LiteralString, tuple[int, int]]] = {"vector": (0, 7)}
+"""The extensions, and the oldest versions that do; that of vector is the first with halfvec."""
+
+_PACKAGES: Final = {"vector": "postgresql-{}-pgvector"}
+_MADE: Final = "CREATE DATABASE elefante TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8';"
 _LOCK: Final = 0x456C6566  # `Elef`: one process migrates at a time
-_SETTING: Final = "STORAGE_URL"
-_CONNECT_S: Final = 10
 
 _HISTORY: Final = """
 CREATE TABLE IF NOT EXISTS schema_history (
@@ -31,8 +34,10 @@ CREATE TABLE IF NOT EXISTS schema_history (
 """
 
 
-def prepare(url: str, migrations: Sequence[Migration]) -> bool:
+def prepare(named: dict[str, Any], migrations: Sequence[Migration]) -> bool:
     """Check the server, run the missing migrations in one transaction; return whether a pooler stands in between.
+
+    `named` are the parameters of the connection (`core.storage.postgres_connection`).
 
     Raises:
         ConfigError: something is missing that somebody has to give; the advice names the command.
@@ -41,11 +46,11 @@ def prepare(url: str, migrations: Sequence[Migration]) -> bool:
     """
     with translated():
         try:
-            connection = psycopg.connect(url, autocommit=True, prepare_threshold=None, connect_timeout=_CONNECT_S)
-        except psycopg.ProgrammingError as error:
-            raise ConfigError(_SETTING, "write postgresql://USER:PASSWORD@HOST:PORT/DATABASE") from error
+            connection = psycopg.connect(**named, autocommit=True, prepare_threshold=None)
         except psycopg.OperationalError as error:
-            raise _refused(error) or error from error
+            if advice := refusal(error):
+                raise ConfigError(SETTING, advice) from error
+            raise
         with connection:
             _check_server(connection)
             _migrate(connection, migrations)
@@ -75,7 +80,7 @@ def schema_version(connection: psycopg.Connection, known: int) -> int:
 
 
 def _migrate(connection: psycopg.Connection, migrations: Sequence[Migration]) -> None:
-    if schema_version(connection, len(migrations)) >= len(migrations):
+    if _version(connection, len(migrations)) >= len(migrations):
         return
     try:
         with connection.transaction():
@@ -90,52 +95,62 @@ def _migrate(connection: psycopg.Connection, migrations: Sequence[Migration]) ->
                     (number, migration.oldest or number, program_version()),
                 )
     except errors.InsufficientPrivilege as error:
-        advice = (
-            f"its user may not make tables; as its owner run: GRANT CREATE ON SCHEMA public TO {_user(connection)};"
-        )
-        raise ConfigError(_SETTING, advice) from error
+        raise ConfigError(SETTING, _right_to_make(connection)) from error
+
+
+def _version(connection: psycopg.Connection, known: int) -> int:
+    try:
+        return schema_version(connection, known)
+    except errors.InsufficientPrivilege as error:
+        raise ConfigError(SETTING, _right_to_make(connection)) from error
+
+
+def _right_to_make(connection: psycopg.Connection) -> str:
+    """Return the command that gives the user what it needs: to be as the owner of the tables, or to make them."""
+    owner = connection.execute("SELECT tableowner FROM pg_tables WHERE tablename = 'schema_history'").fetchone()
+    if owner is not None and owner[0] != connection.info.user:
+        return f'the tables belong to another user; as a superuser run: GRANT "{owner[0]}" TO {_user(connection)};'
+    return f"its user may not make tables; as a superuser, in its database, run: {_grant(connection)}"
+
+
+def _grant(connection: psycopg.Connection) -> str:
+    return f"GRANT CREATE ON SCHEMA public TO {_user(connection)};"
 
 
 def _check_server(connection: psycopg.Connection) -> None:
     if connection.info.server_version < _OLDEST_SERVER * 10_000:
         found = connection.info.server_version // 10_000
-        raise ConfigError(_SETTING, f"the server is PostgreSQL {found}; {_OLDEST_SERVER} or newer is needed")
-    [(encoding,)] = connection.execute("SHOW server_encoding").fetchall()
+        raise ConfigError(SETTING, f"the server is PostgreSQL {found}; {_OLDEST_SERVER} or newer is needed")
+    encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
-        made = "CREATE DATABASE elefante TEMPLATE template0 ENCODING 'UTF8';"
-        raise ConfigError(_SETTING, f"the database has the encoding {encoding}; make one by: {made}")
+        raise ConfigError(SETTING, f"the database has the encoding {encoding}; make one by: {_MADE}")
+    [(is_lower,)] = connection.execute("SELECT lower('ÇÃO') = 'ção'").fetchall()
+    if not is_lower:
+        raise ConfigError(SETTING, f"the locale of the database knows no letters but A to Z; make one by: {_MADE}")
+    [(is_standby,)] = connection.execute("SELECT current_setting('transaction_read_only')::boolean").fetchall()
+    if is_standby:
+        raise errors.ReadOnlySqlTransaction
+    for name, oldest in _EXTENSIONS.items():
+        _check_extension(connection, name, oldest)
+
+
+def _check_extension(connection: psycopg.Connection, name: LiteralString, oldest: tuple[int, int]) -> None:
+    database = connection.info.dbname
     try:
-        connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
+        connection.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")
     except errors.InsufficientPrivilege as error:
-        database = connection.info.dbname
-        advice = f"as a superuser, in the database {database}, run: CREATE EXTENSION vector;"
-        raise ConfigError(_SETTING, advice) from error
+        advice = f"as a superuser, in the database {database}, run: CREATE EXTENSION {name};"
+        raise ConfigError(SETTING, advice) from error
+    except errors.UniqueViolation:  # another process made it at the same moment
+        pass
     except (errors.UndefinedFile, errors.FeatureNotSupported) as error:
         major = connection.info.server_version // 10_000
-        advice = f"install pgvector on the database server (Debian: apt install postgresql-{major}-pgvector)"
-        raise ConfigError(_SETTING, advice) from error
-    [(version,)] = connection.execute("SELECT extversion FROM pg_extension WHERE extname = 'vector'").fetchall()
-    if tuple(map(int, version.split(".")[:2])) < _OLDEST_VECTOR:
-        advice = f"pgvector {version} is too old; update it on the server, then run: ALTER EXTENSION vector UPDATE;"
-        raise ConfigError(_SETTING, advice)
-
-
-def _refused(error: psycopg.OperationalError) -> ConfigError | None:
-    """Return what to correct if the server, or its name, refused the URL; None if it may only be away for now."""
-    advice = {
-        errors.InvalidPassword: "the user or the password is wrong",
-        errors.InvalidAuthorizationSpecification: "the server does not let this user in; see its pg_hba.conf",
-        errors.InvalidCatalogName: "there is no such database; make it by: CREATE DATABASE elefante;",
-    }.get(type(error))
-    # libpq's own failures, and those of before the login, have no code (psycopg 3.3); their text is the server's.
-    for words, said in (
-        ("password authentication failed", "the user or the password is wrong"),
-        ("no password supplied", "there is no password in it"),
-        ("no pg_hba.conf entry", "the server does not let this user in from here; see its pg_hba.conf"),
-        ("does not exist", "there is no such user or database; make it by: CREATE DATABASE elefante;"),
-    ):
-        advice = advice or (said if words in str(error) else None)
-    return ConfigError(_SETTING, advice) if advice else None
+        advice = f"install the extension {name} on the database server (Debian: apt install {_PACKAGES[name]})"
+        raise ConfigError(SETTING, advice.format(major)) from error
+    [(version,)] = connection.execute("SELECT extversion FROM pg_extension WHERE extname = %s", (name,)).fetchall()
+    if tuple(map(int, version.split(".")[:2])) < oldest:
+        advice = f"the extension {name} {version} is too old; update it on the server, then run: "
+        raise ConfigError(SETTING, f"{advice}ALTER EXTENSION {name} UPDATE;")
 
 
 def _user(connection: psycopg.Connection) -> str:

@@ -165,6 +165,10 @@ class SqliteDatabase(Database):
     async def maintain(self) -> None:
         """Do nothing: what is searched by vectors is in RAM."""
 
+    def away(self) -> str:
+        """Return "": the file is here."""
+        return ""
+
     async def close(self) -> None:
         """Write everything into the one file and let go of it. Closing twice is fine."""
         self._stop.set()
