@@ -66,7 +66,7 @@ class Server:
         options = [part for option in (*_OPTIONS, *more) for part in ("-c", option)]
         with (self.folder / "log").open("ab") as log:
             command = [_bin(self.folder, "postgres"), "-D", str(self.folder / "data"), "-p", str(self.port), *options]
-            started = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, **_user())
+            started = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True, **user())
             started.returncode = 0  # it may outlive this process, which is no leak: `stop` waits for it
         until = time.monotonic() + _START_S
         while True:
@@ -88,11 +88,10 @@ def new_server(folder: Path) -> Server:
     folder.chmod(0o755)
     data = folder / "data"
     data.mkdir(mode=0o700)
-    if os.geteuid() == 0:
-        os.chown(data, _NOBODY, _NOBODY)
+    give_away(data)
     _make_readable(folder)
     command = [_bin(folder, "initdb"), "-D", str(data), "-U", "postgres", "--auth=trust", "--encoding=UTF8"]
-    subprocess.run([*command, "--locale=C.UTF-8", "--no-sync"], check=True, capture_output=True, **_user())
+    subprocess.run([*command, "--locale=C.UTF-8", "--no-sync"], check=True, capture_output=True, **user())
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return Server(folder, free.getsockname()[1])
@@ -121,6 +120,8 @@ def begin_run() -> None:
 def end_run() -> None:
     """Stop the server of the run, if one was started, and remove its folder."""
     folder = Path(os.environ.pop(_FOLDER))
+    with suppress(OSError, ValueError):  # none was started
+        os.kill(int((folder / "pgbouncer" / "pgbouncer.pid").read_text()), signal.SIGQUIT)
     with suppress(OSError):
         Server(folder, 0).stop(signal.SIGQUIT)
     shutil.rmtree(folder, ignore_errors=True)
@@ -192,8 +193,15 @@ END $$
 """
 
 
-def _user() -> dict[str, Any]:
-    """Return whom the server runs as: it refuses root."""
+def give_away(folder: Path) -> None:
+    """Give a folder, and what lies in it, to whom servers run as."""
+    if os.geteuid() == 0:
+        for each in (folder, *folder.iterdir()):
+            os.chown(each, _NOBODY, _NOBODY)
+
+
+def user() -> dict[str, Any]:
+    """Return whom servers run as: they refuse root."""
     return {"user": _NOBODY, "group": _NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
 
 

@@ -12,20 +12,21 @@ from core.storage.database import Row
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import SqliteQuery
 from core.stores import SearchableMemoryStore
-from tests.contracts.engines import ENGINES
+from tests.contracts.engines import AND_POOLED, ENGINES
+from tests.profile import LONG
 from tests.reference.memories import InMemoryMemories
 
 STATEMENTS: set[str] = set()
 """What the stores have run so far."""
 
 
-@pytest.fixture(params=["in-memory", *ENGINES])
+@pytest.fixture(params=["in-memory", *(AND_POOLED if LONG else ENGINES)])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SearchableMemoryStore]:
     """Give every implementation of the store of memories."""
     if request.param == "in-memory":
         yield InMemoryMemories()
         return
-    database = await ENGINES[request.param](tmp_path / "elefante.db")
+    database = await AND_POOLED[request.param](tmp_path / "elefante.db")
     yield SqlMemories(database)
     await database.close()
 

@@ -16,7 +16,7 @@ from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import _POSTED, MIGRATIONS
 from core.stores import LATEST, Backlog, Inbox, Replaced
 from core.types import ChatKey, Incoming, UserKey
-from tests.contracts.engines import ENGINES
+from tests.contracts.engines import AND_POOLED
 from tests.fakes.clock import START
 from tests.reference.inbox import InMemoryInbox
 
@@ -43,12 +43,12 @@ OLD_PAYLOAD = (
 )
 
 
-@pytest.fixture(params=["in-memory", *ENGINES])
+@pytest.fixture(params=["in-memory", *AND_POOLED])
 async def inbox(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Inbox]:
     if request.param == "in-memory":
         yield InMemoryInbox()
         return
-    database = await ENGINES[request.param](tmp_path / "elefante.db")
+    database = await AND_POOLED[request.param](tmp_path / "elefante.db")
     yield SqlInbox(database)
     await database.close()
 
