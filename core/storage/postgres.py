@@ -186,7 +186,8 @@ class PostgresDatabase(Database):
             asked = f"SELECT pg_try_advisory_xact_lock({_MAINTENANCE})".encode()
             [(is_ours,)] = turn.execute(asked, prepare=False).fetchall()
             if is_ours:
-                with self._pool.connection() as connection:
+                turn.execute("SET LOCAL idle_in_transaction_session_timeout = 0", prepare=False)
+                with self._pool.connection() as connection, _without_timeout(connection, is_pooled=self._is_pooled):
                     postgres_vectors.maintain(connection)
 
     async def checkpoint(self) -> None:
@@ -355,6 +356,19 @@ def _configure(connection: psycopg.Connection) -> None:
     adapters.register_dumper(str, _Text)
     adapters.register_loader("numeric", _Number)
     postgres_vectors.register(connection)
+
+
+@contextmanager
+def _without_timeout(connection: psycopg.Connection, *, is_pooled: bool) -> Iterator[None]:
+    """Let statements take as long as they take: an index takes minutes. Behind a pooler the session has no limit."""
+    if is_pooled:
+        yield
+        return
+    connection.execute("SET statement_timeout = 0")
+    try:
+        yield
+    finally:
+        connection.execute("RESET statement_timeout")
 
 
 def _fenced(job: Callable[[Query], T]) -> Callable[[Query], T]:
