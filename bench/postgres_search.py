@@ -46,7 +46,7 @@ SEARCHES = 60
 _WORDS = 4
 _VOCABULARY = 20_000
 _TOPICS = 48
-"""Directions in which vectors differ, beside noise: of vectors that differ in all 512, no HNSW index finds the nearest."""
+"""Directions in which vectors differ, beside noise. No HNSW index finds the nearest of those that differ in all 512."""
 
 _BASIS = np.random.default_rng(2).standard_normal((_TOPICS, DIMS), np.float32) / np.float32(np.sqrt(_TOPICS))
 _ROW = np.dtype(
@@ -161,7 +161,8 @@ async def measure(database: Database, *, is_postgres: bool) -> dict[str, list[fl
     found: dict[str, list[float]] = {}
 
     async def case(name: str, people: list[int]) -> None:
-        elapsed, cpu_s = [], time.process_time()
+        elapsed: list[float] = []
+        cpu_s = time.process_time()
         for turn in range(SEARCHES + 5):
             if turn == 5:  # everything was done once
                 elapsed, cpu_s = [], time.process_time()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,8 +30,9 @@ DIMS = 32
 SPACE = "made@32"
 
 
-def unit(rows: Vectors) -> Vectors:
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+def unit(rows: npt.NDArray[np.floating[Any]]) -> Vectors:
+    units: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return units
 
 
 def made(seed: int, count: int, mean: float = 0.5) -> tuple[EmbeddingNormalizer, dict[str, Vector], Vectors]:
