@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
+from urllib.parse import quote
 
 import numpy as np
 import psycopg
@@ -121,6 +122,22 @@ async def test_one_process_maintains_at_a_time(
     await database.maintain()
     with psycopg.connect(url) as other:
         assert [is_valid for _, is_valid in indexes(other)] == [True]
+
+
+async def test_an_index_may_take_longer_than_any_other_statement(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = "-c statement_timeout=2s -c idle_in_transaction_session_timeout=2s"
+    database = await open_postgres(f"{url}?options={quote(limits)}")
+    slept: list[object] = []
+
+    def slow(connection: psycopg.Connection) -> None:
+        slept.append(connection.execute("SELECT pg_sleep(3)").fetchall())
+
+    monkeypatch.setattr(postgres_vectors, "maintain", slow)
+    await database.maintain()
+    assert len(slept) == 1
+    for _ in range(3):
+        assert await database.rows("SHOW statement_timeout") == [("2s",)]
+    await database.close()
 
 
 @pytest.mark.parametrize("is_analyzed", [False, True])
