@@ -1,0 +1,347 @@
+"""Many workers write at the same moment over one PostgreSQL: nothing is lost, doubled, or given to two."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import cycle, islice
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from core.dialogue import Usage
+from core.features.access.people import Account, Person
+from core.features.access.storage import SqlPeople
+from core.features.admin.decisions import Applied, Decision, DecisionKind
+from core.features.admin.storage import SqlDecisions
+from core.features.broadcast.storage import SqlBroadcasts
+from core.features.ledger.calls import BOT, Call, Scope
+from core.features.ledger.storage import SqlLedger
+from core.features.links.codes import LinkCode
+from core.features.links.storage import SqlLinkCodes
+from core.features.reminders.reminders import Claim, Reminder, Schedule, State
+from core.features.reminders.storage import SqlReminders
+from core.storage.database import Database, Query
+from core.storage.history import SqlHistory
+from core.storage.inbox import SqlInbox
+from core.storage.memories import SqlMemories
+from core.storage.waiting import SqlPendingInputs
+from core.stores import ChangeContext
+from core.threads import PendingInput, Summary, ThreadRecord
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    Incoming,
+    Locale,
+    MemoryDraft,
+    MemoryKind,
+    Message,
+    MessageRole,
+    Role,
+    ThreadStatus,
+    UserKey,
+)
+from tests.contracts.engines import ENGINES
+from tests.fakes.clock import START
+from tests.fakes.memories import add, unchanged
+
+T = TypeVar("T")
+WORKERS, AT_ONCE = 3, 24
+ANA, BIA, CARO = UserKey("telegram", "ana"), UserKey("telegram", "bia"), UserKey("discord", "caro")
+HERE = ConversationKey(ChatKey("telegram", "c"), ANA)
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Databases of several workers over the same tables."""
+
+    databases: Sequence[Database]
+
+    async def race(self, act: Callable[[Database, int], Awaitable[T]], times: int = AT_ONCE) -> list[T]:
+        """Do something many times at once, by turns in each worker's database; return what each came to."""
+        those = islice(cycle(self.databases), times)
+        return await asyncio.gather(*(act(database, number) for number, database in enumerate(those)))
+
+
+@pytest.fixture
+async def workers(tmp_path: Path) -> AsyncIterator[Workers]:
+    opened = [await ENGINES["postgres"](tmp_path / "elefante.db") for _ in range(WORKERS)]
+    yield Workers(opened)
+    for database in opened:
+        await database.close()
+
+
+def draft(text: str) -> MemoryDraft:
+    return MemoryDraft(MemoryKind.TEXT, text, (f"key of {text}",))
+
+
+def said(number: int, text: str = "oi") -> Message:
+    return Message(
+        MessageRole.USER, text, at=START + timedelta(seconds=number), turn=f"t{number}", source_id=f"{number}"
+    )
+
+
+async def test_each_message_of_a_thread_has_a_place_of_its_own(workers: Workers) -> None:
+    thread = await SqlHistory(workers.databases[0]).open_thread(HERE, START)
+    stored = await workers.race(lambda database, i: SqlHistory(database).append(thread.id, said(i % 20)), 60)
+    assert sorted({message.sequence for message in stored}) == [*range(1, 21)]
+    assert len({message.id for message in stored}) == 20, "a message that came three times was stored once"
+    assert (await SqlHistory(workers.databases[0]).totals(thread.id))[0] == 20
+
+
+async def test_a_conversation_has_one_active_thread(workers: Workers) -> None:
+    opened = await workers.race(lambda database, _: SqlHistory(database).open_thread(HERE, START))
+    assert len({thread.id for thread in opened}) == 1
+    history = SqlHistory(workers.databases[0])
+    record = ThreadRecord(replace(opened[0], conversation=replace(HERE, user=BIA)), (said(1),))
+    restored = await workers.race(lambda database, _: SqlHistory(database).restore(record))
+    assert len({thread.id for thread in restored}) == AT_ONCE
+    assert [thread.status for thread in await history.threads(BIA)].count(ThreadStatus.ACTIVE) == 1
+    await workers.race(
+        lambda database, i: SqlHistory(database).mark(restored[i].id, ThreadStatus.ACTIVE, START + timedelta(seconds=i))
+    )
+    assert [thread.status for thread in await history.threads(BIA)].count(ThreadStatus.ACTIVE) == 1
+
+
+async def test_summaries_follow_one_another(workers: Workers) -> None:
+    thread = await SqlHistory(workers.databases[0]).open_thread(HERE, START)
+    folded = await workers.race(
+        lambda database, i: SqlHistory(database).fold(thread.id, Summary("s", through=i + 1, after=0, tokens=1))
+    )
+    assert folded.count(True) == len(await SqlHistory(workers.databases[0]).summaries(thread.id)) == 1
+
+
+async def test_a_message_and_its_edits_are_accepted_once_and_in_order(workers: Workers) -> None:
+    inbox = SqlInbox(workers.databases[0])
+    question = Incoming(chat=HERE.chat, user=ANA, message_id="0", user_name="Ana", text="oi", at=START)
+    assert (await workers.race(lambda database, _: SqlInbox(database).accept(question))).count(True) == 1
+    edits = [replace(question, message_id=f"0.{i}", edits="0") for i in range(AT_ONCE)]
+    assert all(await workers.race(lambda database, i: SqlInbox(database).accept(edits[i])))
+    [last] = await inbox.owed("telegram")
+    replaced = await workers.race(lambda database, _: SqlInbox(database).take_over(last))
+    assert {len(each.message_ids) for each in replaced} <= {0, AT_ONCE}
+    await inbox.close(last)
+
+    async def accept_or_seal(database: Database, number: int) -> bool:
+        if number % 2:
+            await SqlInbox(database).seal(last)
+            sealed.append(number)
+            return False
+        began_late = bool(sealed)
+        return await SqlInbox(database).accept(replace(question, message_id=f"1.{number}", edits="0")) and began_late
+
+    sealed: list[int] = []
+    assert not any(await workers.race(accept_or_seal))
+
+
+async def test_the_first_owner_is_one_and_the_last_one_stays(workers: Workers) -> None:
+    people, decisions = SqlPeople(workers.databases[0]), SqlDecisions(workers.databases[0])
+    everybody = [UserKey("telegram", str(number)) for number in range(AT_ONCE)]
+    claims = await workers.race(
+        lambda database, i: SqlPeople(database).claim(Person(everybody[i], Role.OWNER, "", START))
+    )
+    assert claims.count(True) == len(await people.all()) == 1
+    for user in everybody:
+        before = await decisions.value(DecisionKind.ROLE, str(user))
+        await decisions.apply(Decision(START, None, DecisionKind.ROLE, str(user), before, "owner"))
+    applied = await workers.race(
+        lambda database, i: SqlDecisions(database).apply(
+            Decision(START, None, DecisionKind.ROLE, str(everybody[i]), "owner", "")
+        )
+    )
+    assert (applied.count(Applied.DONE), applied.count(Applied.LAST_OWNER)) == (AT_ONCE - 1, 1)
+    assert len(await people.all()) == 1
+
+
+async def test_of_decisions_that_rest_on_the_same_value_one_is_made(workers: Workers) -> None:
+    for kind, name in ((DecisionKind.PAUSE, ""), (DecisionKind.ROLE, "telegram:ana")):
+        applied = await workers.race(
+            lambda database, i, kind=kind, name=name: SqlDecisions(database).apply(  # type: ignore[misc]
+                Decision(START, None, kind, name, "", "member" if kind is DecisionKind.ROLE else f"v{i}")
+            )
+        )
+        assert (applied.count(Applied.DONE), applied.count(Applied.STALE)) == (1, AT_ONCE - 1)
+    assert len(await SqlDecisions(workers.databases[0]).newest(9)) == 2
+
+
+async def test_a_handle_is_one_accounts(workers: Workers) -> None:
+    await workers.race(
+        lambda database, i: SqlPeople(database).put_account(Account(UserKey("telegram", str(i)), "Elena", "pt-BR"))
+    )
+    assert len(await SqlPeople(workers.databases[0]).named("elena")) == 1
+
+
+async def test_a_link_code_is_its_accounts_only_one_and_is_taken_once(workers: Workers) -> None:
+    await workers.race(lambda database, i: SqlLinkCodes(database).put(LinkCode(f"d{i}", ANA, "Ana", START)))
+    rows = await workers.databases[0].rows("SELECT digest FROM link_codes")
+    assert len(rows) == 1
+    taken = await workers.race(lambda database, _: SqlLinkCodes(database).take(rows[0][0]))
+    assert taken.count(True) == 1
+
+
+async def test_what_waits_for_an_answer_is_taken_once(workers: Workers) -> None:
+    await workers.race(lambda database, i: SqlPendingInputs(database).put(HERE, PendingInput(f"/c{i}", START)))
+    taken = await workers.race(lambda database, _: SqlPendingInputs(database).take(HERE))
+    assert len([each for each in taken if each is not None]) == 1
+
+
+async def test_what_two_workers_save_at_once_is_one_memory(workers: Workers) -> None:
+    saved = await workers.race(
+        lambda database, i: SqlMemories(database).save(ANA, [draft(f"{i % 3}")], at=START, merge=unchanged)
+    )
+    assert len({item.id for each in saved for item in each.items}) == 3
+    assert sum(len(each.new) for each in saved) == 3
+    assert await SqlMemories(workers.databases[0]).count(ANA) == 3
+    [(version,)] = await workers.databases[0].rows("SELECT version FROM owners")
+    assert version == AT_ONCE
+
+
+async def test_an_account_is_linked_to_one_and_its_memories_come_along(workers: Workers) -> None:
+    store = SqlMemories(workers.databases[0])
+    pairs = [(ANA, BIA), (BIA, ANA), (CARO, ANA), (BIA, CARO)]
+
+    async def link_or_save(database: Database, number: int) -> bool:
+        if number % 3:
+            owner = (ANA, BIA, CARO)[number % 5 % 3]
+            await add(SqlMemories(database), owner, [draft(f"{number}")], at=START)
+            return False
+        with suppress(ValueError):
+            await SqlMemories(database).link(*pairs[number // 3 % 4])
+            return True
+        return False
+
+    assert (await workers.race(link_or_save, 36)).count(True) == 1
+    assert sorted([len(await store.accounts(user)) for user in (ANA, BIA, CARO)]) == [1, 2, 2]
+    await _is_sound(workers.databases[0])
+    assert await workers.databases[0].rows("SELECT count(*) FROM memories") == [(24,)]
+
+
+async def test_an_act_is_undone_once(workers: Workers) -> None:
+    store = SqlMemories(workers.databases[0])
+    [item] = await add(store, ANA, [draft("a")], at=START)
+    await store.delete(ANA, [item.id], at=START, context=ChangeContext("act"))
+    undone = await workers.race(lambda database, _: SqlMemories(database).undo(ANA, "act"))
+    assert len([changes for changes in undone if changes]) == 1
+    assert await store.get(ANA, [item.id]) == [item]
+
+
+async def test_nobody_has_more_reminders_than_they_may(workers: Workers) -> None:
+    reminder = Reminder(ANA, HERE.chat, "rent", Schedule(datetime(2026, 3, 14), "UTC"), START, START)  # noqa: DTZ001
+    added = await workers.race(lambda database, _: SqlReminders(database).add(reminder, most=5))
+    assert len([each for each in added if each]) == 5
+    store = SqlReminders(workers.databases[0])
+    [old, *_] = await store.of([ANA])
+
+    async def change_or_claim(database: Database, number: int) -> Sequence[str]:
+        if number % 2:
+            return [each.id for each in await SqlReminders(database).claim(Claim(START, ["telegram"], limit=1))]
+        return ["changed"] * await SqlReminders(database).replace(old, replace(old, text=f"{number}", state=State.DONE))
+
+    done = [each for found in await workers.race(change_or_claim) for each in found]
+    assert len(done) == len(set(done)), "each was claimed once, and one of the changes made"
+    assert len({"changed", old.id} & set(done)) == 1 or (await store.find([ANA], old.id)) is not None
+
+
+async def test_one_broadcast_runs_at_a_time_and_a_person_has_one_draft(workers: Workers) -> None:
+    store = SqlBroadcasts(workers.databases[0])
+    drafts = [await store.draft(UserKey("telegram", str(i)), Locale.EN, "hi", START) for i in range(AT_ONCE)]
+    begun = await workers.race(lambda database, i: SqlBroadcasts(database).begin(drafts[i].id, [ANA]))
+    assert begun.count(True) == 1
+    await workers.race(lambda database, _: SqlBroadcasts(database).draft(ANA, Locale.EN, "hi", START))
+    rows = await workers.databases[0].rows("""SELECT count(*) FROM broadcasts WHERE "user" = 'ana'""")
+    assert rows == [(1,)]
+
+
+async def test_every_call_is_counted_once_and_a_warning_is_given_once(workers: Workers) -> None:
+    calls = [
+        Call(START, user, "chat", "finish", f"a:{model}", "end", 2.0, 0.5, Usage(100, 10, 50, 4), 0.25)
+        for model in range(2)
+        for user in (ANA, BIA, CARO)
+    ]
+
+    async def record_or_forget(database: Database, number: int) -> None:
+        if number % 10 == 9:
+            await SqlLedger(database).forget(ANA)
+        await SqlLedger(database).record(calls[number % 6])
+
+    await workers.race(record_or_forget, 60)
+    ledger = SqlLedger(workers.databases[0])
+    for by in ("model", "room", "day"):
+        assert sum(each.calls for each in await ledger.sums(START - timedelta(days=2), [by])) == 60
+    assert (await ledger.spent(BOT, START - timedelta(days=2))).tokens == 60 * 110
+    told = await workers.race(lambda database, _: SqlLedger(database).tell_once(Scope(ANA), "2026-03", 80, START))
+    assert told.count(True) == 1
+
+
+async def test_what_two_workers_remove_at_once_is_gone_when_either_is_done(workers: Workers) -> None:
+    history = SqlHistory(workers.databases[0])
+    thread = await history.open_thread(HERE, START)
+    for number in range(100):
+        await history.append(thread.id, said(number))
+
+    async def forget(database: Database, _: int) -> int:
+        await SqlHistory(database).forget(ANA)
+        return len(await SqlHistory(database).since(thread.id))
+
+    assert await workers.race(forget, 6) == [0] * 6
+    assert await workers.databases[0].rows("SELECT count(*) FROM places") == [(0,)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_whatever_workers_do_at_once_memories_stay_whole(workers: Workers, seed: int) -> None:
+    dice = random.Random(seed)  # noqa: S311 - data
+    people = [ANA, BIA, CARO]
+    kept: list[str] = []
+
+    async def act(database: Database, number: int) -> None:
+        store, owner, other = SqlMemories(database), *dice.sample(people, 2)
+        match dice.randrange(8):
+            case 0 | 1 | 2:
+                drafts = [draft(f"{dice.randrange(6)}") for _ in range(dice.randint(1, 3))]
+                kept.extend(
+                    item.id for item in await add(store, owner, drafts, at=START, context=ChangeContext(f"a{number}"))
+                )
+            case 3:
+                with suppress(ValueError):
+                    await store.link(owner, other)
+            case 4:
+                await store.unlink(owner, other)
+            case 5 if kept:
+                await store.delete(owner, dice.choices(kept, k=2), at=START, context=ChangeContext(f"d{number}"))
+            case 6 if kept:
+                await store.update(owner, dice.choice(kept), draft(f"new {number}"), at=START, keeps_past=True)
+            case _:
+                await store.undo(owner, dice.choice("ad") + str(dice.randrange(number + 1)))
+
+    await workers.race(act, 150)
+    await SqlMemories(workers.databases[0]).purge(START - timedelta(days=1))
+    await _is_sound(workers.databases[0])
+
+
+async def _is_sound(database: Database) -> None:
+    """Assert that every row stands where its memory does, and nothing is there twice."""
+    await SqlMemories(database)._settle()
+
+    def job(query: Query) -> list[int]:
+        return [query.run(f"SELECT count(*) FROM {unsound}")[0][0] for unsound in _UNSOUND]  # noqa: S608
+
+    assert await database.read(job) == [0] * len(_UNSOUND)
+
+
+_UNSOUND = (
+    # of an owner who is linked to somebody else
+    "memories JOIN owners ON owners.id = memories.owner WHERE owners.linked IS NOT NULL",
+    "owners AS a JOIN owners AS b ON b.id = a.linked WHERE b.linked IS NOT NULL",
+    # phrases, rooms and terms that stand elsewhere than their memory
+    "phrases AS p JOIN memories AS m ON m.id = p.memory WHERE p.owner != m.owner",
+    "rooms AS r JOIN memories AS m ON m.id = r.memory WHERE r.owner != m.owner",
+    "terms AS t JOIN memories AS m ON m.id = t.memory WHERE t.account != coalesce(m.account, m.owner)",
+    # the same memory of the same account twice, and a memory without its phrases
+    "(SELECT 1 FROM memories WHERE current = '' GROUP BY owner, account, digest HAVING count(*) > 1) AS twice",
+    "memories AS m WHERE NOT EXISTS (SELECT 1 FROM phrases WHERE memory = m.id)",
+)
