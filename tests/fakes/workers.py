@@ -16,7 +16,7 @@ from core.errors import ChannelGone, StorageError
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Channels
 from core.storage.claims import SqlWorkers, claims_of
-from core.storage.database import Database, Query, Row, Transaction
+from core.storage.database import Database, PoolUse, Query, Row
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
 from core.storage.postgres import open_postgres
@@ -87,15 +87,6 @@ class PluggedDatabase(Database):
         await self._plug.through()
         return result
 
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Transaction]:
-        await self._plug.through()
-        async with self._database.transaction() as transaction:
-            yield transaction
-
-    async def foreign_version(self) -> int:
-        return await self._database.foreign_version()
-
     async def checkpoint(self) -> None: ...
 
     async def truncate_log(self) -> None: ...
@@ -107,6 +98,9 @@ class PluggedDatabase(Database):
 
     async def integrity(self) -> list[str]:
         return await self._database.integrity()
+
+    def pool(self) -> PoolUse:
+        return self._database.pool()
 
     async def close(self) -> None:
         await self._database.close()
@@ -209,7 +203,7 @@ class Member(Channels):
         """Let a message come to this worker."""
         at = self.clock.now()
         incoming = Incoming(ChatKey("test", chat), user, user.user, message_id, text, at, language="en")
-        incoming = dataclasses.replace(incoming, edits=edits, pressed=press)
+        incoming = dataclasses.replace(incoming, edits=edits, pressed=pressed)
         await self.chatbot.receive(incoming, self.channel(chat))
 
     async def stop(self) -> None:

@@ -276,7 +276,11 @@ async def test_the_log_tells_of_the_message_and_of_what_was_loaded_before_anythi
         for message_id in ("1", "1", "2"):  # a repeat is no message
             incoming = house.incoming("a secret question", message_id=message_id)
             await (await bot.receive(incoming, house.channel()))
-    told = [vars(record) for record in caplog.records if record.name in {"core.chatbot", "core.history.conversation"}]
+    told = [
+        vars(record)
+        for record in caplog.records
+        if record.name in {"core.chatbot", "core.intake", "core.history.conversation"}
+    ]
     assert [line["msg"] for line in told] == ["message received", "memory loaded", "turn"] * 2
     assert (told[0]["platform"], told[0]["chars"], told[0]["private"]) == ("test", 17, True)
     assert (told[4]["messages"], told[1]["thread_id"]) == (2, told[2]["thread_id"])
