@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias, TypeVar
 
-from core.errors import ConfigError
+from core.errors import ClaimLost, ConfigError
 from core.outgoing import Choice
 from core.ports import Channel, Channels, Clock, Duties, MessageHandler
 from core.text.catalogue import text
@@ -191,7 +191,7 @@ class Session:
         self._handler = handler
         self._clock = clock
         self._max_age = timedelta(seconds=max_age_s)
-        self._open: set[asyncio.Future[None]] = set()
+        self._open: set[asyncio.Future[Any]] = set()
 
     async def resume(self, channels: Channels) -> None:
         """Connect the platform's channels, and queue what was accepted before the last stop and never answered."""
@@ -209,13 +209,15 @@ class Session:
         """Pass on which messages of a chat were deleted, or are not meant for the bot any more."""
         await self._handler.withdraw(chat, message_ids)
 
-    async def receive(self, incoming: Incoming, channel: Channel) -> asyncio.Future[None]:
-        """Pass a message on; it is on disk when this returns. The future ends when it was answered.
+    async def receive(self, incoming: Incoming, channel: Channel) -> asyncio.Future[bool]:
+        """Pass a message on; it is on disk when this returns.
+
+        The future ends when it was answered, or, with False, when it is known that another worker does that.
 
         Raises:
             StorageDown: it was not stored.
         """
-        return self.keep(await self._handler.receive(incoming, channel))
+        return self.keep(_here(await self._handler.receive(incoming, channel)))
 
     async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
         """Return what a field of a command offers while a person fills it in."""
@@ -225,7 +227,7 @@ class Session:
         """Return the sender's memories that the text finds."""
         return await self._handler.find(incoming, limit)
 
-    def keep(self, work: Awaitable[None]) -> asyncio.Future[None]:
+    def keep(self, work: Awaitable[_Done]) -> asyncio.Future[_Done]:
         """Run the work, so that `drain` waits for it."""
         task = asyncio.ensure_future(work)
         self._open.add(task)
@@ -245,3 +247,12 @@ class Session:
             for task in (timer, *self._open):
                 task.cancel()
         await self._handler.leave(self._platform)
+
+
+async def _here(answered: Awaitable[None]) -> bool:
+    """Wait for an answer; return whether this worker gave it."""
+    try:
+        await answered
+    except ClaimLost:
+        return False
+    return True

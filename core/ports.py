@@ -318,6 +318,7 @@ class MessageHandler(Protocol):
         Raises:
             StorageDown: the database server cannot be reached, so nothing was stored and nobody was told: bring it
                 again, or say that it failed.
+            ClaimLost: raised out of the awaitable where another worker answers, or goes on with the answer.
         """
 
     async def withdraw(self, chat: ChatKey, message_ids: Collection[str]) -> None:

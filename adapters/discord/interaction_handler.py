@@ -21,7 +21,7 @@ from adapters.discord.message_handler import FROM_INTERACTION, UpdateHandler
 from adapters.discord.room import PLATFORM, Audience, Room, audience, room_of
 from adapters.discord.texts import FAILED, NO_LONGER_KEPT, NOT_HERE, OLD_MENU, STOPPING
 from adapters.running import NOT_YOURS, display_name
-from core.commands.menu import CONFIRM, FORM_TEXT, MenuEntry
+from core.commands.menu import AS_ASKED, CONFIRM, FORM_TEXT, MenuEntry
 from core.enclosures import Attachment, AttachmentKind, Quote
 from core.errors import ChannelBusy, ChannelError, StorageDown
 from core.outgoing import Choice, OutgoingMessage
@@ -175,11 +175,14 @@ class InteractionHandler:
         to = audience(room, user_id, command, unseen=unseen)
         if to.hidden and not unseen and command is not None and command.name == CONFIRM:
             to = replace(to, chat=room.chat)
-        # What everybody reads is replaced by what one person pressed only if it was said to that person by name.
-        names = pressed.in_place and not room.private and message is not None and _named(message) == user_id
-        if names:
+        # What everybody reads is replaced by what one person pressed only if it was said to that person: by name, or,
+        # where the button is about that answer itself, in reply.
+        aloud = pressed.in_place and message is not None and not room.private and not only_theirs
+        names = aloud and message is not None and _named(message) == user_id
+        asked = aloud and message is not None and _whose(message) == user_id and _is_as_asked(pressed.command)
+        if names or asked:
             to = Audience(room.chat, private=False, hidden=False)
-        in_place = pressed.in_place and message is not None and (room.private or only_theirs or names)
+        in_place = pressed.in_place and message is not None and (room.private or only_theirs or names or asked)
         incoming = replace(_incoming(interaction, pressed.command, to), pressed=True)
         ticket = Ticket.of(interaction, hidden=to.hidden, in_place=in_place, names=names)
         channel = await self._pass_on(interaction, incoming, ticket)
@@ -216,7 +219,8 @@ class InteractionHandler:
     ) -> InteractionChannel | None:
         """Pass a message on, which stores it, then acknowledge the interaction, and wait for the answer.
 
-        Return None where Discord took the acknowledgement too late: then the answer stands elsewhere.
+        Return None where Discord took the acknowledgement too late, so that the answer stands elsewhere, and where
+        another worker answers in this one's place.
         """
         incoming = replace(incoming, reply_token=ticket.written())
         channel = self._messages.interaction(incoming, ticket)
@@ -225,8 +229,10 @@ class InteractionHandler:
         acknowledge = self._api.acknowledge
         in_time = await self._insist(lambda: acknowledge(interaction, hidden=hidden, in_place=in_place))
         channel.acknowledged(in_time=in_time)
-        await answered
-        return channel if in_time else None
+        is_here = await answered
+        if not is_here and in_time and incoming.text == _STOP:  # what it stops ends in its own place, there
+            await self._insist(lambda: channel.post(OutgoingMessage(_in_language(STOPPING, interaction))))
+        return channel if in_time and is_here else None
 
     async def _allowed_room(self, interaction: discord.Interaction[Any]) -> Room | None:
         """Return the room, or None after saying that the owner does not let the bot answer here."""
@@ -281,6 +287,11 @@ def _incoming(interaction: discord.Interaction[Any], text: str, to: Audience) ->
         language=str(interaction.locale),
         handle=interaction.user.name,
     )
+
+
+def _is_as_asked(text: str) -> bool:
+    """Whether a command is about the answer below which its button stands."""
+    return text.removeprefix("/").startswith(tuple(f"{name} " for name in AS_ASKED))
 
 
 def _whose(message: discord.Message) -> int | None:

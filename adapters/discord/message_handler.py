@@ -106,8 +106,8 @@ class UpdateHandler(Channels):
         """Connect, and queue what was accepted before the last stop and never answered."""
         await self._session.resume(self)
 
-    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
-        """Pass a message on, and remember that its answer is under way.
+    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[bool]:
+        """Pass a message on, and remember that its answer is under way; see `Session.receive`.
 
         Raises:
             StorageDown: it was not stored.

@@ -298,7 +298,7 @@ class UpdateHandler(Channels):
         found = await self._session.find(search_of(query, self._clock.now()), MAX_RESULTS)
         await self._api.offer(query.id, results_of(found))
 
-    async def _receive(self, incoming: Incoming) -> asyncio.Future[None]:
+    async def _receive(self, incoming: Incoming) -> asyncio.Future[bool]:
         incoming = self._session.aged(self._rehoused(incoming))
         answered = await self._session.receive(incoming, self._channel(incoming))
         if incoming.text.startswith("/start "):

@@ -89,6 +89,9 @@ def number_field(name: str, about: Localized, most: int | None = None) -> MenuOp
 CONFIRM: Final = "confirm"
 """The name of the command that answers a question of the bot, in the conversation in which that was asked."""
 
+AS_ASKED: Final = (CONFIRM, "undo", "reminders undo")
+"""What buttons below an answer do about that very answer: whoever read it reads what became of it, in its place."""
+
 DISLIKED: Final = "disliked"
 """The name of the command of who did not like an answer, which takes the handle of a message of it (`Channel.post`)."""
 

@@ -28,7 +28,7 @@ def showing(*cards: OutgoingMessage) -> Script:
     """Answer what is said with the cards, and a press with what it says."""
 
     async def script(incoming: Incoming, view: View) -> None:
-        if incoming.pressed and incoming.text.startswith(("/edit", "/page", "/undo")):
+        if incoming.pressed and incoming.text.startswith(("/edit", "/page", "/undo", "/confirm", "/reminders")):
             await view.show(OutgoingMessage(f"{incoming.user_name}: {incoming.text}"))
             return
         for card in cards:
@@ -99,6 +99,30 @@ async def test_in_a_server_each_press_is_answered_to_who_pressed_alone_and_what_
                 assert incoming.private
             assert server.room(ROOM).screen() == ["Um cartão."]
             assert labels(note.components) == ["Editar", "Próxima", "Desfazer"]
+
+
+@pytest.mark.parametrize("command", ["/confirm 7 yes", "/undo 5", "/reminders undo 3"])
+async def test_what_one_agrees_to_or_takes_back_in_a_room_is_said_in_place_of_what_was_asked_to_them_alone(
+    command: str,
+) -> None:
+    clock = FakeClock()
+    asked = OutgoingMessage("Apago isto?", choices=(Button("Sim", command, in_place=True),))
+    async with DiscordServer(clock) as server:
+        server.room(ROOM)
+        async with running(server, clock, showing(asked)) as bot:
+            note = await card_for(server, clock, bot, ROOM)
+            theirs = await server.interactions.press(BIA, note, "Sim")
+            await flow(server, clock, lambda: theirs.screen == [f"Bia: {command}"])
+            assert theirs.notes[0].flags & EPHEMERAL
+            assert bot.handler.received[-1].private
+            assert (note.text, labels(note.components)) == ("Apago isto?", ["Sim"])
+            pressed = await server.interactions.press(ANA, note, "Sim")
+            await flow(server, clock, lambda: note.text == f"Ana: {command}")
+            assert pressed.notes == [note]
+            assert server.room(ROOM).screen() == [f"Ana: {command}"]
+            assert not note.components
+            incoming = bot.handler.received[-1]
+            assert (incoming.chat, incoming.private) == (ChatKey("discord", str(ROOM)), False)
 
 
 async def test_what_only_one_person_sees_is_edited_in_place_also_in_a_server_and_long_after() -> None:

@@ -55,6 +55,8 @@ class Gateway:
         self.shards = 1
         self.sessions: dict[str, Session] = {}
         self.identified: list[Json] = []
+        self.identified_s: list[float] = []
+        self.concurrency = 1
         self.resumed = 0
         self.refuse_resume = False
         self.heartbeats = 0
@@ -68,6 +70,12 @@ class Gateway:
     def _session(self, shard: int) -> Session | None:
         found = [session for session in self.sessions.values() if session.shard == shard]
         return found[-1] if found else None
+
+    @property
+    def listening(self) -> dict[int, Socket]:
+        """The sockets of shards to which somebody listens, each that of the newest session."""
+        found = {shard: self._session(shard) for shard in range(self.shards)}
+        return {shard: one.socket for shard, one in found.items() if one is not None and one.socket is not None}
 
     @property
     def online(self) -> bool:
@@ -129,6 +137,7 @@ class Gateway:
 
     async def _identify(self, socket: Socket, data: Json) -> None:
         self.identified.append(data)
+        self.identified_s.append(self.world.clock.monotonic())
         if data["token"] != self.token:
             await socket.ws.close(code=BAD_TOKEN)
             return

@@ -74,6 +74,7 @@ class DiscordServer(World):
         self.story: list[Write] = []  # the writes, and between them what people did and what was refused
         self.commands: list[list[Json]] = []
         self.sessions_left = 1000
+        self.recommended = 0  # shards; 0: as many as there are
         self.application_flags = 1 << 19
         self.installs: Json = {"0": {}, "1": {}}  # a new application may be installed by servers and by people
         self.team: list[tuple[Person, str]] = []  # who owns the application together, and as what
@@ -273,9 +274,13 @@ class DiscordServer(World):
                     "total": 1000,
                     "remaining": self.sessions_left,
                     "reset_after": 3_600_000,
-                    "max_concurrency": 1,
+                    "max_concurrency": self.gateway.concurrency,
                 }
-                return {"url": self.gateway.url, "shards": self.gateway.shards, "session_start_limit": limits}
+                return {
+                    "url": self.gateway.url,
+                    "shards": self.recommended or self.gateway.shards,
+                    "session_start_limit": limits,
+                }
             case "PUT", ["applications", _, *where, "commands"]:
                 check_commands(body, in_guild=bool(where))
                 self.commands.append(body)

@@ -9,11 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from core.ports import Duties, Duty
-
-
-@dataclass
-class HeldDuty(Duty):
-    lost: asyncio.Event = field(default_factory=asyncio.Event)
+from core.workers import OwnDuty
 
 
 class Workers:
@@ -52,7 +48,7 @@ class Worker(Duties):
 
     workers: Workers
     used_of: Counter[str] = field(default_factory=Counter)
-    duties: dict[str, HeldDuty] = field(default_factory=dict)
+    duties: dict[str, OwnDuty] = field(default_factory=dict)
 
     def lose(self, name: str) -> None:
         """Another worker may do that work from now on, as after a time without the database."""
@@ -65,7 +61,7 @@ class Worker(Duties):
         while name in self.workers.holders:
             await self.workers.changed.wait()
         self.workers.holders[name] = self
-        duty = self.duties[name] = HeldDuty()
+        duty = self.duties[name] = OwnDuty()
         try:
             yield duty
         finally:

@@ -175,6 +175,10 @@ class TelegramServer(Writing):
         self.webhook = params
         return True
 
+    def _do_getwebhookinfo(self, _: Json) -> Json:
+        url = self.webhook["url"] if self.webhook else ""
+        return {"url": url, "has_custom_certificate": False, "pending_update_count": len(self.updates)}
+
     def _do_getmycommands(self, params: Json) -> list[Json]:
         return self.commands.get(menu(params), [])
 
