@@ -76,6 +76,8 @@ def _folder(settings: Settings) -> str:
 
 
 def _storage(settings: Settings) -> str:
+    if settings.engine == "postgres":
+        return _postgres(settings)
     path = settings.database_path
     if settings.in_memory or not path.exists():
         return "the database in memory" if settings.in_memory else "there is no database yet; the first start makes it"
@@ -84,6 +86,20 @@ def _storage(settings: Settings) -> str:
     if found.version == found.known:
         return said
     return f"{said}: the next start backs it up and migrates it to {found.known}"
+
+
+def _postgres(settings: Settings) -> str:
+    from core.storage import postgres_schema  # these load psycopg
+    from core.storage.postgres_connection import parameters
+    from core.storage.postgres_migrations import MIGRATIONS
+
+    found = postgres_schema.inspect(parameters(settings.storage_url.get_secret_value()), MIGRATIONS)
+    extensions = [f"{name} {version or '(the first start adds it)'}" for name, version in found.extensions.items()]
+    said = f"PostgreSQL {found.server} at {settings.storage_place}, with {', '.join(extensions)}"
+    if not found.version:
+        return f"{said}; there is no data yet; the first start makes the tables"
+    said += f"; people with memories: {found.people}; schema {found.version}"
+    return said if found.version >= found.known else f"{said}: the next start migrates it to {found.known}"
 
 
 async def _embedder(app: App) -> str:
@@ -152,7 +168,8 @@ async def examine(settings: Settings) -> Document:
         if platform.enabled(settings)
     ]
     report = await doctor(settings)
-    findings = [*_settings(settings), *platforms, *report["findings"]]
+    stored = [_stored(settings)] if settings.engine == "postgres" else []  # a file is read whole by `check`
+    findings = [*_settings(settings), *stored, *platforms, *report["findings"]]
     return report | {"ok": all(finding["ok"] for finding in findings), "findings": findings}
 
 
@@ -161,6 +178,17 @@ def _settings(settings: Settings) -> list[Document]:
     here: Document = {"mode": "settings", "ok": True, "said": "\n      ".join(origins(settings))}
     unknown = unknown_settings()
     return [here, *({"mode": "settings", "ok": True, "warning": True, "said": sentence} for sentence in unknown)]
+
+
+def _stored(settings: Settings) -> Document:
+    """Return whether the storage can be used."""
+    finding: Document = {"mode": "storage"}
+    try:
+        return finding | {"ok": True, "said": _storage(settings)}
+    except ConfigError as error:
+        return finding | {"ok": False, "said": error.setting, "advice": error.advice}
+    except BotError as error:
+        return finding | {"ok": False, "said": str(error), "advice": "elefante check looks again"}
 
 
 async def _introduced(name: str, platform: Platform, settings: Settings) -> Document:

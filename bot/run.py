@@ -12,6 +12,7 @@ from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from adapters.running import Backoff, until
 from bot.alarms import tell_start_failed, watching
 from bot.background import background
 from bot.data_folder import daily_backups
@@ -25,11 +26,12 @@ from bot.status_file import RUN, StatusFile
 from bot.supervisor import Supervisor
 from bot.wiring import App, build, open_chatbot, prepare_folder, say, warm_up
 from core.clock import SystemClock
-from core.errors import BotError, ConfigError, InputError, StorageError
+from core.errors import BotError, ConfigError, InputError, StorageDown, StorageError
 
 if TYPE_CHECKING:
     from bot.metrics import MetricsServer
 
+_AWAY_S: Final = 60.0
 _TITLES: Final = {"telegram": "Telegram", "discord": "Discord", "console": "the terminal"}
 
 
@@ -73,8 +75,16 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> BaseExcept
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, lambda: None)  # a closed terminal does not end it
+    async with _served(settings, stop) as server:
+        await _reached(settings, stop)
+        return None if stop.is_set() else await _answer(settings, chosen, stop, server)
+
+
+async def _answer(
+    settings: Settings, chosen: Mapping[str, Platform], stop: asyncio.Event, server: MetricsServer | None
+) -> BaseException | None:
+    loop = asyncio.get_running_loop()
     async with (
-        _served(settings, stop) as server,
         build(settings, metrics=server.metrics if server else None) as app,
         watching(app),
         open_chatbot(app) as chatbot,
@@ -95,6 +105,37 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> BaseExcept
     if failure is not None and not supervisor.was_connected:
         raise failure
     return failure
+
+
+async def _reached(settings: Settings, stop: asyncio.Event) -> None:
+    """Return when the database server answers, or once `stop` is set: a start is no failure because it is away.
+
+    The owner is told at ALERT_URL when it has been away for a minute.
+
+    Raises:
+        ConfigError: it refuses STORAGE_URL.
+    """
+    if settings.engine != "postgres":
+        return
+    from core.storage.postgres_connection import parameters  # these load psycopg
+    from core.storage.postgres_schema import connected
+
+    named = parameters(settings.storage_url.get_secret_value())
+    clock, backoff = SystemClock(), Backoff()
+    began_s, is_told = clock.monotonic(), False
+    while not stop.is_set():
+        try:
+            connection = await asyncio.to_thread(connected, named)
+        except StorageDown as error:
+            if not is_told:
+                say(f"{error}. It is tried again until it answers.")
+            is_told = True
+            if clock.monotonic() - began_s > _AWAY_S:
+                await tell_start_failed(settings, str(error))
+            await until(stop, clock.sleep(backoff.next_s()))
+        else:
+            connection.close()
+            return
 
 
 @asynccontextmanager

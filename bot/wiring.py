@@ -185,7 +185,7 @@ async def build(
         StorageError: the database cannot be used.
     """
     async with AsyncExitStack() as stack:
-        database = await _open(settings, dry=dry)
+        database = await open_storage(settings, dry=dry)
         stack.push_async_callback(database.close)
         if dry:  # nor does a command write a file
             settings = settings.model_copy(update={"storage_url": SecretStr("memory:")})
@@ -197,8 +197,12 @@ async def build(
         yield await _build_over(stores, settings, clock, stack, dry=dry, grants=grants or {}, metrics=metrics)
 
 
-async def _open(settings: Settings, *, dry: bool) -> Database:
-    """Return the database that the settings name: a file, or one in RAM, which is empty or a copy of that file."""
+async def open_storage(settings: Settings, *, dry: bool = False) -> Database:
+    """Return the database that the settings name: a file, or one in RAM, which is empty or a copy of that file.
+
+    Raises:
+        ConfigError, StorageError: it cannot be used.
+    """
     if settings.in_memory:
         return await open_copy(None)
     prepare_folder(settings.data_dir)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
@@ -35,11 +36,13 @@ def backup_(
 
     Example: elefante backup before-move.zip
     """
+    loaded = load_settings()
+    _refuse_postgres(loaded, "pg_dump --format=custom --file={file} --dbname={url}", file)
     if list_:
-        show(listed(load_settings()), as_json=as_json, plain=render)
+        show(listed(loaded), as_json=as_json, plain=render)
         return
     with busy("copying"):
-        done = run(backup(load_settings(), file))
+        done = run(backup(loaded, file))
     show(done, as_json=as_json, plain=render)
 
 
@@ -55,6 +58,7 @@ def restore_(
     Example: elefante restore before-move.zip
     """
     loaded = load_settings(lambda: load() if env_path().exists() else load(None))  # the backup may bring the file
+    _refuse_postgres(loaded, "pg_restore --clean --if-exists --no-owner --dbname={url} {file}", file)
     if loaded.database_path.exists():
         confirm(f"Replace {loaded.database_path} by {file}?", yes=yes)
     with busy("verifying and copying"):
@@ -65,11 +69,24 @@ def restore_(
 def migrate_(as_json: JsonOption = False) -> None:
     """Back up and migrate the database of an older version now. A start does it, too. Refused while the bot runs.
 
+    PostgreSQL is migrated while workers run, and not backed up before: use pg_dump.
+
     Example: elefante migrate
     """
     with busy("migrating"):
         done = migrate(load_settings(stored=False))
     show(done, as_json=as_json, plain=render)
+
+
+def _refuse_postgres(settings: Settings, command: str, file: Path | None) -> None:
+    """Return unless the data are in PostgreSQL, whose own programs copy them.
+
+    Raises:
+        StorageError: they are; the message has the command to give.
+    """
+    if settings.engine == "postgres":
+        said = command.format(url=settings.storage_address, file=shlex.quote(str(file or "elefante.dump")))
+        raise StorageError(f"the data are in PostgreSQL, whose own programs copy them: {said}")
 
 
 Document: TypeAlias = dict[str, Any]
@@ -134,6 +151,8 @@ def migrate(settings: Settings) -> Document:
     Raises:
         StorageError: another process has it open, or it failed; nothing was changed.
     """
+    if settings.engine == "postgres":
+        return _migrate_postgres(settings)
     path, done = settings.database_path, None
     if not settings.in_memory and path.exists():
         done = upgrade(path, MIGRATIONS, settings.backups_folder, wait_s=_LOCKED_FOR_S)
@@ -143,6 +162,18 @@ def migrate(settings: Settings) -> Document:
         "after": len(MIGRATIONS),
         "backup": str(done.backup) if done and done.backup else None,
     }
+
+
+def _migrate_postgres(settings: Settings) -> Document:
+    from core.storage import postgres_schema  # these load psycopg
+    from core.storage.postgres_connection import parameters
+    from core.storage.postgres_migrations import MIGRATIONS as OF_POSTGRES
+
+    named = parameters(settings.storage_url.get_secret_value())
+    before = postgres_schema.inspect(named, OF_POSTGRES).version
+    postgres_schema.prepare(named, OF_POSTGRES)
+    after = max(before, len(OF_POSTGRES))
+    return {"database": settings.storage_place, "before": before, "after": after, "backup": None}
 
 
 def listed(settings: Settings) -> Document:

@@ -10,12 +10,11 @@ import typer
 from bot.cli.shell import JsonOption, load_settings, run, show
 from bot.models.prices import load_prices
 from bot.settings.settings import Settings
-from bot.wiring import prepare_folder
+from bot.wiring import open_storage
 from core.clock import SystemClock
 from core.errors import ConfigError
 from core.features.ledger.calls import GROUPINGS, Sum, days_back
 from core.features.ledger.storage import SqlLedger
-from core.storage.sqlite import open_database
 
 
 def usage_(
@@ -59,8 +58,7 @@ async def usage(settings: Settings, *, days: int = 30, by: Sequence[str] = ("day
         raise ConfigError("--by", f"there is no {unknown[0]!r}; write some of {','.join(GROUPINGS)}")
     zone = settings.zone()
     since = days_back(SystemClock().now(), zone, days)
-    prepare_folder(settings.data_dir)
-    database = await open_database(settings.database_path, backups=settings.backups_folder)
+    database = await open_storage(settings)
     try:
         ledger = SqlLedger(database, zone)
         sums, total = await ledger.sums(since, by), await ledger.sums(since, ())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any, Literal
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote
 
 from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings
@@ -11,6 +12,8 @@ from pydantic_settings import BaseSettings
 from core.errors import ConfigError
 
 _POSTGRES = ("postgresql://", "postgres://")
+_SECRET = ("password", "sslpassword")
+_PORTS = 1 << 16
 _ADVICE = (
     "write sqlite: (one file in DATA_DIR), memory: (nothing is kept), or postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
 )
@@ -51,7 +54,7 @@ class StorageSettings(BaseSettings):
         if not isinstance(value, str):
             return value
         if (url := value.strip()).lower().startswith(_POSTGRES):
-            return url
+            return _checked("STORAGE_URL", url)
         if (word := f"{url.rstrip(':/').lower()}:") in {"sqlite:", "memory:"}:
             return word
         raise ConfigError("STORAGE_URL", _ADVICE)
@@ -61,6 +64,8 @@ class StorageSettings(BaseSettings):
     def _is_postgres(cls, value: SecretStr | None) -> SecretStr | None:
         if value is not None and not value.get_secret_value().lower().startswith(_POSTGRES):
             raise ConfigError("STORAGE_DIRECT_URL", "write postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or nothing")
+        if value is not None:
+            _checked("STORAGE_DIRECT_URL", value.get_secret_value())
         return value
 
     @property
@@ -77,11 +82,57 @@ class StorageSettings(BaseSettings):
     @property
     def storage_place(self) -> str:
         """Where PostgreSQL is, as HOST:PORT/DATABASE, for people: without the user and the password."""
-        parts = urlsplit(self.storage_url.get_secret_value())
-        return f"{parts.hostname or 'localhost'}:{parts.port or 5432}{parts.path}"
+        parts = _parts(self.storage_url.get_secret_value())
+        hosts, ports = parts.get("host", "localhost").split(","), parts.get("port", "5432").split(",")
+        ports = ports if len(ports) == len(hosts) else ports[:1] * len(hosts)
+        return f"{','.join(map(':'.join, zip(hosts, ports, strict=True)))}/{parts.get('dbname', '')}"
+
+    @property
+    def storage_address(self) -> str:
+        """What PostgreSQL's programs take as --dbname, without the password, quoted for a shell."""
+        from psycopg.conninfo import make_conninfo
+
+        parts = _parts(self.storage_url.get_secret_value())
+        return shlex.quote(make_conninfo(**{name: value for name, value in parts.items() if name not in _SECRET}))
 
     def storage_secrets(self) -> list[str]:
         """Return the passwords that the URLs hold, by themselves, as they are written and as they are sent."""
         urls = [url.get_secret_value() for url in (self.storage_url, self.storage_direct_url) if url is not None]
-        written = [urlsplit(url).password for url in urls]
-        return [each for password in written if password for each in (password, unquote(password))]
+        found = []
+        for url in urls:
+            if url.lower().startswith(_POSTGRES):
+                parts = _parts(url)
+                sent = [parts[name] for name in _SECRET if name in parts]
+                found += [each for secret in sent for each in {secret, quote(secret, safe=""), *_written(url)}]
+        return found
+
+
+def _written(url: str) -> list[str]:
+    """Return the password of a URL in the form in which it stands there."""
+    user, _, rest = url.partition("://")[2].rpartition("@")[0].partition(":")
+    return [rest] if user and rest else []
+
+
+def _parts(url: str) -> dict[str, str]:
+    """Return what a URL of PostgreSQL says, as libpq reads it."""
+    from psycopg.conninfo import conninfo_to_dict  # this loads psycopg
+
+    return {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+
+
+def _checked(setting: str, url: str) -> str:
+    """Return the URL of PostgreSQL, if it is one.
+
+    Raises:
+        ConfigError: it is none, or names no database, or a character has to be written another way.
+    """
+    from psycopg import ProgrammingError
+
+    try:
+        parts = _parts(url)
+        is_whole = all(0 < int(port) < _PORTS for port in parts.get("port", "1").split(","))
+    except (ProgrammingError, ValueError):
+        parts, is_whole = {}, False
+    if not is_whole or not parts.get("dbname") or "@" in parts.get("host", ""):  # the end of a password
+        raise ConfigError(setting, f"{_ADVICE}. In the password write @ as %40, : as %3A, / as %2F, # as %23, ? as %3F")
+    return url

@@ -7,15 +7,16 @@ fills, and what it makes superfluous goes in a later one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 
 import psycopg
 from psycopg import errors
 
-from core.errors import ConfigError, SchemaTooNew
+from core.errors import ConfigError, SchemaTooNew, StorageDown
 from core.storage.postgres_connection import SETTING
-from core.storage.postgres_errors import refusal, translated
+from core.storage.postgres_errors import reason, refusal, translated
 from core.storage.postgres_migrations import Migration
 from core.storage.record import program_version
 
@@ -34,6 +35,53 @@ CREATE TABLE IF NOT EXISTS schema_history (
 """
 
 
+@dataclass(frozen=True, slots=True)
+class PostgresInspection:
+    """What a look at a database found: versions of the server and of its extensions ("": the first start adds it).
+
+    `version` is that of the schema, 0 of an empty database; `known` the present one.
+    """
+
+    server: str
+    extensions: Mapping[str, str]
+    version: int
+    known: int
+    people: int
+
+
+def connected(named: dict[str, Any]) -> psycopg.Connection:
+    """Return a connection without transactions and prepared statements.
+
+    Raises:
+        ConfigError: the server does not let us in; the advice says what to correct.
+        StorageDown: none answers.
+    """
+    try:
+        return psycopg.connect(**named, autocommit=True, prepare_threshold=None)
+    except psycopg.OperationalError as error:
+        if advice := refusal(error):
+            raise ConfigError(SETTING, advice) from error
+        place = f"{named.get('host') or 'localhost'}:{named.get('port') or 5432}"
+        raise StorageDown(f"the database server at {place} cannot be reached: {reason(error)}") from error
+
+
+def inspect(named: dict[str, Any], migrations: Sequence[Migration]) -> PostgresInspection:
+    """Look at a database, and change nothing.
+
+    Raises:
+        ConfigError: something is missing that somebody has to give; the advice names the command.
+        SchemaTooNew: a newer program wrote it.
+        StorageError: it cannot be reached.
+    """
+    with translated(), connected(named) as connection:
+        _check_server(connection)
+        extensions = {name: _extension(connection, name, oldest) for name, oldest in _EXTENSIONS.items()}
+        version = schema_version(connection, len(migrations))
+        [(server,)] = connection.execute("SHOW server_version").fetchall()
+        people = connection.execute("SELECT count(DISTINCT owner) FROM memories").fetchall() if version else [(0,)]
+        return PostgresInspection(server.split()[0], extensions, version, len(migrations), people[0][0])
+
+
 def prepare(named: dict[str, Any], migrations: Sequence[Migration]) -> bool:
     """Check the server, run the missing migrations in one transaction; return whether a pooler stands in between.
 
@@ -44,19 +92,14 @@ def prepare(named: dict[str, Any], migrations: Sequence[Migration]) -> bool:
         SchemaTooNew: a newer program wrote it, with which this one cannot work.
         StorageError: the server cannot be reached, or refused a migration; nothing was changed.
     """
-    with translated():
-        try:
-            connection = psycopg.connect(**named, autocommit=True, prepare_threshold=None)
-        except psycopg.OperationalError as error:
-            if advice := refusal(error):
-                raise ConfigError(SETTING, advice) from error
-            raise
-        with connection:
-            _check_server(connection)
-            _migrate(connection, migrations)
-            # A pooler gives out a cancel key of its own, with a number that is no backend's.
-            [(backend,)] = connection.execute("SELECT pg_backend_pid()").fetchall()
-            return bool(connection.info.backend_pid != backend)
+    with translated(), connected(named) as connection:
+        _check_server(connection)
+        for name, oldest in _EXTENSIONS.items():
+            _add_extension(connection, name, oldest)
+        _migrate(connection, migrations)
+        # A pooler gives out a cancel key of its own, with a number that is no backend's.
+        [(backend,)] = connection.execute("SELECT pg_backend_pid()").fetchall()
+        return bool(connection.info.backend_pid != backend)
 
 
 def schema_version(connection: psycopg.Connection, known: int) -> int:
@@ -130,27 +173,34 @@ def _check_server(connection: psycopg.Connection) -> None:
     [(is_standby,)] = connection.execute("SELECT current_setting('transaction_read_only')::boolean").fetchall()
     if is_standby:
         raise errors.ReadOnlySqlTransaction
-    for name, oldest in _EXTENSIONS.items():
-        _check_extension(connection, name, oldest)
 
 
-def _check_extension(connection: psycopg.Connection, name: LiteralString, oldest: tuple[int, int]) -> None:
-    database = connection.info.dbname
+def _add_extension(connection: psycopg.Connection, name: LiteralString, oldest: tuple[int, int]) -> None:
+    if _extension(connection, name, oldest):
+        return
     try:
         connection.execute(f"CREATE EXTENSION IF NOT EXISTS {name}")
     except errors.InsufficientPrivilege as error:
-        advice = f"as a superuser, in the database {database}, run: CREATE EXTENSION {name};"
+        advice = f"as a superuser, in the database {connection.info.dbname}, run: CREATE EXTENSION {name};"
         raise ConfigError(SETTING, advice) from error
     except errors.UniqueViolation:  # another process made it at the same moment
         pass
-    except (errors.UndefinedFile, errors.FeatureNotSupported) as error:
+
+
+def _extension(connection: psycopg.Connection, name: str, oldest: tuple[int, int]) -> str:
+    """Return the version of an extension in this database; "" if the server has it, and this database does not yet."""
+    found = connection.execute(
+        "SELECT default_version, coalesce(installed_version, '') FROM pg_available_extensions WHERE name = %s", (name,)
+    ).fetchall()
+    if not found:
         major = connection.info.server_version // 10_000
         advice = f"install the extension {name} on the database server (Debian: apt install {_PACKAGES[name]})"
-        raise ConfigError(SETTING, advice.format(major)) from error
-    [(version,)] = connection.execute("SELECT extversion FROM pg_extension WHERE extname = %s", (name,)).fetchall()
-    if tuple(map(int, version.split(".")[:2])) < oldest:
-        advice = f"the extension {name} {version} is too old; update it on the server, then run: "
+        raise ConfigError(SETTING, advice.format(major))
+    [(offered, installed)] = found
+    if tuple(map(int, (installed or offered).split(".")[:2])) < oldest:
+        advice = f"the extension {name} {installed or offered} is too old; update it on the server, then run: "
         raise ConfigError(SETTING, f"{advice}ALTER EXTENSION {name} UPDATE;")
+    return str(installed)
 
 
 def _user(connection: psycopg.Connection) -> str:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -108,9 +109,9 @@ def test_run_is_refused_where_another_process_serves_its_platform(shell: Shell) 
 
 def test_workers_over_one_postgresql_may_share_a_folder_and_its_terminal_is_one_process_s(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, storage_url=SecretStr("postgresql://127.0.0.1:1/nowhere"))
-    with serving(settings, "elefante run", ["telegram", "discord"]):
-        with serving(settings, "elefante run", ["telegram", "discord"]):
-            pass
-        with serving(settings, "elefante chat", ["console"]), pytest.raises(BotError, match="already answers the term"):
-            with serving(settings, "elefante chat", ["console"]):
-                pass
+    with ExitStack() as held:
+        for _ in range(2):
+            held.enter_context(serving(settings, "elefante run", ["telegram", "discord"]))
+        held.enter_context(serving(settings, "elefante chat", ["console"]))
+        with pytest.raises(BotError, match="already answers the terminal"):
+            held.enter_context(serving(settings, "elefante chat", ["console"]))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import socket
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+import bot.run
 from adapters.console import conversation
 from bot.models.metering import AttributedHandler
 from bot.settings.settings import Settings, load
@@ -20,6 +24,7 @@ from core.features.access.people import Person
 from core.types import ChatKey, ConversationKey, Role, UserKey
 from tests.e2e.command import ROOT, execute
 from tests.fakes.clock import START
+from tests.postgres import database_of
 
 ANA = UserKey("api", "ana")
 Elefante = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -177,3 +182,135 @@ def test_a_thread_that_cannot_be_is_named_at_the_start(elefante: Elefante) -> No
     assert (done.returncode, done.stderr) == (2, "elefante: DEFAULT_THREAD: write 3 to 64 of a-z, A-Z, 0-9, - and _\n")
     done = elefante("chat", "--thread", "x")
     assert (done.returncode, "3 to 64" in done.stderr) == (2, True)
+
+
+SECRET = "s3cr3t/@:word"
+POSTGRES = "postgresql://ana:s3cr3t%2F%40%3Aword@db.example:6432/bot?sslmode=require"
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        (POSTGRES, "db.example:6432/bot"),
+        ("postgres://ana@db/bot", "db:5432/bot"),
+        ("postgresql://ana:x@one:1,two:2/bot?target_session_attrs=read-write", "one:1,two:2/bot"),
+        ("postgresql:///bot?host=/run/postgresql", "/run/postgresql:5432/bot"),
+        ("postgresql://ana:x@[::1]:5/bot", "::1:5/bot"),
+    ],
+)
+def test_postgresql_is_named_by_where_it_is_and_never_by_its_password(url: str, place: str) -> None:
+    settings = load(None, storage_url=url)
+    assert settings.engine == "postgres"
+    assert settings.storage_place == place
+    assert "password" not in settings.storage_address
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://ana:s3cr3t@db",
+        "postgresql://ana:s3cr3t@db:99999/bot",
+        "postgresql://ana:s3cr3t@db:port/bot",
+        "postgresql://ana:p@s3cr3t@db/bot",
+        "postgresql://ana:p/s3cr3t@db/bot",
+    ],
+)
+@pytest.mark.parametrize("setting", ["STORAGE_URL", "STORAGE_DIRECT_URL"])
+def test_a_url_that_cannot_be_meant_is_refused_and_not_shown(url: str, setting: str) -> None:
+    with pytest.raises(ConfigError, match=rf"{setting}: .*postgresql://.*@ as %40") as refused:
+        load(None, **{setting.lower(): url})
+    assert "s3cr3t" not in str(refused.value)
+
+
+def test_the_password_is_a_secret_however_it_is_written() -> None:
+    settings = load(None, storage_url=POSTGRES, storage_direct_url="postgresql://ana@db/bot?password=dir3ct%20word")
+    assert {SECRET, "s3cr3t%2F%40%3Aword", "dir3ct word", "dir3ct%20word"} <= set(settings.secrets())
+    for shown in (repr(settings), str(settings), settings.storage_address, settings.storage_place):
+        assert "s3cr3t" not in shown
+        assert "dir3ct" not in shown
+
+
+@pytest.mark.parametrize(
+    ("verb", "code"), [(("check",), 1), (("memories", "list"), 1), (("chat",), 1), (("doctor",), 1), (("usage",), 1)]
+)
+def test_a_server_that_is_away_is_named_without_its_password(
+    elefante: Elefante, tmp_path: Path, verb: tuple[str, ...], code: int
+) -> None:
+    with closed_port() as port:
+        done = elefante(*verb, STORAGE_URL=f"postgresql://ana:s3cr3t@127.0.0.1:{port}/bot")
+        said = done.stdout + done.stderr
+        assert (done.returncode, f"the database server at 127.0.0.1:{port} cannot be reached" in said) == (
+            code,
+            True,
+        ), said
+    assert "s3cr3t" not in said + "".join(path.read_text() for path in tmp_path.rglob("*.log"))
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("verb", ["backup", "restore"])
+def test_copies_of_postgresql_are_made_by_its_own_programs_and_the_command_is_given(
+    elefante: Elefante, verb: str
+) -> None:
+    done = elefante(verb, "copy of it.dump", STORAGE_URL=POSTGRES)
+    said = "user=ana dbname=bot host=db.example port=6432 sslmode=require"
+    own = {
+        "backup": f"pg_dump --format=custom --file='copy of it.dump' --dbname='{said}'",
+        "restore": f"pg_restore --clean --if-exists --no-owner --dbname='{said}' 'copy of it.dump'",
+    }
+    assert (done.returncode, done.stdout) == (1, "")
+    assert own[verb] in done.stderr
+
+
+def test_every_verb_works_over_postgresql_and_makes_no_file_of_its_own(elefante: Elefante, tmp_path: Path) -> None:
+    def call(*verb: str, said: str = "") -> str:
+        done = elefante(*verb, said=said, STORAGE_URL=url, CONSOLE_USER="ana")
+        assert done.returncode == 0, (verb, done.stderr)
+        return done.stdout
+
+    url = database_of(str(tmp_path))
+    assert "with vector" in call("check")
+    assert "with vector" in call("doctor")
+    call("migrate")
+    assert "There is nothing to migrate: schema" in call("migrate")
+    assert "4417" in call("chat", said="Remember that my locker code is 4417\nwhat is my locker code?\n")
+    assert "4417" in call("memories", "list")
+    assert "4417" in call("memories", "search", "locker")
+    assert "schema" in call("check")
+    assert "console:terminal" in call("threads", "list")
+    for verb in (("users", "list"), ("usage",), ("reminders", "list"), ("actions", "list"), ("reindex",)):
+        call(*verb)
+    call("export", str(tmp_path / "all.json"))
+    assert "4417" in (tmp_path / "all.json").read_text()
+    call("forget", "--yes")
+    assert "4417" not in call("memories", "list")
+    assert not list(tmp_path.rglob("*.db"))
+
+
+async def test_a_start_waits_for_the_database_and_a_stop_ends_the_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    told = asyncio.Event()
+    monkeypatch.setattr(bot.run, "say", lambda line: (said.append(line), told.set()))
+    with closed_port() as port:
+        away = load(None, data_dir=tmp_path, storage_url=f"postgresql://ana:s3cr3t@127.0.0.1:{port}/bot")
+        stop = asyncio.Event()
+        waiting = asyncio.create_task(bot.run._reached(away, stop))
+        await told.wait()
+        assert not waiting.done()
+        stop.set()
+        await waiting
+    assert len(said) == 1
+    assert f"127.0.0.1:{port}" in said[0]
+    assert "s3cr3t" not in said[0]
+    there = load(None, data_dir=tmp_path, storage_url=database_of(str(tmp_path)))
+    await bot.run._reached(there, asyncio.Event())
+    assert len(said) == 1
+
+
+@contextmanager
+def closed_port() -> Iterator[int]:
+    """Give a port on which nobody listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
