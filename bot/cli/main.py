@@ -20,6 +20,7 @@ import typer
 from bot.cli.backup import backup_, migrate_, restore_
 from bot.cli.memories import app as memories_app
 from bot.cli.memories import reindex_
+from bot.cli.move_storage import move_storage_
 from bot.cli.people import actions_app, users_app
 from bot.cli.personal import export_, forget_, import_
 from bot.cli.reminders import app as reminders_app
@@ -149,6 +150,7 @@ app.command("usage")(usage_)
 app.command("backup")(backup_)
 app.command("restore")(restore_)
 app.command("migrate")(migrate_)
+app.command("move-storage")(move_storage_)
 app.command("export")(export_)
 app.command("import")(import_)
 app.command("forget")(forget_)

@@ -322,6 +322,8 @@ def write_settings(env: Path, values: Mapping[str, str]) -> None:
         if not value.isprintable() or (" " in value and name != "MODEL"):
             raise ConfigError(name, "there is a space or an invisible character in it; copy it again")
     path = env.resolve()  # the file may be a link
+    if path.exists() and not path.is_file():
+        raise BotError(f"{env} is no file that settings can be written into")
     aside = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

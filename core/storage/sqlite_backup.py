@@ -26,7 +26,7 @@ from core.storage.sqlite_schema import schema_version
 
 T = TypeVar("T")
 
-_SIDES: Final = ("-wal", "-shm")  # what SQLite keeps beside a file that is in use
+SIDES: Final = ("-wal", "-shm")  # what SQLite keeps beside a file that is in use
 PART: Final = ".part"
 """What the name of a copy ends in until it is whole."""
 
@@ -153,9 +153,9 @@ def new_file(path: Path) -> Iterator[Path]:
     os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     try:
         yield part
-        _settle(part)
+        settle(part)
         part.replace(path)
-        _settle(path.parent)
+        settle(path.parent)
     except BaseException:
         for left in (part, Path(f"{part}-journal")):
             left.unlink(missing_ok=True)
@@ -208,7 +208,7 @@ def _restored(copy: Path, database: Path, aside: Path) -> bool:
     except Damaged:  # what is there cannot even be opened: it is put aside as it is
         aside.unlink(missing_ok=True)
         database.replace(aside)
-        for side in _SIDES:
+        for side in SIDES:
             Path(f"{database}{side}").unlink(missing_ok=True)
         copied(copy, database, stop)
     except OSError as error:
@@ -267,7 +267,7 @@ def _process(pid: int) -> str:
     return f"process {pid}"
 
 
-def _settle(path: Path) -> None:
+def settle(path: Path) -> None:
     """Write a file, or the names in a folder, through to the disk, so that a crash of the machine loses nothing."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

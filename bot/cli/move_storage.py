@@ -1,0 +1,242 @@
+"""`elefante move-storage`: copy all that is stored to another engine, compare it, and let STORAGE_URL name that one."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Annotated, Any, Final, TypeAlias
+
+import typer
+
+from bot import logs
+from bot.cli.setup import write_settings
+from bot.cli.shell import JsonOption, load_settings, show
+from bot.settings.env_file import env_path
+from bot.settings.settings import Settings, load
+from core.errors import BotError, ConfigError, StorageError
+from core.storage.move import Progress, Source, Target, move
+from core.storage.move_sqlite import forget_move, sqlite_source, sqlite_target
+from core.storage.sqlite_migrations import MIGRATIONS
+from core.storage.sqlite_upgrade import Migrated, upgrade
+
+Document: TypeAlias = dict[str, Any]
+
+_SETTING: Final = "STORAGE_URL"
+_DIRECT: Final = "STORAGE_DIRECT_URL"
+_LOCKED_FOR_S: Final = 60.0  # a migration by another process is waited for
+_LINES: Final = 10  # of progress, where there is no terminal
+
+
+def move_storage_(
+    to: Annotated[
+        str,
+        typer.Argument(
+            metavar="[TARGET]",
+            help="postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or sqlite:. Without it you are asked, and what you "
+            "type is not shown.",
+        ),
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Move all that is said and remembered to PostgreSQL, or back to SQLite. Refused while a bot runs.
+
+    Every row is copied and compared, then STORAGE_URL is written into `.env`. What is moved stays where it was, too.
+    Broken off at any point, the same command goes on there.
+
+    Example: elefante move-storage postgresql://elefante:PASSWORD@127.0.0.1/elefante
+    """
+    settings = load_settings()
+    if not to and sys.stdin.isatty():
+        to = str(typer.prompt(f"{_SETTING} of the new place", hide_input=True, err=True)).strip()
+    try:
+        done = move_storage(settings, to)
+    except KeyboardInterrupt:
+        raise BotError("broken off; nothing was switched. The same command goes on where it was") from None
+    show(done, as_json=as_json, plain=render)
+
+
+def move_storage(settings: Settings, to: str) -> Document:
+    """Move everything to the place that a STORAGE_URL names, and return what was done.
+
+    Raises:
+        ConfigError: it is no such place, or the one that is in use.
+        StorageError: one of the two cannot be used, or the copy is not equal; nothing was switched.
+    """
+    try:
+        chosen = {"storage_url": load(storage_url=to).storage_url, "storage_direct_url": None}
+    except ConfigError as error:
+        raise ConfigError("TARGET", error.advice) if error.setting == _SETTING else error from None
+    there = settings.model_copy(update=chosen)
+    logs.strike_out(there.storage_secrets())
+    if there.in_memory:
+        raise ConfigError("TARGET", "memory: keeps nothing; write postgresql://USER:PASSWORD@HOST:PORT/DATABASE or sqlite:")
+    if _place(there) == _place(settings):
+        raise ConfigError("TARGET", f"all is in {_place(there)} already")
+    began_s = time.monotonic()
+    with ExitStack() as opened:
+        migrated, source = _source(settings, opened)
+        target = _target(there, opened)
+        moved = move(source, target, opened.enter_context(_progress()))
+    switched = _switch(settings, there)
+    _forget_move(there)
+    return {
+        "from": _place(settings),
+        "to": _place(there),
+        "people": moved.people,
+        "rows": sum(moved.rows.values()),
+        "rows_copied_before": moved.before,
+        "tables": dict(moved.rows),
+        "replaced": moved.replaced,
+        "seconds": round(time.monotonic() - began_s, 1),
+        "migrated_from": migrated and migrated.before,
+        "engine": settings.engine,
+        **switched,
+    }
+
+
+def render(document: Document) -> str:
+    """Return what was done as text for a person."""
+    to, before, env = document["to"], document["from"], document["settings"] or env_path()
+    lines = [
+        f"All is in {to} now ({document['rows']:,} rows, {document['people']:,} with an account), and equal to what is in "
+        f"{before}, row by row. It took {document['seconds']:g} s."
+    ]
+    if document["migrated_from"]:
+        lines.append(f"{before} was of an older version (schema {document['migrated_from']}), and was migrated first.")
+    if document["replaced"]:
+        lines.append(
+            f"Texts with a character that PostgreSQL cannot hold (NUL, or none of UTF-8): {document['replaced']}. "
+            "It is � there."
+        )
+    if document["settings"]:
+        lines.append(f"{env} has the new {_SETTING}: start the bot as ever.")
+    else:
+        lines.append(f"Now write the new {_SETTING} yourself: {document['why']}.")
+    if document["engine"] == "sqlite":
+        lines += [
+            f"{before} is as it was. To go back before the bot has run: {_SETTING}=sqlite: in {env}.",
+            f"To go back with what is said from now on: mv {before} {before}.old, then `elefante move-storage sqlite:`.",
+        ]
+    else:
+        lines += [
+            f"{before} is as it was. To go back before the bot has run: its {_SETTING} in {env}.",
+            "To go back with what is said from now on: `elefante move-storage` with an empty database.",
+        ]
+    return "\n".join(lines)
+
+
+def _source(settings: Settings, opened: ExitStack) -> tuple[Migrated | None, Source]:
+    if settings.engine == "postgres":
+        from core.storage.move_postgres import postgres_source  # this loads psycopg
+
+        return None, opened.enter_context(postgres_source(_url(settings), _place(settings)))
+    path = settings.database_path
+    if not path.exists():
+        raise StorageError(f"there is nothing to move yet: no {path}. Write {_SETTING} into {env_path()} instead")
+    migrated = upgrade(path, MIGRATIONS, settings.backups_folder, wait_s=_LOCKED_FOR_S)
+    return migrated, opened.enter_context(sqlite_source(path))
+
+
+def _target(there: Settings, opened: ExitStack) -> Target:
+    if there.engine == "postgres":
+        from core.storage.move_postgres import postgres_target  # this loads psycopg
+
+        try:
+            return opened.enter_context(postgres_target(_url(there), _place(there)))
+        except ConfigError as error:
+            raise ConfigError("TARGET", error.advice) from error
+    return opened.enter_context(sqlite_target(there.database_path))
+
+
+def _forget_move(there: Settings) -> None:
+    if there.engine == "postgres":
+        from core.storage import move_postgres  # this loads psycopg
+
+        move_postgres.forget_move(_url(there))
+    else:
+        forget_move(there.database_path)
+
+
+def _place(settings: Settings) -> str:
+    """Return where that is, for people: without a password."""
+    return settings.storage_place if settings.engine == "postgres" else str(settings.database_path)
+
+
+def _url(settings: Settings) -> str:
+    return settings.storage_url.get_secret_value()
+
+
+def _switch(before: Settings, there: Settings) -> Document:
+    """Write the new STORAGE_URL; return the file, or why it is not enough."""
+    values = {_SETTING: _url(there)}
+    if before.storage_direct_url is not None:  # it leads to the old database
+        values[_DIRECT] = ""
+    env = env_path()
+    if os.environ.get(_SETTING):
+        return {"settings": None, "why": f"it is set in the environment, which counts more than {env}"}
+    try:
+        write_settings(env, values)
+        if (now := load()).storage_url == there.storage_url and now.storage_direct_url is None:
+            return {"settings": str(env), "why": None}
+        why = f"{env} would be read otherwise; put it in single quotes there"
+    except BotError as error:
+        why = str(error)
+    return {"settings": None, "why": why}
+
+
+# --- how far it is ---------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """Show how far it is, on standard error: a bar in a terminal, else a line now and then."""
+    from rich.console import Console
+
+    if not (console := Console(stderr=True)).is_terminal:
+        yield _Lines()
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=console) as bars:
+        yield _Bar(bars)
+
+
+class _Bar(Progress):
+    def __init__(self, bars: Any) -> None:
+        self._bars = bars
+        self._what = ""
+        self._task: Any = None
+
+    def begin(self, what: str, rows: int, done: int) -> None:
+        """Show a bar."""
+        self._what = what
+        self._task = self._bars.add_task(what, total=rows, completed=done)
+
+    def advance(self, rows: int, table: str) -> None:
+        """Move it on."""
+        self._bars.update(self._task, advance=rows, description=f"{self._what} {table}")
+
+
+class _Lines(Progress):
+    def __init__(self) -> None:
+        self._what = ""
+        self._rows = self._done = self._told = 0
+
+    def begin(self, what: str, rows: int, done: int) -> None:
+        """Print what begins."""
+        self._what, self._rows, self._done = what, rows, done
+        self._told = done * _LINES // max(rows, 1)
+        said = f", {done:,} of them before" if done else ""
+        typer.echo(f"{what} {rows:,} rows{said}", err=True)
+
+    def advance(self, rows: int, table: str) -> None:
+        """Print a line where another tenth is done."""
+        self._done += rows
+        if (tenths := self._done * _LINES // max(self._rows, 1)) > self._told:
+            self._told = tenths
+            typer.echo(f"{self._what} {table}: {self._done:,} of {self._rows:,} rows", err=True)
