@@ -27,6 +27,7 @@ BENCHES = {
     "limited_examples": "how well the classifier of limited mode judges messages that it never saw",
     "longest": "the longest message, made of whatever is hard to read: CPU, and how long it holds others up",
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
+    "move": "storage moved from SQLite to PostgreSQL and back: rows a second and memory",
     "models": "the model leaves beside the bare SDKs, and what imports cost",
     "purge": "what a save waits for beside a purge, and the memory that takes; PURGE_MIB=1024 for a large file",
     "postgres_search": "a search in PostgreSQL beside SQLite and FAISS, to a million memories; it takes minutes",
