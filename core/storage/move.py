@@ -129,11 +129,12 @@ TABLES: Final = (
     _table("recipients", "broadcast", "platform", "user"),
     _nobodys("decided", "matter", "name"),
     _table("decisions", "id"),
+    _nobodys("kept", "name"),
 )
 """What is copied, each after the tables that it refers to."""
 
-LEFT_BEHIND: Final = frozenset({"schema_history", MOVING})
-"""Tables of one engine or one process, of which nothing goes along."""
+LEFT_BEHIND: Final = frozenset({"schema_history", "workers", "claims", MOVING})
+"""Tables of one engine, or of the workers that run, of which nothing goes along."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,9 @@ from core.storage.postgres_migrations import MIGRATIONS
 from core.storage.postgres_schema import connected, prepare
 
 _READ_ROWS: Final = 1_000
-_CONNECT_S: Final = 10
+_BEAT_S: Final = 10
+"""A worker that was not heard of for so long does not run; the lease of one is half of it."""
+
 _NAMES: Final = [table.name for table in TABLES]
 
 
@@ -244,6 +246,14 @@ def refuse_workers(connection: psycopg.Connection, name: str) -> None:
     Raises:
         StorageError: one does.
     """
+    [(table,)] = connection.execute("SELECT to_regclass('workers')").fetchall()
+    if table is None:
+        return
+    [(alive,)] = connection.execute(
+        "SELECT count(*) FROM workers WHERE beat > (extract(epoch FROM clock_timestamp()) - %s) * 1000000", (_BEAT_S,)
+    ).fetchall()
+    if alive:
+        raise StorageError(f"workers that run on {name}: {alive}. Stop them first, then run this again")
 
 
 def _whole(row: Row, halves: Iterable[int]) -> Row:

@@ -17,6 +17,7 @@ from core.features.ledger.calls import BOT, Asker, Call
 from core.features.links.codes import LinkCode
 from core.features.reminders.reminders import Reminder, Schedule
 from core.storage.database import Database
+from core.storage.kept import SqlKept
 from core.stores import ChangeContext
 from core.threads import Confirmation, PendingInput, Summary, Told, Transition, TurnState
 from core.types import (
@@ -144,6 +145,7 @@ class Life:
             await ledger.record(call)
             await ledger.ask(Asker(user or users[0]), self._at())
             await ledger.tell_once(BOT, f"2026-{number}", 80, START)
+        await SqlKept(self._database).put("alerts", "{}")
         for number in range(3):
             draft = await self._stores.broadcasts.draft(users[0], Locale.PT, self._text(), self._at())
             await self._stores.broadcasts.begin(draft.id, users[number:])

@@ -27,6 +27,7 @@ from core.storage.move_sqlite import sqlite_source, sqlite_target
 from core.storage.postgres import open_postgres
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import MIGRATIONS
+from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START
 from tests.fakes.lived import Life
@@ -132,7 +133,8 @@ async def test_the_bot_goes_on_there_and_numbers_no_row_as_one_that_was(tmp_path
     assert owners
     for owner in owners:
         assert await store.page(owner, limit=99)
-    await add(store, ANA, [MemoryDraft(MemoryKind.TEXT, "new", ("key",))], at=START)
+    new = MemoryDraft(MemoryKind.TEXT, "new", ("key",))
+    await add(store, ANA, [new], at=START, context=ChangeContext("act"))
     for table in ("memories", "changes", "owners"):
         [(number,)] = await database.rows(f"SELECT max(id) FROM {table}")
         assert number == last[table] + 1
