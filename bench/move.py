@@ -75,12 +75,19 @@ def main(sizes: tuple[int, ...] = SIZES) -> None:
             (folder / ".env").touch()
             asyncio.run(fill(folder / "elefante.db", size))
             with psycopg.connect(server.url(), autocommit=True) as connection:
-                connection.execute(f"CREATE DATABASE moved_{size}")  # type: ignore[call-overload]  # a number of ours
+                connection.execute(f"CREATE DATABASE moved_{size}")
             for to in (server.url(f"moved_{size}"), "sqlite:"):
                 rows, seconds, peak_mib = moved(folder, to)
                 where = "SQLite" if to == "sqlite:" else "PostgreSQL"
                 lines.append(
-                    [f"{size:,}", where, f"{rows:,}", f"{seconds:.0f} s", f"{rows / seconds:,.0f}", f"{peak_mib:.0f} MiB"]
+                    [
+                        f"{size:,}",
+                        where,
+                        f"{rows:,}",
+                        f"{seconds:.0f} s",
+                        f"{rows / seconds:,.0f}",
+                        f"{peak_mib:.0f} MiB",
+                    ]
                 )
                 (folder / "elefante.db").rename(folder / "before.db") if where == "PostgreSQL" else None
     finally:

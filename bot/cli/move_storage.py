@@ -72,7 +72,9 @@ def move_storage(settings: Settings, to: str) -> Document:
     there = settings.model_copy(update=chosen)
     logs.strike_out(there.storage_secrets())
     if there.in_memory:
-        raise ConfigError("TARGET", "memory: keeps nothing; write postgresql://USER:PASSWORD@HOST:PORT/DATABASE or sqlite:")
+        raise ConfigError(
+            "TARGET", "memory: keeps nothing; write postgresql://USER:PASSWORD@HOST:PORT/DATABASE or sqlite:"
+        )
     if _place(there) == _place(settings):
         raise ConfigError("TARGET", f"all is in {_place(there)} already")
     began_s = time.monotonic()
@@ -100,10 +102,8 @@ def move_storage(settings: Settings, to: str) -> Document:
 def render(document: Document) -> str:
     """Return what was done as text for a person."""
     to, before, env = document["to"], document["from"], document["settings"] or env_path()
-    lines = [
-        f"All is in {to} now ({document['rows']:,} rows, {document['people']:,} with an account), and equal to what is in "
-        f"{before}, row by row. It took {document['seconds']:g} s."
-    ]
+    counts = f"{document['rows']:,} rows, people: {document['people']:,}, {document['seconds']:g} s"
+    lines = [f"All is in {to} now, and equal to what is in {before}, row by row: {counts}."]
     if document["migrated_from"]:
         lines.append(f"{before} was of an older version (schema {document['migrated_from']}), and was migrated first.")
     if document["replaced"]:
@@ -118,12 +118,12 @@ def render(document: Document) -> str:
     if document["engine"] == "sqlite":
         lines += [
             f"{before} is as it was. To go back before the bot has run: {_SETTING}=sqlite: in {env}.",
-            f"To go back with what is said from now on: mv {before} {before}.old, then `elefante move-storage sqlite:`.",
+            f"To go back with what is said from then on: mv {before} {before}.old and `elefante move-storage sqlite:`.",
         ]
     else:
         lines += [
             f"{before} is as it was. To go back before the bot has run: its {_SETTING} in {env}.",
-            "To go back with what is said from now on: `elefante move-storage` with an empty database.",
+            "To go back with what is said from then on: `elefante move-storage` with an empty database.",
         ]
     return "\n".join(lines)
 

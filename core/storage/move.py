@@ -23,7 +23,9 @@ from core.storage.database import Row
 MOVING: Final = "moving"
 """The table of the target that keeps how far a move is."""
 
-CREATE_MOVING: Final = f"CREATE TABLE IF NOT EXISTS {MOVING} (step TEXT PRIMARY KEY, after TEXT NOT NULL, rows BIGINT NOT NULL)"
+CREATE_MOVING: Final = (
+    f"CREATE TABLE IF NOT EXISTS {MOVING} (step TEXT PRIMARY KEY, after TEXT NOT NULL, rows BIGINT NOT NULL)"
+)
 NOTE: Final = (
     f"INSERT INTO {MOVING} (step, after, rows) VALUES (?, ?, ?) "
     "ON CONFLICT (step) DO UPDATE SET after = excluded.after, rows = excluded.rows"
@@ -49,8 +51,8 @@ Person: TypeAlias = tuple[str, str]
 class Table:
     """A table that is copied.
 
-    `key` names its rows. `owned` is the SQL of whose a row `t` is, platform and user, and `joined` what that needs. What
-    is in `later` refers to rows of the same table, and is filled in when all are there. `made` are columns that
+    `key` names its rows. `owned` is the SQL of whose a row `t` is, platform and user, and `joined` what that needs.
+    What is in `later` refers to rows of the same table, and is filled in when all are there. `made` are columns that
     only one engine has, each with the SQL of its value; `halved` are vectors, of which an engine may keep half floats.
     """
 
@@ -243,19 +245,18 @@ def move(source: Source, target: Target, progress: Progress) -> Moved:
     state = source.state()
     positions = target.begin(state)
     here, there = source.columns(), target.columns()
-    shapes = [(table, _shape(table, here, there)) for table in TABLES]
+    plans = [_plan(table, here, there) for table in TABLES]
     counts = {table.name: _number(source, f'SELECT count(*) FROM "{table.name}"') for table in TABLES}
     before = sum(positions[name].rows for name in counts if name in positions)
     if not target.is_verified():
         progress.begin("copying", sum(counts.values()), before)
-        for table, columns in shapes:
-            given = _given(table, here[table.name], columns)
-            _copy(source, target, table, columns, given, positions, progress)
+        for plan in plans:
+            _copy(source, target, plan, positions, progress)
         target.set_last_ids(source.last_ids())
         source.replaced = 0
         progress.begin("comparing", 2 * sum(counts.values()), 0)
         try:
-            _compare(source, target, shapes, progress)
+            _compare(source, target, plans, progress)
         except Unequal:
             target.note("", verified=False)
             raise
@@ -273,8 +274,17 @@ SELECT count(*) FROM (
 """
 
 
-def _shape(table: Table, here: Columns, there: Columns) -> Sequence[str]:
-    """Return the columns of the target that are copied.
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How a table is copied: the columns of the target, and the SQL that gives each in the source."""
+
+    table: Table
+    columns: Sequence[str]
+    given: Sequence[str]
+
+
+def _plan(table: Table, here: Columns, there: Columns) -> _Plan:
+    """Return how the table is copied.
 
     Raises:
         StorageError: the two have other columns.
@@ -282,7 +292,11 @@ def _shape(table: Table, here: Columns, there: Columns) -> Sequence[str]:
     one, other = (set(columns.get(table.name, ())) - table.made.keys() for columns in (here, there))
     if one != other or not one:
         raise StorageError(f"the table {table.name} has other columns there: are both of this version of the program?")
-    return there[table.name]
+    given = [
+        "NULL" if name in table.later else f't."{name}"' if name in here[table.name] else table.made[name]
+        for name in there[table.name]
+    ]
+    return _Plan(table, there[table.name], given)
 
 
 def _number(end: End, sql: str) -> int:
@@ -294,47 +308,33 @@ def _names(columns: Iterable[str], of: str = "") -> str:
     return ", ".join(f'{of}"{column}"' for column in columns)
 
 
+def _marks(columns: Sequence[str]) -> str:
+    return ", ".join("?" * len(columns))
+
+
 def _beyond(key: Sequence[str], after: str) -> tuple[str, list[object]]:
-    """Return the condition on rows that come after a key, and its values."""
+    """Return the condition on rows that come after a key, as JSON, and its values; "" is before all."""
     if not after:
-        return "", []
-    marks = ", ".join("?" * len(key))
-    return f"({_names(key, 't.')}) > ({marks})", json.loads(after)
+        return "1 = 1", []
+    return f"({_names(key, 't.')}) > ({_marks(key)})", json.loads(after)
 
 
-def _given(table: Table, here: Sequence[str], columns: Sequence[str]) -> Sequence[str]:
-    """Return the SQL that gives each column of the target."""
-    return [
-        "NULL" if column in table.later else f't."{column}"' if column in here else table.made[column]
-        for column in columns
-    ]
-
-
-def _copy(
-    source: Source,
-    target: Target,
-    table: Table,
-    columns: Sequence[str],
-    given: Sequence[str],
-    positions: Mapping[str, Position],
-    progress: Progress,
-) -> None:
-    key = _names(table.key, "t.")
+def _copy(source: Source, target: Target, plan: _Plan, positions: Mapping[str, Position], progress: Progress) -> None:
+    table, key = plan.table, _names(plan.table.key, "t.")
     at = positions.get(table.name, Position("", 0))
     beyond, values = _beyond(table.key, at.after)
-    condition = f"WHERE {beyond}" if beyond else ""
-    sql = f'SELECT {key}, {", ".join(given)} FROM "{table.name}" AS t {condition} ORDER BY {key}'
+    sql = f'SELECT {key}, {", ".join(plan.given)} FROM "{table.name}" AS t WHERE {beyond} ORDER BY {key}'
     for batch in _batches(source.stream(sql, values)):
         at = Position(json.dumps(batch[-1][: len(table.key)]), at.rows + len(batch))
-        target.put(table.name, columns, [row[len(table.key) :] for row in batch], table.name, at)
+        target.put(table.name, plan.columns, [row[len(table.key) :] for row in batch], table.name, at)
         progress.advance(len(batch), table.name)
     for column in table.later:
         step = f"{table.name}.{column}"
         at = positions.get(step, Position("", 0))
         beyond, values = _beyond(table.key, at.after)
-        condition = f'WHERE t."{column}" IS NOT NULL' + (f" AND {beyond}" if beyond else "")
-        sql = f'SELECT {key}, t."{column}" FROM "{table.name}" AS t {condition} ORDER BY {key}'
-        change = f'UPDATE "{table.name}" SET "{column}" = ? WHERE ({_names(table.key)}) = ({", ".join("?" * len(table.key))})'
+        where = f't."{column}" IS NOT NULL AND {beyond}'
+        sql = f'SELECT {key}, t."{column}" FROM "{table.name}" AS t WHERE {where} ORDER BY {key}'
+        change = f'UPDATE "{table.name}" SET "{column}" = ? WHERE ({_names(table.key)}) = ({_marks(table.key)})'
         for batch in _batches(source.stream(sql, values)):
             at = Position(json.dumps(batch[-1][:-1]), at.rows + len(batch))
             target.change(change, [(row[-1], *row[:-1]) for row in batch], step, at)
@@ -358,7 +358,7 @@ def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
 # --- comparing -------------------------------------------------------------------------------------------------------
 
 
-def _compare(source: End, target: End, shapes: Sequence[tuple[Table, Sequence[str]]], progress: Progress) -> None:
+def _compare(source: End, target: End, plans: Sequence[_Plan], progress: Progress) -> None:
     """Return if the two have the same rows of the same people, and numbers new rows alike.
 
     People are told apart by a part of a hash at first, so that what is in RAM does not grow with them.
@@ -367,8 +367,8 @@ def _compare(source: End, target: End, shapes: Sequence[tuple[Table, Sequence[st
         Unequal: they have not.
     """
     found: list[str] = []
-    for table, columns in shapes:
-        same = [column for column in columns if column not in table.made]
+    for plan in plans:
+        table, same = plan.table, [column for column in plan.columns if column not in plan.table.made]
         here, there = (_by_part(end, table, same, progress) for end in (source, target))
         if parts := {part for part in here.keys() | there.keys() if here.get(part) != there.get(part)}:
             found += _differences(source, target, table, same, parts)

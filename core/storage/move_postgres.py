@@ -60,7 +60,9 @@ class _Server:
         with translated(), self._connection.transaction(), self._connection.cursor("move", binary=True) as cursor:
             cursor.itersize = _READ_ROWS
             cursor.execute(_query(sql), values)
-            halves = [place for place, column in enumerate(cursor.description or ()) if column.type_display == "halfvec"]
+            halves = [
+                place for place, column in enumerate(cursor.description or ()) if column.type_display == "halfvec"
+            ]
             for row in cursor:
                 yield _whole(row, halves) if halves else row
 
@@ -108,7 +110,10 @@ class PostgresTarget(_Server, Target):
         with self._writing(SOURCE_STEP) as connection:
             is_moved = MOVING in self.columns()
             connection.execute(CREATE_MOVING)
-            noted = {step: Position(after, rows) for step, after, rows in self._all(f"SELECT step, after, rows FROM {MOVING}")}
+            noted = {
+                step: Position(after, rows)
+                for step, after, rows in self._all(f"SELECT step, after, rows FROM {MOVING}")
+            }
             if noted.get(SOURCE_STEP, Position("", 0)).after == state:
                 return noted
             if not is_moved or self.is_verified():
@@ -166,7 +171,8 @@ class PostgresTarget(_Server, Target):
 
     def _types(self, table: str) -> Mapping[str, str]:
         rows = self._all(
-            "SELECT column_name, udt_name FROM information_schema.columns WHERE table_schema = 'public' AND table_name = ?",
+            "SELECT column_name, udt_name FROM information_schema.columns "
+            "WHERE table_schema = 'public' AND table_name = ?",
             (table,),
         )
         return dict(rows)
@@ -275,4 +281,4 @@ def _half(row: Row, halves: Iterable[int]) -> Row:
 
 def _query(sql: str) -> LiteralString:
     """Return a statement of both engines as psycopg takes it."""
-    return cast(LiteralString, sql.replace("?", "%s"))
+    return cast("LiteralString", sql.replace("?", "%s"))

@@ -1,4 +1,4 @@
-"""A SQLite file as one end of a move: opened alone to be copied, or made beside its place and put there when it is whole."""
+"""A SQLite file as one end of a move: opened alone to be copied, or made beside its place and put there when whole."""
 
 # ruff: noqa: S608 - SQL is put together from constants and the names of our tables and columns
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _File:
 
     def last_ids(self) -> Mapping[str, int]:
         """Map tables that number their rows to the last number that was given."""
-        given = dict(self.stream("SELECT name, seq FROM sqlite_sequence"))
+        given: dict[str, int] = dict(self.stream("SELECT name, seq FROM sqlite_sequence"))
         numbers = {}
         for table in TABLES:
             if ("id", "INTEGER") in {row[1:3] for row in self.stream(f'PRAGMA table_info("{table.name}")')}:
@@ -122,13 +122,10 @@ class SqliteTarget(_File, Target):
     def set_last_ids(self, numbers: Mapping[str, int]) -> None:
         """Let the next numbers be above these; a table without a list of them goes by its greatest."""
         with self._transaction() as connection:
-            for name, last in numbers.items():
-                connection.execute("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", (last, name))
-                connection.execute(
-                    "INSERT INTO sqlite_sequence SELECT ?1, ?2 WHERE ?2 > 0 AND ?1 NOT IN (SELECT name FROM sqlite_sequence) "
-                    "AND (SELECT sql LIKE '%AUTOINCREMENT%' FROM sqlite_schema WHERE name = ?1)",
-                    (name, last),
-                )
+            listed = connection.execute("SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%'").fetchall()
+            rows = [(name, numbers[name]) for (name,) in listed if numbers.get(name)]
+            connection.execute("DELETE FROM sqlite_sequence")
+            connection.executemany("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", rows)
 
     def is_verified(self) -> bool:
         """Return whether the move was compared and is whole."""

@@ -12,25 +12,28 @@ from tests.postgres import new_database
 from tests.profile import tries
 from tests.unit.test_move_storage import lived, stored
 
-KILLS = tries(3, 20)
-_MOST_LINES = 20
+KILLS = tries(6, 40)
+_MOST_LINES = 12
 
 
 async def killed(elefante: Elefante, to: str, dice: random.Random) -> bool:
     """Kill the command at a random point of its progress; return whether that was before its end."""
-    child = await start("move-storage", to, environment=elefante.environment(ELEFANTE_ENV=str(elefante.folder / ".env")))
+    child = await start(
+        "move-storage", to, environment=elefante.environment(ELEFANTE_ENV=str(elefante.folder / ".env"))
+    )
     assert child.stderr is not None
     for _ in range(dice.randrange(_MOST_LINES)):
         await child.stderr.readline()
     await asyncio.sleep(dice.random() / 50)  # any point will do
-    child.kill()
+    if child.returncode is None:
+        child.kill()
     return await child.wait() != 0
 
 
-async def moved(elefante: Elefante, to: str, dice: random.Random) -> int:
-    """Kill a move again and again, then let it end; return how often it was killed."""
+async def moved(elefante: Elefante, to: str, dice: random.Random, most: int) -> int:
+    """Kill a move up to so many times, then let it end; return how often it was killed."""
     kills = 0
-    while kills < KILLS and await killed(elefante, to, dice):
+    while kills < most and await killed(elefante, to, dice):
         kills += 1
     if load(elefante.folder / ".env").storage_url.get_secret_value() != to:
         code, _, said = await elefante.meanwhile("move-storage", to, ELEFANTE_ENV=str(elefante.folder / ".env"))
@@ -39,16 +42,18 @@ async def moved(elefante: Elefante, to: str, dice: random.Random) -> int:
 
 
 async def test_a_move_that_is_killed_goes_on_and_all_is_there_once(tmp_path: Path) -> None:
-    elefante, url, dice = Elefante(tmp_path), new_database(), random.Random(4)  # noqa: S311 - a test repeats
-    path, old = tmp_path / "data" / "elefante.db", tmp_path / "old.db"
-    path.parent.mkdir()
-    (tmp_path / ".env").write_text("LANGUAGE=en\n")
-    await lived(path, people=20)
-    before = path.read_bytes()
-    there = await moved(elefante, url, dice)
-    assert path.read_bytes() == before
-    path.rename(old)
-    back = await moved(elefante, "sqlite:", dice)
-    assert stored(path) == stored(old)
-    assert [each.name for each in path.parent.glob("elefante.db*")] == ["elefante.db"]
-    assert there + back >= 2, "throw the dice anew"
+    dice, kills = random.Random(4), 0  # noqa: S311 - a test repeats
+    await lived(tmp_path / "first.db", people=20)
+    before = (tmp_path / "first.db").read_bytes()
+    while kills < KILLS:
+        elefante, url = Elefante(tmp_path / f"after-{kills}"), new_database()
+        path, old = elefante.folder / "data" / "elefante.db", elefante.folder / "old.db"
+        path.parent.mkdir(parents=True)
+        (elefante.folder / ".env").write_text("LANGUAGE=en\n")
+        path.write_bytes(before)
+        kills += await moved(elefante, url, dice, KILLS // 2)
+        assert path.read_bytes() == before
+        path.rename(old)
+        kills += await moved(elefante, "sqlite:", dice, KILLS // 2)
+        assert stored(path) == stored(old)
+        assert [each.name for each in path.parent.glob("elefante.db*")] == ["elefante.db"]

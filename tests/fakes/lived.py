@@ -38,7 +38,9 @@ from tests.fakes.clock import START
 from tests.fakes.memories import add
 
 _PLATFORMS = ("telegram", "discord", "console")
-_WORDS = "casa água key🐘 código Ünïcode 日本語 'quoted' \"said\" tab\there line\nbreak {json} $1 \\N % ; -- é".split(" ")
+_WORDS = "casa água key🐘 código Ünïcode 日本語 'quoted' \"said\" tab\there line\nbreak {json} $1 \\N % ; -- é".split(
+    " "
+)
 _DIMS = 8
 
 
@@ -88,7 +90,9 @@ class Life:
             )
             answer = await history.append(
                 thread.id,
-                Message(MessageRole.ASSISTANT, self._text(), at=self._at(), turn=f"t{turn}", duration_s=self._dice.random()),
+                Message(
+                    MessageRole.ASSISTANT, self._text(), at=self._at(), turn=f"t{turn}", duration_s=self._dice.random()
+                ),
             )
             await history.enter(thread.id, Transition(f"t{turn}", TurnState.PENDING, self._at()))
             await history.tell({answer.id: [Told(f"m{turn}", "v")]})
