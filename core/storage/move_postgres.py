@@ -26,7 +26,8 @@ from core.storage.move import (
     Source,
     Target,
 )
-from core.storage.postgres_errors import translated
+from core.storage.postgres_connection import parameters
+from core.storage.postgres_errors import reason, translated
 from core.storage.postgres_migrations import MIGRATIONS
 from core.storage.postgres_schema import connected, prepare
 
@@ -201,7 +202,7 @@ def postgres_source(url: str, name: str) -> Iterator[PostgresSource]:
     """
     with _connected(url) as connection:
         refuse_workers(connection, name)
-        prepare(url, MIGRATIONS)
+        prepare(parameters(url), MIGRATIONS)
         register_vector(connection)
         yield PostgresSource(connection, name)
 
@@ -221,7 +222,7 @@ def postgres_target(url: str, name: str) -> Iterator[PostgresTarget]:
                 f"{name} holds tables of another program. Name an empty database, made by: CREATE DATABASE elefante;"
             )
         refuse_workers(connection, name)
-        prepare(url, MIGRATIONS, half_moved=True)
+        prepare(parameters(url), MIGRATIONS, half_moved=True)
         register_vector(connection)
         yield target
 
@@ -235,14 +236,14 @@ def forget_move(url: str) -> None:
 @contextmanager
 def _connected(url: str) -> Iterator[psycopg.Connection]:
     """Connect, and say of a connection that broke what to do: there is nobody here who tries again."""
-    connection = connected(url)
+    connection = connected(parameters(url))
     try:
         with connection, translated():
             yield connection
     except StorageDown as error:
+        why = reason(error.__cause__ or error)
         raise StorageError(
-            f"the database server went away ({type(error.__cause__).__name__}): run this again when it is back, "
-            "and it goes on where it was"
+            f"the database server went away ({why}): run this again when it is back, and it goes on where it was"
         ) from error
 
 

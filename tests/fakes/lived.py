@@ -17,7 +17,7 @@ from core.features.ledger.calls import BOT, Asker, Call
 from core.features.links.codes import LinkCode
 from core.features.reminders.reminders import Reminder, Schedule
 from core.storage.database import Database
-from core.storage.kept import SqlKept
+from core.storage.inbox import held_by_all
 from core.stores import ChangeContext
 from core.threads import Confirmation, PendingInput, Summary, Told, Transition, TurnState
 from core.types import (
@@ -34,6 +34,7 @@ from core.types import (
     UserKey,
     Vector,
 )
+from core.workers import OneWorker
 from tests.fakes.clock import START
 from tests.fakes.memories import add
 
@@ -49,8 +50,7 @@ class Life:
 
     def __init__(self, database: Database, seed: int) -> None:
         self._dice = random.Random(seed)  # noqa: S311 - a test repeats
-        self._stores = _Stores(database, load(None))
-        self._database = database
+        self._stores = _Stores(database, load(None), OneWorker(), held_by_all)
 
     async def live(self, people: int) -> None:
         """Let so many people come, talk and leave, and their bot be run."""
@@ -149,7 +149,7 @@ class Life:
             await ledger.record(call)
             await ledger.ask(Asker(user or users[0]), self._at())
             await ledger.tell_once(BOT, f"2026-{number}", 80, START)
-        await SqlKept(self._database).put("alerts", "{}")
+        await self._stores.kept.put("alerts", "{}")
         for number in range(3):
             draft = await self._stores.broadcasts.draft(users[0], Locale.PT, self._text(), self._at())
             await self._stores.broadcasts.begin(draft.id, users[number:])
