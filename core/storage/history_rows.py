@@ -259,7 +259,6 @@ class SqlToldMemories(ToldMemories):
         of_those = (*user_key(user), to_json([[storable(each.memory_id), each.version] for each in told]))
 
         def job(query: Query) -> tuple[bool, int]:
-            query.lock("told", user)
             those = query.run(
                 f"SELECT DISTINCT message, thread, sequence FROM told_memories WHERE {_OF_THOSE}", of_those
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,10 +27,11 @@ from core.features.links.codes import LinkCode
 from core.features.links.storage import SqlLinkCodes
 from core.features.reminders.reminders import Claim, Reminder, Schedule, State
 from core.features.reminders.storage import SqlReminders
-from core.storage.database import Database, Query
+from core.storage.database import Database, Query, Row
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
 from core.storage.memories import SqlMemories
+from core.storage.postgres import PostgresQuery
 from core.storage.waiting import SqlPendingInputs
 from core.stores import ChangeContext
 from core.threads import PendingInput, Summary, ThreadRecord
@@ -50,10 +52,14 @@ from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
 from tests.fakes.memories import add, unchanged
 
+S = TypeVar("S")
 T = TypeVar("T")
 WORKERS, AT_ONCE = 3, 24
 ANA, BIA, CARO = UserKey("telegram", "ana"), UserKey("telegram", "bia"), UserKey("discord", "caro")
 HERE = ConversationKey(ChatKey("telegram", "c"), ANA)
+_WAITING = """
+    SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()
+"""
 
 
 @dataclass(frozen=True)
@@ -66,6 +72,29 @@ class Workers:
         """Do something many times at once, by turns in each worker's database; return what each came to."""
         those = islice(cycle(self.databases), times)
         return await asyncio.gather(*(act(database, number) for number, database in enumerate(those)))
+
+    async def one_in_the_middle(
+        self, after: str, first: Callable[[Database], Awaitable[S]], second: Callable[[Database], Awaitable[T]]
+    ) -> tuple[S, T]:
+        """Begin an act, hold it after its first statement with those words, and do another meanwhile, if it can be."""
+        held, go_on, run = threading.Event(), threading.Event(), PostgresQuery.run
+
+        def hold(query: PostgresQuery, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+            rows = run(query, sql, parameters)
+            if after in sql and not held.is_set():
+                held.set()
+                go_on.wait()
+            return rows
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(PostgresQuery, "run", hold)
+            one = asyncio.ensure_future(first(self.databases[0]))
+            await asyncio.to_thread(held.wait)
+            other = asyncio.ensure_future(second(self.databases[1]))
+            while not other.done() and not await self.databases[2].rows(_WAITING):  # noqa: ASYNC110 - it tells only who asks
+                await asyncio.sleep(0.01)
+            go_on.set()
+            return await one, await other
 
 
 @pytest.fixture
@@ -126,17 +155,41 @@ async def test_a_message_and_its_edits_are_accepted_once_and_in_order(workers: W
     replaced = await workers.race(lambda database, _: SqlInbox(database).take_over(last))
     assert {len(each.message_ids) for each in replaced} <= {0, AT_ONCE}
     await inbox.close(last)
+    late = replace(question, message_id="1", edits="0")
 
-    async def accept_or_seal(database: Database, number: int) -> bool:
-        if number % 2:
-            await SqlInbox(database).seal(last)
-            sealed.append(number)
-            return False
-        began_late = bool(sealed)
-        return await SqlInbox(database).accept(replace(question, message_id=f"1.{number}", edits="0")) and began_late
+    async def seal(database: Database) -> list[Incoming]:
+        await SqlInbox(database).seal(last)
+        return list(await SqlInbox(database).owed("telegram"))
 
-    sealed: list[int] = []
-    assert not any(await workers.race(accept_or_seal))
+    _, owed = await workers.one_in_the_middle("FROM inbox", lambda database: SqlInbox(database).accept(late), seal)
+    assert list(await inbox.owed("telegram")) == owed, "what is sealed changes no more"
+
+
+async def test_who_knows_the_newest_decision_knows_all_before_it(workers: Workers) -> None:
+    pause, quota = (Decision(START, None, kind, "", "", "v") for kind in (DecisionKind.PAUSE, DecisionKind.QUOTA))
+
+    async def newest(database: Database) -> int:
+        decisions = SqlDecisions(database)
+        await decisions.apply(quota)
+        return len(await decisions.newest(9))
+
+    _, known = await workers.one_in_the_middle(
+        "INSERT INTO decisions", lambda database: SqlDecisions(database).apply(pause), newest
+    )
+    assert known == 2
+
+
+async def test_what_is_being_brought_back_is_not_purged(workers: Workers) -> None:
+    store = SqlMemories(workers.databases[0])
+    [item] = await add(store, ANA, [draft("a")], at=START, context=ChangeContext("saved"))
+    await store.delete(ANA, [item.id], at=START, context=ChangeContext("act"))
+    await workers.one_in_the_middle(
+        "FROM changes",
+        lambda database: SqlMemories(database).undo(ANA, "act"),
+        lambda database: SqlMemories(database).purge(START + timedelta(days=1)),
+    )
+    assert await store.get(ANA, [item.id]) == [item]
+    assert len(await store.changes(ANA, memory_id=item.id)) == 2
 
 
 async def test_the_first_owner_is_one_and_the_last_one_stays(workers: Workers) -> None:
