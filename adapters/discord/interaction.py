@@ -31,6 +31,9 @@ _LIFE = timedelta(minutes=14, seconds=30)
 
 _ORIGINAL = "@original"
 
+_ACKNOWLEDGED_WITHIN_S = 4.0  # Discord waits 3 s for it
+_ACKNOWLEDGED_SOON_S = 0.3
+
 
 @dataclass(frozen=True, slots=True)
 class Ticket:
@@ -109,6 +112,7 @@ class InteractionChannel(Channel):
         self._naming = _ORIGINAL  # the handle of what begins with that name
         self._drawn: dict[str, Drawn] = {}
         self._open = asyncio.Event()
+        self._is_taken_over = False
         self._began = False  # the deferred response is a message of this answer
 
     @property
@@ -150,6 +154,7 @@ class InteractionChannel(Channel):
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
         """Go on with what an earlier process posted, at least the sign that the bot is thinking."""
         self._open.set()
+        self._is_taken_over = True
         if any("/" in handle for handle in handles):
             self._ends_s = 0.0
         if self._expired:
@@ -166,6 +171,8 @@ class InteractionChannel(Channel):
             try:
                 return await self._respond(shown)
             except InteractionOver:
+                if self._may_begin_soon:
+                    raise ChannelBusy(_ACKNOWLEDGED_SOON_S) from None
                 self._ends_s = 0.0
             except ChannelBusy:
                 raise
@@ -218,6 +225,12 @@ class InteractionChannel(Channel):
         """Remove the sign that the bot is thinking; a message answered in place never had one."""
         if not self._ticket.in_place:
             await self._delete(_ORIGINAL)
+
+    @property
+    def _may_begin_soon(self) -> bool:
+        """Whether another worker, which took the interaction in, may be about to acknowledge it."""
+        age_s = self._clock.now().timestamp() - (self._ticket.ends_s - _LIFE.total_seconds())
+        return self._is_taken_over and age_s < _ACKNOWLEDGED_WITHIN_S
 
     @property
     def _expired(self) -> bool:

@@ -53,6 +53,7 @@ async def two(server: TelegramServer, clock: FakeClock) -> AsyncIterator[Two]:
         for worker in both:
             bots.append(await stack.enter_async_context(running(server, clock, duties=worker, kept=kept)))
             await flow(server, clock, lambda: server.polled)
+            await idle(server)
         yield Two(*both, [bot.handler for bot in bots], [bot.task for bot in bots], [bot.stop for bot in bots])
 
 
