@@ -291,7 +291,12 @@ async def test_a_start_waits_for_the_database_and_a_stop_ends_the_waiting(
 ) -> None:
     said: list[str] = []
     told = asyncio.Event()
-    monkeypatch.setattr(bot.run, "say", lambda line: (said.append(line), told.set()))
+
+    def say(line: str) -> None:
+        said.append(line)
+        told.set()
+
+    monkeypatch.setattr(bot.run, "say", say)
     with closed_port() as port:
         away = load(None, data_dir=tmp_path, storage_url=f"postgresql://ana:s3cr3t@127.0.0.1:{port}/bot")
         stop = asyncio.Event()
