@@ -46,6 +46,10 @@ class KeptAlarms(AlarmBook):
     def __init__(self, store: KeptStore) -> None:
         self._store = store
 
+    async def read(self) -> Alarms:
+        """Return what is kept."""
+        return _read(await self._store.get(_NAME) or "{}")
+
     async def change(self, change: Change) -> Alarms:
         """Change what is kept, with no other worker in between, and return it."""
         alarms: Alarms = {}

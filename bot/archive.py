@@ -14,12 +14,10 @@ import json
 import os
 import re
 import shutil
-import sqlite3
 import threading
 import zipfile
 import zlib
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
@@ -34,13 +32,16 @@ from bot.settings.settings import Settings
 from core.errors import Damaged, StorageError
 from core.features.transfer.files import private_file
 from core.storage.record import program_version
-from core.storage.sqlite_backup import copied, ensure_room, in_thread, new_file, unwritten, verified
+from core.storage.sqlite_backup import copied, drop_kept, ensure_room, in_thread, new_file, unwritten, verified
 
 _ABOUT: Final = "about.json"
 _DATABASE: Final = "elefante.db"
 _SETTINGS: Final = "settings.env"
 _STATE: Final = re.compile(r"state/([\w-]+\.json)")
 _OF_THIS_MACHINE: Final = {"status.json", "alerts.json", "claim.json"}
+_NOT_KEPT: Final = ("alarms", "status", "claim:")
+"""What the names begin with of texts that no backup holds: what owners were told, and codes that make an owner."""
+
 _CREDENTIALS: Final = re.compile(r"://[^/@\s]*:[^/@\s]*@")  # in an address
 _CHUNK_BYTES: Final = 1 << 20
 _FAST: Final = 1  # of zlib: vectors hardly get smaller
@@ -114,7 +115,7 @@ def _pack(settings: Settings, target: Path, at: datetime, stop: threading.Event)
             database = Path(f"{part}.db")
             try:
                 schema = copied(settings.database_path, database, stop)
-                _drop_secrets(database)
+                drop_kept(database, _NOT_KEPT)
                 ensure_room(part.parent, database.stat().st_size)
                 text, secrets, paths = _settings_text(settings, at)
                 about = About(program_version(), schema, at.isoformat(timespec="seconds"), secrets, paths)
@@ -129,17 +130,6 @@ def _pack(settings: Settings, target: Path, at: datetime, stop: threading.Event)
     except OSError as error:
         raise unwritten(target, error) from error
     return target.stat().st_size
-
-
-def _drop_secrets(database: Path) -> None:
-    """Remove from a copy the codes by which somebody becomes the owner, every byte of them, and what owners were told.
-
-    Who restores it on another machine is told of what is the matter there.
-    """
-    with closing(sqlite3.connect(database, isolation_level=None)) as copy:
-        copy.execute("PRAGMA secure_delete = ON")
-        if copy.execute("SELECT 1 FROM sqlite_schema WHERE name = 'kept'").fetchone():
-            copy.execute("DELETE FROM kept WHERE name = 'alarms' OR name LIKE 'claim:%'")
 
 
 def _write(part: Path, entries: Mapping[str, bytes], database: Path, stop: threading.Event) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from bot.settings.settings import Settings
-from core.features.admin.machine import Machine, ModelSwitch, Trouble, TroubleLog
+from core.features.admin.machine import Machine, ModelSwitch, Survey, Trouble, TroubleLog
 from core.trace import current
 
 LOG_FILE = "elefante.log"
@@ -312,8 +312,8 @@ def _is_ours(logger: str) -> bool:
     return logger.partition(".")[0] in _OURS
 
 
-def open_machine(settings: Settings, models: ModelSwitch, stack: AsyncExitStack) -> Machine:
-    """Return what owners may ask of this process in a chat: models, troubles, version, size of the database.
+def open_machine(settings: Settings, models: ModelSwitch, survey: Survey, stack: AsyncExitStack) -> Machine:
+    """Return what owners may ask of this process in a chat, and what workers have in common.
 
     It reads the troubles of the log file, and listens to new ones until `stack` is closed.
     """
@@ -323,8 +323,4 @@ def open_machine(settings: Settings, models: ModelSwitch, stack: AsyncExitStack)
     logging.getLogger().addHandler(troubles)
     stack.callback(logging.getLogger().removeHandler, troubles)
 
-    def database_bytes() -> int:
-        path = settings.database_path
-        return sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*") if file.is_file())
-
-    return Machine(models, troubles, metadata.version("elefante"), database_bytes, time.monotonic())
+    return Machine(models, troubles, metadata.version("elefante"), survey, time.monotonic())

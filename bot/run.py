@@ -22,7 +22,7 @@ from bot.origins import models_line, origins
 from bot.platforms import PLATFORMS, Platform, Start
 from bot.settings.env_file import env_path
 from bot.settings.settings import Settings, unknown_settings
-from bot.status_file import RUN, StatusFile
+from bot.status_file import RUN, StatusReport
 from bot.supervisor import Supervisor
 from bot.wiring import App, build, open_chatbot, prepare_folder, say, warm_up
 from core.clock import SystemClock
@@ -93,9 +93,9 @@ async def _answer(
         background(warm_up(app)),
     ):
         say(models_line(app.parts.models))
-        status = StatusFile(app)
+        status = StatusReport(app)
         start = Start(app, AttributedHandler(chatbot), stop, say)
-        supervisor = Supervisor(start, chosen, changed=status.write, wrote=server.metrics.wrote if server else None)
+        supervisor = Supervisor(start, chosen, changed=status.change, wrote=server.metrics.wrote if server else None)
         if server is not None:
             server.app = app
         loop.add_signal_handler(signal.SIGHUP, supervisor.retry_now)

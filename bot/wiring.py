@@ -33,6 +33,7 @@ from core.errors import ConfigError, ProviderError
 from core.features.access.rules import Access, Mode
 from core.features.access.storage import SqlPeople
 from core.features.admin.decisions import place_settings_by
+from core.features.admin.machine import Survey
 from core.features.admin.storage import SqlDecisions
 from core.features.assembly import Features, Stores, actions
 from core.features.broadcast.storage import SqlBroadcasts
@@ -254,7 +255,7 @@ async def _build_over(
         registry=registry,
         clock=clock,
         quotas=quotas,
-        machine=open_machine(settings, hot_models, stack),
+        machine=open_machine(settings, hot_models, stores.survey(), stack),
         draw=draw,
         broadcast_interval_s=settings.broadcast_interval_s,
         language=settings.language,
@@ -321,6 +322,10 @@ class _Stores:
             grants=grants,
             mode=mode,
         )
+
+    def survey(self) -> Survey:
+        """Return what owners may ask about the whole of the bot."""
+        return Survey(self.database.describe, self.inbox.backlog, self.worker.present)
 
     def stores(self, settings: Settings, memories: Memories, quotas: Quotas, clock: Clock) -> Stores:
         """Return what commands read, and all that forgets."""

@@ -14,6 +14,11 @@ from core.storage.inbox import ClaimChat, held_by_all
 from core.workers import OneWorker, Worker
 
 
+def process_name() -> str:
+    """Return HOST:PID of this process, by which people tell workers apart."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
 async def open_worker(
     settings: Settings, database: Database, clock: Clock, stack: AsyncExitStack
 ) -> tuple[OneWorker | Worker, ClaimChat]:
@@ -35,7 +40,7 @@ async def open_worker(
     worker = Worker(
         SqlWorkers(database, beats),
         clock,
-        program=f"{metadata.version('elefante')} {socket.gethostname()}:{os.getpid()}",
+        program=f"{metadata.version('elefante')} {process_name()}",
         listen=None if beats.is_pooled else listening(direct.get_secret_value(), clock),
     )
     return worker, claims_of(worker.wants)

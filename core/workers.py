@@ -12,6 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection,
 from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Any, Final, Protocol, TypeAlias
 
@@ -19,6 +20,9 @@ from core.claims import Claim
 from core.errors import StorageError
 from core.ports import ChatClaims, Clock, Duties, Duty, HeldChats
 from core.types import ChatKey
+
+ASKS: Final = "asks:"
+"""What the names of claims begin with by which a worker says that it wants a part."""
 
 LEASE_S: Final = 5.0
 """A worker that was not heard of for so long is dead to the others."""
@@ -33,7 +37,6 @@ _LOOK_S: Final = 1.0
 _CHAT: Final = "chat:"
 _DUTY: Final = "duty:"
 _PART: Final = "part:"
-_ASKS: Final = "asks:"
 
 _FLOOR: Final = 0.2
 """What of each limit is divided evenly, whoever uses how much."""
@@ -102,6 +105,10 @@ class OneWorker(Duties, ChatClaims):
         del name
         yield OwnDuty()
 
+    async def present(self) -> Sequence[Colleague]:
+        """Return nobody: there is only this one."""
+        return ()
+
     async def parts(self, name: str, count: int) -> AsyncGenerator[frozenset[int], None]:
         """Yield all parts once, and never another set."""
         del name
@@ -137,6 +144,17 @@ ShareOut: TypeAlias = Callable[[Sequence[Peer]], Shares]
 """Given all workers, return the shares of this one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Colleague:
+    """A worker, as people see it: since when, its version, HOST:PID, how many chats it answers, its other claims."""
+
+    since: datetime
+    version: str
+    process: str
+    chats: int
+    duties: tuple[str, ...] = ()
+
+
 class WorkerStore(Protocol):
     """Workers and claims, in the database that they share. Its clock decides how long a worker was not heard of.
 
@@ -154,6 +172,9 @@ class WorkerStore(Protocol):
 
     async def leave(self, worker: int) -> None:
         """Remove a worker with its claims."""
+
+    async def present(self, lease_s: float) -> Sequence[Colleague]:
+        """Return the workers that were heard of for so long, the oldest first; duties are claims that are no chats."""
 
     async def take(self, worker: int, names: Sequence[str]) -> Mapping[str, int]:
         """Claim those of the names that are free, for a worker that lives; return their epochs."""
@@ -237,6 +258,14 @@ class Worker(Duties, ChatClaims):
             former, self.id = self.id, 0
             with suppress(StorageError):  # all is free when the lease is over
                 await self._store.leave(former)
+
+    async def present(self) -> Sequence[Colleague]:
+        """Return all workers, this one among them.
+
+        Raises:
+            StorageError: they cannot be read.
+        """
+        return await self._store.present(self._lease_s)
 
     # --- being alive ---
 
@@ -440,7 +469,7 @@ class Worker(Duties, ChatClaims):
             while True:
                 mine = {number: claim for number, claim in mine.items() if not claim.lost.is_set()}
                 if not asking or asking[0].lost.is_set():
-                    asking = await self._take([f"{_ASKS}{name}:{self.id}"])
+                    asking = await self._take([f"{ASKS}{name}:{self.id}"])
                 if asking:
                     quota, free = await self._quota(name, count)
                     extra = sorted(mine)[quota:]
@@ -465,7 +494,7 @@ class Worker(Duties, ChatClaims):
         """Return how many parts are this worker's to have, and which of them nobody has."""
         prefix = f"{_PART}{name}:"
         try:
-            asking = sorted(worker for worker, _ in (await self._store.held(f"{_ASKS}{name}:")).values())
+            asking = sorted(worker for worker, _ in (await self._store.held(f"{ASKS}{name}:")).values())
             held = {int(each.removeprefix(prefix)) for each in await self._store.held(prefix)}
         except StorageError:
             return count, frozenset()

@@ -14,10 +14,10 @@ from typing import Final
 
 from core.storage.database import Database, Query
 from core.storage.inbox import ClaimChat
-from core.storage.record import to_json
+from core.storage.record import moment, to_json
 from core.stores import Accepted
 from core.types import ChatKey, room_name
-from core.workers import Owed, Peer, ShareOut, Shares, WorkerStore
+from core.workers import Colleague, Owed, Peer, ShareOut, Shares, WorkerStore
 
 CHANNEL: Final = "elefante"
 """On which all workers are told; each is told on one of its own, that ends in its number."""
@@ -44,6 +44,7 @@ FROM claims LEFT JOIN inbox ON inbox.payload IS NOT NULL AND claims.name = {_OF_
 WHERE claims.worker = ? AND claims.name LIKE '{_CHAT}%'
 """
 _AT_ONCE: Final = "set_config('synchronous_commit', 'off', true)"
+_DUTIES: Final = f"SELECT worker, name FROM claims WHERE name NOT LIKE '{_CHAT}%' ORDER BY name"
 _OWED: Final = "(SELECT count(*) FROM inbox WHERE platform = ? AND chat = ? AND payload IS NOT NULL)"
 
 
@@ -108,6 +109,26 @@ class SqlWorkers(WorkerStore):
             query.run("SELECT pg_notify(?, '')", (CHANNEL,))
 
         await self._database.write(job)
+
+    async def present(self, lease_s: float) -> Sequence[Colleague]:
+        """Return the workers that were heard of for so long, the oldest first; duties are claims that are no chats."""
+
+        def job(query: Query) -> Sequence[Colleague]:
+            duties: dict[int, list[str]] = {}
+            for worker, name in query.run(
+                f"SELECT worker, name FROM claims WHERE name NOT LIKE '{_CHAT}%' ORDER BY name"
+            ):
+                duties.setdefault(worker, []).append(name)
+            found = []
+            for worker, started, program, chats in query.run(
+                f"SELECT id, started, program, chats FROM workers WHERE beat >= {_NOW} - ? ORDER BY started, id",
+                (int(lease_s * 1_000_000),),
+            ):
+                version, _, process = program.partition(" ")
+                found.append(Colleague(moment(started), version, process, chats, tuple(duties.get(worker, ()))))
+            return found
+
+        return await self._database.read(job)
 
     async def take(self, worker: int, names: Sequence[str]) -> Mapping[str, int]:
         """Claim those of the names that are free, for a worker that lives; return their epochs."""

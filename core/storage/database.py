@@ -120,6 +120,10 @@ class Database(Protocol):
         """
         ...
 
+    async def describe(self) -> tuple[str, int]:
+        """Return the engine's name with its version, for people, and how many bytes the database takes."""
+        ...
+
     async def integrity(self) -> list[str]:
         """Return what is wrong with what is stored; nothing, if it is sound. Nobody waits for it.
 

@@ -165,6 +165,13 @@ class PostgresDatabase(Database):
         """Run a function of statements as one transaction and return what it returns."""
         return await self._run("BEGIN", _fenced(job))
 
+    async def describe(self) -> tuple[str, int]:
+        """Return the engine's name with its version, and how many bytes the database takes."""
+        [(version, size)] = await self.rows(
+            "SELECT current_setting('server_version'), pg_database_size(current_database())"
+        )
+        return f"PostgreSQL {version.split()[0]}", int(size)
+
     async def integrity(self) -> list[str]:
         """Return what the server knows to be wrong: pages with false checksums, indexes that were not built whole."""
         pages = await self.rows("SELECT checksum_failures FROM pg_stat_database WHERE datname = current_database()")

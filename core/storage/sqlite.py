@@ -102,6 +102,11 @@ class SqliteDatabase(Database):
         async with self._turn:
             return await self._writer.call(function)
 
+    async def describe(self) -> tuple[str, int]:
+        """Return the engine's name with its version, and how many bytes the database takes."""
+        [(pages,)], [(page_bytes,)] = await self.rows("PRAGMA page_count"), await self.rows("PRAGMA page_size")
+        return f"SQLite {sqlite3.sqlite_version}", int(pages) * int(page_bytes)
+
     async def integrity(self) -> list[str]:
         """Return what SQLite finds wrong with the file; nothing, if it is sound. Nobody waits for it."""
         if self._file is None:

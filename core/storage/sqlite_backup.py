@@ -12,7 +12,7 @@ import re
 import shutil
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import pairwise
@@ -99,6 +99,15 @@ def copied(source: Path, target: Path, stop: threading.Event) -> int:
             return verified(part, stop)
     except OSError as error:
         raise unwritten(target, error) from error
+
+
+def drop_kept(copy: Path, names: Sequence[str]) -> None:
+    """Remove from a copy the texts of the table `kept` whose names begin so, every byte of them."""
+    with translated(), closing(_open(copy, "rw")) as connection:
+        connection.execute("PRAGMA secure_delete = ON")
+        if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'kept'").fetchone():
+            for name in names:
+                connection.execute("DELETE FROM kept WHERE substr(name, 1, length(?)) = ?", (name, name))
 
 
 def write_copy(live: sqlite3.Connection, part: Path, stop: threading.Event) -> None:

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from core.features.admin.machine import Doubt, Machine, ModelSwitch, Proof, Trouble, TroubleLog
+from core.features.admin.machine import Doubt, Machine, ModelSwitch, Proof, Survey, Trouble, TroubleLog
 from core.models import MODES, HotModel, Models
 from core.ports import ChatModel
+from core.stores import Backlog
+from core.workers import Colleague
 
 
 class NamedModels(ModelSwitch):
@@ -58,5 +60,20 @@ class ToldTroubles(TroubleLog):
         return sum(trouble.count for trouble in self.troubles if trouble.level == "ERROR" and trouble.at >= at)
 
 
-def machine(models: Models) -> Machine:
-    return Machine(NamedModels(models), ToldTroubles(), "1.2.3", lambda: 5 * 1024 * 1024)
+async def _storage() -> tuple[str, int]:
+    return "SQLite 3.50", 5 * 1024 * 1024
+
+
+async def _owed() -> Mapping[str, Backlog]:
+    return {}
+
+
+async def _workers() -> Sequence[Colleague]:
+    return ()
+
+
+NOBODY = Survey(_storage, _owed, _workers)
+
+
+def machine(models: Models, survey: Survey | None = None) -> Machine:
+    return Machine(NamedModels(models), ToldTroubles(), "1.2.3", survey or NOBODY)

@@ -96,6 +96,9 @@ class PluggedDatabase(Database):
     def scrubbing_once(self) -> AbstractAsyncContextManager[None]:
         return self._database.scrubbing_once()
 
+    async def describe(self) -> tuple[str, int]:
+        return await self._database.describe()
+
     async def integrity(self) -> list[str]:
         return await self._database.integrity()
 

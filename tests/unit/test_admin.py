@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from itertools import count
 
 import pytest
@@ -16,7 +17,9 @@ from core.features.access.rules import Mode
 from core.features.admin.decide import TOLD, may
 from core.features.admin.decisions import ALLOWED, OFF, ON, Applied, Decision, DecisionKind
 from core.outgoing import OutgoingMessage
+from core.stores import Backlog
 from core.types import Role, UserKey
+from core.workers import Colleague
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.commands import VERBS
 from tests.fakes.house import ANA, BIA, House
@@ -235,9 +238,66 @@ async def test_the_state_is_told(office: Office) -> None:
         "Answers under way: 0; waiting: 0",
         "0 errors in the last 24 h (/admin logs)",
         "Today: messages 0, tokens 0, US$ 0.0000",
-        "Database: 5.0 MB",
+        "Database: SQLite 3.50, 5.0 MB",
         "Version: 1.2.3",
     ]
+
+
+@pytest.mark.parametrize(
+    ("language", "chats", "said"),
+    [
+        (
+            "en",
+            (3, 1),
+            [
+                "Workers that share the work: 2",
+                "• `one:7` · up for 2 h 0 min · version 1.2.3 · fetches what is new on Telegram · answering in 3 chats",
+                "• `two:7` · up for 59 s · version 1.2.4 · Discord shards 0–2, 5 · answering in 1 chat",
+                "2 messages wait for their answers, the oldest for 1 min",
+            ],
+        ),
+        (
+            "pt-BR",
+            (0, 2),
+            [
+                "Processos que dividem o trabalho: 2",
+                "• `one:7` · no ar há 2 h 0 min · versão 1.2.3 · busca as novidades do Telegram",
+                "• `two:7` · no ar há 59 s · versão 1.2.4 · shards 0–2, 5 do Discord · respondendo em 2 conversas",
+                "2 mensagens esperam resposta, a mais antiga há 1 min",
+            ],
+        ),
+        (
+            "es",
+            (0, 0),
+            [
+                "Procesos que se reparten el trabajo: 2",
+                "• `one:7` · en marcha desde hace 2 h 0 min · versión 1.2.3 · recoge las novedades de Telegram",
+                "• `two:7` · en marcha desde hace 59 s · versión 1.2.4 · shards 0–2, 5 de Discord",
+                "2 mensajes esperan respuesta, el más antiguo desde hace 1 min",
+            ],
+        ),
+    ],
+)
+async def test_several_workers_are_told_with_what_each_does(
+    office: Office, language: str, chats: tuple[int, int], said: list[str]
+) -> None:
+    async def workers() -> Sequence[Colleague]:
+        parts = [f"part:discord:9:shards:1:{number}" for number in (0, 1, 2, 5)]
+        return [
+            Colleague(
+                now - timedelta(hours=2), "1.2.3", "one:7", chats[0], ("duty:telegram:1:poll", "asks:discord:9:1")
+            ),
+            Colleague(now - timedelta(seconds=59), "1.2.4", "two:7", chats[1], tuple(parts)),
+        ]
+
+    async def owed() -> Mapping[str, Backlog]:
+        return {"test": Backlog(3, now - timedelta(seconds=61))}  # one is this question
+
+    house, now = office.house, office.house.clock.now()
+    survey = replace(house.machine.survey, workers=workers, owed=owed)
+    house.machine = replace(house.machine, survey=survey)
+    await office.say(f"/language {language}")
+    assert (await office.say("/admin status")).splitlines()[7:11] == said
 
 
 async def test_the_owner_sees_who_is_who_and_who_asked(office: Office) -> None:

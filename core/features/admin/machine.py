@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, auto
 from typing import Protocol
 
 from core.features.admin.platforms import PlatformStates
+from core.stores import Backlog
+from core.workers import Colleague
 
 
 class Doubt(Enum):
@@ -88,12 +90,24 @@ class TroubleLog(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Survey:
+    """What workers have in common: the database's name and bytes, what is owed by platform, who is at work.
+
+    `workers` are none where there can be only one.
+    """
+
+    storage: Callable[[], Awaitable[tuple[str, int]]]
+    owed: Callable[[], Awaitable[Mapping[str, Backlog]]]
+    workers: Callable[[], Awaitable[Sequence[Colleague]]]
+
+
+@dataclass(frozen=True, slots=True)
 class Machine:
-    """What the bot runs on. `database_bytes` returns what its data takes on the disk; `started_s` is monotonic."""
+    """What the bot runs on. `started_s` is monotonic."""
 
     models: ModelSwitch
     troubles: TroubleLog
     version: str
-    database_bytes: Callable[[], int]
+    survey: Survey
     started_s: float = 0.0
     platforms: PlatformStates = field(default_factory=PlatformStates)

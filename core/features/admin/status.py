@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -23,11 +24,14 @@ from core.outgoing import Button
 from core.ports import Clock
 from core.text.catalogue import counted, forms, text
 from core.types import Locale
+from core.workers import Colleague
 
 _A_DAY: Final = timedelta(days=1)
 _MEBIBYTE: Final = 1024 * 1024
 _USUAL, _MOST = 10, 50
 RETRY: Final = "retry"
+_POLL: Final = re.compile(r"duty:telegram:\d+:poll$")
+_SHARD: Final = re.compile(r"part:discord:\d+:shards:\d+:\d+$")
 _MARKS: Final = {"WARNING": "⚠️", "ERROR": "❌", "CRITICAL": "❌"}
 
 
@@ -72,6 +76,7 @@ class Status:
             return
         owners = await self._memories.owners()
         counts = [await self._memories.of(owner).count() for owner in owners]
+        await self._alerts.catch_up()
         names = dict.fromkeys(model.name for model in (models.heavy, models.reasoning, models.chat, models.summary))
         now, states = self._clock.now(), self._machine.platforms
         lines = [platform_line(state, now, locale) for state in states.all.values()]
@@ -91,16 +96,30 @@ class Status:
             for alarm in self._alerts.open_now()
             if not alarm.key.startswith("platform:")  # a line above says it
         ]
-        await request.turn.tell("\n".join([told, *alarms, *await self._figures(request)]), choices=choices)
+        said = [told, *await self._workers(locale), *alarms, *await self._figures(request)]
+        await request.turn.tell("\n".join(said), choices=choices)
+
+    async def _workers(self, locale: Locale) -> Sequence[str]:
+        """Return a line for each worker, and one for what is owed beside this question; none where there is one."""
+        survey, now = self._machine.survey, self._clock.now()
+        if not (workers := await survey.workers()):
+            return ()
+        lines = [WORKERS[locale].format(count=len(workers)), *(_worker(each, now, locale) for each in workers)]
+        owed = list((await survey.owed()).values())
+        if (count := sum(each.messages for each in owed) - 1) > 0:
+            oldest = span((now - min(each.oldest for each in owed)).total_seconds())
+            lines.append(counted(OWED, locale, count, span=oldest))
+        return lines
 
     async def _figures(self, request: Request) -> Sequence[str]:
         locale, machine = request.locale, self._machine
+        engine, size_bytes = await machine.survey.storage()
         elsewhere = sum(conversation != request.incoming.conversation for conversation in request.running)
         return (
             QUEUE[locale].format(running=elsewhere, waiting=max(request.others - elsewhere, 0)),
             counted(ERRORS, locale, machine.troubles.errors_since(self._clock.now() - _A_DAY)),
             await self._spend_line(locale),
-            DATA[locale].format(mebibytes=f"{machine.database_bytes() / _MEBIBYTE:.1f}"),
+            DATA[locale].format(engine=engine, mebibytes=f"{size_bytes / _MEBIBYTE:.1f}"),
             VERSION[locale].format(version=machine.version),
         )
 
@@ -125,6 +144,30 @@ class Logs:
         await request.turn.tell("\n".join([TITLE[request.locale], *lines]) if lines else NONE[request.locale])
 
 
+def _worker(worker: Colleague, now: datetime, locale: Locale) -> str:
+    """Return the line of a worker: `HOST:PID`, since when, its version, and what it does that no other one does."""
+    shards = [int(duty.rpartition(":")[2]) for duty in worker.duties if _SHARD.match(duty)]
+    does = [FETCHES[locale]] if any(_POLL.match(duty) for duty in worker.duties) else []
+    if shards:
+        does.append(counted(SHARDS, locale, len(shards), numbers=_ranges(sorted(shards))))
+    if worker.chats:
+        does.append(counted(CHATS, locale, worker.chats))
+    since = span((now - worker.since).total_seconds())
+    line = WORKER[locale].format(process=worker.process.replace("`", "'"), span=since, version=worker.version)
+    return " · ".join([line, *does])
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Return numbers that ascend, with those that follow each other as a range: "0–3, 7"."""
+    said: list[list[int]] = []
+    for number in numbers:
+        if said and number == said[-1][-1] + 1:
+            said[-1].append(number)
+        else:
+            said.append([number])
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in said)
+
+
 def _line(trouble: Trouble, locale: Locale) -> str:
     kind, place = (text.replace("`", "'") for text in (trouble.kind, trouble.place))
     often = f" · {counted(TIMES, locale, trouble.count)}" if trouble.count > 1 else ""
@@ -142,6 +185,12 @@ STATE_PAUSED = text("admin.survey.state_paused")
 STATE_ANSWERING = text("admin.survey.state_answering")
 QUEUE = text("admin.figures.queue")
 ALARM = text("admin.figures.alarm")
+WORKERS = text("admin.workers.title")
+WORKER = text("admin.workers.line")
+FETCHES = text("admin.workers.fetches")
+SHARDS = forms("admin.workers.shards")
+CHATS = forms("admin.workers.chats")
+OWED = forms("admin.workers.owed")
 ERRORS = forms("admin.figures.errors")
 DATA = text("admin.figures.data")
 VERSION = text("admin.figures.version")
