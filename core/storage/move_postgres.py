@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final, LiteralString, cast
+from typing import Any, Final, LiteralString
 
 import numpy as np
 import psycopg
@@ -282,4 +282,4 @@ def _half(row: Row, halves: Iterable[int]) -> Row:
 
 def _query(sql: str) -> LiteralString:
     """Return a statement of both engines as psycopg takes it."""
-    return cast("LiteralString", sql.replace("?", "%s"))
+    return sql.replace("?", "%s")

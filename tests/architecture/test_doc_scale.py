@@ -26,6 +26,7 @@ SETTINGS = {name.upper() for name in Settings.model_fields}
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 SERVED = (ROOT / "bot" / "metrics.py").read_text("utf-8")
 LEFT_FOR_SUPERUSERS = 3
+OWN_CONNECTIONS = 2  # of a worker: its signs of life (`bot/workers.py`), and LISTEN
 
 
 def compose_settings() -> dict[str, str]:
@@ -94,7 +95,7 @@ def test_the_parts_of_the_example_belong_together() -> None:
 def test_the_connections_of_all_bots_fit() -> None:
     pool = Settings.model_fields["storage_pool"].default
     [limit] = [int(each.partition("=")[2]) for each in POSTGRES["command"] if each.startswith("max_connections=")]
-    workers = (limit - LEFT_FOR_SUPERUSERS) // (pool + 1) - 1
+    workers = (limit - LEFT_FOR_SUPERUSERS) // (pool + OWN_CONNECTIONS) - 1
     assert f"With the default of {limit} that is {workers} workers" in PAGE
     assert BOT["deploy"]["replicas"] <= workers
     assert max(int(each) for each in re.findall(r"--scale bot=(\d+)", PAGE)) <= workers

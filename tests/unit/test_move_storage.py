@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
@@ -28,6 +29,7 @@ from core.storage.postgres import open_postgres
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryKind, UserKey
+from tests.e2e.command import Elefante
 from tests.fakes.clock import START
 from tests.fakes.lived import Life
 from tests.fakes.memories import add
@@ -163,6 +165,24 @@ def test_the_command_moves_switches_and_says_how_to_go_back(home: Path) -> None:
     assert "with an empty database" in render(move_storage(load(), "sqlite:"))
     assert load().engine == "sqlite"
     assert stored(path) == before
+
+
+def test_the_real_command_tells_how_far_it_is_and_no_password(home: Path) -> None:
+    url = new_database().replace("postgres@", "postgres:s3cr3t-word@")
+    elefante = Elefante(home)
+    given = {"ELEFANTE_ENV": str(home / ".env"), "DATA_DIR": str(home)}
+    without = elefante("move-storage", **given)
+    assert (without.returncode, without.stderr[:16]) == (2, "elefante: TARGET")
+    done = elefante("move-storage", url, **given)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("copying ")
+    assert "comparing " in done.stderr
+    again = elefante("move-storage", url, "--json", **given)
+    assert json.loads(again.stdout)["error"].startswith("TARGET: all is in 127.0.0.1:")
+    for said in (done.stdout, done.stderr, again.stdout, again.stderr, (home / "elefante.log").read_text()):
+        assert "s3cr3t-word" not in said
+    assert f"STORAGE_URL={url}\n" in (home / ".env").read_text()
+    assert (home / ".env").stat().st_mode & 0o777 == 0o600
 
 
 def test_one_postgresql_goes_to_another(home: Path) -> None:
