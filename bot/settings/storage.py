@@ -38,8 +38,8 @@ class StorageSettings(BaseSettings):
         default=8,
         ge=2,
         le=100,
-        description="How many connections each process has to PostgreSQL at most, beside two by which it is known to be alive "
-        "and hears of messages.",
+        description="How many connections each process has to PostgreSQL at most, beside two by which it is known "
+        "to be alive and hears of messages.",
     )
 
     @field_validator("storage_url", mode="before")
