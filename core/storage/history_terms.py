@@ -36,6 +36,16 @@ _NEIGHBOUR: Final = """
 _BEFORE: Final = _NEIGHBOUR.format(side="<", order="DESC")
 _AFTER: Final = _NEIGHBOUR.format(side=">", order="ASC")
 
+_PUT_PLACE: Final = """
+    INSERT INTO places (platform, "user", room)
+    SELECT platform, "user", ? FROM threads WHERE id = ? AND platform != '' ON CONFLICT DO NOTHING
+"""
+_PUT: Final = """
+    INSERT INTO message_terms (place, term, message) SELECT p.id, asked.value, ?
+    FROM threads AS t JOIN places AS p ON p.platform = t.platform AND p."user" = t."user" AND p.room = ?
+    CROSS JOIN texts(?) AS asked WHERE t.id = ? RETURNING message
+"""
+
 # --- what messages are found by --------------------------------------------------------------------------------------
 
 LIST: Final = f"""
@@ -48,21 +58,10 @@ def put(query: Query, thread_id: str, message_id: int, room: str, terms: Collect
     """Store what a message is found by, and where it was said: in a room, or in private ("")."""
     if not terms:
         return
-    query.run(
-        """
-        INSERT INTO places (platform, "user", room)
-        SELECT platform, "user", ? FROM threads WHERE id = ? AND platform != '' ON CONFLICT DO NOTHING
-        """,
-        (storable(room), thread_id),
-    )
-    query.run(
-        """
-        INSERT INTO message_terms (place, term, message) SELECT p.id, asked.value, ?
-        FROM threads AS t JOIN places AS p ON p.platform = t.platform AND p."user" = t."user" AND p.room = ?
-        CROSS JOIN texts(?) AS asked WHERE t.id = ?
-        """,
-        (message_id, storable(room), to_json(list(terms)), thread_id),
-    )
+    values = (message_id, storable(room), to_json(list(terms)), thread_id)
+    if not query.run(_PUT, values):  # the first of this person's there
+        query.run(_PUT_PLACE, (storable(room), thread_id))
+        query.run(_PUT, values)
 
 
 def unindexed(query: Query, users: Sequence[UserKey]) -> Sequence[tuple[str, Message]]:
