@@ -94,7 +94,7 @@ async def _answer(
     ):
         say(models_line(app.parts.models))
         status = StatusReport(app)
-        start = Start(app, AttributedHandler(chatbot), stop, say)
+        start = Start(app, AttributedHandler(chatbot), stop, say, duties=app.worker)
         supervisor = Supervisor(start, chosen, changed=status.change, wrote=server.metrics.wrote if server else None)
         if server is not None:
             server.app = app
