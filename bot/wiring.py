@@ -171,13 +171,14 @@ class App:
 async def build(
     settings: Settings,
     *,
-    dry: bool = False,
+    dry: UserKey | None = None,
     grants: Mapping[UserKey, Role] | None = None,
     clock: Clock | None = None,
     metrics: Metrics | None = None,
 ) -> AsyncIterator[App]:
-    """Put a bot together, and take it apart again in reverse order. A `dry` one works on a copy of the data in RAM.
+    """Put a bot together, and take it apart again in reverse order.
 
+    A `dry` one works on a copy in RAM, of the SQLite file, or of what PostgreSQL stores of that person.
     `grants` are the roles that the program around it gives to people by name, for as long as it runs. `clock` takes the
     place of the operating system's. `metrics` counts turns and calls of models.
 
@@ -188,18 +189,20 @@ async def build(
     async with AsyncExitStack() as stack:
         database = await open_storage(settings, dry=dry)
         stack.push_async_callback(database.close)
-        if dry:  # nor does a command write a file
+        if dry is not None:  # nor does a command write a file
             settings = settings.model_copy(update={"storage_url": SecretStr("memory:")})
         clock = clock or SystemClock()
         worker, claim_chat = await open_worker(settings, database, clock, stack)
         stores = _Stores(database, settings, worker, claim_chat)
         if settings.state_dir is not None:
             await move_in(settings.state_dir, stores.kept)
-        yield await _build_over(stores, settings, clock, stack, dry=dry, grants=grants or {}, metrics=metrics)
+        yield await _build_over(
+            stores, settings, clock, stack, dry=dry is not None, grants=grants or {}, metrics=metrics
+        )
 
 
-async def open_storage(settings: Settings, *, dry: bool = False) -> Database:
-    """Return the database that the settings name: a file, or one in RAM, which is empty or a copy of that file.
+async def open_storage(settings: Settings, *, dry: UserKey | None = None) -> Database:
+    """Return the database that the settings name; with `dry`, a copy in RAM that has what is stored of that person.
 
     Raises:
         ConfigError, StorageError: it cannot be used.
@@ -208,10 +211,15 @@ async def open_storage(settings: Settings, *, dry: bool = False) -> Database:
         return await open_copy(None)
     prepare_folder(settings.data_dir)
     if settings.engine == "postgres":
-        from core.storage.postgres import open_postgres  # this loads psycopg
+        url = settings.storage_url.get_secret_value()
+        if dry is not None:
+            from core.storage.move_person import copy_of_person  # this loads psycopg
 
-        return await open_postgres(settings.storage_url.get_secret_value(), pool=settings.storage_pool)
-    if dry:
+            return await copy_of_person(url, dry)
+        from core.storage.postgres import open_postgres
+
+        return await open_postgres(url, pool=settings.storage_pool)
+    if dry is not None:
         return await open_copy(settings.database_path)
     return await open_database(settings.database_path, backups=settings.backups_folder)
 

@@ -122,7 +122,7 @@ async def _thought(
     from core.limited import LimitedMind  # another verb has no use for it
 
     channel, turns = LoggedChannel(), list[Turn]()
-    async with build(settings, dry=True, clock=clock) as app:
+    async with build(settings, dry=user, clock=clock) as app:
         reminders, models = app.features.reminders.store, app.parts.models
         if own_zone is not None:
             preferences = app.features.stores.preferences

@@ -5,23 +5,28 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+import psycopg
 import pytest
 from typer.testing import CliRunner
 
 from bot.cli.main import app
 from bot.settings.settings import load
 from bot.wiring import build
-from core.types import ChatKey, ConversationKey, Message, MessageRole, UserKey
+from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
 from tests.fakes.clock import START
+from tests.postgres import database_of
 
 BIA = UserKey("telegram", "5")
+_ROWS: Final = 'SELECT t::text FROM "{}" AS t'
 
 
-@pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(params=["sqlite", "postgres"])
+def data(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The data folder of a bot that knows a password."""
+    if request.param == "postgres":
+        monkeypatch.setenv("STORAGE_URL", database_of(str(tmp_path)))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DATA_DIR", str(tmp_path / "data"))
     monkeypatch.setenv("CONSOLE_USER", "ana")
@@ -113,7 +118,7 @@ def test_a_command_writes_no_file_and_forgets_nothing(data: Path) -> None:
 
     async def forget() -> None:
         settings = load(env_file=None)
-        async with build(settings, dry=True) as dry:
+        async with build(settings, dry=BIA) as dry:
             await dry.features.erasure.forget(settings.console_owner)
 
     asyncio.run(forget())
@@ -139,3 +144,34 @@ def test_a_person_elsewhere_is_answered_where_they_talked_last_and_a_stranger_is
     assert (stranger["conversation"], stranger["steps"], stranger["reading"]) == ("", [], [])
     assert "private" in stranger["shown"][0]["text"]
     assert "nothing was written" in run("think", "hello", "--user", "telegram:6")
+
+
+async def test_of_postgresql_a_copy_has_all_of_the_person_and_nothing_there_is_changed(tmp_path: Path) -> None:
+    url, linked = database_of(str(tmp_path)), UserKey("discord", "5")
+    async with build(load(None, data_dir=tmp_path, storage_url=url)) as bot:
+        for user in (BIA, linked, UserKey("telegram", "6")):
+            await bot.features.access.own(user, user.user)
+            draft = MemoryDraft(MemoryKind.TEXT, f"the code of {user} is 4417", ("code",))
+            await bot.features.stores.memories.of(user).add(
+                [draft], await bot.features.stores.memories.of(user).embed(["code"])
+            )
+        await bot.store.link(BIA, linked)
+    before = rows(url)
+    async with build(load(None, data_dir=tmp_path, storage_url=url), dry=linked) as dry:
+        memory = dry.features.stores.memories.of(BIA)
+        found = await memory.page(limit=9)
+        assert sorted(item.content for item in found) == [f"the code of {user} is 4417" for user in (linked, BIA)]
+        assert await dry.features.stores.memories.of(UserKey("telegram", "6")).count() == 0
+        assert len(await memory.search(["code"], await memory.embed_queries(["code"]))) == 2
+        await dry.features.erasure.forget(BIA)
+        assert await dry.features.stores.memories.of(BIA).count() == 0
+    assert rows(url) == before
+
+
+def rows(url: str) -> dict[str, list[str]]:
+    """Every row of every table, as text."""
+    with psycopg.connect(url) as connection:
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        return {
+            name: sorted(text for (text,) in connection.execute(_ROWS.format(name)).fetchall()) for (name,) in tables
+        }
