@@ -194,6 +194,8 @@ class ChatBot(MessageHandler):
             if await self._stop(incoming):
                 return _nothing()
             task = await self._intake.accept(incoming, channel)
+        except ClaimLost as error:
+            return _elsewhere(error)
         except StorageDown as error:  # it is brought again
             self._parts.alerts.storage_failed(error)
             raise
@@ -548,6 +550,14 @@ async def _contained(work: Coroutine[None, None, None]) -> None:
         _log.info("another worker goes on with a task of the bot")
     except Exception:  # noqa: BLE001  (the other tasks go on)
         _log.exception("a task of the bot failed")
+
+
+def _elsewhere(error: ClaimLost) -> Awaitable[None]:
+    """Return what ends with that error, be it awaited or not."""
+    lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    lost.set_exception(error)
+    lost.exception()  # else it is logged where nobody waits
+    return lost
 
 
 def _nothing() -> Awaitable[None]:

@@ -91,6 +91,7 @@ class Intake(HeldChats):
         """Store a message and begin to answer it, if it is this worker's to answer; return the task that does.
 
         Raises:
+            ClaimLost: it is stored, and another worker answers it.
             StorageError: it could not be stored.
         """
         asked = self._questions.find(incoming.chat, incoming.original_id)
@@ -107,7 +108,7 @@ class Intake(HeldChats):
             _log.info("message received", extra=facts)
             if (claim := self._claims.claim(name, accepted.worker, accepted.epoch)) is None:
                 self._claims.wake(name, accepted.worker)
-                return None
+                raise ClaimLost("another worker answers")
             await self._hold(chat, claim)
             if accepted.follows:
                 await self._take_in([name])
@@ -138,7 +139,8 @@ class Intake(HeldChats):
             return
         for incoming in await self._inbox.owed(chat.platform, [chat.chat]):
             if (incoming.chat, incoming.original_id) == (chat, message_id) and not incoming.withdrawn:
-                await self.accept(withdrawn(incoming), channels.again(incoming))
+                with suppress(ClaimLost):
+                    await self.accept(withdrawn(incoming), channels.again(incoming))
 
     async def close(self, incoming: Incoming) -> None:
         """Close a message that was answered. One that cannot be closed now is closed when it turns up as owed again.

@@ -82,10 +82,13 @@ class Turns:
         self._lanes: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._passing: set[asyncio.Task[None]] = set()
 
-    async def take(self, rest: int) -> None:
-        """Wait until a shard with that rest may begin a session; the next one may 5 s later."""
-        begun = asyncio.Event()
-        turn = asyncio.create_task(self._pass(rest, begun))
+    async def take(self, rest: int) -> Callable[[], None]:
+        """Wait until a shard with that rest may begin a session; call what this returns when it did.
+
+        The next one may 5 s later.
+        """
+        begun, ended = asyncio.Event(), asyncio.Event()
+        turn = asyncio.create_task(self._pass(rest, begun, ended))
         self._passing.add(turn)
         turn.add_done_callback(self._passing.discard)
         try:
@@ -93,10 +96,12 @@ class Turns:
         except asyncio.CancelledError:
             turn.cancel()
             raise
+        return ended.set
 
-    async def _pass(self, rest: int, begun: asyncio.Event) -> None:
+    async def _pass(self, rest: int, begun: asyncio.Event, ended: asyncio.Event) -> None:
         async with self._lanes[rest], self._duties.hold(f"discord:{self._application}:identify:{rest}"):
             begun.set()
+            await ended.wait()
             await self._clock.sleep(_IDENTIFY_EVERY_S)
 
     async def close(self) -> None:
@@ -145,7 +150,6 @@ class GatewayClient(discord.AutoShardedClient):
         self._mine: frozenset[int] = frozenset()  # the shards that are this worker's
         self._shards: set[int] = set()  # those of them that are connected now
         self._launching: dict[int, asyncio.Task[None]] = {}
-        self._lanes: defaultdict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._closing: set[asyncio.Future[None]] = set()
         self._at_once = 1  # sessions that may begin at the same time
         self._sessions_known: Any = None  # what Discord said of the day's sessions, until it is used
@@ -202,8 +206,11 @@ class GatewayClient(discord.AutoShardedClient):
     async def _launch_one(self, shard_id: int, sessions: asyncio.Future[None]) -> None:
         await asyncio.shield(sessions)
         await keep_trying(lambda: self._bookmarks.open(shard_id), self._clock, "bookmarks not read", StorageError)
-        async with self._lanes[shard_id % self._at_once]:
+        done = await self._turns.take(shard_id % self._at_once)  # before there is a socket to keep alive
+        try:
             await self.launch_shard(discord.gateway.DiscordWebSocket.DEFAULT_GATEWAY, shard_id)
+        finally:
+            done()
         del self._launching[shard_id]
 
     async def _await_sessions(self, wanted: int) -> None:
@@ -251,11 +258,13 @@ class GatewayClient(discord.AutoShardedClient):
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
         """Wait for the shard's turn to begin a new session, as Discord wants."""
         del initial
-        if shard_id not in self._launching:
-            self._identifies += 1
-            if self._identifies > _MAX_IDENTIFIES:
-                raise SessionUnstable
-        await self._turns.take((shard_id or 0) % self._at_once)
+        if shard_id in self._launching:  # it has its turn
+            return
+        self._identifies += 1
+        if self._identifies > _MAX_IDENTIFIES:
+            raise SessionUnstable
+        done = await self._turns.take((shard_id or 0) % self._at_once)
+        done()
 
     async def on_message(self, message: discord.Message) -> None:
         """Pass a message on."""

@@ -171,9 +171,7 @@ class InteractionChannel(Channel):
             try:
                 return await self._respond(shown)
             except InteractionOver:
-                if self._may_begin_soon:
-                    raise ChannelBusy(_ACKNOWLEDGED_SOON_S) from None
-                self._ends_s = 0.0
+                self._end()
             except ChannelBusy:
                 raise
             except ChannelError:
@@ -193,7 +191,7 @@ class InteractionChannel(Channel):
             try:
                 written = await self._edit_response(handle, drawn)
             except InteractionOver:
-                self._ends_s = 0.0
+                self._end()
             else:
                 self._drawn[written] = drawn
                 return written
@@ -226,11 +224,16 @@ class InteractionChannel(Channel):
         if not self._ticket.in_place:
             await self._delete(_ORIGINAL)
 
-    @property
-    def _may_begin_soon(self) -> bool:
-        """Whether another worker, which took the interaction in, may be about to acknowledge it."""
+    def _end(self) -> None:
+        """Go on in the other place.
+
+        Raises:
+            ChannelBusy: not yet; another worker, which took the interaction in, may be about to acknowledge it.
+        """
         age_s = self._clock.now().timestamp() - (self._ticket.ends_s - _LIFE.total_seconds())
-        return self._is_taken_over and age_s < _ACKNOWLEDGED_WITHIN_S
+        if self._is_taken_over and age_s < _ACKNOWLEDGED_WITHIN_S:
+            raise ChannelBusy(_ACKNOWLEDGED_SOON_S)
+        self._ends_s = 0.0
 
     @property
     def _expired(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -178,8 +177,7 @@ async def test_an_answer_that_is_ready_before_the_other_worker_acknowledged_wait
 
             async def overtaken(incoming: Incoming, channel: Channel) -> Awaitable[None]:
                 second.handler._start(incoming, channels.again(incoming), ())
-                while not any(call.status == 404 for call in server.calls):
-                    await asyncio.sleep(0)
+                await server.until(lambda: any(call.status == 404 for call in server.calls))
                 elsewhere(first.handler)
                 return await first.handler.receive(incoming, channel)
 

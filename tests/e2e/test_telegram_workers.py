@@ -7,6 +7,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import aiohttp
 import pytest
@@ -153,7 +154,7 @@ async def test_workers_behind_a_load_balancer_share_one_secret_and_one_of_them_t
         bots, connected = [], list[bool]()
         for port in ports:
             config = replace(TelegramConfig(TOKEN), webhook=Webhook(url, port=port))
-            wired = {"duties": workers.worker(), "kept": kept, "connected": connected.append}
+            wired: dict[str, Any] = {"duties": workers.worker(), "kept": kept, "connected": connected.append}
             bots.append(await stack.enter_async_context(running(server, clock, config=config, **wired)))
         await flow(server, clock, lambda: connected.count(True) >= 2)
         assert len(server.done("setwebhook")) == 1
