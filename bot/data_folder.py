@@ -146,14 +146,8 @@ class ConsoleHistory:
 _DAY_S: Final = 86_400.0
 
 
-@asynccontextmanager
-async def upkeep(database: Database, alerts: OwnerAlerts, clock: Clock) -> AsyncIterator[None]:
-    """While the block runs, maintain and check the database at once and then daily, and scrub what is deleted."""
-    async with background(_every_day(database, alerts, clock)):
-        yield
-
-
-async def _every_day(database: Database, alerts: OwnerAlerts, clock: Clock) -> None:
+async def upkeep(database: Database, alerts: OwnerAlerts, clock: Clock) -> None:
+    """Maintain and check the database at once and then daily, and scrub what is deleted, until cancelled."""
     while True:
         try:
             await database.maintain()

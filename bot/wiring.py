@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import SecretStr
 
+from bot.background import background
 from bot.data_folder import ConsoleHistory, DataFolder, upkeep
 from bot.logs import open_machine
 from bot.models.chains import build_chains
@@ -64,6 +65,7 @@ from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_copy, open_database
 from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.stores import HistoryStore, KeptStore, SearchableMemoryStore
+from core.tasks import first_of
 from core.text.replies import means_undo
 from core.times.grammar import find_time
 from core.types import Locale, Role, UserKey
@@ -268,6 +270,7 @@ async def _build_over(
         broadcast_interval_s=settings.broadcast_interval_s,
         language=settings.language,
         learn=settings.learn,
+        worker=stores.worker,
     )
     stack.push_async_callback(features.alerts.close)
     chains.health.report_to(features.alerts)
@@ -276,7 +279,6 @@ async def _build_over(
         stores.inbox,
         conversations,
         settings.turn_limits(),
-        claims=stores.worker,
         log_content=settings.log_content,
     )
     if metrics is not None:
@@ -359,17 +361,19 @@ class _Stores:
 async def open_chatbot(app: App) -> AsyncIterator[ChatBot]:
     """Run the bot's message handler; leaving waits for the answers that are under way."""
     app.features.stores.spool.clear()
-    tidying = asyncio.create_task(purge_answered(app.parts.inbox, app.clock))
-    try:
-        async with (
-            app.worker.at_work(),
-            ChatBot(app.parts) as chatbot,
-            upkeep(app.database, app.features.alerts, app.clock),
-        ):
-            yield chatbot
-    finally:
-        tidying.cancel()
-        await asyncio.gather(tidying, return_exceptions=True)
+    async with app.worker.at_work(), ChatBot(app.parts) as chatbot, background(_housekeeping(app)):
+        yield chatbot
+
+
+async def _housekeeping(app: App) -> None:
+    """Maintain and tidy what all workers share, while that is this worker's duty."""
+    while True:
+        async with app.worker.hold("housekeeping") as duty:
+            await first_of(
+                purge_answered(app.parts.inbox, app.clock),
+                upkeep(app.database, app.features.alerts, app.clock),
+                duty.lost.wait(),
+            )
 
 
 def say(line: str) -> None:

@@ -11,7 +11,7 @@ from bot.settings.settings import Settings
 from core.ports import Clock
 from core.storage.database import Database
 from core.storage.inbox import ClaimChat, held_by_all
-from core.workers import OneWorker, Worker
+from core.workers import LEASE_S, OneWorker, Worker
 
 
 def process_name() -> str:
@@ -35,7 +35,7 @@ async def open_worker(
     from core.storage.postgres_listen import listening
 
     direct = settings.storage_direct_url or settings.storage_url
-    beats = await open_postgres(direct.get_secret_value(), pool=1)
+    beats = await open_postgres(direct.get_secret_value(), pool=1, wait_s=LEASE_S)
     stack.push_async_callback(beats.close)
     worker = Worker(
         SqlWorkers(database, beats),

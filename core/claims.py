@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 
 from core.errors import ClaimLost
 
+_CLAIM: ContextVar[Claim | None] = ContextVar("claim", default=None)
+
 
 @dataclass(eq=False, slots=True)
 class Claim:
@@ -38,8 +40,14 @@ class Claim:
         if self.lost.is_set() or not (self.is_given_up or self.is_alive()):
             raise ClaimLost("another worker may go on with this")
 
-
-_CLAIM: ContextVar[Claim | None] = ContextVar("claim", default=None)
+    @contextmanager
+    def under(self) -> Iterator[None]:
+        """Do what the block does, and all tasks that it starts, under this claim."""
+        token = _CLAIM.set(self)
+        try:
+            yield
+        finally:
+            _CLAIM.reset(token)
 
 
 def present_claim() -> Claim | None:
@@ -58,9 +66,9 @@ def check_claim() -> None:
 
 
 @contextmanager
-def working_under(claim: Claim | None) -> Iterator[None]:
-    """Do what the block does, and all tasks that it starts, under that claim."""
-    token = _CLAIM.set(claim)
+def unclaimed() -> Iterator[None]:
+    """Do what the block does, and all tasks that it starts, under no claim: it is nobody's work alone."""
+    token = _CLAIM.set(None)
     try:
         yield
     finally:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
-from core.claims import Claim, working_under
+from core.claims import Claim
 from core.delivery.notifier import Notifier
 from core.edits import Asked, OpenQuestions, is_news, withdrawn
 from core.errors import ClaimLost, StorageError
@@ -299,7 +299,7 @@ class Intake(HeldChats):
 
     async def _under_claim(self, chat: _Chat, name: str, work: Coroutine[None, None, None]) -> None:
         try:
-            with working_under(chat.claim):
+            with chat.claim.under() if chat.claim is not None else nullcontext():
                 await work
         except ClaimLost:
             _log.warning("a chat is answered elsewhere", extra={"platform": _platform(name)})

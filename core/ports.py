@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
@@ -207,6 +207,12 @@ class Duty(Protocol):
     @property
     def lost(self) -> asyncio.Event:
         """Set when another worker may do this from now on."""
+
+    def under(self) -> AbstractContextManager[None]:
+        """Do what the block does, and all tasks that it starts, as this work: once it is lost, they write nothing.
+
+        They raise ClaimLost instead.
+        """
 
 
 class Duties(Protocol):

@@ -10,15 +10,16 @@ import logging
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Coroutine, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from core.claims import Claim
 from core.errors import StorageError
 from core.ports import ChatClaims, Clock, Duties, Duty, HeldChats
+from core.tasks import first_of
 from core.types import ChatKey
 
 ASKS: Final = "asks:"
@@ -55,6 +56,10 @@ class OwnDuty(Duty):
     """A duty that nobody else can have."""
 
     lost: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def under(self) -> AbstractContextManager[None]:
+        """Do nothing: it is never lost."""
+        return nullcontext()
 
 
 class OneWorker(Duties, ChatClaims):
@@ -273,7 +278,9 @@ class Worker(Duties, ChatClaims):
         while True:
             listening = asyncio.create_task(self._listen(self.id, self._hear)) if self._listen else None
             try:
-                await self._until_dead()
+                await first_of(self._beat(self.id), self._outlive())
+            except Exception:  # noqa: BLE001  (whatever failed, it joins again)
+                _log.exception("no sign of life")
             finally:
                 if listening is not None:
                     listening.cancel()
@@ -290,10 +297,6 @@ class Worker(Duties, ChatClaims):
         self.id = self._former = await self._store.join(self._program, self._former)
         self._beaten_s = sent_s
         self._hear("")
-
-    async def _until_dead(self) -> None:
-        """Keep the worker alive; return when it is dead to the others, or may be."""
-        await _first_of(self._beat(self.id), self._outlive())
 
     async def _outlive(self) -> None:
         """Return when the lease is over by our own clock."""
@@ -352,7 +355,7 @@ class Worker(Duties, ChatClaims):
                 _log.exception("the inbox was not looked at")
             if self._clock.monotonic() - looked_s >= _LOOK_S:
                 looked_s = self._clock.monotonic()
-            await _first_of(self._clock.sleep(_LOOK_S), self._hearing.wait())
+            await first_of(self._clock.sleep(_LOOK_S), self._hearing.wait())
 
     async def _look(self, heard: Collection[str], *, due: bool) -> None:
         if due and (dead := await self._store.bury(self._lease_s)):
@@ -486,7 +489,7 @@ class Worker(Duties, ChatClaims):
                     yield left
                 else:
                     lost = [claim.lost.wait() for claim in (*mine.values(), *asking)]
-                    await _first_of(self._clock.sleep(_LOOK_S), *lost)
+                    await first_of(self._clock.sleep(_LOOK_S), *lost)
         finally:
             await self._end([*mine.values(), *asking])
 
@@ -542,17 +545,6 @@ class Worker(Duties, ChatClaims):
         used, self._used = self._used, Counter()
         for limit in {*self._demand, *used}:
             self._demand[limit] = round((self._demand.get(limit, 0.0) + used[limit]) / 2, 3)
-
-
-async def _first_of(*works: Coroutine[Any, Any, object]) -> None:
-    """Return when the first of these ends, and cancel the others."""
-    tasks = [asyncio.ensure_future(work) for work in works]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _shares(worker: int, workers: Sequence[Peer]) -> Shares:

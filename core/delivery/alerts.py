@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, Protocol, TypeAlias
 
+from core.claims import unclaimed
 from core.delivery.notifier import Delivery, Notifier
 from core.errors import Damaged, DiskFull, StorageError
 from core.outgoing import OutgoingMessage
@@ -416,7 +417,8 @@ class OwnerAlerts:
 
         if timer in self._timers:
             self._timers[timer].cancel()
-        self._timers[timer] = asyncio.get_running_loop().create_task(waited())
+        with unclaimed():
+            self._timers[timer] = asyncio.get_running_loop().create_task(waited())
 
     async def _send(self, key: str) -> None:
         """Post the text of an alarm, again after a while if it was not taken, as long as the alarm is open."""
@@ -464,7 +466,8 @@ class OwnerAlerts:
             self._later(self._notify_end(key))
 
     def _later(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.get_running_loop().create_task(self._contained(work))
+        with unclaimed():  # it outlives the turn that it was told of
+            task = asyncio.get_running_loop().create_task(self._contained(work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

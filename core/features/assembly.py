@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
+from typing import Final
 
 from core.actions import ACTIONS
 from core.actions.action import Action
@@ -59,7 +61,7 @@ from core.features.reminders.commands import ReminderCommands
 from core.features.reminders.completion import TimeCompletion
 from core.features.reminders.delivery import DueMessages
 from core.features.reminders.permission import permission_by
-from core.features.reminders.scheduler import Scheduler
+from core.features.reminders.scheduler import LONGEST_SLEEP_S, Scheduler
 from core.features.reminders.service import Reminders
 from core.features.threads import CONTEXT_COMMAND, threads_command
 from core.features.transfer.export import ExportCommands, Takeout
@@ -70,12 +72,15 @@ from core.history.conversation import Conversations
 from core.language_choice import Locales
 from core.memory.memories import Memories
 from core.models import Models
-from core.ports import ChatClaims, Clock
+from core.ports import Clock
 from core.stores import HistoryStore, Inbox
 from core.threads import ConfirmationStore, PendingInputs
 from core.times.reader import TimeWords
 from core.types import Learn
-from core.workers import OneWorker
+from core.workers import OneWorker, Worker
+
+_OTHERS_S: Final = 5.0
+"""How often a worker looks for what others began, or left as they died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,9 @@ class Features:
         broadcast_interval_s: float = 1.0,
         language: str = "",
         learn: Learn = Learn.OFFERED,
+        worker: OneWorker | Worker | None = None,
     ) -> None:
+        self.worker = worker or OneWorker()
         self.access = access
         self.stores = stores
         self.memories = stores.memories
@@ -151,7 +158,13 @@ class Features:
         )
         self.audience = Audience(access, stores.preferences.of, stores.memories, self.notifier)
         self.broadcaster = Broadcaster(
-            stores.broadcasts, self.notifier, self.audience.wants, clock, interval_s=broadcast_interval_s
+            stores.broadcasts,
+            self.notifier,
+            self.audience.wants,
+            clock,
+            self.worker,
+            interval_s=broadcast_interval_s,
+            others_s=math.inf if self.worker.is_alone else _OTHERS_S,
         )
         self.scheduler = Scheduler(
             reminders.store,
@@ -160,6 +173,8 @@ class Features:
             clock,
             allowed=permission_by(access, stores.decisions),
             purge=self._purge,
+            is_alone=self.worker.is_alone,
+            longest_sleep_s=LONGEST_SLEEP_S if self.worker.is_alone else _OTHERS_S,
         )
         reminders.wake = self.scheduler.wake
         self._listed = ListedMemories()
@@ -229,14 +244,13 @@ class Features:
         conversations: Conversations,
         limits: TurnLimits,
         *,
-        claims: ChatClaims | None = None,
         log_content: bool = False,
     ) -> ChatBotParts:
-        """Return the parts of a chatbot with these features; without `claims` it answers alone."""
+        """Return the parts of a chatbot with these features."""
         cards = Cards(self.access, self.notifier, self.locales, self.clock)
         return ChatBotParts(
             inbox=inbox,
-            claims=claims or OneWorker(),
+            claims=self.worker,
             conversations=conversations,
             memories=self.stores.memories,
             models=self._models,

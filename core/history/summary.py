@@ -14,6 +14,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
+from core.claims import unclaimed
 from core.dialogue import Prompt, PromptContext, PromptTurn, Reply, Stop, Task
 from core.errors import BotError, EmptyReply
 from core.history.policy import HistoryLimits
@@ -261,7 +262,8 @@ class Summaries:
         if thread_id in self._running:
             self._again.add(thread_id)
         elif not self._closed:
-            task = asyncio.create_task(self._fold(thread_id))
+            with unclaimed():
+                task = asyncio.create_task(self._fold(thread_id))
             self._running[thread_id] = task
             task.add_done_callback(lambda done: self._done(thread_id, done))
 

@@ -10,6 +10,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
+from core.claims import unclaimed
 from core.errors import BotError, StorageError
 from core.memory.embedding import Embedding
 from core.memory.profile import Profiles
@@ -57,7 +58,8 @@ class Purge:
             return
         self._due_s.append(over_s + _TOGETHER_S)
         if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run())
+            with unclaimed():
+                self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def close(self) -> None:
         """Stop waiting; the next start goes on with it."""
@@ -222,7 +224,8 @@ class Memories:
     def _catch_up(self, owner: UserKey) -> None:
         """Embed in the background what that person's search found without vectors."""
         if owner not in self._catching_up:
-            task = asyncio.get_running_loop().create_task(self._reembed_quietly(owner))
+            with unclaimed():
+                task = asyncio.get_running_loop().create_task(self._reembed_quietly(owner))
             self._catching_up[owner] = task
             task.add_done_callback(lambda _: self._catching_up.pop(owner, None))
 

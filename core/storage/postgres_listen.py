@@ -10,6 +10,7 @@ import psycopg
 
 from core.ports import Clock
 from core.storage.claims import CHANNEL
+from core.storage.postgres_connection import parameters
 
 _AGAIN_S: Final = 1.0
 
@@ -18,11 +19,12 @@ _log = logging.getLogger(__name__)
 
 def listening(url: str, clock: Clock) -> Callable[[int, Callable[[str], None]], Coroutine[None, None, None]]:
     """Return what listens for a worker: it calls back with each chat that is told, until it is cancelled."""
+    named = parameters(url)
 
     async def listen(worker: int, heard: Callable[[str], None]) -> None:
         while True:
             try:
-                async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
+                async with await psycopg.AsyncConnection.connect(**named, autocommit=True) as connection:
                     for channel in (CHANNEL, f"{CHANNEL}_{worker}"):
                         await connection.execute(f'LISTEN "{channel}"'.encode())
                     heard("")  # what was told before

@@ -31,13 +31,14 @@ from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.models import MODES, Cycle, HotModel, Models
 from core.outgoing import ChannelLimits
-from core.ports import ChatClaims, ChatModel, Clock
+from core.ports import ChatModel, Clock
 from core.stores import HistoryStore, Inbox, KeptStore, SearchableMemoryStore
 from core.think import think
 from core.threads import ConfirmationStore, PendingInputs
 from core.times.reader import TimeWords
 from core.turn import Turn
 from core.types import ChatKey, Incoming, Learn, Locale, Message, MessageRole, UserKey
+from core.workers import Worker
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.machine import machine
@@ -144,7 +145,7 @@ class House:
     def access(self) -> Access:
         return Access(self.people, self.decisions, self.kept, self.clock, trusted=self.trusted, mode=self.mode)
 
-    def features(self, access: Access | None = None) -> Features:
+    def features(self, access: Access | None = None, worker: Worker | None = None) -> Features:
         stores = (self.preferences, self.decisions, self.quotas, self.history, self.inbox, self.broadcasts)
         kept = Stores(
             self.decisions,
@@ -171,13 +172,12 @@ class House:
             draw=self.draw,
             language=self.language,
             learn=self.learn,
+            worker=worker,
         )
 
-    def chatbot(self, access: Access | None = None, claims: ChatClaims | None = None) -> ChatBot:
-        features = self.features(access)
-        return ChatBot(
-            features.parts(self.inbox, self.conversations, self.limits, claims=claims, log_content=self.log_content)
-        )
+    def chatbot(self, access: Access | None = None, worker: Worker | None = None) -> ChatBot:
+        features = self.features(access, worker)
+        return ChatBot(features.parts(self.inbox, self.conversations, self.limits, log_content=self.log_content))
 
     def incoming(self, text: str, *, user: UserKey = ANA, message_id: str = "1", chat: str = "c") -> Incoming:
         return Incoming(ChatKey("test", chat), user, user.user, message_id, text, self.clock.now(), language="en")

@@ -10,9 +10,10 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from core.chatbot import ChatBot
+from core.chatbot import ChatBot, TurnLimits
 from core.dialogue import StreamEvent, Task
 from core.errors import ChannelGone, StorageError
+from core.models import Cycle
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Channels
 from core.storage.claims import SqlWorkers, claims_of
@@ -35,6 +36,7 @@ T = TypeVar("T")
 LEASE_S = 3600.0
 """So long that no busy machine lets it pass; a test lets it pass by `Team.age`."""
 
+AGAIN = "↻"
 _PATIENCE_S = 15.0
 
 
@@ -102,7 +104,12 @@ class PluggedDatabase(Database):
     async def integrity(self) -> list[str]:
         return await self._database.integrity()
 
-    def pool(self) -> PoolUse:
+    async def maintain(self) -> None: ...
+
+    def away(self) -> str:
+        return self._database.away()
+
+    def pool(self) -> PoolUse | None:
         return self._database.pool()
 
     async def close(self) -> None:
@@ -115,6 +122,7 @@ class PluggedChannel(Channel):
 
     screen: RecordingChannel
     plug: Plug
+    is_doubtful: bool = False  # what is posted next may be there already
 
     @property
     def limits(self) -> ChannelLimits:
@@ -125,7 +133,9 @@ class PluggedChannel(Channel):
 
     async def post(self, shown: OutgoingMessage) -> str:
         await self.plug.through(ChannelGone)
-        handle = await self.screen.post(shown)
+        marked = dataclasses.replace(shown, text=f"{AGAIN} {shown.text}") if self.is_doubtful else shown
+        self.is_doubtful = False
+        handle = await self.screen.post(marked)
         await self.plug.through(ChannelGone)
         return handle
 
@@ -138,7 +148,9 @@ class PluggedChannel(Channel):
         await self.screen.remove(handle)
 
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
-        return self.screen.adopt(handles)
+        known = self.screen.adopt(handles)
+        self.is_doubtful = len(known) < len(handles)
+        return known
 
 
 class Gated(ScriptedModel):
@@ -168,6 +180,7 @@ class Member(Channels):
     gate: asyncio.Event
     model: Gated
     chatbot: ChatBot = field(init=False)
+    is_gone: bool = False
     _ready: asyncio.Event = field(default_factory=asyncio.Event)
     _stop: asyncio.Event = field(default_factory=asyncio.Event)
     _task: asyncio.Task[None] | None = None
@@ -186,7 +199,7 @@ class Member(Channels):
         await self._ready.wait()
 
     async def _run(self) -> None:
-        async with self.worker.at_work(), self.house.chatbot(claims=self.worker) as self.chatbot:
+        async with self.worker.at_work(), self.house.chatbot(worker=self.worker) as self.chatbot:
             await self.chatbot.resume("test", self)
             self._ready.set()
             await self._stop.wait()
@@ -212,6 +225,7 @@ class Member(Channels):
     async def stop(self) -> None:
         """End it as SIGTERM does."""
         assert self._task is not None
+        self.is_gone = True
         self._stop.set()
         await self._task
 
@@ -271,6 +285,7 @@ class Team:
             history=SqlHistory(database),
             inbox=SqlInbox(database, claims_of(worker.wants)),
             people=self.people,
+            limits=TurnLimits(cycle=Cycle.STEPWISE, timeout_s=1e9),
         )
         model = Gated(self.script, gate)
         house.answered_by(model)
@@ -307,6 +322,21 @@ class Team:
             "SELECT name FROM claims WHERE name LIKE 'chat:%' UNION SELECT chat FROM inbox WHERE payload IS NOT NULL"
         ):
             assert time.monotonic() < patience
+            await asyncio.sleep(0.01)
+
+    async def settle(self) -> None:
+        """Let every worker live, and return when all is answered."""
+        for member in self.members:
+            if not member.is_gone:
+                member.gate.set()
+                member.thaw()
+                await member.clock.advance(LEASE_S / 3)  # each beats, and hears whether it is alive
+        patience = time.monotonic() + _PATIENCE_S
+        while await self.rows("SELECT chat FROM inbox WHERE payload IS NOT NULL"):
+            assert time.monotonic() < patience, {chat: screen.texts for chat, screen in self._screens.items()}
+            for member in self.members:
+                if not member.is_gone:
+                    await member.clock.advance(1.0)
             await asyncio.sleep(0.01)
 
     async def end(self) -> None:

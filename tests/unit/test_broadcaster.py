@@ -22,6 +22,7 @@ from core.ports import Channel
 from core.storage.database import Database
 from core.storage.sqlite import open_database
 from core.types import Locale, UserKey
+from core.workers import OneWorker
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import START, FakeClock
@@ -63,7 +64,7 @@ class Town:
         async def wants(user: UserKey) -> bool:
             return user not in self.unwilling
 
-        broadcaster = Broadcaster(self.store, notifier, wants, self.clock, interval_s=1.0)
+        broadcaster = Broadcaster(self.store, notifier, wants, self.clock, OneWorker(), interval_s=1.0)
         async with broadcaster.until(stop or asyncio.Event()):
             if connected:
                 self.connect(notifier)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+
+from core.types import ChatKey
 from tests.fakes.workers import LEASE_S, a_team
 
 
@@ -65,4 +68,69 @@ async def test_who_stops_leaves_what_it_owes_to_others_at_once() -> None:
         await leaving.stop()
         await team.until(lambda: team.texts() == ["re one"])
         assert other.model.prompts
+        await team.free()
+
+
+async def test_a_stop_that_comes_to_another_worker_stops_the_answer() -> None:
+    async with a_team() as team:
+        holder, other = await team.join(is_open=False), await team.join()
+        await holder.say("one", "1")
+        await holder.clock.advance(2.0)
+        await other.say("/stop", "2")
+        await team.until(lambda: any("⏹" in text or "topped" in text for text in team.texts()))
+        await team.free()
+        assert not other.model.prompts
+        assert len(team.texts()) == 1
+
+
+async def test_an_edit_that_comes_to_another_worker_takes_the_place_of_its_question() -> None:
+    async with a_team() as team:
+        holder, other = await team.join(is_open=False), await team.join()
+        await holder.say("one", "1")
+        await team.until(lambda: len(holder.model.prompts) == 1)
+        await other.say("ONE", "1.1", edits="1")
+        await team.until(lambda: len(holder.model.prompts) > 1)
+        holder.gate.set()
+        await team.until(lambda: team.texts() == ["re ONE"])
+        await team.free()
+        assert not other.model.prompts
+
+
+async def test_a_message_that_is_deleted_elsewhere_is_dropped() -> None:
+    async with a_team() as team:
+        holder, other = await team.join(is_open=False), await team.join()
+        await holder.say("one", "1")
+        await holder.say("two", "2")
+        await team.until(lambda: len(holder.model.prompts) == 1)
+        await other.chatbot.withdraw(ChatKey("test", "c"), ["1", "unknown"])
+        await team.until(lambda: len(holder.model.prompts) > 1)
+        holder.gate.set()
+        await team.until(lambda: team.texts() == ["re two"])
+        await team.free()
+
+
+async def test_a_worker_takes_no_more_chats_than_it_may_and_others_take_the_rest() -> None:
+    async with a_team() as team:
+        full, other = await team.join(is_open=False, most_chats=1), await team.join()
+        await full.say("one", "1", chat="a")
+        await full.say("two", "2", chat="b")
+        await team.until(lambda: team.texts("b") == ["re two"])
+        assert other.model.prompts
+        full.gate.set()
+        await team.until(lambda: team.texts("a") == ["re one"])
+        await team.free()
+
+
+async def test_a_worker_without_the_database_for_a_lease_writes_into_no_chat() -> None:
+    async with a_team() as team:
+        cut_off = await team.join(is_open=False)
+        await cut_off.say("one", "1")
+        cut_off.plug.pull()
+        await cut_off.clock.advance(LEASE_S)
+        cut_off.gate.set()
+        for _ in range(20):
+            await asyncio.sleep(0.005)
+        assert team.texts() == []
+        cut_off.plug.push()
+        await team.until(lambda: team.texts() == ["re one"], ticking=[cut_off])
         await team.free()

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 from core.delivery.notifier import Notifier
-from core.errors import StorageError
+from core.errors import ClaimLost, StorageError
 from core.features.access.rules import Access
 from core.features.broadcast.broadcasts import Broadcast, Broadcasts, BroadcastState, Reach
 from core.hooks import PreferencesOf
 from core.memory.memories import Memories
 from core.outgoing import OutgoingMessage
-from core.ports import Clock
+from core.ports import Clock, Duties
+from core.tasks import first_of
 from core.text.catalogue import counted, forms
 from core.types import Role, UserKey
 
@@ -51,10 +53,11 @@ class Audience:
 
 
 class Broadcaster:
-    """Send broadcasts while `until` is entered: to one person every `interval_s`, or slower if the platform asks it.
+    """Send broadcasts while `until` is entered and that is this worker's duty.
 
-    `wants` is asked again before each person is written to. People on a platform that is not connected are written to
-    once it is. At the end the author is told how many people have it.
+    One person is written to every `interval_s`, or slower if the platform asks it. `others_s` is how often it looks for
+    a broadcast that another worker began. `wants` is asked again before each person is written to. People on a platform
+    that is not connected are written to once it is. At the end the author is told how many people have it.
     """
 
     def __init__(
@@ -63,14 +66,18 @@ class Broadcaster:
         notifier: Notifier,
         wants: Callable[[UserKey], Awaitable[bool]],
         clock: Clock,
+        duties: Duties,
         *,
         interval_s: float = 1.0,
+        others_s: float = math.inf,
     ) -> None:
         self.interval_s: Final = interval_s
         self._store = store
         self._notifier = notifier
         self._wants = wants
         self._clock = clock
+        self._duties = duties
+        self._others_s = others_s
         self._wake = asyncio.Event()
         self._wake.set()
         self._halted = False
@@ -83,7 +90,7 @@ class Broadcaster:
     @asynccontextmanager
     async def until(self, stop: asyncio.Event) -> AsyncIterator[None]:
         """Work while the context is entered; once `stop` is set, write to nobody else."""
-        work = asyncio.create_task(self._work())
+        work = asyncio.create_task(self._serve())
         halt = asyncio.create_task(self._halt_at(stop))
         work.add_done_callback(_log_failure)
         try:
@@ -97,6 +104,22 @@ class Broadcaster:
     async def _halt_at(self, stop: asyncio.Event) -> None:
         await stop.wait()
         self._halted = True
+
+    async def _serve(self) -> None:
+        """Work while that is this worker's duty. Who is being told when it is lost is told again, marked."""
+        while True:
+            async with self._duties.hold("broadcasts") as duty:
+                self.wake()
+                with duty.under(), suppress(ClaimLost):
+                    await first_of(self._work(), self._look(), duty.lost.wait())
+
+    async def _look(self) -> None:
+        """Look again and again for a broadcast that another worker began."""
+        if self._others_s == math.inf:
+            await asyncio.Event().wait()
+        while True:
+            await self._clock.sleep(self._others_s)
+            self.wake()
 
     async def _work(self) -> None:
         while True:

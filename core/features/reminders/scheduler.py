@@ -74,7 +74,7 @@ class Scheduler:
     """Fire reminders while `until` is entered, on each platform while it is connected, at most `per_s` messages a
     second there, in order of their due times. Chats are written to side by side, each in order.
 
-    It sleeps until the next one is due (`LONGEST_SLEEP_S` at most); call `wake` when that may have become earlier.
+    It sleeps until the next one is due (`longest_sleep_s` at most); call `wake` when that may have become earlier.
     `allowed` is asked before each post, once for all reminders of one person in one chat. `purge`, called once an hour,
     deletes what is over for long. A platform that is not connected waits. One that refuses is tried again after each
     wait of `BACKOFF`; what was set in a room is then told in private, and what is refused there is FAILED.
@@ -94,6 +94,7 @@ class Scheduler:
         allowed: Allowed,
         purge: Callable[[], Awaitable[None]],
         is_alone: bool = True,
+        longest_sleep_s: float = LONGEST_SLEEP_S,
         per_s: int = 20,
     ) -> None:
         self._store = store
@@ -103,6 +104,7 @@ class Scheduler:
         self._purge = purge
         self._clock = clock
         self._is_alone = is_alone
+        self._longest_sleep_s = longest_sleep_s
         self._per_s = per_s
         self._wake = asyncio.Event()
         self._halted = False
@@ -180,7 +182,7 @@ class Scheduler:
             self._start(self._purge_old())
         ahead_s = {platform: self._free_at_s.get(platform, 0.0) - now_s for platform in connected}
         free = [platform for platform in connected if ahead_s[platform] <= _AHEAD_S and not self._is_full(platform)]
-        delays_s = [LONGEST_SLEEP_S, *(left_s - _AHEAD_S for left_s in ahead_s.values() if left_s > _AHEAD_S)]
+        delays_s = [self._longest_sleep_s, *(left_s - _AHEAD_S for left_s in ahead_s.values() if left_s > _AHEAD_S)]
         if self._claimed:
             delays_s.append(_RENEW_INTERVAL_S)
         if free:

@@ -1,0 +1,136 @@
+"""Duties are shared out among workers: one does each at a time, parts are dealt evenly, limits by what each uses."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from core.claims import check_claim, present_claim
+from core.errors import ClaimLost
+from core.workers import OneWorker, Worker
+from tests.fakes.workers import LEASE_S, Member, Team, a_team
+
+
+@pytest.fixture
+async def team() -> AsyncIterator[Team]:
+    async with a_team() as workers:
+        yield workers
+
+
+class Parts:
+    """Somebody who takes up the parts that their worker is dealt."""
+
+    def __init__(self, member: Member, count: int) -> None:
+        self.now: frozenset[int] = frozenset()
+        self.at_work: frozenset[int] = frozenset()
+        self.task = asyncio.create_task(self._take(member.worker, count))
+
+    async def _take(self, worker: Worker, count: int) -> None:
+        async for now in worker.parts("shards", count):
+            self.now = self.at_work = now
+
+    async def close(self) -> None:
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+
+
+async def test_one_process_has_it_all() -> None:
+    worker = OneWorker()
+    async with worker.hold("poll") as duty:
+        assert not duty.lost.is_set()
+    assert await anext(worker.parts("shards", 3)) == {0, 1, 2}
+    assert worker.share("telegram") == 1.0
+
+
+async def test_a_duty_is_one_workers_until_it_is_given_up(team: Team) -> None:
+    first, second = await team.join(), await team.join()
+    has_it = asyncio.Event()
+
+    async def wait() -> None:
+        async with second.worker.hold("poll"):
+            has_it.set()
+
+    async with first.worker.hold("poll") as duty:
+        waiting = asyncio.create_task(wait())
+        for _ in range(5):
+            await second.clock.advance(1.0)
+            await asyncio.sleep(0.01)
+        assert not has_it.is_set()
+        assert not duty.lost.is_set()
+    await team.until(has_it.is_set, ticking=[second])
+    await waiting
+
+
+async def test_the_duty_of_a_dead_worker_goes_on_elsewhere_and_it_is_told_as_it_lives_again(team: Team) -> None:
+    dead, other = await team.join(), await team.join()
+    async with dead.worker.hold("poll") as lost:
+        dead.kill()
+        await team.age(dead)
+        taken = asyncio.create_task(other.worker.hold("poll").__aenter__())
+        await team.until(taken.done, ticking=[other])
+        dead.thaw()
+        with lost.under():
+            claim = present_claim()
+            assert claim is not None
+            with pytest.raises(ClaimLost):  # the database knows first
+                await dead.house.inbox.purge(dead.clock.now(), 1)
+            await dead.clock.advance(LEASE_S)
+            with pytest.raises(ClaimLost):
+                check_claim()
+        await team.until(lost.lost.is_set)
+        assert not taken.result().lost.is_set()
+
+
+async def test_parts_are_dealt_evenly_and_given_up_before_another_has_them(team: Team) -> None:
+    first, second, third = [await team.join() for _ in range(3)]
+    members = [first, second, third]
+    takers = [Parts(first, 4)]
+    await team.until(lambda: takers[0].now == {0, 1, 2, 3}, ticking=members)
+    takers += [Parts(second, 4), Parts(third, 4)]
+
+    def is_fair() -> bool:
+        sets = [taker.now for taker in takers]
+        assert sum(map(len, sets)) == len(frozenset().union(*sets)), "nobody has what another one has"
+        return sorted(map(len, sets)) == [1, 1, 2]
+
+    await team.until(is_fair, ticking=members)
+    second.kill()
+    await team.age(second)
+    others = [takers[0], takers[2]]
+    await team.until(lambda: frozenset().union(*(each.now for each in others)) == {0, 1, 2, 3}, ticking=[first, third])
+    assert [len(each.now) for each in others] == [2, 2]
+    second.thaw()
+    await second.clock.advance(LEASE_S)
+    await team.until(lambda: not takers[1].now, ticking=[second])
+    await team.until(is_fair, ticking=members)
+    for taker in takers:
+        await taker.close()
+
+
+async def test_limits_are_shared_by_use_with_something_for_everybody_and_never_more_than_all(team: Team) -> None:
+    members = [await team.join()]
+
+    async def beat(*used: int) -> list[float]:
+        for member, count in zip(members, used, strict=True):
+            member.worker.used("telegram", count)
+            member.worker.share("telegram")
+            before = len(await team.rows("SELECT id FROM workers WHERE used LIKE '%telegram%'"))
+            await member.clock.advance(LEASE_S / 3)
+            await asyncio.sleep(0.05)
+            assert before <= len(members)
+            assert sum(each.worker.share("telegram") for each in members) <= 1
+        return [member.worker.share("telegram") for member in members]
+
+    for _ in range(3):
+        [share] = await beat(10)
+    assert share > 0.9
+    members += [await team.join(), await team.join()]
+    assert all(each.worker.share("telegram") > 0 for each in members)
+    for _ in range(12):
+        shares = await beat(30, 30, 0)
+    assert shares[2] >= 0.05
+    assert abs(shares[0] - shares[1]) < 0.1
+    assert shares[0] > 0.3
+    assert sum(shares) > 0.9
