@@ -7,12 +7,14 @@ from contextlib import suppress
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adapters.running import SharedBucket
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.pacer import Pacer, Priority
 from core.errors import ChannelBusy
 from core.ports import Clock
 from core.workers import OneWorker
 from tests.fakes.clock import FakeClock
+from tests.fakes.duties import Workers
 
 USUAL = TelegramConfig("token")
 attempts = st.lists(
@@ -49,3 +51,32 @@ async def test_no_window_ever_holds_more_than_it_bears(tries: list[tuple[float, 
     for period_s, most, chats in ((3.0, 5, [1]), (60.0, 20, [-1]), (1.0, 30, [1, 2, 3, -1, -2])):
         at_s = [at_s for at_s, chat_id in written if chat_id in chats]
         assert all(later - begin_s >= period_s - 1e-6 for begin_s, later in zip(at_s, at_s[most:], strict=False))
+
+
+@given(
+    shares=st.lists(st.integers(1, 10), min_size=2, max_size=8),
+    tries=st.lists(st.tuples(st.floats(0, 0.3), st.integers(0, 7), st.integers(1, 50)), max_size=300),
+)
+async def test_workers_together_write_no_more_in_any_second_than_one_alone(
+    shares: list[int], tries: list[tuple[float, int, int]]
+) -> None:
+    clock, workers = Stopwatch(), Workers()
+    all_of_them = [workers.worker() for _ in shares]
+    workers.shares = {worker: part / sum(shares) for worker, part in zip(all_of_them, shares, strict=True)}
+    pacers = [Pacer(USUAL.private, USUAL.group, USUAL.overall, clock, worker) for worker in all_of_them]
+    slots = [SharedBucket("discord:requests", worker, 5.0, 45.0, 0.0) for worker in all_of_them]
+    written: list[float] = []
+    requested: list[float] = []
+    for delta_s, which, chat_id in tries:
+        clock.pass_by(delta_s / 10)
+        pacer, slot = pacers[which % len(shares)], slots[which % len(shares)]
+        with suppress(ChannelBusy):
+            await pacer.admit(chat_id, Priority.STATUS)
+            written.append(clock.monotonic())
+        slot.refill(clock.monotonic())
+        if not slot.wait_s():
+            slot.take()
+            requested.append(clock.monotonic())
+    for most, at_s in ((30, written), (50, requested)):
+        assert all(later - begin_s >= 1.0 - 1e-6 for begin_s, later in zip(at_s, at_s[most:], strict=False))
+    assert sum(worker.used_of["telegram:writes"] for worker in all_of_them) == len(written)
