@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shlex
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -120,6 +121,26 @@ class DataFolder(Copies):
     def _free(self, name: str, suffix: str) -> Path:
         """Return a free path named by the time, so that names sort by age."""
         return free_path(self.backups, f"{name}{self._clock.now().astimezone(UTC):{_TIME}}", suffix)
+
+
+class ServerCopies(DataFolder):
+    """The copies of before, where the data are in PostgreSQL, whose own programs make new ones."""
+
+    on_server = True
+
+    async def make(self) -> Backup:
+        """Raise StorageError, with the command to give."""
+        raise copied_by_server(self._settings, DUMP)
+
+
+DUMP: Final = "pg_dump --format=custom --file={file} --dbname={database}"
+RESTORE: Final = "pg_restore --clean --if-exists --no-owner --dbname={database} {file}"
+
+
+def copied_by_server(settings: Settings, command: str, file: Path | None = None) -> StorageError:
+    """Return the error that names the command which copies the data in PostgreSQL, or puts a copy in their place."""
+    said = command.format(database=settings.storage_address, file=shlex.quote(str(file or "elefante.dump")))
+    return StorageError(f"the data are in PostgreSQL, whose own programs copy them: {said}")
 
 
 class ConsoleHistory:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pydantic import SecretStr
 
 from bot.background import background
-from bot.data_folder import ConsoleHistory, DataFolder, upkeep
+from bot.data_folder import ConsoleHistory, DataFolder, ServerCopies, upkeep
 from bot.logs import open_machine
 from bot.models.chains import build_chains
 from bot.models.health import ModelHealth
@@ -340,6 +340,7 @@ class _Stores:
     def stores(self, settings: Settings, memories: Memories, quotas: Quotas, clock: Clock) -> Stores:
         """Return what commands read, and all that forgets."""
         terminal = () if settings.in_memory else (ConsoleHistory(settings),)
+        folder = ServerCopies if settings.engine == "postgres" else DataFolder
         return Stores(
             self.decisions,
             self.preferences,
@@ -352,7 +353,7 @@ class _Stores:
             self.broadcasts,
             logs_words=settings.log_content,
             spool=Spool(settings.state_dir),
-            copies=NoCopies() if settings.in_memory else DataFolder(settings, clock),
+            copies=NoCopies() if settings.in_memory else folder(settings, clock),
             forgetting=self.database.scrubbing_once,
         )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
@@ -13,7 +12,7 @@ import typer
 
 from bot.archive import Contents, pack, state_files, unpack
 from bot.cli.shell import JsonOption, NewFile, YesOption, busy, confirm, load_settings, run, show
-from bot.data_folder import DataFolder
+from bot.data_folder import DUMP, RESTORE, DataFolder, copied_by_server
 from bot.settings.env_file import env_path
 from bot.settings.settings import Settings, load
 from bot.wiring import prepare_folder
@@ -37,7 +36,8 @@ def backup_(
     Example: elefante backup before-move.zip
     """
     loaded = load_settings()
-    _refuse_postgres(loaded, "pg_dump --format=custom --file={file} --dbname={url}", file)
+    if loaded.engine == "postgres":
+        raise copied_by_server(loaded, DUMP, file)
     if list_:
         show(listed(loaded), as_json=as_json, plain=render)
         return
@@ -58,7 +58,8 @@ def restore_(
     Example: elefante restore before-move.zip
     """
     loaded = load_settings(lambda: load() if env_path().exists() else load(None))  # the backup may bring the file
-    _refuse_postgres(loaded, "pg_restore --clean --if-exists --no-owner --dbname={url} {file}", file)
+    if loaded.engine == "postgres":
+        raise copied_by_server(loaded, RESTORE, file)
     if loaded.database_path.exists():
         confirm(f"Replace {loaded.database_path} by {file}?", yes=yes)
     with busy("verifying and copying"):
@@ -76,17 +77,6 @@ def migrate_(as_json: JsonOption = False) -> None:
     with busy("migrating"):
         done = migrate(load_settings(stored=False))
     show(done, as_json=as_json, plain=render)
-
-
-def _refuse_postgres(settings: Settings, command: str, file: Path | None) -> None:
-    """Return unless the data are in PostgreSQL, whose own programs copy them.
-
-    Raises:
-        StorageError: they are; the message has the command to give.
-    """
-    if settings.engine == "postgres":
-        said = command.format(url=settings.storage_address, file=shlex.quote(str(file or "elefante.dump")))
-        raise StorageError(f"the data are in PostgreSQL, whose own programs copy them: {said}")
 
 
 Document: TypeAlias = dict[str, Any]

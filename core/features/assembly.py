@@ -299,7 +299,9 @@ class Features:
             self._preferences.memory,
             self._export.command,
             ImportCommand(memories, history, self.reminders, self.confirmations).command,
-            PrivacyCommand(self._models, stores.decisions, logs_words=stores.logs_words).command,
+            PrivacyCommand(
+                self._models, stores.decisions, logs_words=stores.logs_words, on_server=stores.copies.on_server
+            ).command,
             *links.commands,
             self._preferences.language,
             TimezoneCommand(stores.preferences, self.reminders.move_zone, self.clock).command,

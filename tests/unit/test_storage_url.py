@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
@@ -311,6 +312,34 @@ async def test_a_start_waits_for_the_database_and_a_stop_ends_the_waiting(
     there = load(None, data_dir=tmp_path, storage_url=database_of(str(tmp_path)))
     await bot.run._reached(there, asyncio.Event())
     assert len(said) == 1
+
+
+@pytest.mark.parametrize(
+    ("language", "where", "gone", "copies"),
+    [
+        (
+            "en",
+            "in a database on a server",
+            "gone from the database",
+            "Backups of the database server may still hold it",
+        ),
+        ("pt-BR", "em um banco de dados, em um servidor", "some do banco de dados", "ainda podem ter isso"),
+        ("es", "en una base de datos, en un servidor", "desaparece de la base de datos", "todavía pueden tenerlo"),
+    ],
+)
+async def test_what_postgresql_does_with_what_is_deleted_is_told_as_it_is(
+    tmp_path: Path, language: str, where: str, gone: str, copies: str
+) -> None:
+    settings = load(None, data_dir=tmp_path, storage_url=database_of(str(tmp_path)))
+    async with build(settings) as app:
+        _, privacy, asked = await say(app, f"/language {language}", "/privacy", "/forget all")
+        assert where in privacy
+        assert gone in privacy
+        [code] = re.findall(r"/forget all (\w+)", asked)
+        [forgotten] = await say(app, f"/forget all {code}")
+        assert copies in forgotten
+        with pytest.raises(StorageError, match="pg_dump --format=custom"):
+            await app.features.stores.copies.make()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from core.features.access.rules import Access
 from core.features.memories.listed import ListedMemories
 from core.features.transfer.files import Copies
 from core.memory.memories import Memories
-from core.text.catalogue import counted, forms
+from core.text.catalogue import counted, forms, text
 from core.types import Locale, UserKey
 
 _MAX_NAMED: Final = 10
@@ -68,10 +68,12 @@ class Erasure:
         """
         paths = await self._copies.paths()
         if not paths:
-            return ""
+            return ON_SERVER[locale] if self._copies.on_server else ""
         names = ", ".join(f"`{path.parent.name}/{path.name}`" for path in paths[-_MAX_NAMED:])
-        return counted(YOURS if for_owner else THEIRS, locale, len(paths), names=names)
+        said = counted(YOURS if for_owner else THEIRS, locale, len(paths), names=names)
+        return f"{said}\n{ON_SERVER[locale]}" if self._copies.on_server else said
 
 
+ON_SERVER = text("privacy.copies_left.on_server")
 YOURS = forms("privacy.copies_left.yours")
 THEIRS = forms("privacy.copies_left.theirs")

