@@ -40,6 +40,7 @@ async def test_two_workers_from_one_folder_share_a_link_and_are_both_told_of(
         assert first == second
         server.says(ANA, f"/start {first}")
         await server.until(server.chats[ANA.id].screen)
+        told, err = {}, ""
         for _ in range(100):
             code, out, err = await command.meanwhile("status", "--json", **shared)
             told = json.loads(out)

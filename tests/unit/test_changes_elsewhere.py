@@ -47,6 +47,7 @@ class Process:
 
     async def near(self, query: str) -> list[str]:
         """Return the contents that vectors find."""
+        assert isinstance(self.memory.indexes, Indexes)
         async with self.memory.indexes.reading(ANA, await self.normalizer()) as owner_index:
             vectors = await self.memory.embed([query])
             await owner_index.follow(self.store, ANA)

@@ -24,6 +24,7 @@ from core.errors import (
 )
 from core.models import Cycle, Models
 from core.outgoing import OutgoingMessage
+from core.stores import Accepted
 from core.types import Incoming, Modal
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
@@ -59,7 +60,7 @@ async def test_a_message_is_in_the_inbox_before_any_model_is_asked() -> None:
     owed_then: list[int] = []
 
     class Watched(InMemoryInbox):
-        async def accept(self, incoming: Incoming) -> bool:
+        async def accept(self, incoming: Incoming) -> Accepted | None:
             owed_then.append(len(house.model.prompts))
             return await super().accept(incoming)
 
@@ -168,7 +169,7 @@ async def test_an_inbox_that_cannot_write_is_told_and_nothing_is_thought() -> No
     house = House(FINISH)
 
     class Full(InMemoryInbox):
-        async def accept(self, _: Incoming) -> bool:
+        async def accept(self, _: Incoming) -> Accepted | None:
             raise StorageError("disk full")
 
     house.inbox = Full()

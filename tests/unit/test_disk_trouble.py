@@ -12,6 +12,7 @@ from pathlib import Path
 import aiosqlite
 import pytest
 
+from bot.background import background
 from bot.data_folder import upkeep
 from bot.run import serving
 from bot.settings.settings import Settings
@@ -95,7 +96,7 @@ async def test_a_file_that_is_damaged_already_is_found_by_the_start_and_daily(tm
         features, owner = app.features, RecordingChannel(app.clock)
         await app.features.access.own(OWNER, "Olga")
         features.notifier.connect("telegram", OneChannel(owner))
-        async with upkeep(app.database, features.alerts, clock):
+        async with background(upkeep(app.database, features.alerts, clock)):
             await until(lambda: bool(clock._sleepers))
             assert owner.texts == []
             damage(path, "calls")

@@ -23,6 +23,7 @@ from core.features.ledger.calls import Call
 from core.models import Cycle
 from core.outgoing import OutgoingMessage
 from core.ports import ChatModel, Clock
+from core.stores import Accepted
 from core.trace import Phase, Trace, traced
 from core.types import Incoming
 from tests.fakes.channel import RecordingChannel
@@ -82,7 +83,7 @@ class SlowInbox(InMemoryInbox):
         super().__init__()
         self._clock = clock
 
-    async def accept(self, incoming: Incoming) -> bool:
+    async def accept(self, incoming: Incoming) -> Accepted | None:
         await self._clock.sleep(0.5)
         return await super().accept(incoming)
 

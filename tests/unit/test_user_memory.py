@@ -367,6 +367,8 @@ async def test_a_foreign_phrase_in_an_index_is_nobodys_answer(ana: UserMemory, m
     await _save(ana, BIRTHDAY)
     normalizer = await ana.embedding.normalizer()
     assert normalizer is not None
+    assert isinstance(ana.indexes, Indexes)
+    assert isinstance(bia.indexes, Indexes)
     async with ana.indexes.reading(ANA, normalizer) as owner_index:
         foreign = await bia.indexes.phrases.phrases(BIA, memory_ids=[item.id])
         vectors = await bia.embed([text for _, text in foreign.values()])
