@@ -22,7 +22,7 @@ async def killed(elefante: Elefante, to: str, dice: random.Random) -> bool:
         "move-storage", to, environment=elefante.environment(ELEFANTE_ENV=str(elefante.folder / ".env"))
     )
     assert child.stderr is not None
-    for _ in range(dice.randrange(_MOST_LINES)):
+    for _ in range(dice.randint(1, _MOST_LINES)):  # one that has said nothing has not taken over its pipes yet
         await child.stderr.readline()
     await asyncio.sleep(dice.random() / 50)  # any point will do
     if child.returncode is None:
