@@ -38,6 +38,7 @@ BENCHES = {
     "start": "seconds and memory of a start, and of a bot that waits",
     "turn": "CPU of a whole turn in limited mode",
     "times": "how well times and requests for reminders are read, by language; --data PATH for other labels",
+    "workers": "turns a second at 1, 2 and 4 workers over PostgreSQL, beside SQLite; storm: killed again and again",
     "telegram": "CPU of an update beside the bare library, time to the first sign, edits at the real limits",
 }
 """Modules of this package that have a `main()`, and what each measures."""
@@ -56,7 +57,7 @@ def main(names: list[str]) -> int:
 
         read_times(names[2:])
         return 0
-    if names[:1] in (["limited"], ["alarms"], ["chat"]):
+    if names[:1] in (["limited"], ["alarms"], ["chat"], ["workers"]):
         import_module(f"bench.{names[0]}").main(names[1:])
         return 0
     if names[:1] == ["recall"] and names[1:2] and names[1].startswith("--"):

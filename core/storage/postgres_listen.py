@@ -22,16 +22,20 @@ def listening(url: str, clock: Clock) -> Callable[[int, Callable[[str], None]], 
     named = parameters(url)
 
     async def listen(worker: int, heard: Callable[[str], None]) -> None:
+        is_away = False
         while True:
             try:
                 async with await psycopg.AsyncConnection.connect(**named, autocommit=True) as connection:
+                    is_away = False
                     for channel in (CHANNEL, f"{CHANNEL}_{worker}"):
                         await connection.execute(f'LISTEN "{channel}"'.encode())
                     heard("")  # what was told before
                     async for notice in connection.notifies():
                         heard(notice.payload)
             except psycopg.Error as error:  # meanwhile it looks each second
-                _log.warning("nothing is heard of other workers", extra={"error": type(error).__name__})
+                if not is_away:
+                    _log.warning("nothing is heard of other workers", extra={"error": type(error).__name__})
+                is_away = True
             await clock.sleep(_AGAIN_S)
 
     return listen
