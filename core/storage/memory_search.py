@@ -8,15 +8,16 @@ are read whole; a common one scores what the others bring.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Final
 
-from core.storage.database import Query
+from core.storage.database import Query, Row
 from core.storage.lexicon import Lexicon, Terms, idf
 from core.storage.memory_rows import ALL, EVERYWHERE, OWNER, stored
-from core.storage.record import microseconds, storable, to_json, user_key
+from core.storage.record import listed, microseconds, storable, to_json, user_key
 from core.stores import Candidate, Neighbours, Search
 from core.types import MemoryItem, UserKey
 
@@ -28,9 +29,6 @@ _ROWS: Final = 8192
 
 _BROUGHT: Final = 512
 """How many memories are looked up in a common word."""
-
-_ACCOUNTS = "SELECT id FROM owners WHERE id = ? OR linked = ?"
-_HELD = "FROM terms AS t WHERE t.account = ? AND t.term = ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +80,6 @@ class _Asked:
         self._query = query
         self._owner = owner
         self._search = search
-        self._accounts = [
-            number for (number,) in query.run("SELECT id FROM owners WHERE id = ? OR linked = ?", (owner,) * 2)
-        ]
         heard = "AND EXISTS (SELECT 1 FROM rooms WHERE owner = ? AND room IN (?, ?) AND memory = {number})"
         self._heard = heard if search.room else ""
         self._hearing = (owner, EVERYWHERE, storable(search.room)) if search.room else ()
@@ -107,37 +102,26 @@ class _Asked:
         )
         return {number for (number,) in rows}
 
-    def newest(self, terms: Terms) -> tuple[set[int], bool]:
-        """Return the newest memories with a word, and whether these are all."""
-        sql = f"""
-            SELECT count(*), json_list(memory) FROM (
-                SELECT t.memory {_HELD} {self._heard.format(number="t.memory")} ORDER BY t.memory DESC LIMIT ?
-            ) AS newest
+    def newest(self, words: Collection[Terms]) -> dict[Terms, tuple[int, set[int]]]:
+        """Map words to how many memories have each, about how many of a common one, and to the newest of these."""
+        selected = f"""
+            (SELECT count(*) FROM (SELECT 1 {{held}} LIMIT {_ROWS}) AS counted),
+            (SELECT json_list(memory) FROM (SELECT t.memory {{held}} ORDER BY t.memory DESC LIMIT {_NEWEST}) AS newest)
         """
-        found: set[int] = set()
-        most = 0
-        for values in self._postings(terms):
-            [(count, numbers)] = self._query.run(sql, (*values, _NEWEST + 1))
-            found.update(json.loads(numbers))
-            most = max(most, count)
-        return found, most <= _NEWEST
+        found = self._postings(words, selected, (*self._hearing, *self._hearing))
+        return {
+            word: (max(count for count, _ in postings), _union(newest for _, newest in postings))
+            for word, postings in found.items()
+        }
 
-    def frequency(self, terms: Terms) -> int:
-        """Return about how many memories have a common word."""
-        sql = f"SELECT count(*) FROM (SELECT 1 {_HELD} {self._heard.format(number='t.memory')} LIMIT ?) AS held"
-        return max(int(self._query.run(sql, (*values, _ROWS))[0][0]) for values in self._postings(terms))
-
-    def holders(self, terms: Terms, among: Collection[int] | None = None) -> set[int]:
-        """Return the memories with a word: all, or those among some."""
-        sql = f"SELECT json_list(t.memory) {_HELD} {self._heard.format(number='t.memory')}"
-        values: tuple[str, ...] = ()
+    def holders(self, words: Collection[Terms], among: Collection[int] | None = None) -> dict[Terms, set[int]]:
+        """Map words to the memories with each: all, or those among some."""
+        selected, values = "(SELECT json_list(t.memory) {held})", self._hearing
         if among is not None:
-            sql, values = f"{sql} AND t.memory IN (SELECT value FROM numbers(?))", (_numbers(among),)
-        found: set[int] = set()
-        for posting in self._postings(terms):
-            [(numbers,)] = self._query.run(sql, (*posting, *values))
-            found.update(json.loads(numbers))
-        return found
+            selected = "(SELECT json_list(t.memory) {held} AND t.memory IN (SELECT value FROM numbers(?)))"
+            values = (*values, _numbers(among))
+        found = self._postings(words, selected, values)
+        return {word: _union(numbers for (numbers,) in postings) for word, postings in found.items()}
 
     def candidates(self, near: Collection[int], scores: Sequence[Mapping[int, float]]) -> list[Candidate]:
         """Return the memories that count: those near, and the best by each query's words, the newest first."""
@@ -161,6 +145,8 @@ class _Asked:
     def items(self, order: Sequence[int]) -> list[MemoryItem]:
         """Read those memories that count, in this order."""
         wanted = [number for number in order if number in self._phrases]
+        if not wanted:
+            return []
         rows = self._query.run(f"{ALL} WHERE m.id IN (SELECT value FROM numbers(?))", (_numbers(wanted),))
         found = {row[0]: row for row in rows}
         return [stored(found[number]).item for number in wanted]
@@ -177,16 +163,34 @@ class _Asked:
             values += [microseconds(search.said.start), microseconds(search.said.end)]
         rows = self._query.run(
             f"""
-            SELECT m.id, (SELECT json_list(p.id) FROM phrases AS p WHERE p.memory = m.id)
-            FROM numbers(?) AS asked CROSS JOIN memories AS m WHERE m.id = asked.value AND m.owner = ? {also}
+            SELECT m.id, p.id FROM numbers(?) AS asked CROSS JOIN memories AS m CROSS JOIN phrases AS p
+            WHERE m.id = asked.value AND p.memory = m.id AND m.owner = ? {also}
             """,
             (_numbers(numbers), self._owner, *values),
         )
-        lists = json.loads(f"[{','.join([phrases for _, phrases in rows])}]")  # at once, they cost a third
-        self._phrases.update(zip([number for number, _ in rows], lists, strict=True))
+        found = defaultdict(list)
+        for number, phrase in rows:
+            found[number].append(phrase)
+        self._phrases.update(found)
 
-    def _postings(self, terms: Terms) -> Iterable[tuple[object, ...]]:
-        return [(account, term, *self._hearing) for account in self._accounts for term in terms]
+    def _postings(self, words: Collection[Terms], selected: str, values: Sequence[object]) -> dict[Terms, list[Row]]:
+        """Return what subqueries select of the rows that are `{held}`, for each word by term and account."""
+        terms = list(dict.fromkeys(term for word in words for term in word))
+        if not terms:
+            return {}
+        audible = self._heard.format(number="t.memory")
+        held = f"FROM terms AS t WHERE t.account = o.id AND t.term = asked.value {audible}"
+        rows = self._query.run(
+            f"""
+            SELECT asked.value, {selected.format(held=held)}
+            FROM owners AS o CROSS JOIN texts(?) AS asked WHERE o.id = ? OR o.linked = ?
+            """,
+            (*values, listed(terms), self._owner, self._owner),
+        )
+        found: dict[str, list[Row]] = defaultdict(list)
+        for term, *posting in rows:
+            found[term].append(tuple(posting))
+        return {word: [posting for term in word for posting in found[term]] for word in words}
 
 
 class _Words:
@@ -195,23 +199,17 @@ class _Words:
     def __init__(self, asked: _Asked, queries: Sequence[Sequence[Terms]], count: int) -> None:
         self._asked = asked
         self._queries = queries
-        self._holders: dict[Terms, set[int]] = {}
+        found = asked.newest({terms for query in queries for terms in query})
+        frequencies = {terms: frequency for terms, (frequency, _) in found.items()}
+        self._holders = {terms: holders for terms, (_, holders) in found.items()}
         self._common: list[Terms] = []
-        frequencies: dict[Terms, int] = {}
-        many: list[tuple[int, Terms]] = []
-        for terms in dict.fromkeys(terms for query in queries for terms in query):
-            self._holders[terms], whole = asked.newest(terms)
-            frequencies[terms] = len(self._holders[terms]) if whole else asked.frequency(terms)
-            if not whole:
-                many.append((frequencies[terms], terms))
+        read: list[Terms] = []
         rows = sum(map(len, self._holders.values()))
-        for frequency, terms in sorted(many):
+        for frequency, terms in sorted((each, terms) for terms, each in frequencies.items() if each > _NEWEST):
             rows += frequency
-            if rows <= _ROWS:
-                self._holders[terms] = asked.holders(terms)
-                frequencies[terms] = len(self._holders[terms])
-            else:
-                self._common.append(terms)
+            (read if rows <= _ROWS else self._common).append(terms)
+        self._holders.update(asked.holders(read))
+        frequencies |= {terms: len(self._holders[terms]) for terms in found if terms not in self._common}
         self._weights = {terms: idf(frequency, count) for terms, frequency in frequencies.items()}
 
     def scores(self, near: Iterable[int]) -> list[Mapping[int, float]]:
@@ -224,8 +222,7 @@ class _Words:
             brought.update(_best_first(rare)[:_BROUGHT])
             if not rare:
                 brought.update(number for terms in query for number in self._holders[terms])
-        for terms in self._common:
-            self._holders[terms] = self._asked.holders(terms, brought)
+        self._holders.update(self._asked.holders(self._common, brought))
         covered = [self._covered(query) for query in self._queries]
         return [{number: score for number, score in each.items() if number in brought} for each in covered]
 
@@ -243,6 +240,11 @@ class _Words:
 def _best_first(scores: Mapping[int, float]) -> list[int]:
     """Return the memories, those with the best score first, and the newest of equals."""
     return sorted(sorted(scores, reverse=True), key=scores.__getitem__, reverse=True)
+
+
+def _union(lists: Iterable[str]) -> set[int]:
+    """Return the numbers in some JSON lists."""
+    return {number for each in lists for number in json.loads(each)}
 
 
 def _numbers(numbers: Iterable[int]) -> str:

@@ -149,7 +149,7 @@ class _Near:
         ordered = self._union("SELECT {row}, phrase FROM near ORDER BY d{row} LIMIT ?")
         return self._query.run(
             f"""
-            WITH near AS MATERIALIZED (
+            WITH near AS (
                 SELECT phrase, {columns} FROM (
                     SELECT phrase, vector, {_INVERSE} AS inverse FROM vectors WHERE owner = ? AND space = ? OFFSET 0
                 ) AS held
