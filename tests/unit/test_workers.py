@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
+from core.claims import Claim
+from core.delivery.fallback import FallbackChannel
+from core.errors import ClaimLost
+from core.outgoing import OutgoingMessage
 from core.types import ChatKey
+from tests.fakes.channel import RecordingChannel
+from tests.fakes.clock import FakeClock
 from tests.fakes.workers import LEASE_S, a_team
 
 
@@ -134,3 +142,21 @@ async def test_a_worker_without_the_database_for_a_lease_writes_into_no_chat() -
         cut_off.plug.push()
         await team.until(lambda: team.texts() == ["re one"], ticking=[cut_off])
         await team.free()
+
+
+async def test_nothing_is_posted_edited_or_removed_once_the_lease_is_over_by_the_workers_own_clock() -> None:
+    is_alive = [True]
+    claim = Claim("chat:test:c", 1, lambda: is_alive[0])
+    screen = RecordingChannel(FakeClock())
+    channel = FallbackChannel(screen, FakeClock(), find_aside=None, ended="…")
+    with claim.under():
+        handle = await channel.post(OutgoingMessage("one"))
+        is_alive[0] = False
+        for write in (
+            channel.post(OutgoingMessage("two")),
+            channel.edit(handle, OutgoingMessage("three")),
+            channel.remove(handle),
+        ):
+            with pytest.raises(ClaimLost):
+                await write
+    assert [shown.text for shown in screen.screen] == ["one"]
