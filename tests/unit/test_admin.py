@@ -252,7 +252,10 @@ async def test_the_state_is_told(office: Office) -> None:
             [
                 "Workers that share the work: 2",
                 "• `one:7` · up for 2 h 0 min · version 1.2.3 · fetches what is new on Telegram · answering in 3 chats",
-                "• `two:7` · up for 59 s · version 1.2.4 · Discord shards 0–2, 5 · answering in 1 chat",
+                (
+                    "• `two:7` · up for 59 s · version 1.2.4 · sends broadcasts · tidies up the database"
+                    " · Discord shards 0–2, 5 · answering in 1 chat"
+                ),
                 "2 messages wait for their answers, the oldest for 1 min",
             ],
         ),
@@ -262,7 +265,10 @@ async def test_the_state_is_told(office: Office) -> None:
             [
                 "Processos que dividem o trabalho: 2",
                 "• `one:7` · no ar há 2 h 0 min · versão 1.2.3 · busca as novidades do Telegram",
-                "• `two:7` · no ar há 59 s · versão 1.2.4 · shards 0–2, 5 do Discord · respondendo em 2 conversas",
+                (
+                    "• `two:7` · no ar há 59 s · versão 1.2.4 · envia os comunicados"
+                    " · arruma o banco de dados · shards 0–2, 5 do Discord · respondendo em 2 conversas"
+                ),
                 "2 mensagens esperam resposta, a mais antiga há 1 min",
             ],
         ),
@@ -272,7 +278,10 @@ async def test_the_state_is_told(office: Office) -> None:
             [
                 "Procesos que se reparten el trabajo: 2",
                 "• `one:7` · en marcha desde hace 2 h 0 min · versión 1.2.3 · recoge las novedades de Telegram",
-                "• `two:7` · en marcha desde hace 59 s · versión 1.2.4 · shards 0–2, 5 de Discord",
+                (
+                    "• `two:7` · en marcha desde hace 59 s · versión 1.2.4 · envía los comunicados"
+                    " · ordena la base de datos · shards 0–2, 5 de Discord"
+                ),
                 "2 mensajes esperan respuesta, el más antiguo desde hace 1 min",
             ],
         ),
@@ -287,7 +296,13 @@ async def test_several_workers_are_told_with_what_each_does(
             Colleague(
                 now - timedelta(hours=2), "1.2.3", "one:7", chats[0], ("duty:telegram:1:poll", "asks:discord:9:1")
             ),
-            Colleague(now - timedelta(seconds=59), "1.2.4", "two:7", chats[1], tuple(parts)),
+            Colleague(
+                now - timedelta(seconds=59),
+                "1.2.4",
+                "two:7",
+                chats[1],
+                ("duty:housekeeping", "duty:broadcasts", *parts),
+            ),
         ]
 
     async def owed() -> Mapping[str, Backlog]:

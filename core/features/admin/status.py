@@ -30,7 +30,6 @@ _A_DAY: Final = timedelta(days=1)
 _MEBIBYTE: Final = 1024 * 1024
 _USUAL, _MOST = 10, 50
 RETRY: Final = "retry"
-_POLL: Final = re.compile(r"duty:telegram:\d+:poll$")
 _SHARD: Final = re.compile(r"part:discord:\d+:shards:\d+:\d+$")
 _MARKS: Final = {"WARNING": "⚠️", "ERROR": "❌", "CRITICAL": "❌"}
 
@@ -147,7 +146,7 @@ class Logs:
 def _worker(worker: Colleague, now: datetime, locale: Locale) -> str:
     """Return the line of a worker: `HOST:PID`, since when, its version, and what it does that no other one does."""
     shards = [int(duty.rpartition(":")[2]) for duty in worker.duties if _SHARD.match(duty)]
-    does = [FETCHES[locale]] if any(_POLL.match(duty) for duty in worker.duties) else []
+    does = [said[locale] for form, said in _DUTIES if any(form.match(duty) for duty in worker.duties)]
     if shards:
         does.append(counted(SHARDS, locale, len(shards), numbers=_ranges(sorted(shards))))
     if worker.chats:
@@ -178,6 +177,13 @@ def _minute(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
+_DUTIES: Final = (
+    (re.compile(r"duty:telegram:\d+:poll$"), text("admin.workers.fetches")),
+    (re.compile(r"duty:broadcasts$"), text("admin.workers.sends")),
+    (re.compile(r"duty:housekeeping$"), text("admin.workers.tidies")),
+)
+"""What one worker does at a time, by the names of its claims."""
+
 TRY_NOW = text("admin.platforms.try_now")
 TRYING = text("admin.platforms.trying")
 STATUS = text("admin.survey.status")
@@ -187,7 +193,6 @@ QUEUE = text("admin.figures.queue")
 ALARM = text("admin.figures.alarm")
 WORKERS = text("admin.workers.title")
 WORKER = text("admin.workers.line")
-FETCHES = text("admin.workers.fetches")
 SHARDS = forms("admin.workers.shards")
 CHATS = forms("admin.workers.chats")
 OWED = forms("admin.workers.owed")
