@@ -5,11 +5,12 @@
 --dates            turns are saved with their date before the text
 --bindings WHICH   `given` by the data where there are any (the default), the bot's `own` as in limited mode, or `none`
 --sizes N,N        memories a person: those of the life, padded (bench/fillers.py) or chosen; 20,200,1000,5000
+--postgres         in a PostgreSQL server of its own, instead of SQLite and FAISS
 --misses           also print the questions whose answer is not first
 --mem0             mem0 beside the others, with the same embedder. It is no dependency; in another environment:
                    python -m venv V && V/bin/pip install . mem0ai && V/bin/python -m bench recall --mem0
 
-All goes through the door of the house: people save, and search, in a real SQLite file with the real embedder. The
+All goes through the door of the house: people save, and search, in a real database with the real embedder. The
 simple ways (bench/rankers.py) see the same texts and vectors. R@1: the first memory is right; R@5 and R@10: the share
 of the right ids among the first 5 and 10; MRR: one over the place of the first right one, of 50. What a search costs
 beside the baseline, up to 100,000 memories, `bench memory` tells.
@@ -39,16 +40,17 @@ from bench.recall_mem0 import Mem0
 from bench.recall_mem0 import texts as mem0_texts
 from bench.table import show
 from core.clock import SystemClock
+from core.library import new_search
 from core.limited.bindings import bindings as own_bindings
-from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.past import asks_past
 from core.memory.user_memory import MAX_PHRASE_CHARS, UserMemory
 from core.ports import Embedder
 from core.providers.cached_embedder import CachedEmbedder
 from core.providers.usem3 import Usem3Embedder
-from core.storage.faiss_index import FaissIndex
+from core.storage.database import Database
 from core.storage.memories import SqlMemories
+from core.storage.postgres import open_postgres
 from core.storage.sqlite import open_database
 from core.text.unicode import one_line
 from core.text.words import folded_words
@@ -170,7 +172,7 @@ class Asked:
 
 
 class House:
-    """Memories in one SQLite file. `open` it within a stack that closes it."""
+    """Memories in one database. `open` it within a stack that closes it."""
 
     def __init__(self, embedder: Embedder, memories: Memories, bindings: Bindings, mem0: Path | None) -> None:
         self._embedder = embedder
@@ -180,13 +182,20 @@ class House:
 
     @classmethod
     async def open(
-        cls, folder: Path, embedder: Embedder, stack: AsyncExitStack, which: str = "given", *, mem0: bool = False
+        cls,
+        folder: Path,
+        embedder: Embedder,
+        stack: AsyncExitStack,
+        which: str = "given",
+        *,
+        mem0: bool = False,
+        url: str = "",
     ) -> House:
-        """Open a file in the folder."""
-        database = await open_database(folder / "recall.db")
+        """Open a file in the folder, or the database of a URL."""
+        database: Database = await (open_postgres(url) if url else open_database(folder / "recall.db"))
         stack.push_async_callback(database.close)
         store = SqlMemories(database)
-        memories = Memories(store, embedder, Indexes(store, FaissIndex), SystemClock())
+        memories = Memories(store, embedder, new_search(store), SystemClock())
         stack.push_async_callback(memories.close)
         return cls(embedder, memories, lambda held: bound(held, which), folder / "mem0" if mem0 else None)
 
@@ -456,7 +465,13 @@ async def measure(folder: Path, options: Namespace) -> None:
     for number, path in enumerate(options.data or [DATA / name for name in SETS]):
         async with AsyncExitStack() as stack:
             (of_file := folder / str(number)).mkdir()
-            await judge(path, await House.open(of_file, embedder, stack, options.bindings, mem0=options.mem0), options)
+            url = ""
+            if options.postgres:
+                from tests.postgres import own_server
+
+                url = stack.enter_context(own_server()).url()
+            house = await House.open(of_file, embedder, stack, options.bindings, mem0=options.mem0, url=url)
+            await judge(path, house, options)
 
 
 def main(arguments: Sequence[str] = ()) -> None:
@@ -467,6 +482,7 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--dates", action="store_true")
     parser.add_argument("--bindings", choices=("given", "own", "none"), default="given")
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=SIZES)
+    parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--misses", action="store_true")
     parser.add_argument("--mem0", action="store_true")
     with tempfile.TemporaryDirectory() as folder:

@@ -161,6 +161,38 @@ async def test_at_size_every_search_goes_by_an_index(
     assert any("vectors_owner" in line for _, plan in statements for line in plan)
 
 
+async def test_the_planner_takes_the_index_of_a_large_owner_at_costs_as_they_are(
+    database: PostgresDatabase, url: str, statements: list[tuple[str, list[str]]]
+) -> None:
+    store = SqlMemories(database)
+    normalizer, vectors, rows = made(6, 20)
+    for owner in (ANA, BIA):
+        await save(store, owner, vectors)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(_LARGE.encode())
+    [(name, is_valid)] = upkeep(url, 4000, 4000)
+    assert is_valid
+    statements.clear()
+    await asked(PostgresVectors(store), ANA, normalizer, rows, 32)
+    plans = [plan for sql, plan in statements if "<#>" in sql]
+    assert len([line for line in plans[0] if f"Index Scan using {name} on vectors" in line]) == len(rows), plans[0]
+    statements.clear()
+    await asked(PostgresVectors(store), BIA, normalizer, rows, 32)
+    assert not [line for _, plan in statements for line in plan if name in line]
+
+
+_LARGE = """
+INSERT INTO memories (key, owner, kind, content, digest, created_at, updated_at)
+SELECT 'large ' || n, o.id, 'text', 'text ' || n, '', 0, 0
+FROM owners AS o, generate_series(1, 4000) AS n WHERE o.platform = 'telegram';
+INSERT INTO phrases (memory, owner, text, position) SELECT id, owner, content, 0 FROM memories WHERE key LIKE 'large %';
+INSERT INTO vectors (phrase, space, vector) SELECT p.id, s.id, l2_normalize((
+    SELECT array_agg(random() - 0.5) FROM generate_series(1, 32) WHERE p.id > 0
+)::vector::halfvec) FROM phrases AS p JOIN memories AS m ON m.id = p.memory, spaces AS s WHERE m.key LIKE 'large %';
+ANALYZE
+"""
+
+
 _MANY = """
 INSERT INTO owners (platform, "user") SELECT 'many', n::text FROM generate_series(1, 400) AS n;
 INSERT INTO memories (key, owner, kind, content, digest, created_at, updated_at)
