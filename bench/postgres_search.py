@@ -32,7 +32,7 @@ from core.storage.database import Database
 from core.storage.memories import SqlMemories
 from core.storage.postgres import open_postgres
 from core.storage.postgres_vectors import PostgresVectors
-from core.storage.record import digest
+from core.storage.record import digest, to_blob
 from core.storage.sqlite import open_database
 from core.stores import AskedVectors, Neighbours, Search
 from core.types import UserKey, Vectors
@@ -126,7 +126,8 @@ def fill_postgres(url: str) -> None:
 def fill_sqlite(path: Path) -> None:
     """Write everybody's rows."""
     with sqlite3.connect(path) as raw:
-        raw.execute("PRAGMA synchronous = OFF")
+        for pragma in ("journal_mode = OFF", "synchronous = OFF", "cache_size = -262144"):
+            raw.execute(f"PRAGMA {pragma}")
         raw.execute("INSERT INTO spaces (id, name) VALUES (1, ?)", (FakeEmbedder().space,))
         for person in everybody():
             owner, texts = person.number, person.texts()
@@ -151,6 +152,7 @@ def fill_sqlite(path: Path) -> None:
                 "INSERT INTO vectors (phrase, space, vector) VALUES (?, 1, ?)",
                 [(n, row.tobytes()) for n, row in zip(person.numbers, person.vectors.astype("<f4"), strict=True)],
             )
+    raw.execute("PRAGMA journal_mode = WAL")
     raw.close()
 
 
@@ -178,6 +180,8 @@ async def measure(database: Database, *, is_postgres: bool) -> dict[str, list[fl
 
     for number, size in enumerate(SIZES, 1):
         await case(f"{size:,} of one person", [number])
+        if is_postgres:
+            found[f"{size:,}, the nearest vectors alone"] = await bare(database, number)
     crowd = [len(SIZES) + 1 + n for n in np.random.default_rng(1).permutation(PEOPLE).tolist()]
     await case(f"{PEOPLE:,} people x {EACH:,}", crowd)
     if is_postgres:
@@ -191,6 +195,19 @@ async def measure(database: Database, *, is_postgres: bool) -> dict[str, list[fl
         found["index"] = [made_s, float(np.mean(shared))]
     await memories.close()
     return found
+
+
+async def bare(database: Database, owner: int) -> list[float]:
+    """Return the same figures of the least that a search needs: an owner's nearest 32 vectors, by one SELECT."""
+    elapsed: list[float] = []
+    cpu_s = time.process_time()
+    for turn in range(SEARCHES):
+        row = to_blob(np.random.default_rng(turn).standard_normal(DIMS).astype(np.float32))
+        began_s = time.perf_counter()
+        await database.rows("SELECT phrase FROM vectors WHERE owner = ? ORDER BY vector <#> ? LIMIT 32", (owner, row))
+        elapsed.append(1e3 * (time.perf_counter() - began_s))
+    cpu_ms = 1e3 * (time.process_time() - cpu_s) / SEARCHES
+    return [median(elapsed), quantiles(elapsed, n=20)[-1], cpu_ms, rss_mib()]
 
 
 async def nearest(store: SqlMemories) -> list[frozenset[int]]:
@@ -224,10 +241,9 @@ def rss_mib() -> float:
 
 async def run(where: str) -> None:
     """Measure one engine in this process, and print what was found as JSON."""
-    is_postgres = where.startswith("postgresql:")
-    database: Database = await (open_postgres(where) if is_postgres else open_database(Path(where)))
+    database = await opened(where)
     began_mib = rss_mib()
-    found = await measure(database, is_postgres=is_postgres)
+    found = await measure(database, is_postgres=is_url(where))
     print(json.dumps({"began": [began_mib], **found}))
     await database.close()
 
@@ -235,15 +251,15 @@ async def run(where: str) -> None:
 def main() -> None:
     """Fill both databases and run each engine in a process."""
     with tempfile.TemporaryDirectory() as folder, own_server() as server:
-        path = Path(folder) / "elefante.db"
-        asyncio.run(_migrated(str(path)))
-        fill_sqlite(path)
-        asyncio.run(_migrated(server.url()))
-        fill_postgres(server.url())
-        found = {}
-        for name, where in (("SQLite + FAISS", str(path)), ("PostgreSQL", server.url())):
-            command = [sys.executable, "-m", "bench.postgres_search", where]
-            found[name] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        engines = {"SQLite + FAISS": str(Path(folder) / "elefante.db"), "PostgreSQL": server.url()}
+        command = [sys.executable, "-m", "bench.postgres_search"]
+        fills = [subprocess.Popen([*command, "fill", where]) for where in engines.values()]
+        if sum(each.wait() for each in fills):
+            raise SystemExit("a database could not be filled")
+        found = {
+            name: json.loads(subprocess.check_output([*command, "run", where], text=True))
+            for name, where in engines.items()
+        }
     rows = [
         [case, name, *(f"{figure:.1f}" for figure in figures[:3]), f"{figures[3]:.0f}"]
         for case in found["PostgreSQL"]
@@ -257,10 +273,24 @@ def main() -> None:
     show("The HNSW index of 100,000", ["made in s", "recall of the nearest 32"], [[f"{made_s:.0f}", f"{recall:.3f}"]])
 
 
-async def _migrated(where: str) -> None:
-    database: Database = await (open_postgres(where) if "://" in where else open_database(Path(where)))
-    await database.close()
+async def fill(where: str) -> None:
+    """Make a database, and write everybody's rows."""
+    await (await opened(where)).close()
+    if is_url(where):
+        fill_postgres(where)
+    else:
+        fill_sqlite(Path(where))
+
+
+async def opened(where: str) -> Database:
+    """Open the database of a URL or a path."""
+    return await (open_postgres(where) if is_url(where) else open_database(Path(where)))
+
+
+def is_url(where: str) -> bool:
+    """Whether it is PostgreSQL's, and no path."""
+    return where.startswith("postgresql:")
 
 
 if __name__ == "__main__":
-    asyncio.run(run(sys.argv[1]))
+    asyncio.run({"fill": fill, "run": run}[sys.argv[1]](sys.argv[2]))
