@@ -118,10 +118,12 @@ class _Asked:
         """Map words to the memories with each: all, or those among some."""
         selected, values = "(SELECT json_list(t.memory) {held})", self._hearing
         if among is not None:
-            selected = "(SELECT json_list(t.memory) {held} AND t.memory IN (SELECT value FROM numbers(?)))"
-            values = (*values, _numbers(among))
-        found = self._postings(words, selected, values)
-        return {word: _union(numbers for (numbers,) in postings) for word, postings in found.items()}
+            # One by one, as OFFSET has it: PostgreSQL takes every word for a rare one, and would read all that have it.
+            found = "EXISTS (SELECT 1 {held} AND t.memory = few.value LIMIT 1 OFFSET 0)"
+            selected = f"(SELECT json_list(few.value) FROM numbers(?) AS few WHERE {found})"
+            values = (_numbers(among), *values)
+        postings = self._postings(words, selected, values)
+        return {word: _union(numbers for (numbers,) in each) for word, each in postings.items()}
 
     def candidates(self, near: Collection[int], scores: Sequence[Mapping[int, float]]) -> list[Candidate]:
         """Return the memories that count: those near, and the best by each query's words, the newest first."""
