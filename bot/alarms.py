@@ -27,6 +27,8 @@ from core.types import Locale, UserKey
 
 FILE: Final = "alerts.json"
 LOOK_EACH_S: Final = 60.0
+_LOOK_AT_SERVER_S: Final = 2.0
+_LOOKS_TO_ALERT: Final = 5  # a server that is restarted is no alarm
 START_FAILED: Final = "start-failed"
 _NAME: Final = "alarms"
 _DISK: Final = "disk-low"
@@ -138,7 +140,7 @@ async def watching(app: App, free_bytes: FreeBytes = free_bytes) -> AsyncIterato
     app.features.notifier.on_connect(lambda: alerts.over_soon(START_FAILED, STARTED))
     look = _watch_disk if app.settings.engine == "sqlite" else _watch_others
     try:
-        async with background(look(app, free_bytes)):
+        async with background(look(app, free_bytes)), background(_watch_server(app)):
             yield
     finally:
         await alerts.close(_LAST_NOTICES_S)
@@ -173,8 +175,20 @@ def _post(settings: Settings) -> Post | None:
 
 async def _watch_others(app: App, _: FreeBytes) -> None:
     while True:
-        await app.clock.sleep(LOOK_EACH_S)
         await app.features.alerts.catch_up()
+        await app.clock.sleep(LOOK_EACH_S)
+
+
+async def _watch_server(app: App) -> None:
+    """Tell the owners of a database server that stays away: once for all workers, and once when it is back."""
+    looks = 0
+    while app.settings.engine == "postgres":
+        await app.clock.sleep(_LOOK_AT_SERVER_S)
+        looks, looked = looks + 1 if app.database.away() else 0, looks
+        if looks == _LOOKS_TO_ALERT:
+            app.features.alerts.storage_away(speaks=app.worker.speaks)
+        elif looked >= _LOOKS_TO_ALERT and not looks:
+            app.features.alerts.storage_written()
 
 
 async def _watch_disk(app: App, free_bytes: FreeBytes) -> None:

@@ -70,6 +70,11 @@ class OneWorker(Duties, ChatClaims):
         """Whether there can be no other worker."""
         return True
 
+    @property
+    def speaks(self) -> bool:
+        """Whether it is this worker that speaks for all while nothing can be claimed."""
+        return True
+
     def serve(self, chats: HeldChats) -> None:
         """Tell nothing: nobody else takes messages in."""
 
@@ -382,6 +387,11 @@ class Worker(Duties, ChatClaims):
     def is_alone(self) -> bool:
         """Whether there can be no other worker."""
         return False
+
+    @property
+    def speaks(self) -> bool:
+        """Whether this worker is the first of all that it last knew of: it speaks while nothing can be claimed."""
+        return all(self._former <= peer.id for peer in self._peers)
 
     def serve(self, chats: HeldChats) -> None:
         """Tell these chats what there is to look at."""

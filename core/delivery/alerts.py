@@ -14,7 +14,7 @@ from typing import Final, Protocol, TypeAlias
 
 from core.claims import unclaimed
 from core.delivery.notifier import Delivery, Notifier
-from core.errors import Damaged, DiskFull, StorageError
+from core.errors import Damaged, DiskFull, StorageDown, StorageError
 from core.outgoing import OutgoingMessage
 from core.ports import Clock
 from core.text.catalogue import text
@@ -118,6 +118,7 @@ class OwnerAlerts:
         self._tasks: set[asyncio.Task[None]] = set()
         self._timers: dict[str, asyncio.Task[None]] = {}
         self._storage_failures = 0
+        self._known: dict[UserKey, Locale] = {}  # the owners, for when the database cannot be asked
         notifier.on_connect(self._connected)
 
     async def keep_in(self, book: AlarmBook | None, post: Post | None = None, locale: Locale | None = None) -> None:
@@ -142,6 +143,8 @@ class OwnerAlerts:
         """Learn what other workers opened, closed and told; tell the owners whom they could not reach."""
         if self._book is None:
             return
+        with suppress(StorageError):
+            await self._known_owners()
         self._change(_nothing)
         await self._agree()
         for key, alarm in tuple(self._alarms.items()):
@@ -191,10 +194,24 @@ class OwnerAlerts:
         self.tell_soon(key, text, level=logging.WARNING)
         self._after(f"end of {key}", QUIET_S, partial(self.over, key))
 
+    def storage_away(self, *, speaks: bool) -> None:
+        """Alert the owners to a database server that is away, if this worker `speaks` for all of them.
+
+        Until `storage_written` the alarms are those of this process: nothing waits for the database.
+        """
+        self._storage_failures = _FAILURES_TO_ALERT
+        if speaks:
+            self.tell_soon(_AWAY, IS_AWAY)
+
     def storage_failed(self, error: StorageError) -> None:
-        """Log the error; alert the owners to a full disk, and a database that is damaged or refuses again and again."""
+        """Log the error; alert the owners to a full disk, and a database that is damaged or refuses again and again.
+
+        A server that is away is watched elsewhere (`storage_away`).
+        """
         is_known = isinstance(error, Damaged | DiskFull)
         _log.log(logging.ERROR if is_known else logging.WARNING, "storage: %s", error)
+        if isinstance(error, StorageDown):
+            return
         self._storage_failures += not is_known
         if isinstance(error, Damaged):
             self.tell_soon(DAMAGED, IS_DAMAGED)
@@ -208,6 +225,7 @@ class OwnerAlerts:
         self._storage_failures = 0
         self.over_soon(_FULL, HAS_ROOM)
         self.over_soon(_UNREACHABLE, REACHABLE)
+        self.over_soon(_AWAY, REACHABLE)
 
     async def close(self, within_s: float = 0.0) -> None:
         """Let notices under way end, for so long at most; cancel what waits for its time."""
@@ -349,7 +367,7 @@ class OwnerAlerts:
             return
         if self._post is not None and not alarm.posted:
             self._later(self._send(key))
-        unknowing = [user for user in await self._owners() if user not in alarm.told]
+        unknowing = [user for user in await self._known_owners() if user not in alarm.told]
         await asyncio.gather(*(self._tell(key, user) for user in unknowing))
 
     async def _tell(self, key: str, user: UserKey) -> None:
@@ -393,9 +411,17 @@ class OwnerAlerts:
                 return
             self._announce(key, alarm.announced, lambda alarm: alarm.told.discard(user))
 
+    async def _known_owners(self) -> Collection[UserKey]:
+        """Return the owners; those that are known from before while the database cannot be reached."""
+        if not self._known or self._storage_failures < _FAILURES_TO_ALERT:
+            self._known = {user: await self._locale_of(user) for user in await self._owners()}
+        return self._known
+
     async def _arrives(self, user: UserKey, words: Localized) -> bool:
         """Send the words to an owner; return whether they arrived. Who let the bot write no more is left alone."""
-        delivery = await self._notifier.write(user, None, OutgoingMessage(words[await self._locale_of(user)]))
+        delivery = await self._notifier.write(
+            user, None, OutgoingMessage(words[self._known.get(user) or await self._locale_of(user)])
+        )
         if delivery is Delivery.GONE:
             self._gone.add(user)
         return delivery is Delivery.ARRIVED
@@ -529,6 +555,7 @@ IS_SOUND = text("alerts.damage_over")
 IS_FULL = text("disk.is_full")
 HAS_ROOM = text("disk.has_room")
 UNREACHABLE = text("alerts.unreachable")
+IS_AWAY = text("alerts.away")
 REACHABLE = text("alerts.reachable")
 DAMAGED: Final = "database-damaged"
-_FULL, _UNREACHABLE = "disk-full", "database-unreachable"
+_FULL, _UNREACHABLE, _AWAY = "disk-full", "database-unreachable", "database-away"

@@ -240,6 +240,8 @@ class PostgresDatabase(Database):
         if not self._open:
             raise StorageError("the database is closed")
         until_s = monotonic() + self._wait_s
+        if (away_s := self._away_s) is not None:  # who asks later does not wait anew
+            until_s = max(away_s + self._wait_s, monotonic() + _TRY_S)
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._job, begin, job, until_s)
 
     def _job(self, begin: str, job: Callable[[Query], T], until_s: float) -> T:

@@ -9,9 +9,19 @@ from copy import deepcopy
 
 import pytest
 
-from core.delivery.alerts import HAS_ROOM, IS_FULL, QUIET_S, REACHABLE, UNREACHABLE, Alarms, Change, OwnerAlerts
+from core.delivery.alerts import (
+    HAS_ROOM,
+    IS_AWAY,
+    IS_FULL,
+    QUIET_S,
+    REACHABLE,
+    UNREACHABLE,
+    Alarms,
+    Change,
+    OwnerAlerts,
+)
 from core.delivery.notifier import Notifier
-from core.errors import ChannelDown, ChannelForbidden, ChannelGone, DiskFull, StorageError
+from core.errors import ChannelDown, ChannelForbidden, ChannelGone, DiskFull, StorageDown, StorageError
 from core.types import Locale, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
@@ -296,6 +306,23 @@ async def test_a_database_that_refuses_three_times_in_a_row_is_an_alarm_until_it
     bench.alerts.storage_written()
     await clock.advance(0)
     assert bench.texts() == [UNREACHABLE[Locale.EN], REACHABLE[Locale.EN]]
+
+
+async def test_a_database_server_that_is_away_is_told_by_the_worker_that_speaks_and_its_return_too(
+    bench: Bench, clock: FakeClock
+) -> None:
+    for _ in range(5):
+        bench.alerts.storage_failed(StorageDown("away"))
+    bench.alerts.storage_away(speaks=False)
+    await clock.advance(0)
+    assert bench.texts() == []
+    for _ in range(2):
+        bench.alerts.storage_away(speaks=True)
+    await clock.advance(0)
+    assert bench.texts() == [IS_AWAY[Locale.EN]]
+    bench.alerts.storage_written()
+    await clock.advance(0)
+    assert bench.texts() == [IS_AWAY[Locale.EN], REACHABLE[Locale.EN]]
 
 
 async def test_a_full_disk_is_no_database_that_refuses(bench: Bench, clock: FakeClock) -> None:
