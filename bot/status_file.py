@@ -250,7 +250,7 @@ def _workers_lines(document: Document) -> str:
     lines = [f"{_mark(document['ok'])}  running, {count} worker{'s' if count > 1 else ''} over {over}"]
     for worker in document["workers"]:
         does = [f"answers in {worker['chats']} chats"] if worker["chats"] else []
-        does += worker["duties"]
+        does += [duty.partition(":")[2] for duty in worker["duties"]]  # after its kind
         about = f"{worker['process']}: version {worker['version']}, since {_local(worker['since'])}"
         lines.append(f"      {'; '.join([about, *does])}")
         lines += map(_platform_line, worker["platforms"])

@@ -30,7 +30,7 @@ _A_DAY: Final = timedelta(days=1)
 _MEBIBYTE: Final = 1024 * 1024
 _USUAL, _MOST = 10, 50
 RETRY: Final = "retry"
-_SHARD: Final = re.compile(r"part:discord:\d+:shards:\d+:\d+$")
+_SHARD: Final = re.compile(r"part:(\w+):[^:]+:shards:\d+:(\d+)$")
 _MARKS: Final = {"WARNING": "⚠️", "ERROR": "❌", "CRITICAL": "❌"}
 
 
@@ -145,10 +145,15 @@ class Logs:
 
 def _worker(worker: Colleague, now: datetime, locale: Locale) -> str:
     """Return the line of a worker: `HOST:PID`, since when, its version, and what it does that no other one does."""
-    shards = [int(duty.rpartition(":")[2]) for duty in worker.duties if _SHARD.match(duty)]
-    does = [said[locale] for form, said in _DUTIES if any(form.match(duty) for duty in worker.duties)]
-    if shards:
-        does.append(counted(SHARDS, locale, len(shards), numbers=_ranges(sorted(shards))))
+    does = [
+        said[locale].format(platform=match[1].title() if match.lastindex else "")
+        for form, said in _DUTIES
+        for match in filter(None, map(form.match, worker.duties))
+    ]
+    parts = [match.groups() for match in filter(None, map(_SHARD.match, worker.duties))]
+    for platform in sorted({platform for platform, _ in parts}):
+        shards = sorted(int(number) for each, number in parts if each == platform)
+        does.append(counted(SHARDS, locale, len(shards), platform=platform.title(), numbers=_ranges(shards)))
     if worker.chats:
         does.append(counted(CHATS, locale, worker.chats))
     since = span((now - worker.since).total_seconds())
@@ -178,7 +183,7 @@ def _minute(at: datetime) -> str:
 
 
 _DUTIES: Final = (
-    (re.compile(r"duty:telegram:\d+:poll$"), text("admin.workers.fetches")),
+    (re.compile(r"duty:(\w+):[^:]+:poll$"), text("admin.workers.fetches")),
     (re.compile(r"duty:broadcasts$"), text("admin.workers.sends")),
     (re.compile(r"duty:housekeeping$"), text("admin.workers.tidies")),
 )
