@@ -7,15 +7,19 @@ NEAR as the nearest; the gates stand a little beside what was measured.
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from core.library import new_search
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.storage.faiss_index import FaissIndex
+from core.storage.memories import SqlMemories
 from core.types import NEAR, SURE, MemoryDraft, MemoryKind, UserKey
+from tests.contracts.engines import ENGINES
 from tests.fakes.clock import FakeClock
 from tests.fakes.recorded import RecordedEmbedder
 from tests.reference.memories import InMemoryMemories
@@ -37,9 +41,7 @@ def embedder() -> RecordedEmbedder:
 class Person:
     """Somebody with some memories."""
 
-    def __init__(self, embedder: RecordedEmbedder) -> None:
-        store = InMemoryMemories()
-        memories = Memories(store, embedder, Indexes(store, FaissIndex), FakeClock())
+    def __init__(self, memories: Memories) -> None:
         self._memory = memories.of(UserKey("test", "ana"))
 
     async def save(self, *drafts: MemoryDraft) -> list[str]:
@@ -51,11 +53,24 @@ class Person:
         return [hit.item.id for hit in hits]
 
 
+def in_ram(embedder: RecordedEmbedder) -> Memories:
+    store = InMemoryMemories()
+    return Memories(store, embedder, Indexes(store, FaissIndex), FakeClock())
+
+
+@pytest.fixture(params=["ram", *ENGINES])
+async def person(request: pytest.FixtureRequest, embedder: RecordedEmbedder, tmp_path: Path) -> AsyncIterator[Person]:
+    if request.param == "ram":
+        yield Person(in_ram(embedder))
+        return
+    database = await ENGINES[request.param](tmp_path / "elefante.db")
+    store = SqlMemories(database)
+    yield Person(Memories(store, embedder, new_search(store), FakeClock()))
+    await database.close()
+
+
 @pytest.mark.spec("T9")
-async def test_the_password_is_found_in_three_languages_and_nothing_else_is_answered(
-    embedder: RecordedEmbedder,
-) -> None:
-    person = Person(embedder)
+async def test_the_password_is_found_in_three_languages_and_nothing_else_is_answered(person: Person) -> None:
     password = await person.save(PASSWORD)
     for question in PASSWORD_ASKS:
         assert await person.ask(question) == password, question
@@ -63,8 +78,7 @@ async def test_the_password_is_found_in_three_languages_and_nothing_else_is_answ
 
 
 @pytest.mark.spec("T9")
-async def test_of_a_hundred_questions_nine_in_ten_find_their_memory_first(embedder: RecordedEmbedder) -> None:
-    person = Person(embedder)
+async def test_of_a_hundred_questions_nine_in_ten_find_their_memory_first(person: Person) -> None:
     ids = await person.save(*DRAFTS)
     answers = [(await person.ask(question), ids[place]) for question, place in ASKS]
     found = sum(wanted in hits for hits, wanted in answers) / len(ASKS)
@@ -76,8 +90,7 @@ async def test_of_a_hundred_questions_nine_in_ten_find_their_memory_first(embedd
 
 
 @pytest.mark.spec("T9")
-async def test_what_is_told_as_the_answer_is_the_memory_asked_for(embedder: RecordedEmbedder) -> None:
-    person = Person(embedder)
+async def test_what_is_told_as_the_answer_is_the_memory_asked_for(person: Person) -> None:
     ids = await person.save(*DRAFTS)
     answers = [(await person.ask(question, SURE), ids[place]) for question, place in ASKS]
     first = sum(hits[:1] == [wanted] for hits, wanted in answers) / len(ASKS)
@@ -89,8 +102,7 @@ async def test_what_is_told_as_the_answer_is_the_memory_asked_for(embedder: Reco
 
 
 @pytest.mark.spec("T9")
-async def test_few_unrelated_questions_are_answered(embedder: RecordedEmbedder) -> None:
-    person = Person(embedder)
+async def test_few_unrelated_questions_are_answered(person: Person) -> None:
     await person.save(*DRAFTS)
     near = [question for question in UNRELATED if await person.ask(question)]
     sure = [question for question in UNRELATED if await person.ask(question, SURE)]
@@ -108,7 +120,7 @@ async def test_the_floors_hold_for_one_memory_alone(
 ) -> None:
     answers = finds = 0
     for place, draft in enumerate(DRAFTS):
-        person = Person(embedder)
+        person = Person(in_ram(embedder))
         await person.save(draft)
         answers += sum([bool(await person.ask(question, floor)) for question in UNRELATED])
         finds += sum([bool(await person.ask(question, floor)) for question, wanted in ASKS if wanted == place])
