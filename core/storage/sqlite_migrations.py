@@ -562,6 +562,13 @@ _KEPT: Migration = (
     "CREATE TABLE kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",  # `core/storage/kept.py`
 )
 
+_UNDER_WAY: Migration = (
+    "ALTER TABLE asked ADD COLUMN thinks INTEGER NOT NULL DEFAULT 1",  # whether a model is asked about it
+    "ALTER TABLE asked ADD COLUMN counts INTEGER NOT NULL DEFAULT 1",  # whether it is one of the messages of a minute
+    "ALTER TABLE asked ADD COLUMN under_way INTEGER NOT NULL DEFAULT 0",  # whether its answer is expected to use more
+    "CREATE INDEX asked_under_way ON asked (at) WHERE under_way = 1",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _HISTORY,
     _INBOX,
@@ -589,4 +596,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _ACCOUNTS,
     _EDITS,
     _KEPT,
+    _UNDER_WAY,
 )

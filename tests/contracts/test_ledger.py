@@ -11,7 +11,18 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from core.dialogue import Usage
-from core.features.ledger.calls import BOT, GROUPINGS, Asker, Call, Ledger, Scope, Spend
+from core.features.ledger.calls import (
+    BOT,
+    GROUPINGS,
+    JUDGED_FOR,
+    Arrival,
+    Asker,
+    Call,
+    Ledger,
+    Scope,
+    Spend,
+    Spending,
+)
 from core.features.ledger.storage import SqlLedger
 from core.types import UserKey
 from tests.contracts.engines import ENGINES
@@ -78,11 +89,11 @@ async def test_there_is_no_other_grouping(ledger: Ledger) -> None:
 
 async def test_only_calls_since_then_count(ledger: Ledger) -> None:
     await ledger.record(replace(CALL, at=START - timedelta(seconds=1)))
-    await ledger.ask(Asker(ANA), START - timedelta(seconds=1))
+    await ledger.admit(Arrival(Asker(ANA), START - timedelta(seconds=1)))
     assert list(await ledger.sums(START, ())) == []
     assert list(await ledger.sums(START, ("day",))) == []
     assert await ledger.spent(BOT, START) == Spend()
-    assert list(await ledger.asked(BOT, START)) == []
+    assert await ledger.read(lambda spending: list(spending.minute(BOT, START - timedelta(seconds=1)))) == []
 
 
 async def test_a_day_is_one_of_the_time_zone_also_where_the_clock_is_changed(opened: Open) -> None:
@@ -116,18 +127,55 @@ async def test_what_is_spent_in_a_room_is_the_persons_the_rooms_and_the_bots(led
     await ledger.record(replace(CALL, room=ROOM))
     await ledger.record(replace(CALL, user=BIA, room=ROOM, cost_usd=None))
     await ledger.record(replace(CALL, user=None, cost_usd=1.0))
-    await ledger.ask(Asker(ANA), START)
-    await ledger.ask(Asker(ANA, ROOM), START + timedelta(seconds=2))
-    await ledger.ask(Asker(BIA, ROOM), START + timedelta(seconds=1))
+    await ledger.admit(Arrival(Asker(ANA), START))
+    await ledger.admit(Arrival(Asker(ANA, ROOM), START + timedelta(seconds=2)))
+    await ledger.admit(Arrival(Asker(BIA, ROOM), START + timedelta(seconds=1)))
     assert await ledger.spent(Scope(ANA), START) == Spend(2, 220, 0.5, 0)
     assert await ledger.spent(Scope(BIA), START) == Spend(1, 110, 0.0, 1)
     assert await ledger.spent(Scope(room=ROOM), START) == Spend(2, 220, 0.25, 1)
     assert await ledger.spent(BOT, START) == Spend(3, 440, 1.5, 1)
     assert await ledger.spent(Scope(room="telegram:-200"), START) == Spend()
     first, second, third = (START + timedelta(seconds=seconds) for seconds in range(3))
-    assert list(await ledger.asked(Scope(ANA), START)) == [first, third]
-    assert list(await ledger.asked(Scope(room=ROOM), START)) == [second, third]
-    assert list(await ledger.asked(BOT, second)) == [second, third]
+    before = START - timedelta(microseconds=1)
+
+    async def minute(scope: Scope, after: datetime) -> list[datetime]:
+        return await ledger.read(lambda spending: [*spending.minute(scope, after)])
+
+    assert await minute(Scope(ANA), before) == [first, third]
+    assert await minute(Scope(room=ROOM), before) == [second, third]
+    assert await minute(BOT, first) == [second, third]
+
+
+async def test_a_message_is_let_in_unless_it_is_refused(ledger: Ledger) -> None:
+    arrival = Arrival(Asker(ANA, ROOM), START)
+    numbers = [await ledger.admit(replace(arrival, counts=counts)) for counts in (True, False)]
+    assert numbers[0] != numbers[1]
+    command = replace(arrival, thinks=False)
+    assert (await ledger.admit(command))[1] is None
+
+    def full(spending: Spending) -> int | None:
+        return len(found) if len(found := spending.minute(Scope(ANA), START - timedelta(minutes=1))) >= 2 else None
+
+    assert await ledger.admit(command, [Scope(ANA)], full) == (0, 2)
+    assert (await ledger.spent(Scope(ANA), START)).messages == 2, "of a command no model is asked"
+
+
+async def test_an_answer_under_way_is_expected_to_use_what_the_newest_ones_used(ledger: Ledger) -> None:
+    async def expected(scope: Scope = BOT, after: timedelta = timedelta()) -> Spend:
+        return await ledger.read(lambda spending: spending.expected(scope, START + after))
+
+    arrival = Arrival(Asker(ANA), START, is_under_way=True)
+    number, _ = await ledger.admit(arrival)
+    assert await expected() == Spend(), "nothing is known yet"
+    await ledger.record(CALL)
+    await ledger.finish(number)
+    assert await expected() == Spend()
+    for user in (ANA, BIA):
+        await ledger.admit(replace(arrival, asker=Asker(user)))
+    assert await expected() == Spend(0, 220, 0.5)
+    assert await expected(Scope(ANA)) == Spend(0, 110, 0.25)
+    assert await expected(Scope(BIA)) == Spend()
+    assert await expected(BOT, JUDGED_FOR) == Spend(), "whoever was to answer is gone"
 
 
 async def test_a_thing_is_told_once_a_period(ledger: Ledger) -> None:
@@ -142,7 +190,7 @@ async def test_a_thing_is_told_once_a_period(ledger: Ledger) -> None:
 async def test_a_person_who_is_forgotten_leaves_sums_and_no_name(ledger: Ledger) -> None:
     for user in (ANA, BIA):
         await ledger.record(replace(CALL, user=user))
-        await ledger.ask(Asker(user), START)
+        await ledger.admit(Arrival(Asker(user), START))
         await ledger.tell_once(Scope(user), "2026-03", 80, START)
     await ledger.forget(ANA)
     assert [entry.keys for entry in await ledger.sums(START, ("user",))] == [("",), ("discord:bia",)]

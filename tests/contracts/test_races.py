@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from itertools import cycle, islice
 from pathlib import Path
 from typing import TypeVar
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -21,10 +22,12 @@ from core.features.access.storage import SqlPeople
 from core.features.admin.decisions import Applied, Decision, DecisionKind
 from core.features.admin.storage import SqlDecisions
 from core.features.broadcast.storage import SqlBroadcasts
-from core.features.ledger.calls import BOT, Call, Scope
+from core.features.ledger.calls import BOT, Asker, Call, Scope
 from core.features.ledger.storage import SqlLedger
 from core.features.links.codes import LinkCode
 from core.features.links.storage import SqlLinkCodes
+from core.features.quotas.limits import Defaults, Limits, read
+from core.features.quotas.quotas import Quotas
 from core.features.reminders.reminders import Claim, Reminder, Schedule, State
 from core.features.reminders.storage import SqlReminders
 from core.storage.database import Database, Query, Row
@@ -49,7 +52,7 @@ from core.types import (
     UserKey,
 )
 from tests.contracts.engines import ENGINES
-from tests.fakes.clock import START
+from tests.fakes.clock import START, FakeClock
 from tests.fakes.memories import add, unchanged
 
 S = TypeVar("S")
@@ -330,6 +333,36 @@ async def test_every_call_is_counted_once_and_a_warning_is_given_once(workers: W
     assert (await ledger.spent(BOT, START - timedelta(days=2))).tokens == 60 * 110
     told = await workers.race(lambda database, _: SqlLedger(database).tell_once(Scope(ANA), "2026-03", 80, START))
     assert told.count(True) == 1
+
+
+async def _let_in(workers: Workers, person: Limits, bot: Limits) -> int:
+    """Return how many messages of one person's, all under way at once at three workers, are let in."""
+    clock, gate, judged = FakeClock(), asyncio.Event(), 0
+
+    async def ask(database: Database, _: int) -> bool:
+        nonlocal judged
+        ledger, decisions = SqlLedger(database), SqlDecisions(database)
+        quotas = Quotas(ledger, decisions, clock, Defaults(person=person, bot=bot), ZoneInfo("UTC"))
+        async with quotas.admitted(Asker(ANA, "telegram:-1"), Role.MEMBER, thinks=True) as full:
+            judged += 1
+            if judged == AT_ONCE:
+                gate.set()
+            await gate.wait()
+            return full is None
+
+    return (await workers.race(ask)).count(True)
+
+
+async def test_limits_hold_for_all_workers_at_once(workers: Workers) -> None:
+    assert await _let_in(workers, read("messages_minute=5"), {}) == 5
+    assert await _let_in(workers, {}, read("messages_minute=8")) == 3, "five had been before"
+    ledger = SqlLedger(workers.databases[0])
+    for _ in range(8):
+        await ledger.record(Call(START, ANA, "chat", "finish", "a:1", "end", 2.0, 0.5, Usage(100, 0), 0.25))
+    assert await _let_in(workers, {}, read("tokens_day=1150")) == 4, "each is expected to use 100, as the eight did"
+    assert await _let_in(workers, read("tokens_month=1050 cost_month=2.4"), {}) == 3, "now each 2 / 12 dollars"
+    [(left,)] = await workers.databases[0].rows("SELECT count(*) FROM asked WHERE under_way = 1")
+    assert left == 0
 
 
 async def test_what_two_workers_remove_at_once_is_gone_when_either_is_done(workers: Workers) -> None:

@@ -13,7 +13,7 @@ from core.dialogue import Usage
 from core.enclosures import Attachment, AttachmentKind
 from core.features.access.people import Account, Person, Stranger
 from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
-from core.features.ledger.calls import BOT, Asker, Call
+from core.features.ledger.calls import BOT, Arrival, Asker, Call
 from core.features.links.codes import LinkCode
 from core.features.reminders.reminders import Reminder, Schedule
 from core.storage.database import Database
@@ -147,7 +147,7 @@ class Life:
                 self._dice.choice([None, self._dice.random() / 3]), self._dice.choice(["", "telegram:-100"]),
             )  # fmt: skip
             await ledger.record(call)
-            await ledger.ask(Asker(user or users[0]), self._at())
+            await ledger.admit(Arrival(Asker(user or users[0]), self._at()))
             await ledger.tell_once(BOT, f"2026-{number}", 80, START)
         await self._stores.kept.put("alerts", "{}")
         for number in range(3):

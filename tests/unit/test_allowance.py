@@ -198,7 +198,7 @@ async def test_of_people_who_ask_side_by_side_at_the_limit_one_gets_the_last_ans
         "on. Please ask again in a little while."
     )
     assert len(house.model.prompts) == 4
-    assert (await house.quotas.spent(BOT))[0].spend.tokens == 2 * TURN_TOKENS
+    assert (await house.quotas.spent(BOT))[0].tokens == 2 * TURN_TOKENS
 
 
 async def test_zero_lets_nobody_in_and_says_who_can_change_that() -> None:
@@ -251,4 +251,4 @@ async def test_no_model_is_asked_that_no_message_led_to() -> None:
         assert (len(house.model.prompts), len(house.embedder.calls)) == (prompts, embedded)
     async with bot.open():
         assert (len(house.model.prompts), len(house.embedder.calls)) == (prompts, embedded)
-    assert (await house.quotas.spent(BOT))[0].spend.tokens == 0
+    assert (await house.quotas.spent(BOT))[0].tokens == 0

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from core.dialogue import Usage
-from core.features.ledger.calls import BOT, GROUPINGS, Asker, Call, Ledger, Scope, Spend
+from core.features.ledger.calls import BOT, GROUPINGS, Arrival, Asker, Call, Ledger, Scope, Spend
 from core.features.ledger.storage import ROLLUPS, SqlLedger
 from core.storage.database import Query, Row
 from core.storage.sqlite import open_database
@@ -29,7 +29,7 @@ async def test_what_was_spent_and_told_survives_a_restart(tmp_path: Path) -> Non
     database = await open_database(tmp_path / "elefante.db")
     ledger = SqlLedger(database)
     await ledger.record(CALL)
-    await ledger.ask(Asker(ANA), START)
+    await ledger.admit(Arrival(Asker(ANA), START))
     await ledger.tell_once(BOT, "2026-03", 100, START)
     await database.close()
     again = await open_database(tmp_path / "elefante.db")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
 from core.dialogue import Usage
@@ -14,6 +14,7 @@ from core.types import Incoming, UserKey, room_name
 GROUPINGS: Final = ("day", "user", "mode", "model", "outcome", "room")
 """What calls can be summed by; a day is one of the ledger's time zone."""
 
+T = TypeVar("T")
 _A_DAY = timedelta(days=1)
 
 
@@ -28,6 +29,20 @@ class Asker:
 def asker_of(incoming: Incoming) -> Asker:
     """Return the sender of a message, and the room it was said in."""
     return Asker(incoming.user, "" if incoming.private else room_name(incoming.chat))
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A message that is let in. A model is asked about one that `thinks`; one that `counts` is one of the minute.
+
+    `is_under_way`: others are judged by what its answer is expected to use, until `Ledger.finish`.
+    """
+
+    asker: Asker
+    at: datetime
+    thinks: bool = True
+    counts: bool = True
+    is_under_way: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +114,13 @@ class Spend:
             self.unpriced + other.unpriced,
         )
 
-
-ONE_MESSAGE: Final = Spend(messages=1)
+    def __sub__(self, other: Spend) -> Spend:
+        return Spend(
+            self.messages - other.messages,
+            self.tokens - other.tokens,
+            self.cost_usd - other.cost_usd,
+            self.unpriced - other.unpriced,
+        )
 
 
 def spend_of(call: Call) -> Spend:
@@ -173,15 +193,55 @@ def _midnight(day: date, zone: ZoneInfo) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC)
 
 
+class Spending(Protocol):
+    """What all workers have let in and spent, read in one transaction."""
+
+    def minute(self, scope: Scope, after: datetime) -> Sequence[datetime]:
+        """Return when messages that count were let in after then, the oldest first."""
+        ...
+
+    def by_calls(self, scope: Scope, since: datetime) -> Spend:
+        """Return what calls spent since then. Messages are not counted."""
+        ...
+
+    def expected(self, scope: Scope, at: datetime) -> Spend:
+        """Return what the answers that are under way may still use: each as the newest answers of the last day.
+
+        One that has not ended after JUDGED_FOR is left out: its worker is gone.
+        """
+        ...
+
+
+JUDGED_FOR: Final = timedelta(minutes=10)
+"""How long an answer counts as under way at most."""
+
+JUDGED_BY: Final = 100
+"""By how many of the newest answers it is judged what the next one uses."""
+
+
 class Ledger(Protocol):
     """What was spent; rows are only added. Of a forgotten person the sums stay, without a name."""
 
-    async def record(self, call: Call) -> None:
-        """Store a call."""
+    async def read(self, job: Callable[[Spending], T]) -> T:
+        """Return what a function makes of what was spent. It runs on the engine's thread and takes no time."""
         ...
 
-    async def ask(self, asker: Asker, at: datetime) -> None:
-        """Store that a model is about to be asked about a message."""
+    async def admit(
+        self, arrival: Arrival, scopes: Sequence[Scope] = (), refusal: Callable[[Spending], T | None] = lambda _: None
+    ) -> tuple[int, T | None]:
+        """Let a message in unless there is a refusal; return its number, and the refusal (0: it was not let in).
+
+        Of messages that arrive for one of these scopes at the same moment, at any worker, each is judged after the one
+        before it was let in. `refusal` may be run again.
+        """
+        ...
+
+    async def finish(self, number: int) -> None:
+        """Record that the answer to a message is not under way any more."""
+        ...
+
+    async def record(self, call: Call) -> None:
+        """Store a call."""
         ...
 
     async def sums(self, since: datetime, by: Sequence[str], scope: Scope = BOT) -> Sequence[Sum]:
@@ -193,11 +253,7 @@ class Ledger(Protocol):
         ...
 
     async def spent(self, scope: Scope, since: datetime) -> Spend:
-        """Return what was spent since then."""
-        ...
-
-    async def asked(self, scope: Scope, since: datetime) -> Sequence[datetime]:
-        """Return when models were asked about messages since then, the oldest first."""
+        """Return what was spent since then, with the messages that models were asked about."""
         ...
 
     async def tell_once(self, scope: Scope, period: str, share: int, at: datetime) -> bool:

@@ -7,19 +7,32 @@ Calls are summed as they come, so that a month of them is read in milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
 from core.dialogue import Usage
-from core.features.ledger.calls import BOT, Asker, Call, Ledger, Scope, Spend, Sum, day_of
+from core.features.ledger.calls import (
+    BOT,
+    JUDGED_BY,
+    JUDGED_FOR,
+    Arrival,
+    Call,
+    Ledger,
+    Scope,
+    Spend,
+    Spending,
+    Sum,
+    day_of,
+)
 from core.storage.batches import in_batches, statement
 from core.storage.database import Database, Query, Row
 from core.storage.record import OF_USER, microseconds, moment, to_json, user_key
 from core.types import UserKey
 
+T = TypeVar("T")
 _S = 1_000_000  # microseconds
 _FAILED = "substr(outcome, 1, 1) != lower(substr(outcome, 1, 1))"  # the other outcomes are written small
 _OF_A_CALL: Final = {
@@ -137,7 +150,58 @@ _INSERT = """
         input_tokens, cached_tokens, reasoning_tokens, output_tokens, cost_usd, room
     ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
 """
+_ADMIT = """
+    INSERT INTO asked (at, platform, "user", room, thinks, counts, under_way) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id
+"""
 _TOLD_FOR: Final = timedelta(days=100)  # longer than any period
+
+
+class SqlSpending(Spending):
+    """Sums of one transaction."""
+
+    def __init__(self, query: Query) -> None:
+        self._query = query
+
+    def minute(self, scope: Scope, after: datetime) -> Sequence[datetime]:
+        """Return when messages that count were let in after then, the oldest first."""
+        where, values = narrowed(_only(scope))
+        sql = f"SELECT at FROM asked WHERE at > ? AND counts = 1{where} ORDER BY at"
+        return [moment(at) for (at,) in self._query.run(sql, (microseconds(after), *values))]
+
+    def by_calls(self, scope: Scope, since: datetime) -> Spend:
+        """Return what calls spent since then. Messages are not counted."""
+        rows, parameters = summed((), microseconds(since), _only(scope))
+        [(tokens, cost_usd, unpriced)] = self._query.run(
+            f"""
+            SELECT
+                coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost_usd), 0), coalesce(sum(unpriced), 0)
+            FROM ({rows}) AS summed
+            """,
+            parameters,
+        )
+        return Spend(0, int(tokens), float(cost_usd), int(unpriced))
+
+    def messages(self, scope: Scope, since: datetime) -> int:
+        """Return how many messages models were asked about since then."""
+        where, values = narrowed(_only(scope))
+        sql = f"SELECT count(*) FROM asked WHERE at >= ? AND thinks = 1{where}"
+        return int(self._query.run(sql, (microseconds(since), *values))[0][0])
+
+    def expected(self, scope: Scope, at: datetime) -> Spend:
+        """Return what the answers that are under way may still use: each as the newest answers of the last day."""
+        where, values = narrowed(_only(scope))
+        sql = f"SELECT count(*) FROM asked WHERE under_way = 1 AND at > ?{where}"
+        [(busy,)] = self._query.run(sql, (microseconds(at - JUDGED_FOR), *values))
+        if not busy:
+            return Spend()
+        newest = f"SELECT at FROM asked WHERE at > ? AND thinks = 1{where} ORDER BY at DESC LIMIT {JUDGED_BY + busy}"
+        [(count, first)] = self._query.run(
+            f"SELECT count(*), min(at) FROM ({newest}) AS newest", (microseconds(at - timedelta(days=1)), *values)
+        )
+        if count <= busy:
+            return Spend()
+        spent = self.by_calls(scope, moment(first))
+        return Spend(0, spent.tokens * busy // (count - busy), spent.cost_usd * busy / (count - busy))
 
 
 class SqlLedger(Ledger):
@@ -165,11 +229,29 @@ class SqlLedger(Ledger):
 
         await self._database.write(job)
 
-    async def ask(self, asker: Asker, at: datetime) -> None:
-        """Store that a message is about to be thought about."""
-        sql = 'INSERT INTO asked (at, platform, "user", room) VALUES (?, ?, ?, ?)'
-        values = (microseconds(at), *_key(asker.user), asker.room)
-        await self._database.write(lambda query: query.run(sql, values))
+    async def read(self, job: Callable[[Spending], T]) -> T:
+        """Return what a function makes of what was spent."""
+        return await self._database.read(lambda query: job(SqlSpending(query)))
+
+    async def admit(
+        self, arrival: Arrival, scopes: Sequence[Scope] = (), refusal: Callable[[Spending], T | None] = lambda _: None
+    ) -> tuple[int, T | None]:
+        """Let a message in unless there is a refusal; return its number, and the refusal (0: it was not let in)."""
+        asker, flags = arrival.asker, (arrival.thinks, arrival.counts, arrival.is_under_way)
+        row = (microseconds(arrival.at), *_key(asker.user), asker.room, *map(int, flags))
+
+        def job(query: Query) -> tuple[int, T | None]:
+            for scope in scopes:  # a person, their room, the bot: in this order, so that nobody waits in a circle
+                query.lock("quota", scope.name)
+            if (refused := refusal(SqlSpending(query))) is not None:
+                return 0, refused
+            return int(query.run(_ADMIT, row)[0][0]), None
+
+        return await self._database.write(job)
+
+    async def finish(self, number: int) -> None:
+        """Record that the answer to a message is not under way any more."""
+        await self._database.write(lambda query: query.run("UPDATE asked SET under_way = 0 WHERE id = ?", (number,)))
 
     async def sums(self, since: datetime, by: Sequence[str], scope: Scope = BOT) -> Sequence[Sum]:
         """Return the calls of a scope since then, summed by some of GROUPINGS, in their order."""
@@ -192,29 +274,13 @@ class SqlLedger(Ledger):
         return [_sum(row, len(keys)) for row in found if row[len(keys)]]
 
     async def spent(self, scope: Scope, since: datetime) -> Spend:
-        """Return what was spent since then."""
-        rows, parameters = summed((), microseconds(since), _only(scope))
-        [(tokens, cost_usd, unpriced)] = await self._database.rows(
-            f"""
-            SELECT
-                coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost_usd), 0), coalesce(sum(unpriced), 0)
-            FROM ({rows}) AS summed
-            """,
-            parameters,
-        )
-        where, values = narrowed(_only(scope))
-        [(messages,)] = await self._database.rows(
-            f"SELECT count(*) FROM asked WHERE at >= ?{where}", (microseconds(since), *values)
-        )
-        return Spend(messages, int(tokens), float(cost_usd), int(unpriced))
+        """Return what was spent since then, with the messages that models were asked about."""
 
-    async def asked(self, scope: Scope, since: datetime) -> Sequence[datetime]:
-        """Return when messages were about to be thought about since then, the oldest first."""
-        where, values = narrowed(_only(scope))
-        rows = await self._database.rows(
-            f"SELECT at FROM asked WHERE at >= ?{where} ORDER BY at", (microseconds(since), *values)
-        )
-        return [moment(at) for (at,) in rows]
+        def job(query: Query) -> Spend:
+            spending = SqlSpending(query)
+            return replace(spending.by_calls(scope, since), messages=spending.messages(scope, since))
+
+        return await self._database.read(job)
 
     async def tell_once(self, scope: Scope, period: str, share: int, at: datetime) -> bool:
         """Record that the `share` % warning was sent for that period; return False if it was sent before."""

@@ -46,8 +46,7 @@ class UsageCommand:
 
     async def spend_line(self, locale: Locale) -> str:
         """Return what the whole bot spent today, for /admin status."""
-        today, _ = await self._quotas.spent(BOT)
-        spend = today.spend
+        spend, _ = await self._quotas.spent(BOT)
         line = SPEND[locale].format(messages=spend.messages, tokens=spend.tokens, cost=f"{spend.cost_usd:.4f}")
         return f"{line} {counted(UNPRICED, locale, spend.unpriced)}" if spend.unpriced else line
 
@@ -57,9 +56,9 @@ class UsageCommand:
         [holding] = await self._quotas.holding([scope], request.role)
         uses = await self._quotas.uses(holding)
         lines = [
-            SPENT[locale].format(when=TODAY[locale], spend=spend_text(day.spend, locale)),
-            SPENT[locale].format(when=THE_MONTH[locale], spend=spend_text(month.spend, locale)),
-            *unpriced_note(month.spend.unpriced, locale),
+            SPENT[locale].format(when=TODAY[locale], spend=spend_text(day, locale)),
+            SPENT[locale].format(when=THE_MONTH[locale], spend=spend_text(month, locale)),
+            *unpriced_note(month.unpriced, locale),
             "",
             *([LIMITS[locale], *(f"- {self._left(use, request)}" for use in uses)] if uses else [NO_LIMITS[locale]]),
         ]
@@ -185,7 +184,7 @@ class QuotaVerb:
         ]
         others = [name for name in spending if name not in own][:_MAX_SPENDERS]
         lines += [SPENDING[locale], *[await self._line(locale, name, rooms) for name in others]] if others else []
-        lines += [*unpriced_note(bots.spend.unpriced, locale), "", HOW[locale].format(example=EXAMPLE)]
+        lines += [*unpriced_note(bots.unpriced, locale), "", HOW[locale].format(example=EXAMPLE)]
         await request.turn.tell("\n".join(lines))
 
     async def _line(self, locale: Locale, name: str, rooms: frozenset[str]) -> str:
@@ -198,7 +197,7 @@ class QuotaVerb:
         [holding] = await quotas.holding([scope], await self._access.role(scope.user) if scope.user else None)
         parts = [_limits(holding.limits, locale), _source(holding, locale)]
         _, month = await quotas.spent(scope)
-        parts.append(THIS_MONTH[locale].format(spend=spend_text(month.spend, locale)))
+        parts.append(THIS_MONTH[locale].format(spend=spend_text(month, locale)))
         if holding.limits:
             parts.append(use_text(await quotas.uses(holding), locale))
         return f"`{name}`: {' · '.join(parts)}"

@@ -38,7 +38,7 @@ class Limit(StrEnum):
         return self in {Limit.TOKENS_MONTH, Limit.COST_MONTH}
 
 
-SPENDING: Final = tuple(limit for limit in Limit if limit is not Limit.MESSAGES_MINUTE)
+SPENDING: Final = frozenset(Limit) - {Limit.MESSAGES_MINUTE}
 """The limits of what models cost; the other limit is one of messages of any kind."""
 
 Limits: TypeAlias = Mapping[Limit, Decimal]

@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from core.errors import ClaimLost, StorageError
 from core.features.admin.decisions import DecisionKind, Decisions
 from core.features.ledger.calls import (
-    ONE_MESSAGE,
+    Arrival,
     Asker,
     Call,
     Ledger,
-    Period,
     Scope,
     Spend,
+    Spending,
     day_of,
     month_of,
     scopes_of,
-    spend_of,
 )
 from core.features.quotas.limits import NO_LIMITS, SPENDING, Defaults, Limit, Limits, NotALimit, read
 from core.ports import Clock
 from core.types import Role, UserKey
 
-MINUTE_S: Final = 60.0
+MINUTE: Final = timedelta(minutes=1)
 NOTE_SHARE: Final = 80
 FULL_SHARE: Final = 100
+_A_DAY: Final = timedelta(days=1)
 _PERCENT: Final = Decimal(100)
 
 
@@ -81,109 +80,11 @@ class Holding:
     decided: str = ""
 
 
-@dataclass(slots=True)
-class Tally:
-    """What a scope spent in a period: what the ledger held when it was read, and what was added since."""
-
-    period: Period
-    known: Spend
-    since: Spend = field(default_factory=Spend)
-
-    @property
-    def spend(self) -> Spend:
-        """The sum of both."""
-        return self.known + self.since
-
-
-class Tallies:
-    """Count calls and messages in RAM for each scope: the running day, month and minute.
-
-    Each tally is read from the ledger once, then added to; a restart reads it again.
-    """
-
-    def __init__(self, ledger: Ledger, clock: Clock, zone: ZoneInfo) -> None:
-        self.zone = zone
-        self._ledger = ledger
-        self._clock = clock
-        self._days: dict[Scope, Tally] = {}
-        self._months: dict[Scope, Tally] = {}
-        self._minutes: dict[Scope, deque[float]] = {}
-        self._today = day_of(clock.now(), zone)
-        # Reading and adding take turns: a call recorded while the ledger is being read would count twice, or never.
-        self._turn = asyncio.Lock()
-
-    async def record(self, call: Call) -> None:
-        """Count a call, and store it. A call that cannot be stored counts until the next start."""
-        async with self._turn:
-            self._add(scopes_of(call.user, call.room), call.at, spend_of(call))
-            await self._ledger.record(call)
-
-    async def ask(self, asker: Asker) -> None:
-        """Count a message that a model is about to be asked about, and store that."""
-        async with self._turn:
-            now = self._clock.now()
-            self._add(scopes_of(asker.user, asker.room), now, ONE_MESSAGE)
-            await self._ledger.ask(asker, now)
-
-    async def day(self, scope: Scope) -> Tally:
-        """Return what the scope spent today; later calls are added to the same tally."""
-        return await self._tally(self._days, scope, day_of)
-
-    async def month(self, scope: Scope) -> Tally:
-        """Return what the scope spent this month."""
-        return await self._tally(self._months, scope, month_of)
-
-    async def minute(self, scope: Scope) -> deque[float]:
-        """Return the monotonic times of the messages of the last 60 seconds; the caller adds the next one."""
-        async with self._turn:
-            self._sweep()
-            now_s = self._clock.monotonic()
-            if scope not in self._minutes:
-                now = self._clock.now()
-                asked = await self._ledger.asked(scope, now - timedelta(seconds=MINUTE_S))
-                self._minutes[scope] = deque(now_s - (now - at).total_seconds() for at in asked if at <= now)
-        times_s = self._minutes[scope]
-        while times_s and now_s - times_s[0] >= MINUTE_S:
-            times_s.popleft()
-        return times_s
-
-    def forget(self, user: UserKey) -> None:
-        """Remove the tallies of that person."""
-        for kept in (self._days, self._months, self._minutes):
-            kept.pop(Scope(user), None)
-
-    async def _tally(
-        self, kept: dict[Scope, Tally], scope: Scope, period_of: Callable[[datetime, ZoneInfo], Period]
-    ) -> Tally:
-        async with self._turn:
-            self._sweep()
-            if scope not in kept:
-                period = period_of(self._clock.now(), self.zone)
-                kept[scope] = Tally(period, await self._ledger.spent(scope, period.start))
-            return kept[scope]
-
-    def _add(self, scopes: Iterable[Scope], at: datetime, spend: Spend) -> None:
-        for scope in scopes:
-            for kept in (self._days, self._months):
-                tally = kept.get(scope)
-                if tally is not None and at in tally.period:
-                    tally.since += spend
-
-    def _sweep(self) -> None:
-        """Drop periods that are over, once a day."""
-        now = self._clock.now()
-        if now in self._today:
-            return
-        self._today = day_of(now, self.zone)
-        self._days.clear()
-        for scope in [scope for scope, tally in self._months.items() if now not in tally.period]:
-            del self._months[scope]
-        for scope in [scope for scope, times_s in self._minutes.items() if not times_s]:
-            del self._minutes[scope]
-
-
 class Quotas:
-    """Hold spending against limits. Decided limits come before the settings, a person's before those of their role."""
+    """Hold spending against limits. Decided limits come before the settings, a person's before those of their role.
+
+    What was spent is read from the ledger in the transaction that lets a message in, so limits hold for all workers.
+    """
 
     def __init__(self, ledger: Ledger, decisions: Decisions, clock: Clock, defaults: Defaults, zone: ZoneInfo) -> None:
         self.ledger = ledger
@@ -191,19 +92,18 @@ class Quotas:
         self.defaults = defaults
         self._decisions = decisions
         self._clock = clock
-        self._tallies = Tallies(ledger, clock, zone)
-        self._busy: Counter[Scope] = Counter()  # answers under way
         self._told: set[tuple[str, str, int]] = set()
+        self._settled: dict[tuple[str, Scope], Spend] = {}  # what was spent in a day's month up to the day before it
 
     async def record(self, call: Call) -> None:
-        """Count a call, and store it."""
-        await self._tallies.record(call)
+        """Store a call."""
+        await self.ledger.record(call)
 
     async def forget(self, user: UserKey) -> None:
         """Remove what is kept of that person, here and in the ledger."""
-        self._tallies.forget(user)
         self._told = {key for key in self._told if key[0] != str(user)}
         await self.ledger.forget(user)
+        self._settled = {key: value for key, value in self._settled.items() if key[1] != Scope(user)}
 
     @asynccontextmanager
     async def admitted(
@@ -212,22 +112,36 @@ class Quotas:
         """Let a message in while the context is entered, or yield the limit that keeps it out.
 
         A message that `thinks` is held against what was spent, one that `counts` against messages a minute. An owner's
-        command is never kept out: it may be the one that changes a limit.
+        command is never kept out: it may be the one that changes a limit. Of several full limits the one that ends last
+        is yielded.
         """
         if not thinks and (role is Role.OWNER or not counts):
             yield None
             return
-        scopes = scopes_of(asker.user, asker.room)
-        full = await self._enter(await self.holding(scopes, role), thinks=thinks, counts=counts)
-        if full is not None or not thinks:
-            yield full
-            return
-        self._busy.update(scopes)
-        try:
-            await self._tallies.ask(asker)
+        checked = {limit for limit in Limit if (thinks if limit in SPENDING else counts)}
+        held = [
+            (holding, limits)
+            for holding in await self.holding(scopes_of(asker.user, asker.room), role)
+            if (limits := checked & holding.limits.keys())
+        ]
+        if not held and not thinks:
             yield None
+            return
+        now = self._clock.now()
+        is_under_way = any(limits & SPENDING for _, limits in held)
+
+        def refusal(spending: Spending) -> Use | None:
+            uses = [use for holding, limits in held for use in self._uses(spending, holding, limits, now, busy=True)]
+            return max((use for use in uses if use.is_full), key=lambda use: use.ends, default=None)
+
+        arrival = Arrival(asker, now, thinks, counts, is_under_way)
+        number, full = await self.ledger.admit(arrival, [holding.scope for holding, _ in held], refusal)
+        try:
+            yield full
         finally:
-            self._busy -= Counter(scopes)
+            if is_under_way and full is None:
+                with suppress(StorageError, ClaimLost):  # it counts as under way for some minutes more
+                    await self.ledger.finish(number)
 
     async def holding(self, scopes: Sequence[Scope], role: Role | None) -> list[Holding]:
         """Return the limits that hold for each scope; a person among them has that role (None: a guest)."""
@@ -241,43 +155,34 @@ class Quotas:
 
     async def uses(self, holding: Holding) -> list[Use]:
         """Return how much is used of each limit."""
-        tallies = await self._tallies_of(holding)
-        minute = await self._tallies.minute(holding.scope) if Limit.MESSAGES_MINUTE in holding.limits else None
-        return [*(self._minute_use(holding, minute) if minute is not None else ()), *_uses(holding, tallies)]
+        now = self._clock.now()
+        return await self.ledger.read(lambda spending: self._uses(spending, holding, holding.limits.keys(), now))
 
-    async def spent(self, scope: Scope) -> tuple[Tally, Tally]:
+    async def spent(self, scope: Scope) -> tuple[Spend, Spend]:
         """Return what a scope spent today, and this month."""
-        return await self._tallies.day(scope), await self._tallies.month(scope)
+        now = self._clock.now()
+        day, month = (period_of(now, self.zone).start for period_of in (day_of, month_of))
+        return await self.ledger.spent(scope, day), await self.ledger.spent(scope, month)
 
     async def news(self, asker: Asker, role: Role | None) -> list[Use]:
         """Return the limits that are full, or nearly so, and that were not warned of yet: each once a period."""
-        found: list[Use] = []
-        for holding in await self.holding(scopes_of(asker.user, asker.room), role):
-            for use in _uses(holding, await self._tallies_of(holding)):
-                share = FULL_SHARE if use.is_used_up else NOTE_SHARE
-                if use.allowed and use.percent >= NOTE_SHARE and await self._is_first(use, share):
-                    found.append(use)
-        return found
-
-    async def _enter(self, holdings: Sequence[Holding], *, thinks: bool, counts: bool) -> Use | None:
-        """Return the full limit that ends last; if none is full, count the message and return None.
-
-        Everything is read before anything is judged, so that of messages side by side each sees the one before.
-        """
-        minutes = [
-            (holding, await self._tallies.minute(holding.scope))
-            for holding in holdings
-            if counts and Limit.MESSAGES_MINUTE in holding.limits
+        held = [
+            (holding, limits)
+            for holding in await self.holding(scopes_of(asker.user, asker.room), role)
+            if (limits := SPENDING & holding.limits.keys())
         ]
-        tallies = [(holding, await self._tallies_of(holding)) for holding in holdings] if thinks else []
-        uses = [use for holding, times_s in minutes for use in self._minute_use(holding, times_s)]
-        uses += [use for holding, counted in tallies for use in _uses(holding, counted, self._busy[holding.scope])]
-        full = [use for use in uses if use.is_full]
-        if full:
-            return max(full, key=lambda use: use.ends)
-        for _, times_s in minutes:
-            times_s.append(self._clock.monotonic())
-        return None
+        if not held:
+            return []
+        now = self._clock.now()
+        uses = await self.ledger.read(
+            lambda spending: [use for each in held for use in self._uses(spending, *each, now)]
+        )
+        found: list[Use] = []
+        for use in uses:
+            share = FULL_SHARE if use.is_used_up else NOTE_SHARE
+            if use.allowed and use.percent >= NOTE_SHARE and await self._is_first(use, share):
+                found.append(use)
+        return found
 
     def _holding(self, scope: Scope, role: Role, decided: Mapping[str, str]) -> Holding:
         names = [scope.name, role.value] if scope.user else [scope.name]
@@ -289,20 +194,36 @@ class Quotas:
             return Holding(scope, self.defaults.room if scope.room else self.defaults.bot)
         return Holding(scope, self.default(role))
 
-    async def _tallies_of(self, holding: Holding) -> dict[Limit, Tally]:
-        tallies: dict[Limit, Tally] = {}
-        for limit in SPENDING:
-            if limit in holding.limits:
-                read_tally = self._tallies.month if limit.is_monthly else self._tallies.day
-                tallies[limit] = await read_tally(holding.scope)
-        return tallies
+    def _uses(
+        self, spending: Spending, holding: Holding, limits: Collection[Limit], now: datetime, *, busy: bool = False
+    ) -> list[Use]:
+        """Return how much is used of some of the limits; with `busy`, what answers under way may use is expected."""
+        scope, found = holding.scope, list[Use]()
+        expected = spending.expected(scope, now) if busy and SPENDING & set(limits) else Spend()
+        for limit in sorted(limits, key=[*Limit].index):
+            allowed = holding.limits[limit]
+            if limit is Limit.MESSAGES_MINUTE:
+                found.append(_minute_use(scope, allowed, spending.minute(scope, now - MINUTE), now))
+                continue
+            if limit.is_monthly:
+                period, spent = month_of(now, self.zone), self._spent_this_month(spending, scope, now)
+            else:
+                period = day_of(now, self.zone)
+                spent = spending.by_calls(scope, period.start)
+            used, coming = _amount(limit, spent), _amount(limit, expected)
+            found.append(Use(scope, limit, allowed, used, period.end, period.name, coming))
+        return found
 
-    def _minute_use(self, holding: Holding, times_s: deque[float]) -> list[Use]:
-        allowed = holding.limits[Limit.MESSAGES_MINUTE]
-        ends, over = self._clock.now(), len(times_s) - int(allowed)
-        if 0 <= over < len(times_s):  # a message fits again once that one is a minute old
-            ends += timedelta(seconds=times_s[over] + MINUTE_S - self._clock.monotonic())
-        return [Use(holding.scope, Limit.MESSAGES_MINUTE, allowed, Decimal(len(times_s)), ends)]
+    def _spent_this_month(self, spending: Spending, scope: Scope, now: datetime) -> Spend:
+        """Return what a scope spent this month; what is older than yesterday changes no more and is read once a day."""
+        today, month = day_of(now, self.zone), month_of(now, self.zone)
+        recent = spending.by_calls(scope, max(month.start, today.start - _A_DAY))
+        settled = self._settled.get((today.name, scope))
+        if settled is None:
+            settled = spending.by_calls(scope, month.start) - recent
+            todays = {key: value for key, value in self._settled.items() if key[0] == today.name}
+            self._settled = todays | {(today.name, scope): settled}  # a new one: this may run on several threads
+        return settled + recent
 
     async def _is_first(self, use: Use, share: int) -> bool:
         key = (use.scope.name, use.period, share)
@@ -312,15 +233,11 @@ class Quotas:
         return await self.ledger.tell_once(use.scope, use.period, share, self._clock.now())
 
 
-def _uses(holding: Holding, tallies: Mapping[Limit, Tally], busy: int = 0) -> list[Use]:
-    """Return how much is used of each limit; each of the `busy` answers is expected to cost as those before it."""
-    found: list[Use] = []
-    for limit, tally in tallies.items():
-        used, done = _amount(limit, tally.spend), tally.since.messages - busy
-        expected = _amount(limit, tally.since) * busy / done if busy and done > 0 else Decimal(0)
-        period = tally.period
-        found.append(Use(holding.scope, limit, holding.limits[limit], used, period.end, period.name, expected))
-    return found
+def _minute_use(scope: Scope, allowed: Decimal, times: Sequence[datetime], now: datetime) -> Use:
+    over, ends = len(times) - int(allowed), now
+    if 0 <= over < len(times):  # a message fits again once that one is a minute old
+        ends = times[over] + MINUTE
+    return Use(scope, Limit.MESSAGES_MINUTE, allowed, Decimal(len(times)), ends)
 
 
 def _amount(limit: Limit, spend: Spend) -> Decimal:
