@@ -351,6 +351,7 @@ class _Stores:
             self.pending_inputs,
             self.confirmations,
             self.broadcasts,
+            self.kept,
             logs_words=settings.log_content,
             spool=Spool(settings.state_dir),
             copies=NoCopies() if settings.in_memory else folder(settings, clock),

@@ -73,7 +73,7 @@ from core.language_choice import Locales
 from core.memory.memories import Memories
 from core.models import Models
 from core.ports import Clock
-from core.stores import HistoryStore, Inbox
+from core.stores import HistoryStore, Inbox, KeptStore
 from core.threads import ConfirmationStore, PendingInputs
 from core.times.reader import TimeWords
 from core.types import Learn
@@ -100,6 +100,7 @@ class Stores:
     pending_inputs: PendingInputs
     confirmations: ConfirmationStore
     broadcasts: Broadcasts
+    kept: KeptStore
     logs_words: bool = False
     spool: Spool = field(default_factory=Spool)
     copies: Copies = field(default_factory=NoCopies)
@@ -177,17 +178,18 @@ class Features:
             longest_sleep_s=LONGEST_SLEEP_S if self.worker.is_alone else _OTHERS_S,
         )
         reminders.wake = self.scheduler.wake
-        self._listed = ListedMemories()
+        self._listed = ListedMemories(stores.kept)
+        self._listed_reminders = ListedMemories(stores.kept, "reminders")
         forgetters: Sequence[Forgets] = (
             stores.links,
             stores.pending_inputs,
             stores.confirmations,
+            self._listed,
+            self._listed_reminders,
             reminders.store,
             *stores.forgetters,
         )
-        self.erasure = Erasure(
-            stores.memories, access, self._listed, forgetters, copies=stores.copies, scrubbing=stores.forgetting
-        )
+        self.erasure = Erasure(stores.memories, access, forgetters, copies=stores.copies, scrubbing=stores.forgetting)
         self.takeout = Takeout(
             stores.memories,
             stores.history,
@@ -295,7 +297,9 @@ class Features:
             forget.command,
             undo_command(self.reminders, self.access),
             disliked_command(self.reminders),
-            *ReminderCommands(self.reminders, self.confirmations, self._replies, completion).commands,
+            *ReminderCommands(
+                self._listed_reminders, self.reminders, self.confirmations, self._replies, completion
+            ).commands,
             self._preferences.memory,
             self._export.command,
             ImportCommand(memories, history, self.reminders, self.confirmations).command,

@@ -157,6 +157,7 @@ class House:
             self.pending_inputs,
             self.confirmations,
             self.broadcasts,
+            self.kept,
             logs_words=self.log_content,
             spool=self.spool,
         )

@@ -139,14 +139,19 @@ async def test_what_is_missing_is_told(text: str, told: str) -> None:
         assert (await chat.say(text)).startswith(told)
 
 
-async def test_lists_are_kept_for_the_last_thousand_chats_only() -> None:
-    house, listed = House(), ListedMemories()
-    keys = [house.incoming("x", chat=str(n)).conversation for n in range(1001)]
+async def test_a_persons_last_twenty_lists_are_kept_until_they_are_forgotten() -> None:
+    house = House()
+    listed = ListedMemories(house.kept)
+    keys = [house.incoming("x", chat=str(n)).conversation for n in range(21)]
     for key in keys:
-        listed.put(key, {1: key.chat.chat})
-    assert listed.memory_id(keys[0], 1) == ""
-    assert listed.memory_id(keys[1], 1) == "1"
-    assert listed.memory_id(keys[1000], 1) == "1000"
+        await listed.put(key, {1: key.chat.chat})
+    assert [await listed.memory_id(key, 1) for key in (keys[0], keys[1], keys[20])] == ["", "1", "20"]
+    assert await listed.memory_id(keys[1], 2) == ""
+    other = house.incoming("x", user=BIA, chat="1").conversation
+    await listed.put(other, {1: "other"})
+    await listed.forget(ANA)
+    assert await listed.memory_id(keys[20], 1) == ""
+    assert await listed.memory_id(other, 1) == "other"
 
 
 # --- /forget all -----------------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Final, Protocol
 
 from core.features.access.rules import Access
-from core.features.memories.listed import ListedMemories
 from core.features.transfer.files import Copies
 from core.memory.memories import Memories
 from core.text.catalogue import counted, forms, text
@@ -34,7 +33,6 @@ class Erasure:
         self,
         memories: Memories,
         access: Access,
-        listed: ListedMemories,
         stores: Sequence[Forgets],
         *,
         copies: Copies,
@@ -42,7 +40,6 @@ class Erasure:
     ) -> None:
         self._memories = memories
         self._access = access
-        self._listed = listed
         self._stores = stores
         self._copies = copies
         self._scrubbing = scrubbing
@@ -59,7 +56,6 @@ class Erasure:
                 await self._access.forget(account)
                 for store in self._stores:
                     await store.forget(account)
-        self._listed.forget(accounts)
 
     async def copies_left(self, locale: Locale, *, for_owner: bool) -> str:
         """Return a sentence on the backups and exports that still hold what was erased; "" if there are none.

@@ -58,13 +58,18 @@ class ReminderCommands:
     """Offer /reminders and /remind."""
 
     def __init__(
-        self, reminders: Reminders, confirmations: Confirmations, replies: PendingReplies, completion: TimeCompletion
+        self,
+        listed: ListedMemories,
+        reminders: Reminders,
+        confirmations: Confirmations,
+        replies: PendingReplies,
+        completion: TimeCompletion,
     ) -> None:
         self._reminders = reminders
         self._confirmations = confirmations
         self._replies = replies
         self._completion = completion
-        self._listed = ListedMemories()
+        self._listed = listed
         self._verbs: Mapping[str, Callable[[Request, Reminder, str], Awaitable[None]]] = {
             "show": self._show,
             "edit": self._edit,
@@ -126,7 +131,7 @@ class ReminderCommands:
 
     async def _one(self, request: Request, verb: str, name: str, rest: str) -> None:
         here = request.incoming.conversation
-        reminder_id = self._listed.memory_id(here, int(name)) if is_number(name) else name.casefold()
+        reminder_id = await self._listed.memory_id(here, int(name)) if is_number(name) else name.casefold()
         reminder = await self._reminders.find(place_of(request.turn), reminder_id) if reminder_id else None
         if reminder is None:
             await self._replies.settle(request)
@@ -154,7 +159,7 @@ class ReminderCommands:
         number = min(max(number, 1), pages)
         before = (number - 1) * PAGE_SIZE
         numbered = dict(enumerate(found[before : before + PAGE_SIZE], before + 1))
-        self._listed.put(request.incoming.conversation, {at: each.id for at, each in numbered.items()})
+        await self._listed.put(request.incoming.conversation, {at: each.id for at, each in numbered.items()})
         title = TITLE if request.incoming.private else TITLE_HERE
         lines = [title[locale].format(total=len(found))]
         lines += [f"{at}. {line(each, now, locale)}" for at, each in numbered.items()]
