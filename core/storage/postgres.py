@@ -43,6 +43,9 @@ _WAIT_S: Final = 30.0
 """How long a job waits for a connection while the server cannot be reached."""
 
 _MAINTENANCE: Final = 0x456C6567  # one process maintains at a time
+_INDEX_RAM: Final = "512MB"
+"""How much of the server's an index may take; it takes 2 KB a vector, and where that is refused, many times as long."""
+
 _STALLED_S: Final = STATEMENT_S + 5.0
 """A statement without an answer for so long has lost its server. TCP does not notice a proxy that swallows all."""
 
@@ -194,7 +197,7 @@ class PostgresDatabase(Database):
             [(is_ours,)] = turn.execute(asked, prepare=False).fetchall()
             if is_ours:
                 turn.execute("SET LOCAL idle_in_transaction_session_timeout = 0", prepare=False)
-                with self._pool.connection() as connection, _without_timeout(connection, is_pooled=self._is_pooled):
+                with self._pool.connection() as connection, _for_indexes(connection, is_pooled=self._is_pooled):
                     postgres_vectors.maintain(connection)
 
     async def checkpoint(self) -> None:
@@ -368,16 +371,18 @@ def _configure(connection: psycopg.Connection) -> None:
 
 
 @contextmanager
-def _without_timeout(connection: psycopg.Connection, *, is_pooled: bool) -> Iterator[None]:
-    """Let statements take as long as they take: an index takes minutes. Behind a pooler the session has no limit."""
+def _for_indexes(connection: psycopg.Connection, *, is_pooled: bool) -> Iterator[None]:
+    """Give statements the time and RAM that an index takes. A pooler would give what is set for a session to others."""
     if is_pooled:
         yield
         return
     connection.execute("SET statement_timeout = 0")
+    connection.execute(f"SET maintenance_work_mem = '{_INDEX_RAM}'".encode())
     try:
         yield
     finally:
         connection.execute("RESET statement_timeout")
+        connection.execute("RESET maintenance_work_mem")
 
 
 def _fenced(job: Callable[[Query], T]) -> Callable[[Query], T]:
