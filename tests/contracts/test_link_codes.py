@@ -59,7 +59,8 @@ async def test_old_codes_are_dropped_and_newer_ones_stay(codes: LinkCodes) -> No
 
 async def test_who_was_asked_about_a_code_is_known_until_they_are_forgotten(codes: LinkCodes) -> None:
     asked = LinkCode("a", ANA, "Ana", NOON, ABROAD, NOON + timedelta(seconds=1))
-    await codes.put(asked)
+    await codes.put(LinkCode("a", ANA, "Ana", NOON))
+    await codes.ask("a", ABROAD, NOON + timedelta(seconds=1))
     assert await codes.find("a") == asked
     await codes.forget(ABROAD)
     assert await codes.find("a") == LinkCode("a", ANA, "Ana", NOON)
@@ -78,3 +79,10 @@ async def test_a_person_who_is_forgotten_leaves_no_code(codes: LinkCodes) -> Non
     await codes.forget(ANA)
     assert await codes.find("a") is None
     assert await codes.find("b") is not None
+
+
+async def test_a_code_that_was_taken_does_not_come_back_by_being_asked_about(codes: LinkCodes) -> None:
+    await codes.put(LinkCode("a", ANA, "Ana", NOON))
+    assert await codes.take("a")
+    await codes.ask("a", ABROAD, NOON)
+    assert await codes.find("a") is None

@@ -239,6 +239,15 @@ async def test_a_link_code_is_its_accounts_only_one_and_is_taken_once(workers: W
     assert len(rows) == 1
     taken = await workers.race(lambda database, _: SqlLinkCodes(database).take(rows[0][0]))
     assert taken.count(True) == 1
+    codes = SqlLinkCodes(workers.databases[0])
+    await codes.put(LinkCode("d", ANA, "Ana", START))
+    taken_while_asked, _ = await workers.one_in_the_middle(
+        "link_codes",
+        lambda database: SqlLinkCodes(database).take("d"),
+        lambda database: SqlLinkCodes(database).ask("d", BIA, START),
+    )
+    assert taken_while_asked
+    assert await codes.find("d") is None, "a code that was taken does not come back"
 
 
 async def test_what_waits_for_an_answer_is_taken_once(workers: Workers) -> None:

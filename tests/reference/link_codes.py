@@ -24,6 +24,11 @@ class InMemoryLinkCodes(LinkCodes):
         """Return the code, or None if there is none of that digest."""
         return next((code for code in self._codes.values() if code.digest == digest), None)
 
+    async def ask(self, digest: str, user: UserKey, at: datetime) -> None:
+        """Keep that an account was told what entering the code gives away; do nothing if there is no such code."""
+        if (found := await self.find(digest)) is not None:
+            self._codes[found.user] = replace(found, asked=user, asked_at=at)
+
     async def take(self, digest: str) -> bool:
         """Forget the code of that digest, and return whether there was one."""
         found = await self.find(digest)

@@ -35,6 +35,10 @@ class LinkCodes(Protocol):
         """Return the code, or None if there is none of that digest."""
         ...
 
+    async def ask(self, digest: str, user: UserKey, at: datetime) -> None:
+        """Record that an account was told what entering the code gives away; do nothing if there is no such code."""
+        ...
+
     async def take(self, digest: str) -> bool:
         """Remove the code of that digest; return True to exactly one of several callers, False if there is none."""
         ...

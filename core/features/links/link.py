@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
@@ -147,7 +146,7 @@ class LinkCommands:
         )
         await request.turn.view.flush()
         if found.asked != user:  # else the later time would make a yes that was pressed at once count as too early
-            await self._codes.put(replace(found, asked=user, asked_at=self._clock.now()))
+            await self._codes.ask(found.digest, user, self._clock.now())
 
     async def _join(self, request: Request, found: LinkCode) -> None:
         """Link the accounts, unless the code was used or an account was linked in the meantime."""

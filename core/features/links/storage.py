@@ -43,6 +43,12 @@ class SqlLinkCodes(LinkCodes):
             return LinkCode(digest, UserKey(platform, user), name, moment(at_us), asked, asked_at)
         return None
 
+    async def ask(self, digest: str, user: UserKey, at: datetime) -> None:
+        """Record that an account was told what entering the code gives away; do nothing if there is no such code."""
+        sql = "UPDATE link_codes SET asked_platform = ?, asked_user = ?, asked_at = ? WHERE digest = ?"
+        row = (*user_key(user), microseconds(at), digest)
+        await self._database.write(lambda query: query.run(sql, row))
+
     async def take(self, digest: str) -> bool:
         """Remove the code of that digest, and return whether there was one."""
         sql = "DELETE FROM link_codes WHERE digest = ? RETURNING 1"
