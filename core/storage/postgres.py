@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import re
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
@@ -53,6 +54,7 @@ _TRY_S: Final = 0.5
 """The pool does not try by itself to reach a server that was away: whoever waits has it try so often."""
 
 _ATTEMPTS: Final = 5
+_PAUSE_S: Final = 0.01
 _PREPARED_FROM: Final = 5
 """A statement is planned once on a connection that has run it so many times."""
 
@@ -263,6 +265,8 @@ class PostgresDatabase(Database):
                             raise
                     elif not is_repeatable(error) or attempts == _ATTEMPTS:
                         raise
+                    else:
+                        sleep(random.uniform(0, _PAUSE_S) * 2**attempts)  # noqa: S311 - not all at once again
                     _log.info("run again", extra={"error": type(error).__name__})
 
     def _whole(self, connection: psycopg.Connection, begin: str, job: Callable[[Query], T]) -> T:

@@ -63,7 +63,7 @@ class CommitUnknown(psycopg.OperationalError):
 
 
 def is_repeatable(error: psycopg.Error) -> bool:
-    """Return whether a job that ended so changed nothing, and may do better if it is run again at once."""
+    """Return whether a job that ended so changed nothing, and may do better if it is run again."""
     return isinstance(error, _AGAIN)
 
 
@@ -114,6 +114,8 @@ def _ours(error: psycopg.Error) -> StorageError:
         return Damaged(f"the database cannot be read ({name}): restore a backup of it")
     if isinstance(error, CommitUnknown):
         return StorageDown("the connection to the database broke: whether the last change was stored is not known")
+    if is_repeatable(error):
+        return StorageError(f"others changed the same at the same moment ({name}), again and again: try again later")
     if _is_down(error):
         why = str(error) if isinstance(error, PoolTimeout) else reason(error)
         return StorageDown(f"the database cannot be reached ({why}): it is tried again")
