@@ -360,6 +360,24 @@ async def test_a_job_that_hides_a_failed_statement_does_not_pass_for_done(url: s
         assert await count(database) == 0
 
 
+@pytest.mark.parametrize("code", ["40001", "40P01"])
+async def test_a_job_that_others_cross_is_run_again_and_in_the_end_says_so(url: str, code: str) -> None:
+    tries: list[int] = []
+
+    def cross(query: Query) -> None:
+        add_one(query)
+        tries.append(1)
+        if len(tries) != 3:
+            query.run(f"DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '{code}'; END $$")
+
+    async with opened(url) as database:
+        await database.write(cross)
+        assert (len(tries), await count(database)) == (3, 1)
+        with pytest.raises(StorageError, match="others changed the same at the same moment"):
+            await database.write(cross)
+        assert (len(tries), await count(database)) == (8, 1)
+
+
 async def test_a_worker_that_stopped_in_mid_transaction_holds_up_nobody(url: str) -> None:
     """Its locks are free when the server has waited long enough for it; its own job is run again."""
     resumed = threading.Event()
