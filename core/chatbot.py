@@ -426,7 +426,7 @@ class ChatBot(MessageHandler):
     async def _respond(self, turn: Turn, incoming: Incoming) -> None:
         if turn.asked.text.startswith("/"):
             role = await self._parts.gate.role_here(incoming) or Role.GUEST
-            request = Request(turn, incoming, role, len(self._locks) - 1, self._running)
+            request = Request(turn, incoming, role, len(self._locks) - 1, self._running, self._parts.claims)
             await self._parts.commands.run(request, turn.asked.text)
             return
         await turn.enter(TurnState.PENDING)

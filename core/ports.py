@@ -308,6 +308,15 @@ class ChatClaims(Protocol):
             StorageError: it is not known.
         """
 
+    async def end_others(self, users: Collection[UserKey]) -> None:
+        """Let no other worker go on answering these people: what it would still write under its claim is refused.
+
+        Their messages there are dropped, and other people's in the same chats are taken in again.
+
+        Raises:
+            StorageError: it is not known.
+        """
+
 
 class MessageHandler(Protocol):
     """Take the messages of platforms. Raises nothing, besides cancellation and what `receive` names."""

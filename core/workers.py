@@ -20,7 +20,7 @@ from core.claims import Claim
 from core.errors import StorageError
 from core.ports import ChatClaims, Clock, Duties, Duty, HeldChats
 from core.tasks import first_of
-from core.types import ChatKey
+from core.types import ChatKey, UserKey
 
 ASKS: Final = "asks:"
 """What the names of claims begin with by which a worker says that it wants a part."""
@@ -103,6 +103,9 @@ class OneWorker(Duties, ChatClaims):
 
     async def give_up(self, claims: Collection[Claim]) -> None:
         """Do nothing."""
+
+    async def end_others(self, users: Collection[UserKey]) -> None:
+        """Do nothing: nobody else answers."""
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
@@ -191,6 +194,9 @@ class WorkerStore(Protocol):
 
     async def end(self, epochs: Collection[int]) -> None:
         """End claims."""
+
+    async def end_others(self, worker: int, users: Collection[UserKey]) -> None:
+        """End other workers' claims to chats in which these people are owed an answer, and drop what they are owed."""
 
     async def held(self, prefix: str) -> Mapping[str, tuple[int, int]]:
         """Map the claimed names that begin so to their workers and epochs."""
@@ -459,6 +465,11 @@ class Worker(Duties, ChatClaims):
                 claim.is_given_up = True
             await self._store.end(epochs)
             self.wake("", 0)
+
+    async def end_others(self, users: Collection[UserKey]) -> None:
+        """Let no other worker go on answering these people."""
+        await self._store.end_others(self.id, users)
+        self.wake("", 0)
 
     # --- duties ---
 

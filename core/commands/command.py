@@ -10,9 +10,11 @@ from typing import TypeAlias
 from core.commands.menu import MenuEntry, MenuOption
 from core.deadline import Deadline
 from core.outgoing import Choice
+from core.ports import ChatClaims
 from core.text.catalogue import text
 from core.turn import Turn
 from core.types import ConversationKey, Incoming, Locale, Localized, Role, UserKey
+from core.workers import OneWorker
 
 STAFF = frozenset({Role.OWNER, Role.ADMIN})
 
@@ -21,7 +23,8 @@ STAFF = frozenset({Role.OWNER, Role.ADMIN})
 class Request:
     """A request to run a command: its turn, the message, and the sender's role in that chat.
 
-    `others` is the number of other messages being answered or waiting; `running` are the running answers.
+    `others` is the number of other messages being answered or waiting; `running` are the running answers of this
+    worker, one of those that share `claims`.
     """
 
     turn: Turn
@@ -29,6 +32,7 @@ class Request:
     role: Role
     others: int = 0
     running: Mapping[ConversationKey, Deadline] = field(default_factory=dict)
+    claims: ChatClaims = field(default_factory=OneWorker)
 
     @property
     def locale(self) -> Locale:
@@ -47,8 +51,8 @@ class Request:
         """
         return await self.turn.view.channel.fetch(self.incoming.file, max_bytes)
 
-    def stop_answers(self, accounts: Collection[UserKey]) -> None:
-        """Stop the running answers to those accounts, except the one that runs this command.
+    async def stop_answers(self, accounts: Collection[UserKey]) -> None:
+        """Stop the running answers to those accounts at any worker, except the one that runs this command.
 
         A pressed button overtakes the answer in its own conversation, which is stopped, too.
         """
@@ -56,6 +60,7 @@ class Request:
         for conversation, running in list(self.running.items()):
             if conversation.user in accounts and (conversation != here or self.incoming.pressed):
                 running.stop()
+        await self.claims.end_others(accounts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,9 +14,9 @@ from typing import Final
 
 from core.storage.database import Database, Query
 from core.storage.inbox import ClaimChat
-from core.storage.record import moment, to_json
+from core.storage.record import OF_USER, moment, to_json, user_key
 from core.stores import Accepted
-from core.types import ChatKey, room_name
+from core.types import ChatKey, UserKey, room_name
 from core.workers import Colleague, Owed, Peer, ShareOut, Shares, WorkerStore
 
 CHANNEL: Final = "elefante"
@@ -46,6 +46,13 @@ WHERE claims.worker = ? AND claims.name LIKE '{_CHAT}%'
 _AT_ONCE: Final = "set_config('synchronous_commit', 'off', true)"
 _DUTIES: Final = f"SELECT worker, name FROM claims WHERE name NOT LIKE '{_CHAT}%' ORDER BY name"
 _OWED: Final = "(SELECT count(*) FROM inbox WHERE platform = ? AND chat = ? AND payload IS NOT NULL)"
+_END_OTHERS: Final = f"""
+DELETE FROM claims WHERE worker != ? AND name IN (SELECT {_OF_CHAT} FROM inbox WHERE payload IS NOT NULL AND {OF_USER})
+"""
+_DROP_OWED: Final = f"""
+DELETE FROM inbox WHERE payload IS NOT NULL
+AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.name = {_OF_CHAT} AND claims.worker = ?) AND {OF_USER}
+"""
 
 
 class SqlWorkers(WorkerStore):
@@ -138,6 +145,16 @@ class SqlWorkers(WorkerStore):
         """End claims."""
         ended = "DELETE FROM claims WHERE epoch IN (SELECT value FROM numbers(?))"
         await self._database.write(lambda query: query.run(ended, (to_json(list(epochs)),)))
+
+    async def end_others(self, worker: int, users: Collection[UserKey]) -> None:
+        """End other workers' claims to chats in which these people are owed an answer, and drop what they are owed."""
+
+        def job(query: Query) -> None:
+            for user in users:
+                query.run(_END_OTHERS, (worker, *user_key(user)))
+                query.run(_DROP_OWED, (worker, *user_key(user)))
+
+        await self._database.write(job)
 
     async def held(self, prefix: str) -> Mapping[str, tuple[int, int]]:
         """Map the claimed names that begin so to their workers and epochs."""

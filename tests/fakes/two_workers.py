@@ -14,18 +14,16 @@ from pathlib import Path
 from bot.settings.settings import load
 from bot.wiring import App, build
 from core.chatbot import ChatBot
-from core.dialogue import Prompt, Task
+from core.dialogue import Prompt, StreamEvent
 from core.errors import ClaimLost
 from core.features.access.people import Person
 from core.models import HotModel
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
-from core.ports import Channel, Channels
+from core.ports import Channel, Channels, ChatModel
 from core.types import ChatKey, Incoming, Role, UserKey
 from core.workers import Worker
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
-from tests.fakes.model import Answer
-from tests.fakes.workers import Gated
 from tests.postgres import database_of
 
 PLATFORM = "telegram"
@@ -34,13 +32,32 @@ _PATIENCE_S = 30.0
 
 
 @dataclass(eq=False)
+class Held(ChatModel):
+    """A model that answers while its gate is open; `asked` is set once it is asked something."""
+
+    model: ChatModel
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @asynccontextmanager
+    async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
+        self.asked.set()
+        await self.gate.wait()
+        async with self.model.stream(prompt) as events:
+            yield events
+
+
+@dataclass(eq=False)
 class Bot(Channels):
-    """One worker. `gate`, set once `speak` gave it a model, lets that answer."""
+    """One worker."""
 
     app: App
     chatbot: ChatBot
     office: Office
-    gate: asyncio.Event = field(default_factory=asyncio.Event)
 
     def again(self, incoming: Incoming) -> Channel:
         return self.office.screen(incoming.chat.chat)
@@ -84,16 +101,14 @@ class Bot(Channels):
         """Press a button of the last message in a chat."""
         return await self.say(self.office.button(label, chat or user.user).command, user, chat=chat, pressed=True)
 
-    def speak(self, script: Callable[[Prompt], Answer], *, is_open: bool = True) -> Gated:
-        """Let a scripted model answer."""
-        if is_open:
-            self.gate.set()
+    def hold(self) -> Held:
+        """Let its models answer once the gate is opened."""
         models = self.app.parts.models
-        model = Gated(dict.fromkeys(Task, script), self.gate)
-        for mode in (models.heavy, models.reasoning, models.chat, models.summary):
+        held = Held(models.heavy)
+        for mode in (models.heavy, models.reasoning, models.chat):
             assert isinstance(mode, HotModel)
-            mode.model = model
-        return model
+            mode.model = Held(mode.model, held.gate, held.asked)
+        return held
 
 
 @dataclass(eq=False)

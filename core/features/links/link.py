@@ -92,7 +92,7 @@ class LinkCommands:
                 UNLINK[request.locale].format(keeps=keeps), choices=[Button(PART[request.locale], f"/unlink {YES}")]
             )
             return
-        request.stop_answers(accounts)  # they would go on with the joint memory
+        await request.stop_answers(accounts)  # they would go on with the joint memory
         await self._part(accounts)
         told = PARTED[request.locale].format(keeps=keeps)
         await request.turn.tell(told)

@@ -203,7 +203,7 @@ class ForgetCommand:
         if await self._confirmations.take(here, code, Everything) is None:
             await self._ask_for_all(request, accounts)
             return
-        request.stop_answers(accounts)
+        await request.stop_answers(accounts)
         await self._erasure.forget(user)
         log_stays = LOG_STAYS[request.locale] if self._logs_words else ""
         copies = await self._erasure.copies_left(request.locale, for_owner=request.role is Role.OWNER)
@@ -285,7 +285,7 @@ class ForgetVerb:
         if somebody is None:
             await request.tell(SOMEBODY_NOT_CONFIRMED)
             return
-        request.stop_answers(await self._memories.accounts(somebody.user))
+        await request.stop_answers(await self._memories.accounts(somebody.user))
         await self._erasure.forget(somebody.user)
         await record_deed(self._decisions, self._clock, request.incoming.user, DecisionKind.FORGET)
         lines = [DONE[request.locale], await self._erasure.copies_left(request.locale, for_owner=True)]
