@@ -173,11 +173,11 @@ async def test_the_planner_takes_the_index_of_a_large_owner_at_costs_as_they_are
     [(name, is_valid)] = upkeep(url, 4000, 4000)
     assert is_valid
     statements.clear()
-    await asked(PostgresVectors(store), ANA, normalizer, rows, 32)
+    await asked(PostgresVectors(store), ANA, normalizer, rows, 8)
     plans = [plan for sql, plan in statements if "<#>" in sql]
     assert len([line for line in plans[0] if f"Index Scan using {name} on vectors" in line]) == len(rows), plans[0]
     statements.clear()
-    await asked(PostgresVectors(store), BIA, normalizer, rows, 32)
+    await asked(PostgresVectors(store), BIA, normalizer, rows, 8)
     assert not [line for _, plan in statements for line in plan if name in line]
 
 
