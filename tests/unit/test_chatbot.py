@@ -176,7 +176,7 @@ async def test_an_inbox_that_cannot_write_is_told_and_nothing_is_thought() -> No
     channel = house.channel()
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("hello there"), channel))
-    assert "could not write" in channel.texts[0]
+    assert "cannot read or save" in channel.texts[0]
     assert not house.model.prompts
 
 
@@ -190,7 +190,7 @@ async def test_a_check_that_cannot_read_is_told_and_never_raised() -> None:
     channel = house.channel()
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("hello there"), channel))
-    assert "could not write" in channel.texts[0]
+    assert "cannot read or save" in channel.texts[0]
     assert not house.model.prompts
 
 

@@ -180,7 +180,7 @@ async def test_choices_that_cannot_be_read_are_told_and_do_no_more_harm() -> Non
             raise StorageError(str(len(user.user)))
 
     (told,) = await ask(House(preferences=Broken()), "hello there")
-    assert "could not write" in told
+    assert "cannot read or save" in told
 
 
 async def test_while_memory_is_off_the_bot_is_offered_nothing_that_keeps_anything_and_says_why() -> None:

@@ -123,6 +123,7 @@ async def test_what_full_text_found_is_found_by_words_after_it(tmp_path: Path) -
                 " VALUES (?, ?, ?, ?, 'text', ?, x'00', 1, 2)",
                 (number, key, whose, account, words),
             )
+            query.run("INSERT INTO phrases (memory, owner, text) VALUES (?, ?, ?)", (number, whose, words))
             query.run(
                 "INSERT INTO memory_text (rowid, owner, words, stems) VALUES (?, ?, ?, ?)",
                 (number, f"o{account or whose}", words, stems),

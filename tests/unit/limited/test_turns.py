@@ -501,7 +501,7 @@ async def test_a_failed_save_is_not_called_done(person: Talk, monkeypatch: pytes
 
     monkeypatch.setattr(SqlMemories, "save", full)
     await person.say(f"lembre que {GATE}")
-    assert "Não consegui" in seen(person)
+    assert "Não consigo" in seen(person)
     assert "Guardei" not in seen(person)
     assert await person.contents() == []
 
