@@ -85,11 +85,11 @@ class AlarmFile(AlarmBook):
             _log.warning("alarms not kept", extra={"error": type(error).__name__})
         return alarms
 
-    async def move_into(self, book: AlarmBook) -> None:
-        """Add the alarms of the file to the book, and remove the file.
+    async def copy_into(self, book: AlarmBook) -> None:
+        """Add the alarms of the file to the book. The file stays until the bot has started: it may fail again.
 
         Raises:
-            StorageError: the book cannot be written; the file stays.
+            StorageError: the book cannot be written.
         """
         alarms = self._load()
 
@@ -99,6 +99,9 @@ class AlarmFile(AlarmBook):
 
         if alarms:
             await book.change(add)
+
+    def remove(self) -> None:
+        """Remove the file."""
         with suppress(OSError):
             self._path.unlink(missing_ok=True)
 
@@ -134,7 +137,9 @@ async def watching(app: App, free_bytes: FreeBytes = free_bytes) -> AsyncIterato
     """
     alerts, book = app.features.alerts, KeptAlarms(app.kept)
     if app.settings.state_dir is not None:
-        await AlarmFile(app.settings.state_dir / FILE).move_into(book)
+        file = AlarmFile(app.settings.state_dir / FILE)
+        await file.copy_into(book)
+        app.features.notifier.on_connect(file.remove)
     await alerts.keep_in(book, _post(app.settings), app.settings.locale)
     app.health.close_unused()
     app.features.notifier.on_connect(lambda: alerts.over_soon(START_FAILED, STARTED))

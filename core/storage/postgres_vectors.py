@@ -44,8 +44,8 @@ _NAME: Final = "vectors_near_"
 _OVERSAMPLED: Final = 8
 """How many times as many as are asked for an HNSW index finds, for the cosine to choose from.
 
-It looks at twice as many (`hnsw.ef_search`). Of the nearest 32 of 100,000 vectors with little between them it finds 90 %
-in 51 ms so, and 70 % in 14 ms with half of the one and a quarter of the other; every one is compared in 96 ms.
+It looks at twice as many (`hnsw.ef_search`). Of the nearest 32 of 100,000 vectors with little between them it finds
+90 % in 51 ms so, and 70 % in 14 ms with half of the one and a quarter of the other; every one is compared in 96 ms.
 """
 
 _MOST_FOUND: Final = 1000  # hnsw.ef_search of pgvector
