@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import re
+from datetime import timedelta
 from pathlib import Path
+from typing import Final
 
-from tests.fakes.two_workers import ANA, BIA, Bot, two_workers
+from bot.alarms import KeptAlarms
+from core.delivery.alerts import HAS_ROOM, IS_FULL
+from core.types import Locale, Role, UserKey
+from tests.e2e.command import ROOT, execute
+from tests.fakes.two_workers import ANA, BIA, OLGA, PLATFORM, Bot, two_workers
+from tests.postgres import database_of
+
+NEWS: Final = "Closed on Sunday"
 
 LOCKER = "my locker code is 4417"
 
@@ -63,6 +74,170 @@ async def test_nothing_is_stored_of_who_was_forgotten_while_another_worker_answe
         assert await left(a, "zq", ANA.user) == []
         assert "zq" not in "".join(office.screen("room").texts)
         assert "car is red" in "".join(office.screen("room").texts), "others are answered"
+
+
+async def test_a_command_that_waits_for_a_text_gets_it_at_the_other_worker(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (a, b, _):
+        await a.say("/remember")
+        assert "bike is green" in await b.say("my bike is green")
+        await a.say("/memories")
+        await b.say("/memories edit 1")
+        await a.say("my bike is blue")
+        assert "bike is blue" in await b.say("/memories")
+        await b.say("/stop")
+        assert "nothing" in (await a.say("/stop")).lower()
+
+
+async def test_an_edit_of_what_one_worker_answered_is_answered_anew_at_the_other(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (a, b, office):
+        await a.say("remember that my bike is green", message="1")
+        answers = len(office.texts(ANA))
+        assert "blue" in await b.say("remember that my bike is blue", message="1.1", edits="1")
+        assert len(office.texts(ANA)) == answers, "in the place of the first answer"
+        listed = await a.say("/memories")
+        assert "blue" in listed
+        assert "green" not in listed
+
+
+async def test_an_answer_is_stopped_and_overtaken_from_the_other_worker(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (a, b, office):
+        await a.say("/remember my bike is green")
+        await b.say("/memories")
+        undo = office.texts(ANA)
+        held = a.hold()
+        answer = a.begin("what colour is my bike?")
+        await held.asked.wait()
+        b.begin("/undo", pressed=True)
+        await office.until(lambda: any("No longer saved" in text for text in office.texts(ANA)[len(undo) :]))
+        b.begin("/stop")
+        await answer
+        await office.settled()
+        assert any("topped" in text for text in office.texts(ANA)), office.texts(ANA)
+        assert not any("green" in text for text in office.texts(ANA)[len(undo) + 1 :])
+
+
+async def test_what_an_owner_switches_at_one_worker_holds_at_the_other_at_once(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (a, b, office):
+        stranger = UserKey(PLATFORM, "sam")
+        await a.say("/admin pause", OLGA)
+        assert "paused" in await b.say("hello")
+        await b.say("/admin resume", OLGA)
+        assert "paused" not in await a.say("hello")
+        await a.say("/admin access open", OLGA)
+        await b.say(f"/admin access open {office.code(OLGA, 'access open ')}", OLGA)
+        assert "private" not in await a.say("hello", stranger)
+        assert "private" not in await b.say("hello", stranger)
+        await b.say("/admin access private", OLGA)
+        assert "private" in await a.say("hello", UserKey(PLATFORM, "tom"))
+        await a.say("/admin actions disable MemorySave", OLGA)
+        assert "Saved" not in await b.say("remember that my bike is green")
+        await b.say("/admin undo", OLGA)
+        assert "Saved" in await a.say("remember that my bike is green")
+        await a.say("/language pt", ANA)
+        assert "bike" in await b.say("/memories")
+        assert "Suas" in await b.say("/memories")
+
+
+async def test_a_role_that_the_command_line_gives_holds_at_both(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (a, b, office):
+        sam = UserKey(PLATFORM, "sam")
+        assert "private" in await a.say("hello", sam)
+        environment = {"STORAGE_URL": database_of(str(tmp_path)), "DATA_DIR": str(tmp_path), "HOME": str(tmp_path)}
+        done = await asyncio.to_thread(
+            execute,
+            ("users", "allow", str(sam)),
+            tmp_path,
+            {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "ELEFANTE_ENV": os.devnull, **environment},
+        )
+        assert done.returncode == 0, done.stderr
+        told = [await bot.say("/memories", sam) for bot in (a, b)]
+        assert all("private" not in text for text in told), told
+        del office
+
+
+async def test_a_bot_is_claimed_once(tmp_path: Path) -> None:
+    async with two_workers(tmp_path, owned=False) as (a, b, _):
+        code = await a.app.features.access.claim_code(PLATFORM)
+        assert await b.app.features.access.claim_code(PLATFORM) == code
+        await a.say(f"/start {code}", OLGA)
+        assert await b.app.features.access.role(OLGA) is Role.OWNER
+        sam = UserKey(PLATFORM, "sam")
+        await b.say(f"/start {code}", sam)
+        assert [await bot.app.features.access.role(sam) for bot in (a, b)] == [None, None]
+        assert await b.app.features.access.claim_code(PLATFORM) is None
+
+
+async def test_a_link_code_made_at_one_worker_joins_at_the_other_once(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (a, b, office):
+        await a.say("/remember my bike is green")
+        await a.say("/link")
+        [code] = re.findall(r"/link (\S{4}-\S{4})", office.last(ANA.user).text)
+        assert "bike" not in await b.say(f"/link {code}", BIA)
+        yes = f"/link {code} yes"
+        await asyncio.gather(a.say(yes, BIA, pressed=True), b.say(yes, BIA, pressed=True))
+        await office.settled()
+        assert sum(text.startswith("Done") for text in office.texts(BIA)) == 1, office.texts(BIA)
+        assert "green" in await a.say("/memories", BIA)
+        assert "green" in await b.say("/memories", BIA)
+        assert code not in await a.say(f"/link {code}", OLGA)
+        assert len(await b.app.features.memories.accounts(OLGA)) == 1
+
+
+async def test_a_broadcast_goes_on_when_its_worker_dies_and_nobody_is_told_twice_unmarked(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (a, b, office):
+
+        def told(person: UserKey, text: str = NEWS) -> int:
+            return office.texts(person).count(text)
+
+        everybody = (OLGA, ANA, BIA)
+        await b.say(f"/admin broadcast {NEWS}", OLGA)
+        await a.say(office.last(OLGA.user).choices[0].command, OLGA, pressed=True)
+        stop = asyncio.Event()
+        async with a.app.features.broadcaster.until(stop):
+            await office.until(lambda: sum(map(told, everybody)) == 1, ticking=True)
+            a.plug.pull()
+            await office.found("SELECT 1 FROM recipients WHERE state = 'sending'", ticking=True)
+            await a.die()
+            async with b.app.features.broadcaster.until(stop):
+                await office.until(
+                    lambda: sum(told(each) + told(each, f"↻ {NEWS}") for each in everybody) == 3, ticking=True
+                )
+                await office.until(lambda: "3 people" in office.last(OLGA.user).text, ticking=True)
+                a.plug.push()
+                for _ in range(10):
+                    await office.clock.advance(1.0)
+        assert sum(told(each, f"↻ {NEWS}") for each in everybody) == 1
+        assert all(told(each) <= 1 for each in everybody)
+
+
+async def test_a_reminder_is_said_once_though_both_look_for_it(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (a, b, office):
+        schedulers, stop = [bot.app.features.scheduler for bot in (a, b)], asyncio.Event()
+
+        def said() -> list[str]:
+            return [text for text in office.texts(ANA)[2:] if "plants" in text or "bank" in text]
+
+        await a.say("/remind water the plants tomorrow at 9")
+        await b.say("/remind call the bank tomorrow at 10")
+        async with schedulers[0].until(stop), schedulers[1].until(stop):
+            office.clock.jump(timedelta(hours=22))
+            for each in schedulers:
+                each.wake()
+            await office.until(lambda: bool(said()), ticking=True)
+            for _ in range(10):
+                await office.clock.advance(1.0)
+            assert [text.startswith("⏰") for text in said()] == [True], said()
+
+
+async def test_an_alarm_and_its_end_are_told_once_by_all_workers(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (a, b, office):
+        alerts = [bot.app.features.alerts for bot in (a, b)]
+        for each in (a, b):
+            await each.app.features.alerts.keep_in(KeptAlarms(each.app.kept))
+        await asyncio.gather(*(each.tell("disk-full", IS_FULL) for each in alerts))
+        assert office.texts(OLGA) == [IS_FULL[Locale.EN]]
+        await asyncio.gather(*(each.over("disk-full", HAS_ROOM) for each in alerts))
+        assert office.texts(OLGA) == [IS_FULL[Locale.EN], HAS_ROOM[Locale.EN]]
 
 
 async def left(bot: Bot, *needles: str) -> list[str]:

@@ -24,6 +24,7 @@ from core.types import ChatKey, Incoming, Role, UserKey
 from core.workers import Worker
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
+from tests.fakes.workers import Plug, PluggedChannel
 from tests.postgres import database_of
 
 PLATFORM = "telegram"
@@ -58,12 +59,18 @@ class Bot(Channels):
     app: App
     chatbot: ChatBot
     office: Office
+    plug: Plug = field(default_factory=Plug)
 
     def again(self, incoming: Incoming) -> Channel:
-        return self.office.screen(incoming.chat.chat)
+        return PluggedChannel(self.office.screen(incoming.chat.chat), self.plug)
 
     def private(self, user: UserKey, once: str = "") -> Channel:  # noqa: ARG002
-        return self.office.screen(user.user)
+        return PluggedChannel(self.office.screen(user.user), self.plug)
+
+    async def die(self) -> None:
+        """Let other workers take it for dead; what it was writing hangs, from `plug.pull` to `plug.push`."""
+        assert isinstance(self.app.worker, Worker)
+        await self.app.database.rows("DELETE FROM workers WHERE id = ? RETURNING id", (self.app.worker.id,))
 
     async def say(
         self,
@@ -93,9 +100,9 @@ class Bot(Channels):
             await (await self.chatbot.receive(incoming, self.office.screen(room)))
         return self.office.last(room).text
 
-    def begin(self, text: str, user: UserKey = ANA, *, chat: str = "", message: str = "") -> asyncio.Task[str]:
+    def begin(self, text: str, user: UserKey = ANA, *, chat: str = "", pressed: bool = False) -> asyncio.Task[str]:
         """Let a message come whose answer takes its time."""
-        return self.office.tasks.create_task(self.say(text, user, chat=chat, message=message))
+        return self.office.tasks.create_task(self.say(text, user, chat=chat, pressed=pressed))
 
     async def press(self, label: str, user: UserKey = ANA, *, chat: str = "") -> str:
         """Press a button of the last message in a chat."""
@@ -151,17 +158,29 @@ class Office:
             assert time.monotonic() < patience, {chat: screen.texts for chat, screen in self._screens.items()}
             await asyncio.sleep(0.005)
 
-    async def until(self, is_so: Callable[[], bool]) -> None:
-        """Return when that is so."""
+    async def until(self, is_so: Callable[[], bool], *, ticking: bool = False) -> None:
+        """Return when that is so; while it is not, a second passes again and again if the clock is `ticking`."""
         patience = time.monotonic() + _PATIENCE_S
         while not is_so():
             assert time.monotonic() < patience, {chat: screen.texts for chat, screen in self._screens.items()}
+            if ticking:
+                await self.clock.advance(1.0)
             await asyncio.sleep(0.005)
+
+    async def found(self, sql: str, *, ticking: bool = False) -> None:
+        """Return when a query finds something; until then a second passes again and again if the clock is `ticking`."""
+        patience = time.monotonic() + _PATIENCE_S
+        while not await self.bots[0].app.database.rows(sql):
+            assert time.monotonic() < patience, sql
+            if ticking:
+                await self.clock.advance(1.0)
 
 
 @asynccontextmanager
-async def two_workers(folder: Path, **settings: object) -> AsyncIterator[tuple[Bot, Bot, Office]]:
-    """Give two workers; Olga owns the bot, Ana and Bia are members."""
+async def two_workers(
+    folder: Path, *, owned: bool = True, **settings: object
+) -> AsyncIterator[tuple[Bot, Bot, Office]]:
+    """Give two workers; Olga owns the bot, Ana and Bia are members, unless nobody has owned it yet."""
     office = Office()
     async with AsyncExitStack() as stack:
         for number in range(2):
@@ -179,6 +198,6 @@ async def two_workers(folder: Path, **settings: object) -> AsyncIterator[tuple[B
             office.bots.append(bot)
         await stack.enter_async_context(office.tasks)
         first, second = office.bots
-        for user, role in ((OLGA, Role.OWNER), (ANA, Role.MEMBER), (BIA, Role.MEMBER)):
+        for user, role in ((OLGA, Role.OWNER), (ANA, Role.MEMBER), (BIA, Role.MEMBER)) if owned else ():
             await first.app.features.access._people.put(Person(user, role, user.user.title(), office.clock.now()))
         yield first, second, office
