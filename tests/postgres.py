@@ -202,6 +202,9 @@ BEGIN
         EXECUTE format('SELECT EXISTS (SELECT FROM %I)', name) INTO filled;
         IF filled THEN names := names || ', ' || quote_ident(name); END IF;
     END LOOP;
+    FOR name IN SELECT indexname FROM pg_indexes WHERE starts_with(indexname, 'vectors_near_') LOOP
+        EXECUTE format('DROP INDEX %I', name);
+    END LOOP;
     IF names != '' THEN EXECUTE 'TRUNCATE ' || substr(names, 3) || ' RESTART IDENTITY CASCADE'; END IF;
 END $$
 """

@@ -362,7 +362,7 @@ class OwnerAlerts:
         if alarm is None or alarm.since is None:
             return
         self._noted[key] = _state(alarm)
-        if alarm.announced < alarm.openings and (wait_s := self._quiet_s(alarm)):
+        if wait_s := self._quiet_s(alarm):
             self._after(key, wait_s, partial(self._notify, key))
             return
         if self._post is not None and not alarm.posted:
@@ -373,10 +373,13 @@ class OwnerAlerts:
     async def _tell(self, key: str, user: UserKey) -> None:
         if user in self._gone or user.platform not in self._notifier.platforms:
             return
-        # Another notice, or another worker's, may have reached them since it was found that they do not know.
-        async with self._alone(
-            key, _name(user), lambda alarm: alarm.since is not None and user not in alarm.told
-        ) as alarm:
+
+        def is_news(alarm: Alarm) -> bool:
+            return alarm.since is not None and user not in alarm.told and not self._quiet_s(alarm)
+
+        # Another notice, or another worker's, may have reached them since it was found that they do not know; or the
+        # alarm ended meanwhile, and is open anew.
+        async with self._alone(key, _name(user), is_news) as alarm:
             if alarm is None:
                 self._try_again(key, _name(user))
                 return
@@ -427,8 +430,8 @@ class OwnerAlerts:
         return delivery is Delivery.ARRIVED
 
     def _quiet_s(self, alarm: Alarm) -> float:
-        """Return how long nothing is to be said of the alarm; 0.0 also if the wall clock was set back."""
-        if alarm.noticed is None:
+        """Return how long nothing is to be said of this opening; 0.0 also if the wall clock was set back."""
+        if alarm.noticed is None or alarm.announced >= alarm.openings:
             return 0.0
         past_s = (self._clock.now() - alarm.noticed).total_seconds()
         return QUIET_S - past_s if 0.0 <= past_s < QUIET_S else 0.0
