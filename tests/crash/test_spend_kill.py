@@ -9,7 +9,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-from core.features.ledger.calls import BOT, Scope
+from core.features.ledger.calls import BOT, JUDGED_FOR, Scope
 from core.features.ledger.storage import SqlLedger
 from core.storage.sqlite import open_database
 from core.types import UserKey
@@ -22,6 +22,7 @@ LIMIT, ANSWER = tries(500, 1_500), 10
 CHILD = textwrap.dedent(
     f"""
     import asyncio, os, sys
+    from datetime import datetime
     from pathlib import Path
     from zoneinfo import ZoneInfo
     from core.dialogue import Usage
@@ -34,8 +35,9 @@ CHILD = textwrap.dedent(
     from core.types import Role, UserKey
     from tests.fakes.clock import FakeClock
 
-    async def main(path):
-        database, clock, ana = await open_database(Path(path)), FakeClock(), UserKey("telegram", "ana")
+    async def main(path, start):
+        database, ana = await open_database(Path(path)), UserKey("telegram", "ana")
+        clock = FakeClock(start=datetime.fromisoformat(start))
         limits = Defaults(person=read("tokens_day={LIMIT}"))
         quotas = Quotas(SqlLedger(database), SqlDecisions(database), clock, limits, ZoneInfo("UTC"))
         while True:
@@ -48,7 +50,7 @@ CHILD = textwrap.dedent(
             os.write(1, b"answered\\n")
         await database.close()
 
-    asyncio.run(main(sys.argv[1]))
+    asyncio.run(main(*sys.argv[1:]))
     """
 )
 
@@ -59,8 +61,11 @@ async def test_what_was_spent_before_a_kill_counts_after_it_and_the_limit_holds(
     lines: list[bytes] = []
     kills = 0
     while lines[-1:] != [b"full"]:
+        start = START + kills * JUDGED_FOR  # what was under way at a kill is expected to use more until then
         child = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", CHILD, str(path), stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
+            *(sys.executable, "-c", CHILD, str(path), start.isoformat()),
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[2],
         )
         assert child.stdout is not None
         for _ in range(dice.randint(10, 20)):
@@ -73,10 +78,12 @@ async def test_what_was_spent_before_a_kill_counts_after_it_and_the_limit_holds(
         lines += (await child.stdout.read()).split()
         await child.wait()
     database = await open_database(path)
-    ledger = SqlLedger(database)
-    spent = await ledger.spent(Scope(ANA), START)
+    try:
+        ledger = SqlLedger(database)
+        spent = await ledger.spent(Scope(ANA), START)
+        assert await ledger.spent(BOT, START) == spent
+    finally:
+        await database.close()
     assert kills >= 2
     assert LIMIT <= spent.tokens < LIMIT + ANSWER
     assert lines.count(b"answered") * ANSWER <= spent.tokens, "whatever was answered counts"
-    assert await ledger.spent(BOT, START) == spent
-    await database.close()
