@@ -52,7 +52,7 @@ async def talk(
     locale = from_tag(person.language) or Locale.PT
     channel.say(GREETING[locale])
     channel.end()
-    with _ending_in_order():
+    with _ending_in_order(), quiet_keys():
         await handler.resume(PLATFORM, OneScreen(channel, Notices(channel)))
         while not output.gone:
             try:
@@ -66,8 +66,7 @@ async def talk(
             if leaves(text):
                 break
             if text.strip():
-                with quiet_keys():
-                    await _answer(handler, person, channel, channel.buttons.pressed(text))
+                await _answer(handler, person, channel, channel.buttons.pressed(text))
 
 
 async def _answer(handler: MessageHandler, person: Person, channel: ConsoleChannel, text: str) -> None:
@@ -212,7 +211,7 @@ def _bindings() -> KeyBindings:
 
 @contextmanager
 def quiet_keys() -> Iterator[None]:
-    """Keep what is typed meanwhile off the screen; the next prompt gets it."""
+    """Keep what is typed while there is no prompt off the screen; the next prompt shows it."""
     if sys.platform == "win32":
         yield
         return
