@@ -249,7 +249,7 @@ class Features:
         log_content: bool = False,
     ) -> ChatBotParts:
         """Return the parts of a chatbot with these features."""
-        cards = Cards(self.access, self.notifier, self.locales, self.clock)
+        cards = Cards(self.access, self.notifier, self.locales, self.clock, self.stores.kept)
         return ChatBotParts(
             inbox=inbox,
             claims=self.worker,

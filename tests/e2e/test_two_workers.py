@@ -11,6 +11,8 @@ from typing import Final
 
 from bot.alarms import KeptAlarms
 from core.delivery.alerts import HAS_ROOM, IS_FULL
+from core.features.access.gate import MAX_AN_HOUR
+from core.features.access.people import Person
 from core.types import Locale, Role, UserKey
 from tests.e2e.command import ROOT, execute
 from tests.fakes.two_workers import ANA, BIA, OLGA, PLATFORM, Bot, two_workers
@@ -136,6 +138,21 @@ async def test_what_an_owner_switches_at_one_worker_holds_at_the_other_at_once(t
         await a.say("/language pt", ANA)
         assert "bike" in await b.say("/memories")
         assert "Suas" in await b.say("/memories")
+
+
+async def test_owners_are_asked_about_strangers_as_often_as_by_one_worker(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (a, b, office):
+        eva = UserKey(PLATFORM, "eva")
+        await a.app.features.access._people.put(Person(eva, Role.OWNER, "Eva", office.clock.now()))
+        for number in range(MAX_AN_HOUR + 3):
+            await (a, b)[number % 2].say("hello", UserKey(PLATFORM, f"sam{number}"))
+        await office.until(lambda: len(office.texts(eva)) == MAX_AN_HOUR + 1)
+        assert sum("More strangers" in text for text in office.texts(OLGA)) == 1
+        assert len(office.texts(OLGA)) == MAX_AN_HOUR + 1
+        allow, _, block = (button.command for button in office.screen(OLGA.user).screen[0].choices)
+        await asyncio.gather(a.say(allow, OLGA, pressed=True), b.say(block, eva, pressed=True))
+        told = [text for owner in (OLGA, eva) for text in office.texts(owner)[MAX_AN_HOUR + 1 :]]
+        assert sorted(text.partition(" ")[0] for text in told) == ["Done.", "That"], told
 
 
 async def test_a_role_that_the_command_line_gives_holds_at_both(tmp_path: Path) -> None:

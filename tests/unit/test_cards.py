@@ -212,9 +212,10 @@ async def test_about_whom_somebody_decided_before_the_card_was_written_nobody_is
         await lobby.say(f"/admin {decided} caro", ANA)
         features = lobby.house.features()
         features.notifier.connect("test", OneChannel(lobby.house.channel(), lobby.private.__getitem__))
-        await Cards(features.access, features.notifier, features.locales, features.clock).ask(CARO)
+        cards = Cards(features.access, features.notifier, features.locales, features.clock, features.stores.kept)
+        await cards.ask(CARO)
         assert lobby.seen(ANA) == []
-        await Cards(features.access, features.notifier, features.locales, features.clock).ask(DAN)
+        await cards.ask(DAN)
         assert lobby.seen(ANA) == []
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
-import math
 from collections.abc import Coroutine, Sequence
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 
 from core.delivery.notifier import Notifier
@@ -17,6 +19,7 @@ from core.hooks import Gate, Verdict
 from core.language_choice import Locales
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 from core.ports import Channel, Clock
+from core.stores import KeptStore
 from core.text.catalogue import counted, forms, text
 from core.texts import AWAY, CLAIMED, CLAIMED_OPEN, DEAD_BUTTON, PAUSED, PRIVATE
 from core.types import ChatKey, Incoming, Locale, Localized, Role, UserKey
@@ -88,7 +91,7 @@ VERDICTS: dict[str, Localized] = {
 
 
 MAX_AN_HOUR: Final = 10
-_HOUR_S: Final = 3600.0
+_HOUR: Final = "stranger-cards"
 _WORDS = {Verdict.CLAIMED: CLAIMED, Verdict.TELL_OFF: PRIVATE, Verdict.TELL_PAUSED: PAUSED}
 _log = logging.getLogger(__name__)
 
@@ -96,17 +99,16 @@ _log = logging.getLogger(__name__)
 class Cards:
     """Ask every owner about each stranger by a card in their private chat.
 
-    After `MAX_AN_HOUR` cards one line says that there are more, and the next hour's first card how many there were. The
-    hour is counted in RAM; that a stranger is asked about once a day is the store's rule.
+    After `MAX_AN_HOUR` cards one line says that there are more, and the next hour's first card how many there were. In
+    `kept` the hour is counted for all workers; that a stranger is asked about once a day is the store's rule.
     """
 
-    def __init__(self, access: Access, notifier: Notifier, locales: Locales, clock: Clock) -> None:
+    def __init__(self, access: Access, notifier: Notifier, locales: Locales, clock: Clock, kept: KeptStore) -> None:
         self._access = access
         self._notifier = notifier
         self._locales = locales
         self._clock = clock
-        self._since_s = -math.inf
-        self._asked = 0
+        self._kept = kept
 
     async def ask(self, user: UserKey) -> None:
         """Ask the owners about a stranger who has just been noted; /admin users lists every stranger."""
@@ -118,27 +120,50 @@ class Cards:
             _log.warning("owners not asked", extra={"error": type(error).__name__})
 
     async def _ask(self, stranger: Stranger) -> None:
-        held_back = 0
-        if self._clock.monotonic() - self._since_s >= _HOUR_S:
-            held_back = max(self._asked - MAX_AN_HOUR, 0)
-            self._since_s, self._asked = self._clock.monotonic(), 0
-        self._asked += 1
-        if self._asked > MAX_AN_HOUR + 1:  # the line was said
+        hour = _read(await self._kept.change(_HOUR, partial(_with_one_more, now=self._clock.now())))
+        if hour.asked > MAX_AN_HOUR + 1:  # the line was said
             return
         for person in await self._access.people():
             if person.role is Role.OWNER:
                 locale = await self._locales.known(person.user)
-                await self._notifier.tell(person.user, await self._shown(stranger, held_back, locale))
+                await self._notifier.tell(person.user, await self._shown(stranger, hour, locale))
 
-    async def _shown(self, stranger: Stranger, held_back: int, locale: Locale) -> OutgoingMessage:
+    async def _shown(self, stranger: Stranger, hour: _Hour, locale: Locale) -> OutgoingMessage:
         users = (Button(WHO[locale], "/admin users"),)
-        if self._asked > MAX_AN_HOUR:
+        if hour.asked > MAX_AN_HOUR:
             return OutgoingMessage(counted(FLOOD, locale, MAX_AN_HOUR), choices=users)
         account = await self._access.account(stranger.user)
         shown = card(stranger, locale, account.handle if account is not None else "")
-        if not held_back:
+        if hour.asked > 1 or not hour.held_back:
             return shown
-        return OutgoingMessage(f"{shown.text}\n\n{counted(MORE, locale, held_back)}", choices=(*shown.choices, *users))
+        more = counted(MORE, locale, hour.held_back)
+        return OutgoingMessage(f"{shown.text}\n\n{more}", choices=(*shown.choices, *users))
+
+
+@dataclass(frozen=True, slots=True)
+class _Hour:
+    """An hour since its first stranger: how many came, and how many of the hour before nobody was asked about."""
+
+    since: datetime
+    asked: int
+    held_back: int
+
+
+def _read(kept: str | None) -> _Hour:
+    if kept is None:
+        return _Hour(datetime.min.replace(tzinfo=UTC), 0, 0)
+    since, asked, held_back = json.loads(kept)
+    return _Hour(datetime.fromisoformat(since), asked, held_back)
+
+
+def _with_one_more(kept: str | None, *, now: datetime) -> str:
+    """Count a stranger, in an hour that is kept as a text."""
+    hour = _read(kept)
+    if timedelta(0) <= now - hour.since < timedelta(hours=1):
+        hour = replace(hour, asked=hour.asked + 1)
+    else:
+        hour = _Hour(now, 1, max(hour.asked - MAX_AN_HOUR, 0))
+    return json.dumps([hour.since.isoformat(), hour.asked, hour.held_back])
 
 
 class AccessGate(Gate):
