@@ -50,7 +50,7 @@ class _Server:
         """Map each table to its columns."""
         found: dict[str, list[str]] = {}
         for table, column in self._all(
-            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'public' "
+            "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() "
             "ORDER BY table_name, ordinal_position"
         ):
             found.setdefault(table, []).append(column)
@@ -80,7 +80,7 @@ class _Server:
         refuse_workers(self._connection, self.name)
         [(database, written)] = self._all(
             "SELECT current_database(), coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint "
-            "FROM pg_stat_user_tables WHERE schemaname = 'public' AND relname = ANY(?)",
+            "FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname = ANY(?)",
             (_NAMES,),
         )
         return f"{self.name} {database} {written}"
@@ -89,7 +89,8 @@ class _Server:
         """Map tables that number their rows to the sequence that does it."""
         rows = self._all(
             "SELECT relname, pg_get_serial_sequence(quote_ident(relname), attname) FROM pg_class "
-            "JOIN pg_attribute ON attrelid = pg_class.oid WHERE attidentity != '' AND relname = ANY(?)",
+            "JOIN pg_attribute ON attrelid = pg_class.oid "
+            "WHERE attidentity != '' AND relname = ANY(?) AND pg_table_is_visible(pg_class.oid)",
             (_NAMES,),
         )
         return dict(rows)
@@ -173,7 +174,7 @@ class PostgresTarget(_Server, Target):
     def _types(self, table: str) -> Mapping[str, str]:
         rows = self._all(
             "SELECT column_name, udt_name FROM information_schema.columns "
-            "WHERE table_schema = 'public' AND table_name = ?",
+            "WHERE table_schema = current_schema() AND table_name = ?",
             (table,),
         )
         return dict(rows)

@@ -185,8 +185,11 @@ def test_the_real_command_tells_how_far_it_is_and_no_password(home: Path) -> Non
     assert (home / ".env").stat().st_mode & 0o777 == 0o600
 
 
-def test_one_postgresql_goes_to_another(home: Path) -> None:
-    first, second = new_database(), new_database()
+def test_one_postgresql_goes_to_another_and_to_a_schema_of_its_own(home: Path) -> None:
+    first, second = new_database(), f"{(apart := new_database())}?options=-csearch_path%3Dapart,public"
+    with psycopg.connect(apart, autocommit=True) as postgres:
+        postgres.execute("CREATE TABLE invoices (id int)")  # another program's, in another schema
+        postgres.execute("CREATE SCHEMA apart")
     move_storage(load(), first)
     (home / ".env").write_text((home / ".env").read_text() + f"STORAGE_DIRECT_URL={first}\n")
     move_storage(load(), second)
