@@ -130,14 +130,15 @@ class PostgresDatabase(Database):
         self._wait_s = wait_s
         self._stalled_s = stalled_s
         self._is_pooled = is_pooled
+        self._kwargs: dict[str, Any] = {
+            **(named if is_pooled else with_session(named)),
+            "autocommit": True,
+            # A pooler in transaction mode gives each transaction another session: nothing prepared stays.
+            "prepare_threshold": None if is_pooled else _PREPARED_FROM,
+            "cursor_factory": psycopg.RawCursor,
+        }
         self._pool = ConnectionPool(
-            kwargs={
-                **(named if is_pooled else with_session(named)),
-                "autocommit": True,
-                # A pooler in transaction mode gives each transaction another session: nothing prepared stays.
-                "prepare_threshold": None if is_pooled else _PREPARED_FROM,
-                "cursor_factory": psycopg.RawCursor,
-            },
+            kwargs=self._kwargs,
             configure=_configure,
             min_size=1,
             max_size=pool,
@@ -199,7 +200,11 @@ class PostgresDatabase(Database):
             [(is_ours,)] = turn.execute(asked, prepare=False).fetchall()
             if is_ours:
                 turn.execute("SET LOCAL idle_in_transaction_session_timeout = 0", prepare=False)
-                with self._pool.connection() as connection, _for_indexes(connection, is_pooled=self._is_pooled):
+                # One of its own: an index takes minutes, and a pool may have two.
+                with psycopg.connect(**self._kwargs) as connection:
+                    if not self._is_pooled:  # a pooler would give what is set for a session to others
+                        connection.execute("SET statement_timeout = 0")
+                        connection.execute(f"SET maintenance_work_mem = '{_INDEX_RAM}'".encode())
                     postgres_vectors.maintain(connection)
 
     async def checkpoint(self) -> None:
@@ -372,21 +377,6 @@ def _configure(connection: psycopg.Connection) -> None:
     adapters.register_dumper(str, _Text)
     adapters.register_loader("numeric", _Number)
     postgres_vectors.register(connection)
-
-
-@contextmanager
-def _for_indexes(connection: psycopg.Connection, *, is_pooled: bool) -> Iterator[None]:
-    """Give statements the time and RAM that an index takes. A pooler would give what is set for a session to others."""
-    if is_pooled:
-        yield
-        return
-    connection.execute("SET statement_timeout = 0")
-    connection.execute(f"SET maintenance_work_mem = '{_INDEX_RAM}'".encode())
-    try:
-        yield
-    finally:
-        connection.execute("RESET statement_timeout")
-        connection.execute("RESET maintenance_work_mem")
 
 
 def _fenced(job: Callable[[Query], T]) -> Callable[[Query], T]:

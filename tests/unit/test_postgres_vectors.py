@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from urllib.parse import quote
@@ -124,16 +126,27 @@ async def test_one_process_maintains_at_a_time(
         assert [is_valid for _, is_valid in indexes(other)] == [True]
 
 
-async def test_an_index_may_take_longer_than_any_other_statement(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_index_may_take_longer_than_any_other_statement_and_holds_up_nobody(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     limits = "-c statement_timeout=2s -c idle_in_transaction_session_timeout=2s"
-    database = await open_postgres(f"{url}?options={quote(limits)}")
+    database = await open_postgres(f"{url}?options={quote(limits)}", pool=2, wait_s=1.0)
     slept: list[object] = []
+    begun, answered = threading.Event(), threading.Event()
 
     def slow(connection: psycopg.Connection) -> None:
         slept.append(connection.execute("SELECT pg_sleep(3)").fetchall())
+        begun.set()
+        answered.wait()
 
     monkeypatch.setattr(postgres_vectors, "maintain", slow)
-    await database.maintain()
+    maintaining = asyncio.create_task(database.maintain())
+    await asyncio.to_thread(begun.wait)
+    try:
+        assert await database.rows("SELECT 1") == [(1,)], "it leaves connections for the others, even of two"
+    finally:
+        answered.set()
+        await maintaining
     assert len(slept) == 1
     for _ in range(3):
         assert await database.rows("SHOW statement_timeout") == [("2s",)]
