@@ -287,8 +287,12 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
     async def drop_summaries(self, thread_id: str, after: int) -> None:
         """Remove the summaries that tell of a message with a sequence greater than `after`."""
-        sql = "DELETE FROM summaries WHERE thread = ? AND through > ?"
-        await self._database.write(lambda query: query.run(sql, (thread_id, after)))
+
+        def job(query: Query) -> None:
+            query.lock("thread", thread_id)  # nobody folds meanwhile what follows on one of them
+            query.run("DELETE FROM summaries WHERE thread = ? AND through > ?", (thread_id, after))
+
+        await self._database.write(job)
 
     async def enter(self, thread_id: str, transition: Transition) -> None:
         """Store that a turn entered a state."""

@@ -281,6 +281,8 @@ class SqlToldMemories(ToldMemories):
 
 def drop_summaries(query: Query, those: Sequence[Row]) -> None:
     """Remove every summary that rests on one of the messages (id, thread, sequence): it is made again when needed."""
+    for name in sorted({thread for _, thread, _ in those}):
+        query.lock("thread", name)  # nobody folds meanwhile what follows on one of them
     query.run_many(
         "DELETE FROM summaries WHERE thread = ? AND through >= ?", [(thread, sequence) for _, thread, sequence in those]
     )

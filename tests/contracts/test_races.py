@@ -148,6 +148,24 @@ async def test_summaries_follow_one_another(workers: Workers) -> None:
     assert folded.count(True) == len(await SqlHistory(workers.databases[0]).summaries(thread.id)) == 1
 
 
+async def test_no_summary_follows_one_that_is_removed(workers: Workers) -> None:
+    history = SqlHistory(workers.databases[0])
+    thread = await history.open_thread(HERE, START)
+    first = await history.append(thread.id, said(1))
+    drops: list[Callable[[Database], Awaitable[None]]] = [
+        lambda database: SqlHistory(database).drop_summaries(thread.id, 0),
+        lambda database: SqlHistory(database).retract(HERE, [first.source_id]),
+    ]
+    for drop in drops:
+        assert await history.fold(thread.id, Summary("a", through=1, after=0, tokens=1))
+        await workers.one_in_the_middle(
+            "max(through)",
+            lambda database: SqlHistory(database).fold(thread.id, Summary("ab", through=2, after=1, tokens=1)),
+            drop,
+        )
+        assert await history.summaries(thread.id) == []
+
+
 async def test_a_message_and_its_edits_are_accepted_once_and_in_order(workers: Workers) -> None:
     inbox = SqlInbox(workers.databases[0])
     question = Incoming(chat=HERE.chat, user=ANA, message_id="0", user_name="Ana", text="oi", at=START)
