@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias, TypeVar
 
+from core.claims import check_claim
 from core.errors import ClaimLost, ConfigError
 from core.outgoing import Choice
 from core.ports import Channel, Channels, Clock, Duties, MessageHandler
@@ -51,6 +52,10 @@ class Bucket:
         self.tokens -= 1.0
 
 
+SHARE_S = 1.0
+"""After so long a share may be another one: nobody waits for longer by the present one."""
+
+
 class SharedBucket(Bucket):
     """This worker's share of a limit that holds for all workers of the bot together (`Duties.share`).
 
@@ -61,6 +66,7 @@ class SharedBucket(Bucket):
 
     def __init__(self, limit: str, duties: Duties, burst: float, refill_per_s: float, at_s: float) -> None:
         super().__init__(burst, refill_per_s, at_s)
+        self._taken = 0
         self._limit = limit
         self._duties = duties
         self._whole_burst, self._whole_per_s = burst, refill_per_s
@@ -76,7 +82,23 @@ class SharedBucket(Bucket):
     def take(self) -> None:
         """Take a token, and tell of it: shares follow what is used."""
         super().take()
+        self._taken += 1
         self._duties.used(self._limit)
+
+    async def take_in_turn(self, clock: Clock) -> None:
+        """Take a token, and return when it is there, after those that were taken before.
+
+        How long that is changes with the share: a worker that has just joined has next to nothing for some seconds.
+
+        Raises:
+            ClaimLost: another worker may write there by now.
+        """
+        self.take()
+        number = self._taken
+        while (debt := -self.tokens - (self._taken - number)) > _ROUNDING:
+            await clock.sleep(min(debt / self.refill_per_s, SHARE_S))
+            self.refill(clock.monotonic())
+            check_claim()
 
 
 class Backoff:

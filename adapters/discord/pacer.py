@@ -21,6 +21,7 @@ from weakref import WeakValueDictionary
 import aiohttp
 
 from adapters.running import Backoff, SharedBucket, Wrote, ignored
+from core.claims import check_claim
 from core.errors import ChannelBusy, ChannelDown, ChannelError
 from core.ports import Clock, Duties
 
@@ -98,6 +99,7 @@ class Pacer:
 
         Raises:
             ChannelBusy: not for a while.
+            ClaimLost: it is another worker's to write by now.
         """
         while leaves >= GROWING and (wait_s := self._wait_s(name, GROWING)) > 0:
             if wait_s > _BLINK_S:
@@ -128,6 +130,7 @@ class Pacer:
             raise ChannelBusy(wait_s)
         if wait_s > 0:
             await self._clock.sleep(wait_s)
+            check_claim()
 
     def _overall_wait_s(self, reserve: float = 0.0) -> float:
         now_s = self._clock.monotonic()

@@ -13,7 +13,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from enum import Enum
 
-from adapters.running import Bucket, SharedBucket
+from adapters.running import SHARE_S, Bucket, SharedBucket
 from adapters.telegram.config import Pace
 from core.errors import ChannelBusy
 from core.ports import Clock, Duties
@@ -100,20 +100,22 @@ class Pacer:
 
         Raises:
             ChannelBusy: it may not go yet; nothing was counted.
+            ClaimLost: it is another worker's to write by now.
         """
         now_s = self.now_s
         chat = self._chat(chat_id, now_s)
         wait_s, whole_s = (chat.wait_s(rank, now_s) for rank in (priority, Priority.FINAL))
         self._overall.refill(now_s)
         if not priority.is_lasting:
-            wait_s = max(wait_s, self._overall.wait_s(priority.value[0] * self._overall.burst))
+            wait_s = max(wait_s, min(self._overall.wait_s(priority.value[0] * self._overall.burst), SHARE_S))
         if wait_s > 0:
             raise ChannelBusy(wait_s, whole_s)
-        turn_s = 0.0 if priority is Priority.STOP else self._overall.wait_s()
-        self._overall.take()
-        chat.take(now_s + turn_s)
-        if turn_s > 0:
-            await self._clock.sleep(turn_s)
+        if priority is Priority.STOP:
+            chat.take(now_s)
+            self._overall.take()
+        else:
+            chat.take(now_s + self._overall.wait_s())
+            await self._overall.take_in_turn(self._clock)
 
     @property
     def now_s(self) -> float:
@@ -124,7 +126,7 @@ class Pacer:
         """Wait until a call may go that takes no token of its chat, and count it."""
         self._overall.refill(self.now_s)
         while wait_s := self._overall.wait_s(Priority.EDIT.value[0] * self._overall.burst):
-            await self._clock.sleep(wait_s)
+            await self._clock.sleep(min(wait_s, SHARE_S))
             self._overall.refill(self.now_s)
         self._overall.take()
 

@@ -19,6 +19,7 @@ from core.errors import (
     ChannelForbidden,
     ChannelGone,
     ChannelUnclear,
+    ClaimLost,
     Undelivered,
 )
 from core.outgoing import ChannelLimits, OutgoingMessage
@@ -288,7 +289,7 @@ class FallbackChannel(Channel):
             if again := self._unclear < (_EDIT_TRIES if verb == "edit" else _POST_TRIES):
                 raise ChannelBusy(error.retry_after_s) from error
             raise
-        except ChannelError:
+        except (ChannelError, ClaimLost):
             raise
         except Exception as error:  # any error of a platform's library
             _log.exception("a write failed")

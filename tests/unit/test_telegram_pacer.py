@@ -8,9 +8,14 @@ import pytest
 
 from adapters.telegram.config import Pace, TelegramConfig
 from adapters.telegram.pacer import Pacer, Priority
-from core.errors import ChannelBusy
+from core.claims import Claim
+from core.delivery.fallback import FallbackChannel
+from core.errors import ChannelBusy, ClaimLost
+from core.outgoing import OutgoingMessage
 from core.workers import OneWorker
+from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
+from tests.fakes.duties import Workers
 
 USUAL = TelegramConfig("token")
 ANA, BIA, ROOM = 7, 8, -1001
@@ -124,6 +129,43 @@ async def test_many_chats_share_one_budget_in_which_answers_take_their_turn_and_
     await asyncio.gather(*answers)
     assert [chat_id for _, chat_id in gone] == list(range(100, 109))
     assert [at_s for at_s, _ in gone] == pytest.approx([0.0] * 5 + [0.04, 0.08, 0.12, 0.16])
+
+
+async def test_who_waits_by_a_small_share_goes_as_soon_as_it_grows() -> None:
+    """A worker that joins has next to nothing, and may take over ten answers of one that died."""
+    clock, workers = FakeClock(), Workers()
+    worker = workers.worker()
+    workers.shares[worker] = 0.01
+    paces = Pacer(USUAL.private, USUAL.group, USUAL.overall, clock, worker)
+    answers = [asyncio.create_task(paces.admit(100 + number, Priority.FINAL)) for number in range(10)]
+    await clock.advance(2.0)
+    assert not all(answer.done() for answer in answers)
+    assert await wait_s(paces, ANA, Priority.EDIT) <= 1.0
+    workers.shares[worker] = 0.9
+    await clock.advance(2.0)
+    assert all(answer.done() for answer in answers)
+
+
+async def test_nothing_is_written_after_a_wait_in_which_the_lease_ended() -> None:
+    clock, is_alive, written = FakeClock(), [True], list[str]()
+    paces = Pacer(USUAL.private, USUAL.group, Pace(1, 0.1), clock, OneWorker())
+
+    class Screen(RecordingChannel):
+        async def post(self, shown: OutgoingMessage) -> str:
+            await paces.admit(ANA, Priority.FINAL)
+            written.append(shown.text)
+            return "1"
+
+    with Claim("chat:telegram:7", 1, lambda: is_alive[0]).under():
+        channel = FallbackChannel(Screen(clock), clock, find_aside=None, ended="…")
+        await channel.post(OutgoingMessage("one"))
+        late = asyncio.create_task(channel.post(OutgoingMessage("two")))
+    await clock.advance(1.0)
+    is_alive[0] = False
+    await clock.advance(20.0)
+    with pytest.raises(ClaimLost):
+        await late
+    assert written == ["one"]
 
 
 async def test_chats_that_say_nothing_are_forgotten_and_debts_are_not() -> None:
