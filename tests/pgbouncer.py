@@ -1,6 +1,7 @@
 """A PgBouncer in transaction mode before the tests' PostgreSQL server, where the machine has one.
 
-The first process that asks starts it, with few connections for many clients; `tests.postgres.end_run` stops it.
+The first process that asks for that of the run starts it, with few connections for many clients;
+`tests.postgres.end_run` stops it. A test that restarts one, or wants TLS of it, has its own.
 """
 
 from __future__ import annotations
@@ -9,14 +10,17 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
-from contextlib import suppress
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import psycopg
 import pytest
 
 from core.storage.database import Database
@@ -43,7 +47,39 @@ max_client_conn = 200
 max_db_connections = 4
 logfile = {folder}/pgbouncer.log
 pidfile = {folder}/pgbouncer.pid
+{more}
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Pooler:
+    """A PgBouncer: its folder, and its port on 127.0.0.1."""
+
+    folder: Path
+    port: int
+    server: int  # the port of the server
+
+    def through(self, url: str) -> str:
+        """Return a URL of the server as it is through this pooler."""
+        return url.replace(f":{self.server}/", f":{self.port}/")
+
+    def start(self) -> None:
+        """Start it, and return when it listens."""
+        assert PROGRAM is not None
+        command = [PROGRAM, "--quiet", str(self.folder / "pgbouncer.ini")]
+        nowhere = subprocess.DEVNULL
+        started = subprocess.Popen(command, stdout=nowhere, stderr=nowhere, start_new_session=True, **postgres.user())
+        started.returncode = 0  # it may outlive this process, which is no leak: it is ended by the number in its file
+        until = time.monotonic() + _START_S
+        while True:
+            with suppress(OSError):
+                return socket.create_connection(("127.0.0.1", self.port)).close()
+            assert time.monotonic() < until, (self.folder / "pgbouncer.log").read_text()
+            time.sleep(0.02)
+
+    def stop(self) -> None:
+        """Break all connections off, and return when it has ended."""
+        postgres.end(int((self.folder / "pgbouncer.pid").read_text()), signal.SIGTERM)
 
 
 def pooled(url: str) -> str:
@@ -53,16 +89,34 @@ def pooled(url: str) -> str:
         pytest.skip.Exception: there is none on this machine.
     """
     server = postgres.shared_server()
-    if PROGRAM is None:
-        pytest.skip(WHY_NOT)
     folder = server.folder / "pgbouncer"
     with (server.folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            folder.mkdir()
-            _start(folder, server.port)
-        port = json.loads((folder / "port.json").read_text())
-    return url.replace(f":{server.port}/", f":{port}/")
+        known = folder / "port.json"
+        if not known.exists():
+            pooler = _new_pooler(folder, server)
+            pooler.start()
+            known.write_text(json.dumps(pooler.port))
+        return Pooler(folder, json.loads(known.read_text()), server.port).through(url)
+
+
+@contextmanager
+def own_pooler(*more: str, files: Sequence[Path] = ()) -> Iterator[Pooler]:
+    """Give a started pooler before the shared server that a test may stop and start; `more` are lines of its settings.
+
+    They may name `files`, which it is given copies of, in its folder.
+
+    Raises:
+        pytest.skip.Exception: there is none on this machine.
+    """
+    server = postgres.shared_server()
+    pooler = _new_pooler(server.folder / f"pgbouncer-{uuid.uuid4().hex[:8]}", server, *more, files=files)
+    pooler.start()
+    try:
+        yield pooler
+    finally:
+        with suppress(OSError):
+            pooler.stop()
 
 
 async def open_pooled(path: Path) -> Database:
@@ -70,21 +124,18 @@ async def open_pooled(path: Path) -> Database:
     return await open_postgres(pooled(postgres.database_of(str(path))))
 
 
-def _start(folder: Path, server: int) -> None:
-    assert PROGRAM is not None
+def _new_pooler(folder: Path, server: postgres.Server, *more: str, files: Sequence[Path] = ()) -> Pooler:
+    """Make a pooler; it is not started."""
+    if PROGRAM is None:
+        pytest.skip(WHY_NOT)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        port = int(free.getsockname()[1])
+    folder.mkdir()
+    for file in files:
+        shutil.copy(file, folder)
     (folder / "users").write_text('"postgres" ""\n')
-    (folder / "pgbouncer.ini").write_text(_INI.format(server=server, port=port, folder=folder))
+    settings = "\n".join(more).format(folder=folder)
+    (folder / "pgbouncer.ini").write_text(_INI.format(server=server.port, port=port, folder=folder, more=settings))
     postgres.give_away(folder)
-    command = [PROGRAM, "--quiet", "--daemon", str(folder / "pgbouncer.ini")]
-    subprocess.run(command, check=True, capture_output=True, **postgres.user())
-    until = time.monotonic() + _START_S
-    while True:
-        with suppress(psycopg.OperationalError):
-            psycopg.connect(f"postgresql://postgres@127.0.0.1:{port}/postgres", connect_timeout=2).close()
-            break
-        assert time.monotonic() < until, (folder / "pgbouncer.log").read_text()
-        time.sleep(0.02)
-    (folder / "port.json").write_text(json.dumps(port))
+    return Pooler(folder, port, server.port)

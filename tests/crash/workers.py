@@ -1,6 +1,6 @@
-"""Several real `elefante run` over one PostgreSQL and one Telegram on loopback, killed while people write.
+"""Several real `elefante run` over one PostgreSQL and a platform on loopback, killed while people write.
 
-`storm` does it, and `Outcome` is what is left on the screens, and how long it took others to take over.
+`storm` does it on Telegram, and `Outcome` is what is left on the screens, and how long it took others to take over.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import random
 import re
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -58,14 +58,13 @@ class Outcome:
 class Fleet:
     """Workers over one database. Leaving the context kills those that are left."""
 
-    def __init__(self, url: str, model_url: str, telegram_url: str, folder: Path, **settings: str) -> None:
+    def __init__(self, url: str, model_url: str, folder: Path, **settings: str) -> None:
         self.running: list[Running] = []
         self._folder = folder
         self._drains: list[asyncio.Task[bytes]] = []
         self._settings = {
             "STORAGE_URL": url, "MODEL": "openai:slow", "OPENAI_BASE_URL": f"{model_url}/v1", "LOCALE": "pt-BR",
-            "CYCLE": Cycle.SINGLE.value, "ACCESS": "open", "QUOTA_GUEST": "none", "TELEGRAM_TOKEN": TOKEN,
-            "TELEGRAM_API_BASE_URL": telegram_url, **settings,
+            "CYCLE": Cycle.SINGLE.value, "ACCESS": "open", "QUOTA_GUEST": "none", **settings,
         }  # fmt: skip
 
     async def __aenter__(self) -> Self:
@@ -77,10 +76,10 @@ class Fleet:
         for drain in self._drains:
             drain.cancel()
 
-    async def grow(self) -> Running:
-        """Start one more worker, with a data folder of its own, as in a container."""
+    async def grow(self, **settings: str) -> Running:
+        """Start one more worker, with a data folder of its own, as in a container, and perhaps settings of its own."""
         folder = self._folder / f"worker-{len(self._drains)}"
-        environment = {**os.environ, **self._settings, "DATA_DIR": str(folder)}
+        environment = {**os.environ, **self._settings, **settings, "DATA_DIR": str(folder)}
         worker = await start("run", environment=environment)
         assert worker.stderr is not None
         self._drains.append(asyncio.create_task(worker.stderr.read()))
@@ -99,6 +98,11 @@ class Fleet:
         for worker in self.running:
             worker.terminate()
         return [await worker.wait() for worker in self.running]
+
+
+def settings_of(telegram: TelegramServer) -> dict[str, str]:
+    """Return the settings by which workers are on that server."""
+    return {"TELEGRAM_TOKEN": TOKEN, "TELEGRAM_API_BASE_URL": telegram.url}
 
 
 class Watch:
@@ -125,6 +129,13 @@ class Watch:
             await asyncio.sleep(_WATCH_S)
         return chats_s, poll_s
 
+    async def until_held(self, by: Callable[[dict[str, int]], object]) -> dict[str, int]:
+        """Return which process has which claim, once that is true of it."""
+        async with asyncio.timeout(_PATIENCE_S):
+            while not by(held := {name: pid for name, (pid, _) in (await self.claimed()).items()}):  # noqa: ASYNC110
+                await asyncio.sleep(4 * _WATCH_S)
+        return held
+
     async def at_work(self) -> set[int]:
         """Return the processes of the workers that live; none while the database is away."""
         return await asyncio.to_thread(self._pids)
@@ -150,7 +161,8 @@ class Watch:
     async def until_answered(self, asked: int) -> None:
         """Return when that many messages were stored, and none is owed an answer any more."""
         async with asyncio.timeout(_PATIENCE_S + asked):
-            while await asyncio.to_thread(self._owed) != (asked, 0):  # noqa: ASYNC110
+            while (found := await asyncio.to_thread(self._owed)) != (asked, 0):
+                assert found[0] <= asked, "some were stored twice"
                 await asyncio.sleep(0.2)
 
     def _owed(self) -> tuple[int, int]:
@@ -185,7 +197,7 @@ async def storm(plan: Storm, server: Server, database: str, folder: Path) -> Out
     async with (
         TelegramServer(SystemClock(), patience_s=_PATIENCE_S) as telegram,
         model.running(),
-        Fleet(server.url(database), model.url, telegram.url, folder) as fleet,
+        Fleet(server.url(database), model.url, folder, **settings_of(telegram)) as fleet,
     ):
         for _ in range(plan.workers):
             await fleet.grow()
@@ -199,7 +211,7 @@ async def storm(plan: Storm, server: Server, database: str, folder: Path) -> Out
         outcome.asked = len(asked_s)
         await watch.until_answered(outcome.asked)
         outcome.codes = await fleet.stop()
-        _look(telegram, plan.chats, outcome)
+        look(telegram, plan.chats, outcome)
         outcome.answers_s = [_answered_s(telegram, number, at_s) for number, at_s in enumerate(asked_s)]
     return outcome
 
@@ -267,8 +279,8 @@ class _Scene:
         self._is_away = False
 
 
-def _look(telegram: TelegramServer, chats: int, outcome: Outcome) -> None:
-    """Read the screens."""
+def look(telegram: TelegramServer, chats: int, outcome: Outcome) -> None:
+    """Read the screens of private chats from 1000 on; `outcome` says how many messages were asked there."""
     bubbles: list[Bubble] = []
     for number in range(chats):
         first: dict[int, int] = {}
