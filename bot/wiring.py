@@ -371,9 +371,11 @@ async def _housekeeping(app: App) -> None:
     """Maintain and tidy what all workers share, while that is this worker's duty."""
     while True:
         async with app.worker.hold("housekeeping") as duty:
+            others = () if app.worker.is_alone else (app.parts.memories.purge_for_others(),)
             await first_of(
                 purge_answered(app.parts.inbox, app.clock),
                 upkeep(app.database, app.features.alerts, app.clock),
+                *others,
                 duty.lost.wait(),
             )
 

@@ -61,6 +61,12 @@ class Purge:
             with unclaimed():
                 self._task = asyncio.get_running_loop().create_task(self._run())
 
+    async def keep_planning(self) -> None:
+        """Plan again and again, until cancelled: what was deleted at a worker that has ended since is removed, too."""
+        while True:
+            self.plan()
+            await self._clock.sleep(self._undo_within.total_seconds() + _TOGETHER_S)
+
     async def close(self) -> None:
         """Stop waiting; the next start goes on with it."""
         if self._task is not None:
@@ -199,6 +205,10 @@ class Memories:
     async def start(self) -> None:
         """Remove the words of what was deleted, now and from now on, once it can no longer be undone."""
         await self._purge.start()
+
+    async def purge_for_others(self) -> None:
+        """Remove what was deleted at other workers, too, until cancelled: they may end before it cannot be undone."""
+        await self._purge.keep_planning()
 
     async def close(self) -> None:
         """Stop what goes on in the background; the next start goes on with it."""

@@ -9,7 +9,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+import pytest
+
 from bot.alarms import KeptAlarms
+from bot.background import background
+from bot.wiring import _housekeeping
 from core.delivery.alerts import HAS_ROOM, IS_FULL
 from core.features.access.gate import MAX_AN_HOUR
 from core.features.access.people import Person
@@ -244,6 +248,55 @@ async def test_a_reminder_is_said_once_though_both_look_for_it(tmp_path: Path) -
             for _ in range(10):
                 await office.clock.advance(1.0)
             assert [text.startswith("⏰") for text in said()] == [True], said()
+
+
+@pytest.mark.parametrize("is_posted", [False, True])
+async def test_a_reminder_of_a_worker_that_died_is_said_by_another_marked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_posted: bool
+) -> None:
+    async with two_workers(tmp_path) as (a, b, office):
+        (dying, other), stop = [bot.app.features.scheduler for bot in (a, b)], asyncio.Event()
+
+        def said() -> list[str]:
+            return [text for text in office.texts(ANA) if "plants" in text and "remind you" not in text]
+
+        async def nothing_ends(*_: object) -> None:
+            await asyncio.Event().wait()
+
+        async def tick() -> None:
+            while True:
+                await office.clock.advance(1.0)
+                await asyncio.sleep(0.005)
+
+        await a.say("/remind water the plants tomorrow at 9")
+        if not is_posted:
+            a.plug.pull()
+        monkeypatch.setattr(dying._store, "settle", nothing_ends)
+        monkeypatch.setattr(dying._store, "renew", nothing_ends)
+        async with background(tick()), dying.until(stop):
+            office.clock.jump(timedelta(hours=22))
+            dying.wake()
+            await office.found("SELECT 1 FROM reminders WHERE state = 'sending'")
+            await office.until(lambda: len(said()) == is_posted)
+            async with other.until(stop):
+                await office.until(lambda: len(said()) == 1 + is_posted)
+                await office.found("SELECT 1 FROM reminders WHERE state = 'done'")
+        assert ["↻" in text for text in said()] == [False, True][1 - is_posted :]
+
+
+async def test_what_a_worker_deleted_that_died_is_purged_by_another(tmp_path: Path) -> None:
+    kept = "SELECT 1 FROM changes AS c WHERE c::text LIKE '%locker%'"
+    async with two_workers(tmp_path, memory_undo_s=60) as (a, b, office), background(_housekeeping(b.app)):
+        await office.clock.advance(61.0)  # what was deleted before its start, each removes by itself
+        await a.say(f"/remember {LOCKER}")
+        await a.say("/forget locker")
+        assert "Deleted" in await a.press("Delete")
+        await a.app.parts.memories.close()
+        await a.die()
+        assert await b.app.database.rows(kept)
+        began_s = office.clock.monotonic()
+        await office.found(f"SELECT 1 WHERE NOT EXISTS ({kept})", ticking=True)
+        assert office.clock.monotonic() - began_s > 60
 
 
 async def test_an_alarm_and_its_end_are_told_once_by_all_workers(tmp_path: Path) -> None:
