@@ -30,14 +30,27 @@ _LOST_CLASSES: Final = ("08", "57P")
 _LOST: Final = ("25006", "25P03", "53300")  # read only; idle in a transaction; too many connections
 """SQLSTATE of a server that is away for now. Errors of libpq itself have none."""
 
+_BY_FILE: Final = (
+    "the server's certificate cannot be checked; name the file of your provider's authority, or of all public ones: "
+    "sslrootcert=FILE at the end of STORAGE_URL"
+)
+
 # Failures before the login have no code (psycopg 3.3); their text is the server's, in English only if it speaks that.
-_REFUSALS: Final[tuple[tuple[type[psycopg.Error], str, str], ...]] = (
+_REFUSALS: Final[tuple[tuple[type[psycopg.Error] | tuple[()], str, str], ...]] = (
+    ((), "root certificate file", _BY_FILE),
+    ((), "certificate verify failed", _BY_FILE),
+    ((), "does not match host name", "the server's certificate is for another name; write that one in STORAGE_URL"),
+    (
+        (),
+        "server does not support SSL",
+        "the server has no encryption; set it up there, or leave sslmode out of STORAGE_URL",
+    ),
     (errors.InvalidPassword, "password authentication failed", "the user or the password in STORAGE_URL is wrong"),
     (errors.InvalidPassword, "no password supplied", "there is no password in STORAGE_URL"),
     (
         errors.InvalidAuthorizationSpecification,
         "no pg_hba.conf entry",
-        "the server does not let this user in from here; see its pg_hba.conf",
+        "the server does not let this user in from here, or only encrypted (?sslmode=require); see its pg_hba.conf",
     ),
     (
         errors.InvalidCatalogName,
@@ -53,7 +66,7 @@ _ABSENCES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("session is read-only", "in a read-only transaction"), _STANDBY),
     (("the database system is",), "it is starting or stopping"),
     (("timeout expired",), "it does not answer"),
-    (("Connection refused",), "nothing listens at its address"),
+    (("Connection refused", "No such file or directory"), "nothing listens at its address"),
     (("translate host name", "resolve"), "its name is not known"),
 )
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import socket
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -124,10 +126,26 @@ async def test_an_extension_that_is_not_installed_is_told_with_its_package() -> 
         ("postgresql://postgres@127.0.0.1:{port}/nowhere", "CREATE DATABASE elefante;"),
         ("postgresql://nobody@127.0.0.1:{port}/postgres", "no such user"),
         ("postgresql://[", "write postgresql://USER:PASSWORD@HOST:PORT/DATABASE"),
+        ("postgresql://postgres@127.0.0.1:{port}/postgres?sslmode=require", "the server has no encryption"),
+        ("postgresql://u@127.0.0.1:{encrypted}/x?sslmode=verify-full&sslrootcert=/none", "sslrootcert=FILE"),
     ],
 )
 async def test_a_url_that_leads_nowhere_is_told_so(url: str, said: str) -> None:
-    assert said in await advice(url.format(port=shared_server().port))
+    with socket.create_server(("127.0.0.1", 0)) as encrypted:
+        answering = asyncio.create_task(asyncio.to_thread(agree_to_encrypt, encrypted))
+        try:
+            assert said in await advice(url.format(port=shared_server().port, encrypted=encrypted.getsockname()[1]))
+        finally:
+            encrypted.shutdown(socket.SHUT_RDWR)
+            await answering
+
+
+def agree_to_encrypt(server: socket.socket) -> None:
+    with suppress(OSError):  # nobody came
+        asked, _ = server.accept()
+        with asked:
+            asked.recv(8)
+            asked.sendall(b"S")
 
 
 async def test_a_server_that_is_away_at_the_start_is_not_a_setting_that_is_wrong() -> None:
