@@ -14,6 +14,7 @@ from core.errors import ConfigError
 _POSTGRES = ("postgresql://", "postgres://")
 _SECRET = ("password", "sslpassword")
 _PORTS = 1 << 16
+_PORT = "5432"  # where none is written
 _ADVICE = (
     "write sqlite: (one file in DATA_DIR), memory: (nothing is kept), or postgresql://USER:PASSWORD@HOST:PORT/DATABASE"
 )
@@ -84,7 +85,8 @@ class StorageSettings(BaseSettings):
     def storage_place(self) -> str:
         """Where PostgreSQL is, as HOST:PORT/DATABASE, for people: without the user and the password."""
         parts = _parts(self.storage_url.get_secret_value())
-        hosts, ports = parts.get("host", "localhost").split(","), parts.get("port", "5432").split(",")
+        hosts, ports = parts.get("host", "localhost").split(","), parts.get("port", _PORT).split(",")
+        ports = [port or _PORT for port in ports]
         ports = ports if len(ports) == len(hosts) else ports[:1] * len(hosts)
         return f"{','.join(map(':'.join, zip(hosts, ports, strict=True)))}/{parts.get('dbname', '')}"
 
@@ -131,7 +133,7 @@ def _checked(setting: str, url: str) -> str:
 
     try:
         parts = _parts(url)
-        is_whole = all(0 < int(port) < _PORTS for port in parts.get("port", "1").split(","))
+        is_whole = all(0 < int(port or _PORT) < _PORTS for port in parts.get("port", "").split(","))
     except (ProgrammingError, ValueError):
         parts, is_whole = {}, False
     if not is_whole or not parts.get("dbname") or "@" in parts.get("host", ""):  # the end of a password

@@ -195,6 +195,7 @@ POSTGRES = "postgresql://ana:s3cr3t%2F%40%3Aword@db.example:6432/bot?sslmode=req
         (POSTGRES, "db.example:6432/bot"),
         ("postgres://ana@db/bot", "db:5432/bot"),
         ("postgresql://ana:x@one:1,two:2/bot?target_session_attrs=read-write", "one:1,two:2/bot"),
+        ("postgresql://ana:x@one,two:2/bot", "one:5432,two:2/bot"),
         ("postgresql:///bot?host=/run/postgresql", "/run/postgresql:5432/bot"),
         ("postgresql://ana:x@[::1]:5/bot", "::1:5/bot"),
     ],
