@@ -28,6 +28,15 @@ async def test_words_show_what_would_go_and_delete_nothing(talk: Talk) -> None:
     assert len(await talk.contents()) == 3
 
 
+async def test_what_is_only_like_the_words_is_left_alone_where_a_memory_has_them(talk: Talk) -> None:
+    for said in ("locker: a ball", "what is in the gym"):
+        await talk.say(f"/remember {said}")  # with a vector
+    assert "gym" in await talk.say("/recall what is in the locker")
+    assert "gym" not in await talk.say("/forget what is in the locker")
+    assert "locker" in talk.shown.text
+    assert "gym" in await talk.say("/forget what is in the cupboard"), "it is the nearest there is"
+
+
 async def test_the_button_deletes_exactly_what_was_shown_and_can_be_undone(talk: Talk) -> None:
     await talk.say("/forget bicycle")
     button = talk.shown

@@ -192,7 +192,7 @@ class MemoryCommands:
         if not query:
             await request.tell(HOW_TO_RECALL)
             return
-        items = await found(request, query)
+        items = [hit.item for hit in await found(request, query)]
         title = (FOUND if items else NONE_FOUND)[request.locale]
         await self._listed.show(request, title, items, origin=f"recall {query}")
 

@@ -11,7 +11,7 @@ from core.features.memories.card import entry, mark
 from core.outgoing import Button, memory_line
 from core.stores import KeptStore
 from core.text.days import noted
-from core.types import ConversationKey, MemoryItem, UserKey
+from core.types import ConversationKey, MemoryHit, MemoryItem, UserKey
 
 PAGE_SIZE: Final = 10
 _MAX_LISTS: Final = 20
@@ -91,7 +91,7 @@ def is_number(name: str) -> bool:
     return name.isascii() and name.isdecimal() and len(name) <= _MAX_NUMBER_CHARS
 
 
-async def found(request: Request, query: str) -> list[MemoryItem]:
-    """Return the memories that a search finds, the best first, at most a page."""
+async def found(request: Request, query: str) -> Sequence[MemoryHit]:
+    """Return what a search finds, the best first, at most a page."""
     memory = request.turn.memory
-    return [hit.item for hit in await memory.search([query], await memory.embed_queries([query]), limit=PAGE_SIZE)]
+    return await memory.search([query], await memory.embed_queries([query]), limit=PAGE_SIZE)

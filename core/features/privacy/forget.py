@@ -159,7 +159,9 @@ class ForgetCommand:
 
     async def _preview(self, request: Request, query: str) -> None:
         """Show what a search finds, to be confirmed as a whole or chosen from."""
-        items = await found(request, query)
+        hits = await found(request, query)
+        # What only means something like the words is no part of what is deleted by one press, where others have them.
+        items = [hit.item for hit in [each for each in hits if each.lexical] or hits]
         if not items:
             await request.tell(NO_SUCH_MEMORY)
             return
