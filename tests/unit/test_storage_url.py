@@ -277,7 +277,8 @@ def test_every_verb_works_over_postgresql_and_makes_no_file_of_its_own(elefante:
     assert "4417" in call("chat", said="Remember that my locker code is 4417\nwhat is my locker code?\n")
     assert "4417" in call("memories", "list")
     assert "4417" in call("memories", "search", "locker")
-    assert "schema" in call("check")
+    assert "schema" in (checked := call("check"))
+    assert "FAISS" not in checked, "the server searches"
     assert "console:terminal" in call("threads", "list")
     for verb in (("users", "list"), ("usage",), ("reminders", "list"), ("actions", "list"), ("reindex",)):
         call(*verb)
