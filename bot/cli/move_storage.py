@@ -28,6 +28,7 @@ _SETTING: Final = "STORAGE_URL"
 _DIRECT: Final = "STORAGE_DIRECT_URL"
 _LOCKED_FOR_S: Final = 60.0  # a migration by another process is waited for
 _LINES: Final = 10  # of progress, where there is no terminal
+_MANY_ROWS: Final = 50_000  # fewer take some seconds, and need no progress
 
 
 def move_storage_(
@@ -228,15 +229,16 @@ class _Lines(Progress):
         self._rows = self._done = self._told = 0
 
     def begin(self, what: str, rows: int, done: int) -> None:
-        """Print what begins."""
+        """Print what begins, if it takes a while."""
         self._what, self._rows, self._done = what, rows, done
         self._told = done * _LINES // max(rows, 1)
         said = f", {done:,} of them before" if done else ""
-        typer.echo(f"{what} {rows:,} rows{said}", err=True)
+        if rows >= _MANY_ROWS:
+            typer.echo(f"{what} {rows:,} rows{said}", err=True)
 
     def advance(self, rows: int, table: str) -> None:
         """Print a line where another tenth is done."""
         self._done += rows
-        if (tenths := self._done * _LINES // max(self._rows, 1)) > self._told:
+        if self._rows >= _MANY_ROWS and (tenths := self._done * _LINES // self._rows) > self._told:
             self._told = tenths
             typer.echo(f"{self._what} {table}: {self._done:,} of {self._rows:,} rows", err=True)
