@@ -255,6 +255,7 @@ class Worker(Duties, ChatClaims):
         self._heard: set[str] = set()
         self._telling = asyncio.Event()
         self._hearing = asyncio.Event()
+        self._freed = asyncio.Event()  # set, and replaced, when something that was claimed may be free
 
     @asynccontextmanager
     async def at_work(self) -> AsyncIterator[None]:
@@ -264,7 +265,8 @@ class Worker(Duties, ChatClaims):
             StorageError: the database cannot be used.
         """
         await self._join()
-        tasks = [asyncio.create_task(work) for work in (self._live(), self._look_around(), self._tell())]
+        works = self._live(), self._bury(), self._look_around(), self._tell()
+        tasks = [asyncio.create_task(work) for work in works]
         try:
             yield
         finally:
@@ -304,9 +306,12 @@ class Worker(Duties, ChatClaims):
                     await self._clock.sleep(_LOOK_S)
 
     async def _join(self) -> None:
-        sent_s = self._clock.monotonic()
-        self.id = self._former = await self._store.join(self._program, self._former)
-        self._beaten_s = sent_s
+        while True:
+            sent_s = self._clock.monotonic()
+            self._former = await self._store.join(self._program, self._former)
+            if self._clock.monotonic() - sent_s < self._lease_s / 2:  # else it had to wait for the database
+                break
+        self.id, self._beaten_s = self._former, sent_s
         self._hear("")
 
     async def _outlive(self) -> None:
@@ -329,7 +334,7 @@ class Worker(Duties, ChatClaims):
                     return
                 self._beaten_s, self._peers = sent_s, peers
                 self._shares = next((dict(peer.shares) for peer in peers if peer.id == worker), {})
-            await self._clock.sleep(self._lease_s / 3)
+            await self._clock.sleep(max(sent_s + self._lease_s / 3 - self._clock.monotonic(), 0.0))
 
     def _left_s(self) -> float:
         return self._beaten_s + self._lease_s - self._clock.monotonic()
@@ -340,7 +345,7 @@ class Worker(Duties, ChatClaims):
     async def _die(self) -> None:
         """Lose everything: others go on with it."""
         _log.error("this worker was not heard of for %g s: others go on with what it did", self._lease_s)
-        self.id = 0
+        self.id, self._shares = 0, {}
         for claim in tuple(self._claims):
             claim.lost.set()
         if self._chats is not None:
@@ -351,8 +356,23 @@ class Worker(Duties, ChatClaims):
 
     # --- looking, hearing, telling ---
 
+    async def _bury(self) -> None:
+        """Bury dead workers, each second: however long it takes to take in what they owe."""
+        while True:
+            await self._clock.sleep(_LOOK_S)
+            try:
+                dead = await self._store.bury(self._lease_s) if self.id else 0
+            except StorageError as error:
+                _log.warning("dead workers were not looked for", extra={"error": type(error).__name__})
+            except Exception:  # noqa: BLE001  (whatever failed, it looks again)
+                _log.exception("dead workers were not looked for")
+            else:
+                if dead:
+                    _log.warning("workers died", extra={"count": dead})
+                    self._hear("")
+
     async def _look_around(self) -> None:
-        """Bury dead workers, and take in what is owed: each second, and whenever there is something to hear."""
+        """Take in what is owed: each second, and whenever there is something to hear."""
         looked_s = -_LOOK_S
         while True:
             heard, self._heard = self._heard, set()
@@ -369,14 +389,15 @@ class Worker(Duties, ChatClaims):
             await first_of(self._clock.sleep(_LOOK_S), self._hearing.wait())
 
     async def _look(self, heard: Collection[str], *, due: bool) -> None:
-        if due and (dead := await self._store.bury(self._lease_s)):
-            _log.warning("workers died", extra={"count": dead})
         if self._chats is not None and (due or heard):
             await self._chats.look(() if due or "" in heard else heard)
 
     def _hear(self, name: str) -> None:
         self._heard.add(name)
         self._hearing.set()
+        if not name:
+            freed, self._freed = self._freed, asyncio.Event()
+            freed.set()
 
     async def _tell(self) -> None:
         """Tell other workers what there is for them: what comes meanwhile, in one piece."""
@@ -477,7 +498,7 @@ class Worker(Duties, ChatClaims):
     async def hold(self, name: str) -> AsyncIterator[Duty]:
         """Wait until that work is this worker's; leaving gives it up."""
         while not (taken := await self._take([_DUTY + name])):
-            await self._clock.sleep(_LOOK_S)
+            await first_of(self._clock.sleep(_LOOK_S), self._freed.wait())
         try:
             yield taken[0]
         finally:
@@ -510,7 +531,7 @@ class Worker(Duties, ChatClaims):
                     yield left
                 else:
                     lost = [claim.lost.wait() for claim in (*mine.values(), *asking)]
-                    await first_of(self._clock.sleep(_LOOK_S), *lost)
+                    await first_of(self._clock.sleep(_LOOK_S), self._freed.wait(), *lost)
         finally:
             await self._end([*mine.values(), *asking])
 
@@ -548,6 +569,7 @@ class Worker(Duties, ChatClaims):
         if epochs := [claim.epoch for claim in claims]:
             with suppress(StorageError):  # they end when the lease is over
                 await self._store.end(epochs)
+                self.wake("", 0)
 
     # --- limits ---
 

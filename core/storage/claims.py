@@ -74,19 +74,19 @@ class SqlWorkers(WorkerStore):
         return await self._database.write(job)
 
     async def beat(self, worker: int, chats: int, used: Shares, share_out: ShareOut) -> Sequence[Peer] | None:
-        """Keep a worker alive, and set its shares; return all workers, or None if it was declared dead."""
+        """Keep a worker alive, and set its shares unless another does so; return all workers, None if it is dead."""
 
         def job(query: Query) -> Sequence[Peer] | None:
             alive = f"UPDATE workers SET beat = {_NOW}, chats = ?, used = ? WHERE id = ? RETURNING id"
             if not query.run(alive, (chats, to_json(dict(used)), worker)):
                 return None
-            if used:
-                query.lock("shares")
+            # Who stands still while it shares out would be waited for by all others, until they were dead, too.
+            [(is_ours,)] = query.run("SELECT pg_try_advisory_xact_lock(hashtextextended('shares', 0))")
             peers = [
                 Peer(each, busy, json.loads(lately), json.loads(shares))
                 for each, busy, lately, shares in query.run("SELECT id, chats, used, shares FROM workers ORDER BY id")
             ]
-            if not used:
+            if not used or not is_ours:
                 return peers
             shares = share_out(peers)
             query.run("UPDATE workers SET shares = ? WHERE id = ?", (to_json(dict(shares)), worker))
@@ -104,7 +104,9 @@ class SqlWorkers(WorkerStore):
         def job(query: Query) -> int:
             # One that another worker is about to bury, or that is about to claim something, is left for the next time.
             bury = f"DELETE FROM workers WHERE id IN ({dead} FOR UPDATE SKIP LOCKED) RETURNING id"
-            return len(query.run(bury, (lease_us,)))
+            if buried := len(query.run(bury, (lease_us,))):
+                query.run("SELECT pg_notify(?, '')", (CHANNEL,))
+            return buried
 
         return await self._database.write(job)
 

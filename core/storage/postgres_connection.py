@@ -20,6 +20,9 @@ SETTING: Final = "STORAGE_URL"
 STATEMENT_S: Final = 30
 """The server ends a statement that takes longer."""
 
+IDLE_S: Final = 5
+"""For so long a process that stands still in the middle of a transaction keeps others waiting; as long as a lease."""
+
 _CONNECT_S: Final = 5
 _KEEPALIVE_S: Final = 5
 _PROBES: Final = 2
@@ -36,7 +39,7 @@ _OURS: Final[dict[str, Any]] = {
 _SESSION: Final = {
     "statement_timeout": f"{STATEMENT_S}s",
     # Between statements a job does not wait: whoever holds a transaction for longer is gone.
-    "idle_in_transaction_session_timeout": "10s",
+    "idle_in_transaction_session_timeout": f"{IDLE_S}s",
 }
 
 _DIRECT_SESSION: Final = _SESSION | {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+import psycopg
 import pytest
 
 from core.claims import check_claim, present_claim
@@ -59,7 +60,7 @@ async def test_a_duty_is_one_workers_until_it_is_given_up(team: Team) -> None:
             await asyncio.sleep(0.01)
         assert not has_it.is_set()
         assert not duty.lost.is_set()
-    await team.until(has_it.is_set, ticking=[second])
+    await team.until(has_it.is_set)  # it is told of
     await waiting
 
 
@@ -81,6 +82,35 @@ async def test_the_duty_of_a_dead_worker_goes_on_elsewhere_and_it_is_told_as_it_
                 check_claim()
         await team.until(lost.lost.is_set)
         assert not taken.result().lost.is_set()
+
+
+async def test_a_duty_is_taken_over_however_long_it_takes_to_take_in_what_the_dead_one_owed(team: Team) -> None:
+    dead, other = await team.join(), await team.join()
+
+    async def never(_: object = ()) -> None:
+        await asyncio.Event().wait()
+
+    async with dead.worker.hold("poll"):
+        dead.kill()
+        other.chatbot._intake.look = never  # type: ignore[method-assign]
+        await other.clock.advance(1.0)  # it looks, and has not ended
+        taken = asyncio.create_task(other.worker.hold("poll").__aenter__())
+        await team.age(dead)
+        try:
+            await team.until(taken.done, ticking=[other])
+        finally:
+            dead.thaw()
+
+
+async def test_a_worker_that_stands_still_while_it_shares_out_limits_keeps_no_other_from_living(team: Team) -> None:
+    worker = (await team.join()).worker
+    async with await psycopg.AsyncConnection.connect(team.url) as still:
+        await still.execute("SELECT pg_advisory_xact_lock(hashtextextended('shares', 0))")
+        beat = asyncio.create_task(worker._store.beat(worker.id, 0, {"telegram": 1.0}, lambda _: {"telegram": 1.0}))
+        await team.until(beat.done)
+        peers = beat.result()
+    assert peers is not None
+    assert [peer.shares for peer in peers] == [{}]
 
 
 async def test_parts_are_dealt_evenly_and_given_up_before_another_has_them(team: Team) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from core.storage.database import Query
 from core.storage.postgres import PostgresDatabase, open_postgres
-from core.storage.postgres_connection import STATEMENT_S
+from core.storage.postgres_connection import IDLE_S, STATEMENT_S
 from tests.pgbouncer import PROGRAM, WHY_NOT, pooled
 from tests.postgres import new_database
 
@@ -23,8 +23,8 @@ async def test_limits_of_time_hold_in_a_transaction_with_a_pooler_and_without_an
     url = new_database()
     for each in (url, pooled(url)):
         database = await open_postgres(each)
-        assert await database.write(settings) == [f"{STATEMENT_S}s", "10s"]
-        assert await database.read(settings) == [f"{STATEMENT_S}s", "10s"]
+        assert await database.write(settings) == [f"{STATEMENT_S}s", f"{IDLE_S}s"]
+        assert await database.read(settings) == [f"{STATEMENT_S}s", f"{IDLE_S}s"]
         await database.close()
     database = await open_postgres(pooled(url))
     assert await database.rows("SHOW statement_timeout") == [("0",)]
