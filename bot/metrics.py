@@ -152,6 +152,7 @@ class MetricsServer:
         if self.app is None:
             return ["the bot is starting"]
         reasons = [] if await _backlog(self.app) is not None else ["the storage does not answer"]
+        reasons += [] if self.app.worker.is_alive else ["the other workers do not hear of this one"]
         links = [state.link for state in self.app.features.platforms.all.values()]
         return reasons if Link.CONNECTED in links else [*reasons, "no platform is connected"]
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from bot.metrics import MetricsServer
 
 _AWAY_S: Final = 60.0
+_LONGEST_S: Final = 4.0  # between two attempts to reach the database; people wait for it
 _TITLES: Final = {"telegram": "Telegram", "discord": "Discord", "console": "the terminal"}
 
 
@@ -121,7 +122,7 @@ async def _reached(settings: Settings, stop: asyncio.Event) -> None:
     from core.storage.postgres_schema import connected
 
     named = parameters(settings.storage_url.get_secret_value())
-    clock, backoff = SystemClock(), Backoff()
+    clock, backoff = SystemClock(), Backoff(longest_s=_LONGEST_S)
     began_s, is_told = clock.monotonic(), False
     while not stop.is_set():
         try:

@@ -71,6 +71,11 @@ class OneWorker(Duties, ChatClaims):
         return True
 
     @property
+    def is_alive(self) -> bool:
+        """Whether the others know that it lives; there are none."""
+        return True
+
+    @property
     def speaks(self) -> bool:
         """Whether it is this worker that speaks for all while nothing can be claimed."""
         return True
@@ -414,6 +419,11 @@ class Worker(Duties, ChatClaims):
     def is_alone(self) -> bool:
         """Whether there can be no other worker."""
         return False
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the others know that this worker lives; one that they do not hear of answers nobody."""
+        return bool(self.id) and self._is_alive(self.id)
 
     @property
     def speaks(self) -> bool:

@@ -33,6 +33,7 @@ from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.http_server import LoopbackServer
 from tests.fakes.openai_server import says
+from tests.postgres import HAS_POSTGRES, WHY_NOT, database_of
 from tests.unit.test_http import free_port
 
 DASHBOARD = ROOT / "docs" / "grafana.json"
@@ -121,6 +122,16 @@ async def test_the_process_is_alive_from_the_start_and_ready_once_storage_and_a_
         scene.stop.set()
         assert await client.ready() == (503, ["the bot is stopping"])
         assert (await client.get("/healthz"))[0] == 200
+
+
+@pytest.mark.skipif(not HAS_POSTGRES, reason=WHY_NOT)
+async def test_a_worker_of_which_the_others_do_not_hear_is_not_ready() -> None:
+    async with serving(SystemClock(), storage_url=database_of("lonely")) as scene:
+        scene.server.app = scene.app
+        scene.connects()
+        assert await scene.client.ready() == (503, ["the other workers do not hear of this one"])
+        async with scene.app.worker.at_work():
+            assert await scene.client.ready() == (200, [])
 
 
 async def test_a_storage_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,11 +20,11 @@ from bot.models.metering import AttributedHandler
 from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
 from core.ask import ask
-from core.errors import ConfigError, StorageError
+from core.errors import ConfigError, StorageDown, StorageError
 from core.features.access.people import Person
 from core.types import ChatKey, ConversationKey, Role, UserKey
 from tests.e2e.command import ROOT, execute
-from tests.fakes.clock import START
+from tests.fakes.clock import START, FakeClock
 from tests.postgres import database_of
 
 ANA = UserKey("api", "ana")
@@ -314,6 +314,30 @@ async def test_a_start_waits_for_the_database_and_a_stop_ends_the_waiting(
     there = load(None, data_dir=tmp_path, storage_url=database_of(str(tmp_path)))
     await bot.run._reached(there, asyncio.Event())
     assert len(said) == 1
+
+
+async def test_a_start_finds_a_database_within_five_seconds_of_its_return(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, back_s, tries_s = FakeClock(), 35.0, list[float]()
+
+    class Connection:
+        def close(self) -> None: ...
+
+    async def connected(_: object, __: object) -> Connection:
+        tries_s.append(clock.monotonic() - began_s)
+        if tries_s[-1] < back_s:
+            raise StorageDown("away")
+        return Connection()
+
+    began_s = clock.monotonic()
+    monkeypatch.setattr(asyncio, "to_thread", connected)
+    monkeypatch.setattr(bot.run, "SystemClock", lambda: clock)
+    away = load(None, data_dir=tmp_path, storage_url="postgresql://ana@127.0.0.1:1/bot")
+    reached = asyncio.create_task(bot.run._reached(away, asyncio.Event()))
+    await clock.advance(back_s + 5.0)
+    assert reached.done()
+    assert len(tries_s) < back_s
 
 
 @pytest.mark.parametrize(
