@@ -262,6 +262,7 @@ class Session:
         Nothing is written to the platform after this.
         """
         timer = asyncio.create_task(self._clock.sleep(limit_s))
+        self.keep(self._handler.drain(self._platform))
         try:
             while self._open and not timer.done():
                 await asyncio.wait({timer, *self._open}, return_when=asyncio.FIRST_COMPLETED)

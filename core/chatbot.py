@@ -234,14 +234,23 @@ class ChatBot(MessageHandler):
         for task in self._under_way:
             task.cancel()
 
+    async def drain(self, platform: str) -> None:
+        """Take in nothing more for the platform, and return when what is being answered there was answered."""
+        self._intake.stop_taking(platform)
+        while answers := self._answers(platform):
+            await asyncio.wait(answers)
+
     async def leave(self, platform: str) -> None:
         """Cancel the platform's running answers and wait until that is shown; the inbox keeps their messages."""
         self._intake.stop_taking(platform)
-        if answers := [task for task, where in self._under_way.items() if where == platform]:
+        if answers := self._answers(platform):
             for task in answers:
                 task.cancel()
             await asyncio.wait(answers)
         await self._intake.give_up(platform)
+
+    def _answers(self, platform: str) -> list[asyncio.Task[None]]:
+        return [task for task, where in self._under_way.items() if where == platform]
 
     async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
         """Return what the command's field offers to a person who may be answered there."""
@@ -488,13 +497,10 @@ class ChatBot(MessageHandler):
     async def _close(self, incoming: Incoming, record: _Record | None = None) -> None:
         """Close the message in the inbox; store the state of its turn, and log one line for audits (D7)."""
         try:
-            if record is not None and record.turn is not None and not record.is_command:
-                await record.turn.end(record.error, record.last_words)
-            await self._intake.close(incoming)
-            if record is not None and record.is_reply:
-                await self._parts.inbox.seal(incoming)  # the question that it replied to is closed
-            if record is not None and not record.error:
-                self._parts.alerts.storage_written()
+            try:
+                await self._store_end(incoming, record)
+            except StorageDown:  # perhaps it was stored; left open, it would be answered again after the next message
+                await self._store_end(incoming, record)
         except StorageError as error:  # the message is answered twice rather than never
             _log.warning("inbox not closed", extra={"error": type(error).__name__})
         if record is None:
@@ -513,6 +519,15 @@ class ChatBot(MessageHandler):
             **{f"{phase}_s": round(seconds, 3) for phase, seconds in spent_s.items()},
         }
         _log.info("turn", extra=facts | said)
+
+    async def _store_end(self, incoming: Incoming, record: _Record | None) -> None:
+        if record is not None and record.turn is not None and not record.is_command:
+            await record.turn.end(record.error, record.last_words)
+        await self._intake.close(incoming)
+        if record is not None and record.is_reply:
+            await self._parts.inbox.seal(incoming)  # the question that it replied to is closed
+        if record is not None and not record.error:
+            self._parts.alerts.storage_written()
 
 
 @dataclass(slots=True)

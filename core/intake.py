@@ -342,7 +342,9 @@ class Intake(HeldChats):
                 claim.is_given_up = is_free
             if is_free and chat.claim is claim:
                 chat.claim = None
-        if not is_free:
+        if not is_free and _platform(name) in self._closing:
+            await self.give_up(_platform(name))  # others need not wait for the answers that are still under way here
+        elif not is_free:
             await self._take_in([name])
         elif chat.is_quiet() and self._chats.get(name) is chat:
             del self._chats[name]

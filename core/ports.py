@@ -346,6 +346,13 @@ class MessageHandler(Protocol):
     async def resume(self, platform: str, channels: Channels) -> None:
         """Connect a platform, and queue the messages that were accepted there before a crash and never answered."""
 
+    async def drain(self, platform: str) -> None:
+        """Take in nothing more for the platform, and return when what is being answered there was answered.
+
+        What is written there meanwhile is left to other workers, or to the next `resume`.
+        """
+        del platform
+
     async def leave(self, platform: str) -> None:
         """Cancel the platform's running answers before it closes; return when nothing more is written.
 

@@ -55,6 +55,10 @@ class AttributedHandler(MessageHandler):
         finally:
             _asker.reset(token)
 
+    async def drain(self, platform: str) -> None:
+        """Pass on."""
+        await self._handler.drain(platform)
+
     async def leave(self, platform: str) -> None:
         """Pass on."""
         await self._handler.leave(platform)

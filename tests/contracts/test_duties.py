@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 
 import psycopg
 import pytest
@@ -87,12 +87,12 @@ async def test_the_duty_of_a_dead_worker_goes_on_elsewhere_and_it_is_told_as_it_
 async def test_a_duty_is_taken_over_however_long_it_takes_to_take_in_what_the_dead_one_owed(team: Team) -> None:
     dead, other = await team.join(), await team.join()
 
-    async def never(_: object = ()) -> None:
+    async def never(_: Collection[str] = ()) -> None:
         await asyncio.Event().wait()
 
     async with dead.worker.hold("poll"):
         dead.kill()
-        other.chatbot._intake.look = never  # type: ignore[method-assign]
+        other.chatbot._intake.look = never  # type: ignore[method-assign, assignment]
         await other.clock.advance(1.0)  # it looks, and has not ended
         taken = asyncio.create_task(other.worker.hold("poll").__aenter__())
         await team.age(dead)

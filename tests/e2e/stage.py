@@ -83,6 +83,9 @@ class Noting(MessageHandler):
     async def resume(self, platform: str, channels: Channels) -> None:
         await self._handler.resume(platform, channels)
 
+    async def drain(self, platform: str) -> None:
+        await self._handler.drain(platform)
+
     async def leave(self, platform: str) -> None:
         await self._handler.leave(platform)
 

@@ -154,14 +154,15 @@ class PluggedChannel(Channel):
 
 
 class Gated(ScriptedModel):
-    """A model that answers while its gate is open."""
+    """A model that answers while its gate is open, but for one answer that is `stuck`."""
 
     def __init__(self, script: Script, gate: asyncio.Event) -> None:
         super().__init__(script)
         self.gate = gate
+        self.stuck = ""
 
     async def _events(self, answer: Answer) -> AsyncIterator[StreamEvent]:
-        await self.gate.wait()
+        await (asyncio.Event() if answer == self.stuck else self.gate).wait()
         async for event in super()._events(answer):
             yield event
 

@@ -6,10 +6,13 @@ import asyncio
 
 import pytest
 
+from adapters.running import Session
 from core.claims import Claim
 from core.delivery.fallback import FallbackChannel
-from core.errors import ClaimLost
+from core.dialogue import Task
+from core.errors import ClaimLost, StorageDown
 from core.outgoing import OutgoingMessage
+from core.threads import Transition, TurnState
 from core.types import ChatKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
@@ -77,6 +80,53 @@ async def test_who_stops_leaves_what_it_owes_to_others_at_once() -> None:
         await team.until(lambda: team.texts() == ["re one"])
         assert other.model.prompts
         await team.free()
+
+
+async def test_who_stops_ends_the_answers_that_others_took_in_and_takes_no_more() -> None:
+    async with a_team() as team:
+        stopping, other = await team.join(is_open=False), await team.join()
+        stopping.model.stuck = "re far"
+        await stopping.say("far", "1", chat="d")
+        await stopping.say("one", "1")
+        await other.say("two", "2")
+        await team.until(lambda: len(stopping.chatbot._under_way) == 3)
+        drained = asyncio.create_task(Session("test", stopping.chatbot, stopping.clock, 1e9).drain(20.0))
+        await other.say("three", "3")
+        await other.say("four", "1", chat="e")
+        await team.until(lambda: team.texts("e") == ["re four"])
+        stopping.gate.set()
+        await team.until(lambda: team.texts() == ["re one", "re two", "re three"])
+        assert not drained.done()
+        await stopping.clock.advance(20.0)
+        await drained
+        await team.until(lambda: team.texts("d") == ["re far"])
+        assert {prompt.context.message for prompt in stopping.model.prompts} == {"far", "one", "two"}
+        assert [prompt.context.message for prompt in other.model.asked(Task.FINISH)] == ["four", "three", "far"]
+        await team.free()
+
+
+async def test_an_answer_of_which_it_is_not_known_whether_its_end_was_stored_is_not_given_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """It would stand below what was asked after it."""
+    caplog.set_level("INFO", "core.chatbot")
+    async with a_team() as team:
+        worker = await team.join()
+        history, failures = worker.house.history, [StorageDown("the connection broke")]
+        enter = history.enter
+
+        async def enter_or_fail(thread_id: str, transition: Transition) -> None:
+            await enter(thread_id, transition)
+            if transition.state is TurnState.COMPLETED and failures:
+                raise failures.pop()
+
+        history.enter = enter_or_fail  # type: ignore[method-assign]
+        await worker.say("one", "1")
+        await worker.say("two", "2")
+        await team.until(lambda: team.texts() == ["re one", "re two"], ticking=[worker])
+        await team.free()
+    assert not failures
+    assert caplog.messages.count("turn") == 2
 
 
 async def test_a_stop_that_comes_to_another_worker_stops_the_answer() -> None:
