@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
-from core.claims import check_claim
+from core.claims import check_claim, unclaimed
 from core.enclosures import Quote
 from core.errors import (
     ChannelBusy,
@@ -157,6 +158,13 @@ class FallbackChannel(Channel):
     async def remove(self, handle: str) -> None:
         """Remove a message, or at least its text."""
         await self._take_away(self._places[handle])
+
+    async def withdraw(self, handle: str) -> None:
+        """Remove a message of which no other worker knows, also when others may write there by now."""
+        place = self._places[handle]
+        if place.channel is self._chat:
+            with unclaimed(), suppress(ChannelError):
+                await self._chat.remove(place.handle)
 
     @property
     def _is_shut_out(self) -> bool:

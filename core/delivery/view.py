@@ -29,6 +29,9 @@ _LEAST_WAIT_S = 0.5
 
 _LEAST_TYPING_WAIT_S = 0.1
 
+_LAST_WRITE_S = 2.0
+"""For so long a write may go on after another worker took over."""
+
 _OTHERS_S = 1.0
 """How often a text that may still change looks whether the room has time for it."""
 
@@ -174,13 +177,21 @@ class View:
             self._failure()
 
     async def drop(self) -> None:
-        """Break off the write under way, and write nothing more: another worker goes on."""
+        """Write nothing more: another worker goes on. A message of which that one does not know is removed.
+
+        The write under way has a moment to end: of a post that was broken off nobody knows which message it is.
+        """
         self.halt()
+        if self._writer is not None:
+            await self._until_done(self._writer, _LAST_WRITE_S)
         if tasks := [task for task in (self._writer, self._waiting) if task is not None]:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
             self._failure()
+        for handle in set(self._handles.values()) - {"", *self._posted}:
+            removing = asyncio.create_task(self.channel.withdraw(handle))
+            await self._until_done(removing, _LAST_WRITE_S)
 
     def restart(self, posted: Sequence[str], record: Record | None, *, notify_from_s: float) -> None:
         """Begin anew, after `leave`, in the place of those posts; they are what `record` was last called with."""

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from core.delivery.plan import Pace
 from core.delivery.view import View
-from core.errors import ChannelBusy, ChannelError, ChannelGone, ProviderDown, StreamCut, Undelivered
+from core.errors import ChannelBusy, ChannelError, ChannelGone, ClaimLost, ProviderDown, StreamCut, Undelivered
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
 from core.types import MemoryItem, MemoryKind, Modal
 from tests.fakes.channel import RecordingChannel
@@ -53,6 +53,15 @@ class SlowChannel(RecordingChannel):
         await RecordingChannel.edit(self, handle, shown)
 
 
+class LateChannel(RecordingChannel):
+    """Confirms a message a second after it is there."""
+
+    async def post(self, shown: OutgoingMessage) -> str:
+        handle = await RecordingChannel.post(self, shown)
+        await self.clock.sleep(1.0)
+        return handle
+
+
 class HungChannel(RecordingChannel):
     """Never comes back from an edit."""
 
@@ -87,6 +96,29 @@ async def finish(clock: FakeClock, view: View, seconds: float = 1000.0) -> None:
 
 
 @pytest.mark.spec("T4", "T5")
+async def test_a_post_that_was_under_way_as_another_worker_took_over_is_removed() -> None:
+    """That one does not know of it, and says it anew."""
+    clock = FakeClock()
+    channel, recorded = LateChannel(clock, LIMITS), list[Sequence[str]]()
+
+    async def record(handles: Sequence[str]) -> None:
+        if recorded:
+            raise ClaimLost("another worker goes on")
+        recorded.append(handles)
+
+    view = View(channel, clock, record=record)
+    showing = asyncio.create_task(view.show(OutgoingMessage("one")))
+    await clock.advance(0.5)
+    dropping = asyncio.create_task(view.drop())
+    await clock.advance(5.0)
+    await dropping
+    assert recorded == [[""]]
+    assert channel.texts == []
+    with pytest.raises(ClaimLost):
+        await showing
+    assert [seen.verb for seen in channel.log] == ["post", "remove"]
+
+
 async def test_a_status_is_on_the_screen_when_the_call_returns_and_the_answer_takes_its_place(clock: FakeClock) -> None:
     channel = RecordingChannel(clock)
     view = View(channel, clock)
