@@ -195,7 +195,7 @@ class WorkerStore(Protocol):
         """Return the workers that were heard of for so long, the oldest first; duties are claims that are no chats."""
 
     async def take(self, worker: int, names: Sequence[str]) -> Mapping[str, int]:
-        """Claim those of the names that are free, for a worker that lives; return their epochs."""
+        """Claim those of the names that are free, for a worker that lives; return the epochs of all that it has."""
 
     async def end(self, epochs: Collection[int]) -> None:
         """End claims."""
@@ -252,6 +252,8 @@ class Worker(Duties, ChatClaims):
         self._chats: HeldChats | None = None
         self._platforms: dict[str, bool] = {}  # whether chats of it are claimed
         self._claims: set[Claim] = set()  # all but those of chats
+        self._asked: set[str] = set()  # that are being claimed
+        self._unended: set[int] = set()  # epochs of claims that were given up, and may stand in the database
         self._peers: Sequence[Peer] = ()
         self._shares: dict[str, float] = {}
         self._used: Counter[str] = Counter()
@@ -351,8 +353,10 @@ class Worker(Duties, ChatClaims):
         """Lose everything: others go on with it."""
         _log.error("this worker was not heard of for %g s: others go on with what it did", self._lease_s)
         self.id, self._shares = 0, {}
-        for claim in tuple(self._claims):
+        for claim in self._claims:
             claim.lost.set()
+        self._claims.clear()
+        self._unended.clear()
         if self._chats is not None:
             await self._chats.drop()
 
@@ -362,11 +366,12 @@ class Worker(Duties, ChatClaims):
     # --- looking, hearing, telling ---
 
     async def _bury(self) -> None:
-        """Bury dead workers, each second: however long it takes to take in what they owe."""
+        """Bury dead workers, and end what could not be ended, each second, however long it takes to take things in."""
         while True:
             await self._clock.sleep(_LOOK_S)
             try:
                 dead = await self._store.bury(self._lease_s) if self.id else 0
+                await self._end_all()
             except StorageError as error:
                 _log.warning("dead workers were not looked for", extra={"error": type(error).__name__})
             except Exception:  # noqa: BLE001  (whatever failed, it looks again)
@@ -559,27 +564,38 @@ class Worker(Duties, ChatClaims):
         return quota, frozenset(range(count)) - held
 
     async def _take(self, names: Sequence[str]) -> Sequence[Claim]:
-        """Claim what is free of those names."""
+        """Claim what is free of those names, or was claimed without this worker's hearing of it."""
         worker = self.id
+        asked = set(names) - self._asked - {claim.name for claim in self._claims}
+        if not worker or not asked:
+            return ()
+        self._asked |= asked
         try:
-            epochs = await self._store.take(worker, names) if worker else {}
+            epochs = await self._store.take(worker, sorted(asked))
         except StorageError as error:
             _log.warning("nothing was claimed", extra={"error": type(error).__name__})
             return ()
-        claims = [Claim(name, epoch, partial(self._is_alive, worker)) for name, epoch in epochs.items()]
+        finally:
+            self._asked -= asked
+        claims = [self._claim(name, epoch) for name, epoch in epochs.items() if epoch not in self._unended]
         if worker != self.id:
             return ()
         self._claims.update(claims)
         return claims
 
     async def _end(self, claims: Sequence[Claim]) -> None:
-        self._claims.difference_update(claims)
         for claim in claims:
             claim.is_given_up = True
-        if epochs := [claim.epoch for claim in claims]:
-            with suppress(StorageError):  # they end when the lease is over
-                await self._store.end(epochs)
-                self.wake("", 0)
+        self._unended.update(claim.epoch for claim in self._claims.intersection(claims))
+        self._claims.difference_update(claims)
+        with suppress(StorageError):  # it is tried again
+            await self._end_all()
+
+    async def _end_all(self) -> None:
+        if epochs := tuple(self._unended):
+            await self._store.end(epochs)
+            self._unended.difference_update(epochs)
+            self.wake("", 0)
 
     # --- limits ---
 

@@ -140,8 +140,14 @@ class SqlWorkers(WorkerStore):
         return await self._database.read(job)
 
     async def take(self, worker: int, names: Sequence[str]) -> Mapping[str, int]:
-        """Claim those of the names that are free, for a worker that lives; return their epochs."""
-        return await self._database.write(lambda query: _take(query, worker, names))
+        """Claim those of the names that are free, for a worker that lives; return the epochs of all that it has."""
+        mine = "SELECT name, epoch FROM claims WHERE worker = ? AND name IN (SELECT value FROM texts(?))"
+
+        def job(query: Query) -> Mapping[str, int]:
+            _take(query, worker, names)
+            return dict(query.run(mine, (worker, to_json(list(names)))))
+
+        return await self._database.write(job)
 
     async def end(self, epochs: Collection[int]) -> None:
         """End claims."""

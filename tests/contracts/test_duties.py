@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
 import psycopg
 import pytest
 
 from core.claims import check_claim, present_claim
-from core.errors import ClaimLost
+from core.errors import ClaimLost, StorageDown
 from core.workers import OneWorker, Worker
 from tests.fakes.workers import LEASE_S, Member, Team, a_team
 
@@ -100,6 +100,31 @@ async def test_a_duty_is_taken_over_however_long_it_takes_to_take_in_what_the_de
             await team.until(taken.done, ticking=[other])
         finally:
             dead.thaw()
+
+
+async def test_a_duty_is_anothers_although_nobody_heard_that_it_was_claimed_or_given_up(team: Team) -> None:
+    first, second = await team.join(), await team.join()
+    store, failures = first.worker._store, [StorageDown("the connection broke")]
+    take, end = store.take, store.end
+
+    async def take_unheard(worker: int, names: Sequence[str]) -> Mapping[str, int]:
+        await take(worker, names)
+        store.take = take  # type: ignore[method-assign]
+        raise StorageDown("the connection broke")
+
+    async def fail_to_end(epochs: Collection[int]) -> None:
+        if failures:
+            raise failures.pop()
+        await end(epochs)
+
+    store.take = take_unheard  # type: ignore[method-assign]
+    store.end = fail_to_end  # type: ignore[method-assign]
+    duty = first.worker.hold("poll")
+    taken = asyncio.create_task(duty.__aenter__())
+    await team.until(taken.done, ticking=[first])
+    waiting = asyncio.create_task(second.worker.hold("poll").__aenter__())
+    await duty.__aexit__(None, None, None)
+    await team.until(waiting.done, ticking=[first, second])
 
 
 async def test_a_worker_that_stands_still_while_it_shares_out_limits_keeps_no_other_from_living(team: Team) -> None:
