@@ -8,7 +8,7 @@ import json
 import os
 import signal
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,13 +26,15 @@ from bot.status_file import RUN, StatusReport
 from bot.supervisor import Supervisor
 from bot.wiring import App, build, open_chatbot, prepare_folder, say, warm_up
 from core.clock import SystemClock
-from core.errors import BotError, ConfigError, InputError, StorageDown, StorageError
+from core.errors import BotError, ClaimLost, ConfigError, InputError, StorageDown, StorageError
+from core.ports import Clock
 
 if TYPE_CHECKING:
     from bot.metrics import MetricsServer
 
 _AWAY_S: Final = 60.0
 _LONGEST_S: Final = 4.0  # between two attempts to reach the database; people wait for it
+_PATIENCE_S: Final = 1.0
 _TITLES: Final = {"telegram": "Telegram", "discord": "Discord", "console": "the terminal"}
 
 
@@ -179,22 +181,40 @@ async def _talk(settings: Settings, thread_id: str) -> None:
     from adapters import console  # this loads prompt_toolkit
 
     at_once = settings.model_copy(update={"status_after_s": 0.0})  # a terminal shows no other sign of life
-    async with build(at_once) as app:
-        await _go_on(app, thread_id)
-        async with (
-            open_chatbot(app) as chatbot,
-            app.features.scheduler.until(asyncio.Event()),
-            background(warm_up(app)),
-        ):
-            await console.run(
-                AttributedHandler(chatbot),
-                app.clock,
-                user=settings.console_owner,
-                data_dir=settings.data_dir,
-                language=settings.locale,
-                keeps_lines=not settings.in_memory,
-                menu=app.parts.commands.menu(),
-            )
+    failure: BotError | None = None
+    async with build(at_once) as app, open_chatbot(app) as chatbot, background(warm_up(app)), only_terminal(app):
+        try:
+            await _go_on(app, thread_id)
+            async with app.features.scheduler.until(asyncio.Event()):
+                await console.run(
+                    AttributedHandler(chatbot),
+                    app.clock,
+                    user=settings.console_owner,
+                    data_dir=settings.data_dir,
+                    language=settings.locale,
+                    keeps_lines=not settings.in_memory,
+                    menu=app.parts.commands.menu(),
+                )
+        except ConfigError as error:
+            failure = error  # raised in here it would be one of a group
+        except ClaimLost:
+            failure = BotError("the database was away, and another `elefante chat` goes on with this conversation")
+    if failure is not None:
+        raise failure
+
+
+@asynccontextmanager
+async def only_terminal(app: App) -> AsyncIterator[None]:
+    """Enter once no other process of this database talks in a terminal: on that screen all answers would be shown."""
+    async with AsyncExitStack() as held:
+        async with background(_tell_waiting(app.clock)):
+            await held.enter_async_context(app.worker.hold("terminal"))
+        yield
+
+
+async def _tell_waiting(clock: Clock) -> None:
+    await clock.sleep(_PATIENCE_S)
+    say("another `elefante chat` is open over this database; this one begins when that one ends")
 
 
 async def _go_on(app: App, thread_id: str) -> None:

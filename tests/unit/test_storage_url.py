@@ -340,6 +340,31 @@ async def test_a_start_finds_a_database_within_five_seconds_of_its_return(
     assert len(tries_s) < back_s
 
 
+async def test_one_terminal_is_open_at_a_time_over_one_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: asyncio.Queue[str] = asyncio.Queue()
+    monkeypatch.setattr(bot.run, "say", said.put_nowait)
+    url = database_of(str(tmp_path))
+
+    async def talk(name: str, opened: asyncio.Event, left: asyncio.Event) -> None:
+        settings = load(None, data_dir=tmp_path / name, storage_url=url)
+        async with build(settings) as app, app.worker.at_work(), bot.run.only_terminal(app):
+            opened.set()
+            await left.wait()
+
+    opened, left = [asyncio.Event(), asyncio.Event()], [asyncio.Event(), asyncio.Event()]
+    first = asyncio.create_task(talk("first", opened[0], left[0]))
+    await opened[0].wait()
+    second = asyncio.create_task(talk("second", opened[1], left[1]))
+    assert "another `elefante chat` is open" in await said.get()
+    assert not opened[1].is_set()
+    left[0].set()
+    await opened[1].wait()
+    left[1].set()
+    await asyncio.gather(first, second)
+
+
 @pytest.mark.parametrize(
     ("language", "where", "gone", "copies"),
     [
