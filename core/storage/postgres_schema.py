@@ -76,6 +76,7 @@ def inspect(named: dict[str, Any], migrations: Sequence[Migration]) -> PostgresI
     """
     with translated(), connected(named) as connection:
         _check_server(connection)
+        _check_path(connection)
         extensions = {name: _extension(connection, name, oldest) for name, oldest in _EXTENSIONS.items()}
         version = schema_version(connection, len(migrations))
         [(server,)] = connection.execute("SHOW server_version").fetchall()
@@ -96,6 +97,7 @@ def prepare(named: dict[str, Any], migrations: Sequence[Migration], *, half_move
     """
     with translated(), connected(named) as connection:
         _check_server(connection)
+        _check_path(connection)
         for name, oldest in _EXTENSIONS.items():
             _add_extension(connection, name, oldest)
         if not half_moved:
@@ -190,6 +192,24 @@ def _check_server(connection: psycopg.Connection) -> None:
     [(is_standby,)] = connection.execute("SELECT current_setting('transaction_read_only')::boolean").fetchall()
     if is_standby:
         raise errors.ReadOnlySqlTransaction
+
+
+def _check_path(connection: psycopg.Connection) -> None:
+    """Return if the user looks into a schema for its tables, and into those of the extensions."""
+    [(here,)] = connection.execute("SELECT quote_ident(current_schema())").fetchall()
+    set_path = f"ALTER ROLE {_user(connection)} SET search_path = "
+    if here is None:
+        raise ConfigError(SETTING, f'its search_path names no schema that is there; run: {set_path}"$user", public;')
+    elsewhere = connection.execute(
+        "SELECT extname, quote_ident(nspname) FROM pg_extension JOIN pg_namespace AS n ON n.oid = extnamespace "
+        "WHERE extname = ANY(%s) AND NOT nspname = ANY(current_schemas(true))",
+        (list(_EXTENSIONS),),
+    )
+    for name, schema in elsewhere.fetchall():
+        command = f"{set_path}{here}, {schema};"
+        raise ConfigError(
+            SETTING, f"the extension {name} is in the schema {schema}, where its user does not look; run: {command}"
+        )
 
 
 def _add_extension(connection: psycopg.Connection, name: LiteralString, oldest: tuple[int, int]) -> None:

@@ -83,6 +83,25 @@ async def test_who_has_no_right_to_the_tables_of_another_is_told_how_to_get_it(r
     await (await opens(as_role(url, role))).close()
 
 
+async def test_tables_or_an_extension_where_nobody_looks_are_told_with_the_command(role: str) -> None:
+    url = new_database()
+    do(url, "CREATE SCHEMA extensions", "CREATE EXTENSION vector SCHEMA extensions")
+    do(
+        url,
+        f"GRANT USAGE ON SCHEMA extensions TO {role}",
+        f"GRANT CREATE ON SCHEMA public TO {role}",
+        f"ALTER ROLE {role} SET search_path = nowhere",
+    )
+    told = await advice(as_role(url, role))
+    assert "names no schema that is there" in told
+    do(url, command(told))
+    told = await advice(as_role(url, role))
+    assert "the extension vector is in the schema extensions" in told
+    do(url, command(told))
+    await (await opens(as_role(url, role))).close()
+    do(url, f"DROP OWNED BY {role}")
+
+
 @pytest.mark.parametrize(
     ("made", "said"),
     [
