@@ -31,22 +31,21 @@ _LOST: Final = ("25006", "25P03", "53300")  # read only; idle in a transaction; 
 """SQLSTATE of a server that is away for now. Errors of libpq itself have none."""
 
 _BY_FILE: Final = (
-    "the server's certificate cannot be checked; name the file of your provider's authority, or of all public ones: "
-    "sslrootcert=FILE at the end of STORAGE_URL"
+    "the server's certificate cannot be checked, or is out of date; name the file of your provider's authority, or of "
+    "all public ones: sslrootcert=FILE at the end of the URL (sslrootcert=system finds none)"
 )
 
 # Failures before the login have no code (psycopg 3.3); their text is the server's, in English only if it speaks that.
 _REFUSALS: Final[tuple[tuple[type[psycopg.Error] | tuple[()], str, str], ...]] = (
     ((), "root certificate file", _BY_FILE),
     ((), "certificate verify failed", _BY_FILE),
-    ((), "does not match host name", "the server's certificate is for another name; write that one in STORAGE_URL"),
-    (
-        (),
-        "server does not support SSL",
-        "the server has no encryption; set it up there, or leave sslmode out of STORAGE_URL",
-    ),
-    (errors.InvalidPassword, "password authentication failed", "the user or the password in STORAGE_URL is wrong"),
-    (errors.InvalidPassword, "no password supplied", "there is no password in STORAGE_URL"),
+    ((), "does not match host name", "the server's certificate is for another name; write that one in the URL"),
+    ((), "server does not support SSL", "the server has no encryption; set it up there, or leave out sslmode"),
+    ((), "SSL required", "the server takes encrypted connections only; write sslmode=verify-full, or sslmode=require"),
+    ((), "weak sslmode", "sslrootcert=system goes with sslmode=verify-full alone"),
+    ((), "invalid sslmode", "sslmode is verify-full, verify-ca, require, prefer, allow or disable"),
+    (errors.InvalidPassword, "password authentication failed", "the user or the password is wrong"),
+    (errors.InvalidPassword, "no password supplied", "there is no password"),
     (
         errors.InvalidAuthorizationSpecification,
         "no pg_hba.conf entry",

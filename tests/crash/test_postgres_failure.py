@@ -311,7 +311,7 @@ async def test_a_password_that_was_changed_is_said_and_the_bot_goes_on_when_it_i
                 do(server, f"SELECT pg_terminate_backend({pid})")
             job = asyncio.create_task(database.write(add_one))
             await eventually(database.away)
-            assert database.away() == "the user or the password in STORAGE_URL is wrong"
+            assert database.away() == "the user or the password is wrong"
             do(server, "ALTER ROLE locked PASSWORD 'first'")
             await job
             assert await count(database) == 2
