@@ -6,12 +6,20 @@ import os
 import socket
 from contextlib import AsyncExitStack
 from importlib import metadata
+from typing import Final
 
 from bot.settings.settings import Settings
+from core.errors import ConfigError
 from core.ports import Clock
 from core.storage.database import Database
 from core.storage.inbox import ClaimChat, held_by_all
 from core.workers import LEASE_S, OneWorker, Worker
+
+_DIRECT: Final = "STORAGE_DIRECT_URL"
+_WHICH: Final = """
+SELECT oid::bigint, pg_postmaster_start_time()::text FROM pg_database WHERE datname = current_database()
+"""
+"""Differs between any two databases, also if one is a copy of the other."""
 
 
 def process_name() -> str:
@@ -25,7 +33,7 @@ async def open_worker(
     """Return the worker, and what claims the chats of accepted messages for it.
 
     Raises:
-        ConfigError: STORAGE_DIRECT_URL leads to no database that can be used.
+        ConfigError: STORAGE_DIRECT_URL leads to another database, or to none that can be used.
         StorageError: the database cannot be reached.
     """
     if settings.engine != "postgres":
@@ -35,8 +43,13 @@ async def open_worker(
     from core.storage.postgres_listen import listening
 
     direct = settings.storage_direct_url or settings.storage_url
-    beats = await open_postgres(direct.get_secret_value(), pool=1, wait_s=LEASE_S)
+    try:
+        beats = await open_postgres(direct.get_secret_value(), pool=1, wait_s=LEASE_S)
+    except ConfigError as error:
+        raise ConfigError(_DIRECT if settings.storage_direct_url else error.setting, error.advice) from error
     stack.push_async_callback(beats.close)
+    if settings.storage_direct_url and await beats.rows(_WHICH) != await database.rows(_WHICH):
+        raise ConfigError(_DIRECT, "it leads to another database than STORAGE_URL: name the same, on the same server")
     worker = Worker(
         SqlWorkers(database, beats),
         clock,

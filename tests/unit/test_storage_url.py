@@ -9,7 +9,7 @@ import re
 import socket
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -230,6 +230,22 @@ def test_the_password_is_a_secret_however_it_is_written() -> None:
     for shown in (repr(settings), str(settings), settings.storage_address, settings.storage_place):
         assert "s3cr3t" not in shown
         assert "dir3ct" not in shown
+
+
+async def test_a_direct_url_that_leads_elsewhere_is_named(tmp_path: Path) -> None:
+    url, other = database_of(str(tmp_path)), database_of("other")
+    nowhere = f"{url.rpartition('/')[0]}/nowhere"
+    for direct, said in ((other, "another database than STORAGE_URL"), (nowhere, "no such user or database")):
+        settings = load(None, data_dir=tmp_path, storage_url=url, storage_direct_url=direct)
+        with pytest.raises(ConfigError, match=said) as refused:
+            await enter(build(settings))
+        assert refused.value.setting == "STORAGE_DIRECT_URL"
+    await enter(build(load(None, data_dir=tmp_path, storage_url=url, storage_direct_url=url)))
+
+
+async def enter(app: AbstractAsyncContextManager[App]) -> None:
+    async with app:
+        pass
 
 
 @pytest.mark.parametrize(
