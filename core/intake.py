@@ -110,8 +110,11 @@ class Intake(HeldChats):
                 self._claims.wake(name, accepted.worker)
                 raise ClaimLost("another worker answers")
             await self._hold(chat, claim)
+            held = chat.claim
             if accepted.follows:
                 await self._take_in([name])
+            if chat.claim is not held:
+                raise ClaimLost("it was lost meanwhile")
             return self._admit(chat, incoming, channel)
         finally:
             self._channels.pop(message, None)
@@ -226,28 +229,33 @@ class Intake(HeldChats):
         if channels is None or platform in self._closing:
             return
         self._readers += 1
+        held = {name: chat.claim for name, chat in self._chats.items()}  # others may answer what is read under another
         try:
             for incoming, posted in (await self._inbox.owed(platform, chats)).items():
                 name = room_name(incoming.chat)
                 if self._claims.is_alone:
-                    self._chats.setdefault(name, _Chat(self._claims.claim(name, 0, 0)))
-                chat = self._chats.get(name)
-                if chat is not None and chat.claim is not None and not self._is_known(chat, _message(incoming)):
+                    held[name] = self._chats.setdefault(name, _Chat(self._claims.claim(name, 0, 0))).claim
+                chat, claim = self._chats.get(name), held.get(name)
+                if chat is not None and claim is not None and not self._is_known(chat, _message(incoming)):
                     with self._traced(incoming):
-                        await self._go_on(chat, incoming, posted, channels)
+                        await self._go_on(chat, claim, incoming, posted, channels)
         finally:
             self._readers -= 1
             if not self._readers:
                 self._ended.clear()
 
-    async def _go_on(self, chat: _Chat, incoming: Incoming, posted: Sequence[str], channels: Channels) -> None:
-        """Go on with a message that was accepted earlier or elsewhere."""
+    async def _go_on(
+        self, chat: _Chat, claim: Claim, incoming: Incoming, posted: Sequence[str], channels: Channels
+    ) -> None:
+        """Go on with a message that was accepted earlier or elsewhere, and read under that claim."""
         message = _message(incoming)
         if message in self._unclosed:
             await self._inbox.close(incoming)
             self._unclosed.discard(message)
             return
         verdict = await self._gate.recheck(incoming)
+        if chat.claim is not claim and not self._claims.is_alone:
+            return
         channel = self._channels.get(message) or channels.again(incoming)
         chat.waiting.pop(message, None)
         if verdict is Verdict.ANSWER:
@@ -292,18 +300,22 @@ class Intake(HeldChats):
         return message in chat.tasks or message in self._ended
 
     def _begin(self, chat: _Chat, incoming: Incoming, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
-        task = self._start(self._under_claim(chat, room_name(incoming.chat), work), incoming.chat.platform)
+        name = room_name(incoming.chat)
+        task = self._start(self._under_claim(chat, chat.claim, name, work), incoming.chat.platform)
         chat.tasks[_message(incoming)] = task
         task.add_done_callback(partial(self._forget, chat))
         return task
 
-    async def _under_claim(self, chat: _Chat, name: str, work: Coroutine[None, None, None]) -> None:
+    async def _under_claim(
+        self, chat: _Chat, claim: Claim | None, name: str, work: Coroutine[None, None, None]
+    ) -> None:
         try:
-            with chat.claim.under() if chat.claim is not None else nullcontext():
+            with claim.under() if claim is not None else nullcontext():
                 await work
         except ClaimLost:
             _log.warning("a chat is answered elsewhere", extra={"platform": _platform(name)})
-            self._lose(chat)
+            if chat.claim is claim:
+                self._lose(chat)
         task = asyncio.current_task()
         if task is not None:
             self._forget(chat, task)

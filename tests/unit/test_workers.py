@@ -11,9 +11,10 @@ from core.claims import Claim
 from core.delivery.fallback import FallbackChannel
 from core.dialogue import Task
 from core.errors import ClaimLost, StorageDown
+from core.hooks import Verdict
 from core.outgoing import OutgoingMessage
 from core.threads import Transition, TurnState
-from core.types import ChatKey
+from core.types import ChatKey, Incoming
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.workers import LEASE_S, a_team
@@ -70,6 +71,36 @@ async def test_a_worker_that_stood_still_past_its_lease_says_nothing_more_and_jo
         await frozen.say("two", "2")
         await team.until(lambda: team.texts() == ["re one", "re two"])
         await team.free()
+
+
+async def test_what_was_being_taken_in_as_the_lease_ended_is_answered_by_others_alone() -> None:
+    async with a_team() as team:
+        frozen, other = await team.join(is_open=False), await team.join(hears=False)
+        gate, asked, thawed = frozen.chatbot._intake._gate, asyncio.Event(), asyncio.Event()
+        recheck = gate.recheck
+
+        async def slowly(incoming: Incoming) -> Verdict:
+            if asyncio.current_task() not in frozen.chatbot._under_way:
+                asked.set()
+                await thawed.wait()
+            return await recheck(incoming)
+
+        gate.recheck = slowly  # type: ignore[method-assign]
+        await frozen.say("one", "1")
+        await other.say("two", "2")
+        await asked.wait()
+        frozen.kill()
+        await team.age(frozen)
+        await team.until(lambda: team.texts() == ["re one", "re two"], ticking=[other])
+        await team.free()
+        frozen.gate.set()
+        frozen.thaw()
+        await frozen.clock.advance(LEASE_S)
+        await team.until(lambda: frozen.worker.is_alive)
+        thawed.set()
+        await frozen.say("three", "3")
+        await team.until(lambda: "re three" in team.texts())
+        assert team.texts() == ["re one", "re two", "re three"]
 
 
 async def test_who_stops_leaves_what_it_owes_to_others_at_once() -> None:
