@@ -21,6 +21,9 @@ _MAX_KEYWORDS = 24
 _MAX_INDEXED = 256
 _KEPT_WORDS = 8192
 
+_MAX_CHARS = 256
+"""So much of a word counts: an index of PostgreSQL takes no more than 2,704 bytes, and encoded files are one word."""
+
 # Nobody stores a fact by the verbs of remembering.
 _VERBS = "lembra lembre lembrar sabe know remember please recuerda recuerdas sabes"
 _PASSED_OVER = FUNCTION_WORDS.union(_VERBS.split())
@@ -47,16 +50,19 @@ class Lexicon:
     def index_terms(self, texts: Iterable[str]) -> list[str]:
         """Return what some texts are found by: the terms of each of their words, once."""
         words = dict.fromkeys(word for text in texts for word in folded_words(text))
-        return list(dict.fromkeys(term for word in words for term in self._stems_of(word)))
+        return list(dict.fromkeys(term for word in words for term in self._terms_of(word)))
 
     def keyword_terms(self, text: str) -> list[str]:
         """Return what a text is found by among many that are talk: the terms of its keywords, once."""
         words = [word for word in dict.fromkeys(folded_words(text)) if word not in _PASSED_OVER][:_MAX_INDEXED]
-        return list(dict.fromkeys(term for word in words for term in self._stems_of(word)))
+        return list(dict.fromkeys(term for word in words for term in self._terms_of(word)))
 
     def query_terms(self, query: str) -> list[Terms]:
         """Return, for each of the first keywords of a query, the terms of which a text that it matches has any."""
-        return [self._stems_of(word) for word in keywords(query)[:_MAX_KEYWORDS]]
+        return [self._terms_of(word) for word in keywords(query)[:_MAX_KEYWORDS]]
+
+    def _terms_of(self, word: str) -> Terms:
+        return self._stems_of(word[:_MAX_CHARS])
 
     def _stem(self, word: str) -> Terms:
         """Return the different stems of a word in every language, or the word where it has none, as with a digit."""

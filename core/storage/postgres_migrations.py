@@ -1,7 +1,7 @@
 """The PostgreSQL schema, step by step; a step that was released is never edited, only followed.
 
 The tables and columns are those of SQLite's present schema (`core/storage/sqlite_migrations.py`): each new step there
-has one here. All missing steps run in one transaction.
+that changes them has one here. All missing steps run in one transaction.
 """
 
 from __future__ import annotations

@@ -569,6 +569,12 @@ _UNDER_WAY: Migration = (
     "CREATE INDEX asked_under_way ON asked (at) WHERE under_way = 1",
 )
 
+# As `core/storage/lexicon.py` cuts words; PostgreSQL has none that are longer.
+_NO_ENDLESS_WORDS: Migration = tuple(
+    f"UPDATE OR REPLACE {table} SET term = substr(term, 1, 256) WHERE length(term) > 256"  # noqa: S608 - constants
+    for table in ("terms", "message_terms")
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _HISTORY,
     _INBOX,
@@ -597,4 +603,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _EDITS,
     _KEPT,
     _UNDER_WAY,
+    _NO_ENDLESS_WORDS,
 )

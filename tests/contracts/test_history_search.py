@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -48,6 +49,10 @@ async def talk(
         message = Message((USER, BOT)[number % 2], each) if isinstance(each, str) else each
         stored.append(await history.append(thread.id, replace(message, room=room, at=at)))
     return thread, stored
+
+
+ENDLESS = "".join(hashlib.sha512(bytes([number])).hexdigest() for number in range(40))
+"""A word of more characters than PostgreSQL takes into an index, such as an encoded file: it cannot be compressed."""
 
 
 def texts(found: Sequence[Quoted]) -> list[str]:
@@ -224,3 +229,8 @@ async def test_both_find_the_same_and_nobody_anothers(
         both.append([(hit.message.id, round(hit.score, 6), hit.before.id if hit.before else 0) for hit in hits])
     await database.close()
     assert both[0] == both[1]
+
+
+async def test_a_word_without_end_is_stored_and_found(history: HistoryStore) -> None:
+    await talk(history, f"the key is {ENDLESS}", "noted")
+    assert (await found(history, ENDLESS))[0] == f"the key is {ENDLESS}"

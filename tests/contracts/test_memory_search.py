@@ -18,6 +18,7 @@ from core.stores import (
     SearchableMemoryStore,
 )
 from core.types import MemoryDraft, MemoryKind, Span, UserKey
+from tests.contracts.test_history_search import ENDLESS
 from tests.contracts.test_memory_store import ANA, BIA, CAIO, GARDEN, KITCHEN, LATER, PASSWORD, WIFI, texts_of
 from tests.fakes.clock import START
 from tests.fakes.memories import add
@@ -73,6 +74,11 @@ async def test_a_memory_is_found_by_its_words_whatever_case_accent_or_ending(
 async def test_no_operator_has_a_meaning_in_a_query(store: SearchableMemoryStore, query: str) -> None:
     await add(store, ANA, [PASSWORD], at=START)
     assert await ids_found(store, ANA, query) == []
+
+
+async def test_a_word_without_end_is_saved_and_found(store: SearchableMemoryStore) -> None:
+    item, _ = await add(store, ANA, [fact(f"the key is {ENDLESS}"), PASSWORD], at=START)
+    assert await ids_found(store, ANA, ENDLESS) == [item.id]
 
 
 async def test_words_that_only_hold_a_sentence_together_do_not_match(store: SearchableMemoryStore) -> None:

@@ -244,6 +244,26 @@ async def test_every_older_version_is_brought_to_the_same_schema(tmp_path: Path,
     await upgraded.close()
 
 
+async def test_words_without_end_that_an_older_version_indexed_are_cut(tmp_path: Path) -> None:
+    path = tmp_path / "elefante.db"
+    older = await open_database(path, MIGRATIONS[:27])
+    await (await open_database(path, MIGRATIONS[:27])).close()
+
+    def write(query: Query) -> None:
+        query.run("INSERT INTO owners (id, platform, user) VALUES (1, 'telegram', 'ana')")
+        columns = "id, key, owner, kind, content, digest, created_at, updated_at"
+        query.run(f"INSERT INTO memories ({columns}) VALUES (1, 'a', 1, 'text', 'a', x'', 0, 0)")  # noqa: S608
+        query.run_many(
+            "INSERT INTO terms (account, term, memory) VALUES (1, ?, 1)", [("é" * 300,), ("é" * 301,), ("a",)]
+        )
+
+    await older.write(write)
+    await older.close()
+    database = await open_database(path)
+    assert await database.rows("SELECT term FROM terms ORDER BY term") == [("a",), ("é" * 256,)]
+    await database.close()
+
+
 # --- jobs ------------------------------------------------------------------------------------------------------------
 
 
