@@ -7,6 +7,7 @@ measures coverage start each process anew instead.
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import multiprocessing
 import os
@@ -15,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -119,22 +121,25 @@ def _fork(
     environment: Mapping[str, str],
     files: tuple[int, int, int],
     before: Callable[[], object] | None = None,
+    *,
+    module: str = "bot",
 ) -> Any:
-    """Start the command with those files as its standard ones, and return its process."""
+    """Start the command, or another module, with those files as its standard ones, and return its process."""
     given = [DupFd(file) for file in files]
-    process = _FORKS.Process(target=_main, args=(arguments, str(folder), dict(environment), given, before))
+    process = _FORKS.Process(target=_main, args=((module, *arguments), str(folder), dict(environment), given, before))
     process.start()
     return process
 
 
 def _main(
-    arguments: tuple[str, ...],
+    program: tuple[str, ...],
     folder: str,
     environment: dict[str, str],
     given: list[Any],
     before: Callable[[], object] | None,
 ) -> None:
-    """Be the command, in the process that was forked."""
+    """Be the command, or that module, in the process that was forked."""
+    assert "tests.e2e.preloaded" in sys.modules, "its import failed, which the fork server keeps to itself"
     for number, file in enumerate(given):
         os.dup2(descriptor := file.detach(), number)
         os.close(descriptor)
@@ -143,10 +148,32 @@ def _main(
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
-    sys.argv = ["elefante", *arguments]
+    module, *sys.argv[1:] = program
+    sys.argv[0] = "elefante"
     if before is not None:
         before()
-    runpy.run_module("bot", run_name="__main__")
+    runpy.run_module(module, run_name="__main__")
+
+
+def start_at(
+    terminal: int, arguments: tuple[str, ...], environment: Mapping[str, str], *, module: str = "bot"
+) -> tuple[int, Callable[[], int | None]]:
+    """Start the command, or another module, at a terminal; return its id, and what tells its exit code."""
+    if LONG or _MEASURED:
+        command = [sys.executable, "-m", module, *arguments]
+        new = subprocess.Popen(
+            command, stdin=terminal, stdout=terminal, stderr=terminal, env=dict(environment) | _MEASURED, cwd=ROOT,
+            preexec_fn=_take_terminal,  # noqa: PLW1509
+        )  # fmt: skip
+        return new.pid, new.poll
+    forked = _fork(arguments, ROOT, environment, (terminal, terminal, terminal), _take_terminal, module=module)
+    return int(forked.pid), lambda: forked.exitcode
+
+
+def _take_terminal() -> None:
+    """Make standard input the terminal of this process: Ctrl-C and the end of its window are signals to it."""
+    os.setsid()
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 class _Pipe(asyncio.StreamReaderProtocol):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import select
+import signal
 import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-import pexpect
 import pyte
 from wcwidth import iter_graphemes, wcstwidth
 
+from tests.e2e.command import start_at
+
 TIMEOUT_S = 120.0
+BEFORE_TYPING_S = 0.05  # a hand follows the eye: what comes sooner, a terminal between two modes may swallow
 ENTER, CTRL_C, CTRL_D, UP, ALT_ENTER = "\r", "\x03", "\x04", "\x1b[A", "\x1b\r"
 LEFT, END, TAB = "\x1b[D", "\x05", "\t"
 PASTE = "\x1b[200~{}\x1b[201~"
@@ -66,14 +69,21 @@ class Terminal:
     """Types into a process and looks at its screen. Waiting is looking again and again, never a fixed pause."""
 
     def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], *, columns: int = 80, lines: int = 24
+        self,
+        arguments: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        module: str = "bot",
+        columns: int = 80,
+        lines: int = 24,
     ) -> None:
         self.history = Screen(columns, lines, history=10_000)
         self._stream = pyte.ByteStream(self.history)
         self.raw = b""
-        self._process: Any = pexpect.spawn(
-            command[0], list(command[1:]), env=dict(environment), dimensions=(lines, columns), timeout=TIMEOUT_S
-        )
+        self._file, terminal = os.openpty()
+        termios.tcsetwinsize(self._file, (lines, columns))
+        self._pid, self._exit_code = start_at(terminal, tuple(arguments), environment, module=module)
+        os.close(terminal)
 
     @property
     def rows(self) -> list[str]:
@@ -93,16 +103,19 @@ class Terminal:
     @property
     def echoes(self) -> bool:
         """Whether the terminal itself shows what is typed, as it does when no program has asked otherwise."""
-        return bool(termios.tcgetattr(self._process.child_fd)[3] & termios.ECHO)
+        return bool(termios.tcgetattr(self._file)[3] & termios.ECHO)
 
     def type(self, keys: str) -> None:
-        self._process.send(keys)
+        time.sleep(BEFORE_TYPING_S)
+        typed = keys.encode()
+        while typed:
+            typed = typed[os.write(self._file, typed) :]
 
     def interrupt(self, signal_number: int) -> None:
-        self._process.kill(signal_number)
+        os.kill(self._pid, signal_number)
 
     def resize(self, columns: int, lines: int) -> None:
-        self._process.setwinsize(lines, columns)
+        termios.tcsetwinsize(self._file, (lines, columns))
         self.history.resize(lines, columns)
 
     def wait(self, seen: Callable[[], bool] | str) -> None:
@@ -119,20 +132,26 @@ class Terminal:
     def wait_end(self) -> int:
         """Return the exit code."""
         until_s = time.monotonic() + TIMEOUT_S
-        while self._read(0.05) or self._process.isalive():
+        while self._read(0.05) or self._exit_code() is None:
             assert time.monotonic() < until_s, "still running\n" + "\n".join(self.rows)
-        status = self._process.exitstatus
-        return int(status) if status is not None else -int(self._process.signalstatus)
+        code = self._exit_code()
+        assert code is not None
+        return code
 
     def close(self) -> None:
-        self._process.close(force=True)
+        if self._exit_code() is None:
+            os.kill(self._pid, signal.SIGKILL)
+            while self._exit_code() is None:
+                time.sleep(0.001)
+        os.close(self._file)
 
     def _read(self, patience_s: float) -> bool:
-        try:
-            data = self._process.read_nonblocking(65536, patience_s)
-        except pexpect.TIMEOUT:
+        if not select.select([self._file], [], [], patience_s)[0]:
             return False
-        except pexpect.EOF:
+        try:
+            data = os.read(self._file, 65536)
+        except OSError:  # nobody has the terminal open any more
+            time.sleep(0.001)
             return False
         self.raw += data
         self._stream.feed(data)

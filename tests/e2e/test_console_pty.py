@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -34,8 +33,8 @@ class Stage:
         variables = options.pop("variables", {})
         call = {"steps": steps, "gates": str(self.gates), "data": str(self.data), "owed": owed, "unasked": unasked}
         self._call.write_text(json.dumps(call), "utf-8")
-        command = [sys.executable, "-m", "tests.e2e.console_child", str(self._call)]
-        terminal = Terminal(command, environment(**variables), **options)
+        child = "tests.e2e.console_child"
+        terminal = Terminal([str(self._call)], environment(**variables), module=child, **options)
         self.opened.append(terminal)
         terminal.wait(lambda: terminal.rows[-1:] == ["›"])
         return terminal
@@ -60,8 +59,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 @pytest.mark.spec("T4", "T5", "T9", "T10")
 def test_the_bot_itself_thinks_visibly_saves_and_finds_again_in_a_new_process(tmp_path: Path) -> None:
     """The real program with its real memory, as somebody without any key meets it."""
-    command = [sys.executable, "-m", "bot", "chat"]
-    terminal = Terminal(command, environment(DATA_DIR=str(tmp_path)))
+    terminal = Terminal(["chat"], environment(DATA_DIR=str(tmp_path)))
     terminal.wait(lambda: terminal.rows[-1:] == ["›"])
     terminal.wait(GREETING)
     terminal.type(f"Lembre que a senha do aliexpress é 123456{ENTER}")
@@ -70,7 +68,7 @@ def test_the_bot_itself_thinks_visibly_saves_and_finds_again_in_a_new_process(tm
     assert "IA está pensando...".encode() in terminal.raw
     assert "..." not in terminal.text, "no status is left on the screen"
     assert leave(terminal) == 0
-    terminal = Terminal(command, environment(DATA_DIR=str(tmp_path)))
+    terminal = Terminal(["chat"], environment(DATA_DIR=str(tmp_path)))
     terminal.wait(lambda: terminal.rows[-1:] == ["›"])
     terminal.type(f"Qual é a senha do aliexpress?{ENTER}")
     terminal.wait(lambda: terminal.rows[-1:] == ["›"] and "123456" in terminal.text)
@@ -85,8 +83,7 @@ def test_the_bot_itself_thinks_visibly_saves_and_finds_again_in_a_new_process(tm
 
 @pytest.mark.spec("D8")
 def test_in_memory_the_terminal_recalls_what_was_typed_and_leaves_nothing_on_the_disk(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "bot", "chat"]
-    terminal = Terminal(command, environment(DATA_DIR=str(tmp_path / "data"), STORAGE_URL="memory:"))
+    terminal = Terminal(["chat"], environment(DATA_DIR=str(tmp_path / "data"), STORAGE_URL="memory:"))
     terminal.wait(lambda: terminal.rows[-1:] == ["›"])
     terminal.type(f"Lembre que a senha do aliexpress é 123456{ENTER}")
     terminal.wait("Guardei")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,7 +18,6 @@ from tests.fakes.http_server import HEAD, Answer, LoopbackServer
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.unit.test_doctor import well
 
-COMMAND = [sys.executable, "-m", "bot", "setup"]
 KEEP = ("TELEGRAM_TOKEN (is not shown", "DISCORD_TOKEN (is not shown", "MODEL (Enter")
 INTERRUPTED = 130
 
@@ -27,7 +25,7 @@ INTERRUPTED = 130
 @asynccontextmanager
 async def terminal(env: Path, **variables: str) -> AsyncIterator[Terminal]:
     """Open set-up on a terminal of its own."""
-    opened = Terminal(COMMAND, environment(ELEFANTE_ENV=str(env), **variables), columns=200)
+    opened = Terminal(["setup"], environment(ELEFANTE_ENV=str(env), **variables), columns=200)
     try:
         yield opened
     finally:
