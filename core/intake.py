@@ -129,11 +129,12 @@ class Intake(HeldChats):
                 if asked is None:
                     await self._withdraw_elsewhere(chat, message_id)
                 else:
-                    await self._inbox.accept(withdrawn(asked.incoming))
+                    with suppress(ClaimLost):
+                        await self.accept(withdrawn(asked.incoming), asked.channel)
             except StorageError as error:  # a restarted bot would answer it
                 _log.warning("a deleted message was not recorded", extra={"error": type(error).__name__})
-            if asked is not None:
-                self._replace(self._chats[room_name(chat)], asked, withdrawn(asked.incoming))
+                if asked is not None and self._questions.find(chat, message_id) is asked:
+                    self._replace(self._chats[room_name(chat)], asked, withdrawn(asked.incoming))
 
     async def _withdraw_elsewhere(self, chat: ChatKey, message_id: str) -> None:
         """Drop a message that another worker may be about to answer."""

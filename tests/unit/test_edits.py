@@ -17,12 +17,15 @@ from core.errors import MessageLost
 from core.features.reminders.reminders import OPEN
 from core.models import Cycle
 from core.outgoing import OutgoingMessage
-from core.types import Locale
+from core.stores import Accepted
+from core.types import Incoming, Locale
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, House
 from tests.fakes.model import Answer, ScriptedModel, call
+from tests.fakes.workers import Gated
+from tests.reference.inbox import InMemoryInbox
 
 EN = Locale.EN
 DAY = timedelta(days=1)
@@ -246,6 +249,27 @@ async def test_deleting_a_question_that_was_answered_changes_nothing() -> None:
         await chat.bot.withdraw(chat.house.incoming("").chat, [first, "unknown"])
         assert await chat.contents() == ["wifi 12"]
         assert len(chat.texts) == 1
+
+
+async def test_a_question_that_is_answered_while_its_deletion_is_stored_is_dropped_with_its_answer() -> None:
+    class Slow(InMemoryInbox):
+        async def accept(self, incoming: Incoming) -> Accepted | None:
+            if incoming.withdrawn:
+                gate.set()
+                await task
+            return await super().accept(incoming)
+
+    gate, clock = asyncio.Event(), FakeClock()
+    house = House(clock=clock, inbox=Slow(), limits=TurnLimits(cycle=Cycle.STEPWISE))
+    house.answered_by(Gated({Task.FINISH: lambda _: "done"}, gate))
+    channel = RecordingChannel(clock)
+    async with house.chatbot() as bot:
+        task = asyncio.ensure_future(await bot.receive(house.incoming("hi"), channel))
+        await clock.advance(0.0)
+        await bot.withdraw(house.incoming("").chat, ["1"])
+    assert [seen.shown.text for seen in channel.log if seen.verb == "post"] == ["done"]
+    assert channel.texts == []
+    assert not await house.inbox.owed("test")
 
 
 async def test_a_deletion_that_was_recorded_before_a_crash_removes_what_stands_after_it() -> None:
