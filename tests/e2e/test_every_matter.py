@@ -30,6 +30,7 @@ from core.types import ChatKey, ConversationKey, Incoming, Locale, Message, Mess
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.http_server import LoopbackServer
+from tests.postgres import database_of
 from tests.unit.test_doctor import well
 
 OWNER, MEMBER, STRANGER = (UserKey("telegram", number) for number in "123")
@@ -180,6 +181,27 @@ async def test_a_decision_holds_at_once_survives_a_restart_is_on_record_and_can_
         async with started(settings) as run:
             assert await case.look(run.app) == before
             assert (await run.say("/admin changes")).splitlines()[1].endswith("(undone)")
+
+
+async def test_a_decision_made_at_one_worker_holds_for_the_next_message_at_another(tmp_path: Path) -> None:
+    server = LoopbackServer([well])
+    async with server.running():
+        url = database_of(str(tmp_path))
+        settings = load(
+            None, data_dir=tmp_path, storage_url=url, ollama_base_url=server.url, history_max_messages=2, language="en"
+        )
+        async with started(settings) as a, started(settings) as b:
+            await settle(a)
+            for matter in MATTERS:
+                case = CASES[matter]
+                before = await case.look(b.app)
+                told = await a.say(case.command, case.chat)
+                assert told.startswith("Done. "), (matter, told)
+                await b.say("/help")
+                assert await case.look(b.app) == await case.look(a.app) != before, matter
+                assert (await b.say("/admin undo")).startswith("Done. ")
+                await a.say("/help")
+                assert await case.look(a.app) == before, matter
 
 
 async def test_a_bot_that_was_started_without_a_model_summarises_from_when_it_is_given_one(tmp_path: Path) -> None:
