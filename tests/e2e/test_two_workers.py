@@ -132,6 +132,34 @@ async def test_a_command_that_waits_for_a_text_gets_it_at_the_other_worker(tmp_p
         assert "nothing" in (await a.say("/stop")).lower()
 
 
+async def test_which_one_is_asked_by_one_worker_and_chosen_at_the_other_by_text_or_button(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (a, b, office):
+        await a.say("/remember my locker code is 4417")
+        await b.say("/remember my gym locker code is 1234")
+        assert "Which one" in await a.say("my locker code is 9999 now")
+        assert "now reads: “my locker code is 9999”" in await b.say("the first")
+        assert "Which one" in await b.say("my locker code is 7777 now")
+        [second] = [button.command for button in office.last(ANA.user).choices if button.label == "2"]
+        seen = len(office.texts(ANA))
+        await asyncio.gather(*(bot.say(second, pressed=True) for bot in (a, b)))
+        await office.settled()
+        assert sum("now reads" in text for text in office.texts(ANA)[seen - 1 :]) == 1, office.texts(ANA)
+
+
+async def test_what_comes_to_both_workers_acts_and_counts_once(tmp_path: Path) -> None:
+    async with two_workers(tmp_path) as (a, b, office):
+        await a.say(f"/admin quota {ANA} messages_minute=2", OLGA)
+        await asyncio.gather(*(bot.say("/remember my bike is green", message="n0") for bot in (a, b)))
+        await office.settled()
+        assert "(1)" in await a.say("/memories")
+        assert "slow down" in await b.say("/memories")
+        await a.say(f"/admin broadcast {NEWS}", OLGA)
+        send = office.last(OLGA.user).choices[0].command
+        await asyncio.gather(*(bot.say(send, OLGA, pressed=True) for bot in (a, b)))
+        await office.settled()
+        assert sum("Sending to" in text for text in office.texts(OLGA)) == 1, office.texts(OLGA)
+
+
 async def test_an_edit_of_what_one_worker_answered_is_answered_anew_at_the_other(tmp_path: Path) -> None:
     async with two_workers(tmp_path) as (a, b, office):
         await a.say("remember that my bike is green", message="1")
