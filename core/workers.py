@@ -512,8 +512,10 @@ class Worker(Duties, ChatClaims):
     @asynccontextmanager
     async def hold(self, name: str) -> AsyncIterator[Duty]:
         """Wait until that work is this worker's; leaving gives it up."""
+        freed = self._freed
         while not (taken := await self._take([_DUTY + name])):
-            await first_of(self._clock.sleep(_LOOK_S), self._freed.wait())
+            await first_of(self._clock.sleep(_LOOK_S), freed.wait())
+            freed = self._freed  # before it is asked for: what is freed meanwhile is not missed
         try:
             yield taken[0]
         finally:
@@ -527,6 +529,7 @@ class Worker(Duties, ChatClaims):
         shown: frozenset[int] | None = None
         try:
             while True:
+                freed = self._freed
                 mine = {number: claim for number, claim in mine.items() if not claim.lost.is_set()}
                 if not asking or asking[0].lost.is_set():
                     asking = await self._take([f"{ASKS}{name}:{self.id}"])
@@ -546,7 +549,7 @@ class Worker(Duties, ChatClaims):
                     yield left
                 else:
                     lost = [claim.lost.wait() for claim in (*mine.values(), *asking)]
-                    await first_of(self._clock.sleep(_LOOK_S), self._freed.wait(), *lost)
+                    await first_of(self._clock.sleep(_LOOK_S), freed.wait(), *lost)
         finally:
             await self._end([*mine.values(), *asking])
 
