@@ -7,15 +7,20 @@ import random
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 
 import psycopg
 import pytest
 
+from bot.settings.settings import load
+from bot.workers import open_worker
+from core.clock import SystemClock
 from core.errors import DiskFull, StorageDown, StorageError
 from core.storage.database import Query
 from core.storage.postgres import PostgresDatabase, open_postgres
+from core.storage.postgres_connection import STATEMENT_S
 from core.storage.postgres_migrations import Migration
+from core.workers import Worker
 from tests.fakes.tcp_proxy import TcpProxy
 from tests.postgres import HAS_POSTGRES, WHY_NOT, Server, own_server
 from tests.profile import tries
@@ -226,6 +231,28 @@ async def test_a_commit_whose_answer_was_lost_is_said_to_be_unknown_and_not_run_
         finally:
             do(server, "ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
         assert (len(begun), await count(database)) == (1, 1)
+
+
+async def test_a_sign_of_life_that_the_network_swallows_does_not_hold_up_the_next(
+    server: Server, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.workers.LEASE_S", 0.5)
+    async with TcpProxy(server.port).open() as network, AsyncExitStack() as stack:
+        direct = url.replace(f":{server.port}/", f":{network.port}/") + "?connect_timeout=2"
+        settings = load(None, storage_url=url, storage_direct_url=direct)
+        database = await open_postgres(url)
+        stack.push_async_callback(database.close)
+        worker, _ = await open_worker(settings, database, SystemClock(), stack)
+        assert isinstance(worker, Worker)
+        store = worker._store
+        number = await store.join("test")
+        assert await store.beat(number, 0, {}, lambda _: {})
+        network.passes.clear()
+        async with asyncio.timeout(STATEMENT_S):
+            with pytest.raises(StorageDown):
+                await store.beat(number, 0, {}, lambda _: {})
+        network.passes.set()
+        assert await store.beat(number, 0, {}, lambda _: {})
 
 
 async def test_a_network_that_swallows_everything_is_left_and_the_job_goes_on_over_another_connection(
