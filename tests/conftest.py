@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import faulthandler
+import gc
 import ipaddress
 import os
 import shutil
@@ -36,8 +37,16 @@ _SECRET_PARTS = ("API_KEY", "TOKEN", "BASE_URL", "_PROXY", "MODEL", "DATA_DIR", 
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    gc.disable()  # until all is collected: it stays to the end
     if not hasattr(config, "workerinput"):  # the process that began the run
         postgres.begin_run()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Leave the modules and ten thousand tests out of every later collection of garbage."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
