@@ -33,7 +33,7 @@ from core.clock import SystemClock
 from core.errors import ConfigError, ProviderError
 from core.features.access.rules import Access, Mode
 from core.features.access.storage import SqlPeople
-from core.features.admin.decisions import place_settings_by
+from core.features.admin.decisions import KeptDecisions, place_settings_by
 from core.features.admin.machine import Survey
 from core.features.admin.storage import SqlDecisions
 from core.features.assembly import Features, Stores, actions
@@ -307,7 +307,7 @@ class _Stores:
         self.worker = worker
         self.kept = SqlKept(database)
         self.people = SqlPeople(database)
-        self.decisions = SqlDecisions(database)
+        self.decisions = KeptDecisions(SqlDecisions(database))
         self.ledger = SqlLedger(database, settings.zone())
         self.memories = SqlMemories(database)
         self.history = SqlHistory(database)

@@ -283,8 +283,8 @@ class ChatBot(MessageHandler):
 
     async def _role(self, incoming: Incoming) -> Role | None:
         """Return the role of a person who may be answered there, or None."""
-        role = await self._parts.gate.role_here(incoming)
-        return role if await self._parts.gate.recheck(incoming) is Verdict.ANSWER else None
+        answered = await self._parts.gate.recheck(incoming) is Verdict.ANSWER
+        return await self._parts.gate.role_here(incoming) if answered else None
 
     def _later(self, work: Coroutine[None, None, None], platform: str = "") -> asyncio.Task[None]:
         task = self._tasks.create_task(_contained(work))
@@ -403,7 +403,7 @@ class ChatBot(MessageHandler):
         change = ChangeContext(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
         return Turn(
             asked=replace(message_of(incoming, turn), off_record=not preferences.remembers),
-            locale=await self._parts.locales.of(incoming),
+            locale=await parts.locales.of(incoming, preferences.language),
             conversation=conversation,
             memory=parts.memories.of(await parts.memories.owner(incoming.user), change),
             models=parts.models.now(),

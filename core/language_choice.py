@@ -35,13 +35,14 @@ class Locales:
         self._tag_of = tag_of
         self._found: dict[UserKey, Locale] = {}
 
-    async def of(self, incoming: Incoming) -> Locale:
-        """Return the language to answer a message in."""
-        found = self._found[incoming.user] = await self._of(incoming)
+    async def of(self, incoming: Incoming, tag: str | None = None) -> Locale:
+        """Return the language to answer a message in; `tag` is the person's choice, if it has been read."""
+        found = self._found[incoming.user] = await self._of(incoming, tag)
         return found
 
-    async def _of(self, incoming: Incoming) -> Locale:
-        if chosen := await self._chosen(incoming.user):
+    async def _of(self, incoming: Incoming, tag: str | None) -> Locale:
+        chosen = await self._chosen(incoming.user) if tag is None else from_tag(tag) or self._fixed
+        if chosen:
             return chosen
         told = None if incoming.text.startswith("/") else spoken(incoming.text)
         if told is not None:

@@ -12,7 +12,7 @@ from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 
-from core.threads import Threads, ToldMemories
+from core.threads import Threads, ToldMemories, Transition
 from core.types import (
     Change,
     ChatKey,
@@ -168,10 +168,10 @@ class HistoryStore(Threads, ToldMemories, Protocol):
     message, and nothing but `redact` and `retract` its words.
     """
 
-    async def append(self, thread_id: str, message: Message) -> Message:
-        """Store it and return it with its id and sequence.
+    async def append(self, thread_id: str, message: Message, entered: Sequence[Transition] = ()) -> Message:
+        """Store it with the states that its turn had entered; return it with its id and sequence.
 
-        A known non-empty source_id returns the stored row and stores nothing.
+        A known non-empty source_id returns the stored row, and stores the states only.
         """
 
     async def tail(self, thread_id: str, limit: int, *, before: int = 0) -> Sequence[Message]:

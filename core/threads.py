@@ -115,8 +115,8 @@ class Threads(Protocol):
     async def drop_summaries(self, thread_id: str, after: int) -> None:
         """Remove the summaries that cover a message with a sequence greater than `after`."""
 
-    async def enter(self, thread_id: str, transition: Transition) -> None:
-        """Store that a turn entered a state."""
+    async def enter(self, thread_id: str, *entered: Transition) -> None:
+        """Store that a turn entered these states."""
 
     async def transitions(self, thread_id: str, turn: str = "") -> Sequence[Transition]:
         """Return the states that the turn entered (every turn, for ""), oldest first."""

@@ -128,7 +128,7 @@ class Conversations:
             thread = await self.store.open_thread(conversation, now, told)
         messages, tokens = await self.store.totals(thread.id)
         _log.info("memory loaded", extra={"thread_id": thread.id, "messages": messages, "tokens": tokens})
-        return Conversation(thread, self, await self._place_settings(conversation.chat))
+        return Conversation(thread, self, await self._place_settings(conversation.chat), tokens)
 
     async def switch(self, user: UserKey, thread_id: str) -> Thread | None:
         """Make an earlier thread of the person active, and archive the active one of that chat."""
@@ -219,12 +219,18 @@ class Conversation:
     """A conversation in its active thread, as that was when it was opened. Made by `Conversations.open`."""
 
     def __init__(
-        self, thread: Thread, conversations: Conversations, place_settings: PlaceSettings = PlaceSettings()
+        self,
+        thread: Thread,
+        conversations: Conversations,
+        place_settings: PlaceSettings = PlaceSettings(),
+        tokens: int = 0,
     ) -> None:
         self.thread = thread
         self.conversations = conversations
         self.store = conversations.store
         self._place_settings = place_settings
+        self._tokens = tokens
+        self._entered: tuple[Transition, ...] = ()
 
     @property
     def room_messages(self) -> int:
@@ -249,9 +255,12 @@ class Conversation:
         message = replace(message, at=message.at or self.conversations.clock.now())
         shown = rendered(message, self.conversations.zone) if is_said_by_person(message) else message.text
         tokens = message.tokens or await self.conversations.count(shown)
-        stored = await self.store.append(self.thread.id, replace(message, tokens=tokens))
+        stored = await self.store.append(self.thread.id, replace(message, tokens=tokens), self._entered)
+        self._entered = ()
+        self._tokens += stored.tokens
         summaries = self.conversations.summaries if self.conversations.summarises else None
-        if summaries is not None and stored.role is MessageRole.ASSISTANT and self._policy.summarises:
+        is_long = summaries is not None and self._tokens >= summaries.least_tokens
+        if summaries and is_long and stored.role is MessageRole.ASSISTANT and self._policy.summarises:
             summaries.schedule(self.thread.id)
         return stored
 
@@ -333,14 +342,18 @@ class Conversation:
         return replace(summary, text=text, tokens=tokens), items
 
     async def enter(self, turn: str, state: TurnState, error: str = "") -> None:
-        """Store that a turn entered a state; `error` names the failure."""
-        await self.store.enter(self.thread.id, Transition(turn, state, self.conversations.clock.now(), error))
+        """Store that a turn entered a state, in which it ends or with its next message; `error` names the failure."""
+        self._entered = (*self._entered, Transition(turn, state, self.conversations.clock.now(), error))
+        if state in _LAST_STATES:
+            entered, self._entered = self._entered, ()
+            await self.store.enter(self.thread.id, *entered)
 
     async def reset(self) -> None:
         """End this thread; the next `Conversations.open` begins another. Nothing is deleted."""
         await self.store.mark(self.thread.id, ThreadStatus.RESET, self.conversations.clock.now())
 
 
+_LAST_STATES = frozenset({TurnState.COMPLETED, TurnState.ERROR})
 _MAX_STEM_CHARS = 60  # of an id that gets a number
 
 

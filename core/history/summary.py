@@ -100,12 +100,17 @@ class Summarizer:
     def _batch_tokens(self) -> int:
         return min(self._limits.batch_tokens, self._window_tokens // 2 - self._max_tokens)
 
+    @property
+    def least_tokens(self) -> int:
+        """The tokens of a thread below which no summary is due."""
+        return self._limits.threshold_tokens_of(self._shown_tokens)
+
     async def is_due(self, thread_id: str) -> bool:
         """Return whether there are more messages than the window holds, and more tokens than the threshold (J4)."""
         summary = await self._store.summary(thread_id)
         messages, tokens = await self._store.totals(thread_id, summary.through if summary else 0)
         total = tokens + (summary.tokens if summary else 0)
-        return messages > self._limits.window_messages and total >= self._limits.threshold_tokens_of(self._shown_tokens)
+        return messages > self._limits.window_messages and total >= self.least_tokens
 
     async def fold(self, thread_id: str) -> bool:
         """Extend the summary up to the window, if it is due; return whether anything was folded.
@@ -256,6 +261,11 @@ class Summaries:
         for task in self._running.values():
             task.cancel()
         await self.settle()
+
+    @property
+    def least_tokens(self) -> int:
+        """The tokens of a thread below which no summary is due."""
+        return self._summarizer.least_tokens
 
     def schedule(self, thread_id: str) -> None:
         """Fold the thread in the background if its summary is due, after the running fold if there is one."""

@@ -215,11 +215,10 @@ def claims_of(wants: Callable[[str], tuple[int, int] | None]) -> ClaimChat:
         if (wanted := wants(chat.platform)) is None:
             return Accepted()
         worker, room = wanted
-        name = _CHAT + room_name(chat)
-        if room:
-            _take(query, worker, [name])
-        held = f"SELECT worker, epoch, {_OWED} FROM claims WHERE name = ?"
-        for holder, epoch, owed in query.run(held, (chat.platform, chat.chat, name)):
+        name, here = _CHAT + room_name(chat), (chat.platform, chat.chat)
+        held = query.run(f"{_TAKE}, worker, {_OWED}", (to_json([name]), worker, *here)) if room else []
+        held = held or query.run(f"SELECT name, epoch, worker, {_OWED} FROM claims WHERE name = ?", (*here, name))
+        for _, epoch, holder, owed in held:
             return Accepted(holder, epoch, follows=owed > 1)
         return Accepted()
 

@@ -118,12 +118,12 @@ class SqlHistory(SqlToldMemories, HistoryStore):
         values = (thread.title, thread.policy, to_json(thread.metadata), thread.id)
         await self._database.write(lambda query: query.run(sql, values))
 
-    async def append(self, thread_id: str, message: Message) -> Message:
-        """Store it and return it with its id and sequence.
+    async def append(self, thread_id: str, message: Message, entered: Sequence[Transition] = ()) -> Message:
+        """Store it with the states that its turn had entered; return it with its id and sequence.
 
-        A known non-empty source_id returns the stored row and stores nothing.
+        A known non-empty source_id returns the stored row, and stores the states only.
         """
-        return await self._database.write(partial(_append, thread_id, message, self._terms(message)))
+        return await self._database.write(partial(_append, thread_id, message, self._terms(message), entered))
 
     async def update(self, thread_id: str, messages: Sequence[Message]) -> Sequence[Message]:
         """Make these all the messages of the thread, numbered anew, and return them as they are stored."""
@@ -294,10 +294,9 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
         await self._database.write(job)
 
-    async def enter(self, thread_id: str, transition: Transition) -> None:
-        """Store that a turn entered a state."""
-        values = rows_of.transition_values(thread_id, transition)
-        await self._database.write(lambda query: query.run(rows_of.ENTER, values))
+    async def enter(self, thread_id: str, *entered: Transition) -> None:
+        """Store that a turn entered these states."""
+        await self._database.write(partial(_enter, thread_id, entered))
 
     async def transitions(self, thread_id: str, turn: str = "") -> Sequence[Transition]:
         """Return the states that the turn entered (every turn, for ""), oldest first."""
@@ -358,8 +357,16 @@ def _asked(conversation: ConversationKey, source_ids: Collection[str]) -> tuple[
     return (*rows_of.place(conversation), listed(each for each in source_ids if each))
 
 
-def _append(thread_id: str, message: Message, terms: Sequence[str], query: Query) -> Message:
+def _enter(thread_id: str, entered: Sequence[Transition], query: Query) -> None:
+    query.run_many(rows_of.ENTER, [rows_of.transition_values(thread_id, each) for each in entered])
+
+
+def _append(
+    thread_id: str, message: Message, terms: Sequence[str], entered: Sequence[Transition], query: Query
+) -> Message:
     query.lock("thread", thread_id)
+    if entered:
+        _enter(thread_id, entered, query)
     rows = query.run(rows_of.APPEND, rows_of.message_values(thread_id, message))
     if not rows:
         known = f"SELECT {MESSAGE} FROM messages WHERE thread = ? AND source_id = ?"

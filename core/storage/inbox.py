@@ -56,13 +56,10 @@ class SqlInbox(Inbox):
 
         def job(query: Query) -> Accepted | None:
             _lock(query, incoming)
-            if not _is_wanted(query, incoming):
+            if incoming.edits and not _is_wanted(query, incoming):
                 return None
-            insert = """
-                INSERT INTO inbox (platform, chat, topic, message_id, "user", at, payload, edits)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING id
-            """
-            return self._claim_chat(query, incoming.chat) if query.run(insert, row) else None
+            added = query.run(_ACCEPT, (*row, *_versions(incoming), incoming.edits))
+            return self._claim_chat(query, incoming.chat) if added else None
 
         return await self._database.write(job)
 
@@ -172,13 +169,20 @@ _CLOSE_EARLIER = f"""
 """
 
 
+_ACCEPT = f"""
+    INSERT INTO inbox (platform, chat, topic, message_id, "user", at, payload, edits)
+    SELECT ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE {_VERSIONS}) OR ? != ''
+    ON CONFLICT DO NOTHING RETURNING id
+"""
+
+
 def _lock(query: Query, incoming: Incoming) -> None:
     """Keep others from changing which messages of the chat are owed."""
     query.lock("chat", incoming.chat.platform, incoming.chat.chat)
 
 
 def _is_wanted(query: Query, incoming: Incoming) -> bool:
-    """Return whether a version of a message may still take the place of those that are known."""
+    """Return whether an edit may still take the place of the versions that are known."""
     known = query.run(
         f"SELECT id, payload IS NOT NULL, sealed = 1 FROM inbox WHERE {_VERSIONS} ORDER BY id DESC LIMIT 1",
         _versions(incoming),

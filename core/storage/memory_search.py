@@ -43,10 +43,17 @@ class State:
     removed: int
 
 
+STATE: Final = f"SELECT id, version, removed FROM owners WHERE id = {OWNER}"
+
+
 def state_of(query: Query, owner: UserKey) -> State:
     """Return the state of an owner's memories."""
-    sql = f"SELECT id, version, removed FROM owners WHERE id = {OWNER}"
-    for number, version, removed in query.run(sql, user_key(owner)):
+    return state_in(query.run(STATE, user_key(owner)))
+
+
+def state_in(rows: Sequence[Row]) -> State:
+    """Return the state that STATE has found."""
+    for number, version, removed in rows:
         return State(number, number << 32 | version, number << 32 | removed)
     return State(0, 0, 0)
 

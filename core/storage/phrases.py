@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from core.storage import memory_rows
 from core.storage.database import Database, Query, Row
 from core.storage.lexicon import Lexicon
 from core.storage.memory_rows import EVERYWHERE, OWNER
-from core.storage.memory_search import State, found_memories, state_of
+from core.storage.memory_search import STATE, State, found_memories, state_in, state_of
 from core.storage.record import listed, storable, to_blob, user_key
 from core.stores import NO_NEIGHBOURS, Fresh, Neighbours, PhraseStore, Search
 from core.types import MemoryItem, MemoryKind, UserKey, Vector, Vectors
@@ -74,7 +73,7 @@ class SqlPhrases(PhraseStore):
 
     async def version(self, owner: UserKey) -> int:
         """Return a number that changes with every change of the owner's memories, by whatever process."""
-        return (await self._database.read(partial(state_of, owner=owner))).version
+        return state_in(await self._database.rows(STATE, user_key(owner))).version
 
     async def fresh(self, owner: UserKey, space: str, after: int) -> Fresh:
         """Return the phrases with an id greater than `after` that are embedded in that space, and their vectors.

@@ -20,6 +20,7 @@ from core.features.admin.decisions import (
     Decision,
     DecisionKind,
     Decisions,
+    KeptDecisions,
     of_modes,
 )
 from core.features.admin.storage import SqlDecisions
@@ -40,14 +41,15 @@ class Stores:
     decisions: Decisions
 
 
-@pytest.fixture(params=["in-memory", *ENGINES])
+@pytest.fixture(params=["in-memory", *ENGINES, "in RAM"])
 async def kept(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
     if request.param == "in-memory":
         people = InMemoryPeople()
         yield Stores(people, InMemoryDecisions(people))
         return
-    database = await ENGINES[request.param](tmp_path / "decisions.db")
-    yield Stores(SqlPeople(database), SqlDecisions(database))
+    database = await ENGINES.get(request.param, open_database)(tmp_path / "decisions.db")
+    decisions = SqlDecisions(database)
+    yield Stores(SqlPeople(database), KeptDecisions(decisions) if request.param == "in RAM" else decisions)
     await database.close()
 
 
@@ -189,6 +191,27 @@ async def test_who_is_forgotten_is_on_no_record_and_decisions_hold(kept: Stores)
     ]
     assert await kept.decisions.value(DecisionKind.ROOM, "telegram:-100") == ALLOWED
     assert await kept.decisions.value(DecisionKind.ROLE, str(BIA)) == "member"
+
+
+async def test_what_is_kept_in_ram_is_what_anybody_decided_before_the_last_look(kept: Stores) -> None:
+    here, quota = KeptDecisions(kept.decisions), Decision(START, ANA, DecisionKind.QUOTA, str(BIA), "", "5")
+    assert not await here.is_let_in(ROOM.name)
+    await kept.decisions.apply(ROOM)
+    await kept.decisions.apply(quota)
+    await here.refresh()
+    assert await here.is_let_in(ROOM.name)
+    assert await here.value(DecisionKind.QUOTA, str(BIA)) == "5"
+    await kept.decisions.forget(BIA)  # which is no decision
+    await here.refresh()
+    assert await here.value(DecisionKind.QUOTA, str(BIA)) == ""
+
+
+async def test_who_decided_on_an_old_value_knows_the_new_one(kept: Stores) -> None:
+    here = KeptDecisions(kept.decisions)
+    assert await here.value(ROOM.matter, ROOM.name) == ""
+    await kept.decisions.apply(ROOM)
+    assert await here.apply(ROOM) is Applied.STALE
+    assert await here.value(ROOM.matter, ROOM.name) == ALLOWED
 
 
 async def test_what_was_decided_survives_a_restart(tmp_path: Path) -> None:

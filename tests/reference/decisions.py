@@ -29,6 +29,10 @@ class InMemoryDecisions(Decisions):
         self._values: dict[tuple[DecisionKind, str], str] = {}
         self._decisions: list[Decision] = []
 
+    async def refresh(self) -> tuple[int, int]:
+        """Return how many decisions and how many values there are."""
+        return len(self._decisions), len(self._values)
+
     async def value(self, matter: DecisionKind, name: str = "") -> str:
         """Return what is decided of that matter and name, "" if nothing."""
         values = await self.values(matter)

@@ -62,12 +62,12 @@ class InMemoryHistory(InMemoryTold, HistoryStore):
             told = replace(kept, title=thread.title, policy=thread.policy, metadata=dict(thread.metadata))
             self._threads[thread.id] = told
 
-    async def append(self, thread_id: str, message: Message) -> Message:
-        """Keep it and return it with its id and sequence.
+    async def append(self, thread_id: str, message: Message, entered: Sequence[Transition] = ()) -> Message:
+        """Keep it with the states that its turn had entered; return it with its id and sequence.
 
-        A known non-empty source_id returns the kept one and keeps nothing.
+        A known non-empty source_id returns the kept one, and keeps the states only.
         """
-        self._check(thread_id)
+        await self.enter(thread_id, *entered)
         for known in self._messages[thread_id]:
             if message.source_id and known.source_id == message.source_id:
                 return known
@@ -184,10 +184,10 @@ class InMemoryHistory(InMemoryTold, HistoryStore):
         kept.append(replace(summary, text=storable(summary.text)))
         return True
 
-    async def enter(self, thread_id: str, transition: Transition) -> None:
-        """Keep that a turn entered a state."""
+    async def enter(self, thread_id: str, *entered: Transition) -> None:
+        """Keep that a turn entered these states."""
         self._check(thread_id)
-        self._transitions[thread_id].append(transition)
+        self._transitions[thread_id].extend(entered)
 
     async def transitions(self, thread_id: str, turn: str = "") -> Sequence[Transition]:
         """Return the states that the turn entered (every turn, for ""), oldest first."""

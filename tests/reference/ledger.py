@@ -67,10 +67,10 @@ class InMemoryLedger(Ledger, Spending):
         """Return when messages that count were let in after then, the oldest first."""
         return sorted(each.at for each in self._of(scope) if each.at > after and each.counts)
 
-    def by_calls(self, scope: Scope, since: datetime) -> Spend:
-        """Return what calls spent since then."""
-        calls = [call for call in self._calls if call.at >= since and _pays(scope, call.user, call.room)]
-        return sum(map(spend_of, calls), Spend())
+    def by_calls(self, scope: Scope, *since: datetime) -> Sequence[Spend]:
+        """Return what calls spent since each of these times."""
+        calls = [call for call in self._calls if _pays(scope, call.user, call.room)]
+        return [sum((spend_of(call) for call in calls if call.at >= first), Spend()) for first in since]
 
     def expected(self, scope: Scope, at: datetime) -> Spend:
         """Return what the answers that are under way may still use."""
@@ -79,7 +79,7 @@ class InMemoryLedger(Ledger, Spending):
         newest = asked[-JUDGED_BY - busy :]
         if not busy or len(newest) <= busy:
             return Spend()
-        spent, done = self.by_calls(scope, newest[0]), len(newest) - busy
+        [spent], done = self.by_calls(scope, newest[0]), len(newest) - busy
         return Spend(0, spent.tokens * busy // done, spent.cost_usd * busy / done)
 
     def _of(self, scope: Scope) -> Sequence[Arrival]:
@@ -97,7 +97,8 @@ class InMemoryLedger(Ledger, Spending):
     async def spent(self, scope: Scope, since: datetime) -> Spend:
         """Return what was spent since then, with the messages that models were asked about."""
         messages = sum(each.thinks and each.at >= since for each in self._of(scope))
-        return replace(self.by_calls(scope, since), messages=messages)
+        [spent] = self.by_calls(scope, since)
+        return replace(spent, messages=messages)
 
     async def tell_once(self, scope: Scope, period: str, share: int, at: datetime) -> bool:
         """Note that it is told that `share` percent are used in that period; False if that was noted before."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -251,18 +252,18 @@ async def test_what_was_spent_before_yesterday_is_read_once_a_day() -> None:
     asked: list[tuple[str, datetime]] = []
 
     class Counting(InMemoryLedger):
-        def by_calls(self, scope: Scope, since: datetime) -> Spend:
-            asked.append((scope.name, since))
-            return super().by_calls(scope, since)
+        def by_calls(self, scope: Scope, *since: datetime) -> Sequence[Spend]:
+            asked.extend((scope.name, first) for first in since)
+            return super().by_calls(scope, *since)
 
     bank = Bank(bot="tokens_month=100", ledger=Counting())
-    recent, month = ("bot", datetime(2026, 3, 13, tzinfo=UTC)), ("bot", datetime(2026, 3, 1, tzinfo=UTC))
+    month, recent, today = [("bot", datetime(2026, 3, day, tzinfo=UTC)) for day in (1, 13, 14)]
     for _ in range(3):
         await bank.ask(1)
-    assert asked == [recent, month, recent, recent]
+    assert asked == [today, recent, month, today, recent, today, recent]
     await bank.clock.advance(5 * 24 * 3600)
     assert await bank.ask(97) is None
-    assert month in asked[4:]
+    assert month in asked[7:]
     assert await bank.ask() is not None
 
 

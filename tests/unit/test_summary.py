@@ -292,6 +292,7 @@ async def test_an_answer_never_waits_for_the_summary(store: HistoryStore) -> Non
     async with bench.summaries:
         conversation = await bench.open()
         await bench.talk(conversation, 10, 20)
+        conversation = await bench.open()  # as for the next message
         await conversation.add(Message(MessageRole.ASSISTANT, "answer", in_history=False))
         await asked.wait()
         assert len((await conversation.context("")).messages) == 11
@@ -327,6 +328,7 @@ async def test_after_many_failures_it_waits_for_the_next_answer(store: HistorySt
         await bench.summaries.settle()
         assert len(bench.model.prompts) == 5
         assert len((await conversation.context("")).messages) == 10
+        conversation = await bench.open()  # as for the next message
         await conversation.add(Message(MessageRole.ASSISTANT, "answer"))
         await bench.summaries.settle()
         assert len(bench.model.prompts) == 10
@@ -408,6 +410,7 @@ async def test_a_policy_without_a_summary_makes_none(store: HistoryStore) -> Non
         await bench.conversations.set_policy(ROOM.user, thread.id, LAST_MESSAGES)
         conversation = await bench.open()
         await bench.talk(conversation, 10, 20)
+        conversation = await bench.open()  # as for the next message
         await conversation.add(Message(MessageRole.ASSISTANT, "answer"))
         await bench.summaries.settle()
     assert bench.model.prompts == []

@@ -43,6 +43,10 @@ class Mode(StrEnum):
 class AccessDecisions(Protocol):
     """What owners decided about access while the bot runs."""
 
+    async def refresh(self) -> object:
+        """Take over what other processes decided."""
+        ...
+
     async def access_mode(self) -> str:
         """Return the decided `Mode`, "" if nothing is decided."""
         ...
@@ -133,7 +137,7 @@ class Access:
         if await self._claims(incoming):
             await self._meet(incoming)
             return Verdict.CLAIMED
-        verdict = await self.recheck(incoming)
+        verdict = await self._verdict(incoming)
         if verdict is Verdict.ANSWER:
             await self._meet(incoming)
         if verdict is not Verdict.TELL_OFF:
@@ -151,6 +155,10 @@ class Access:
 
         ANSWER, IGNORE, TELL_PAUSED, or TELL_OFF for a stranger in private.
         """
+        await self._decisions.refresh()
+        return await self._verdict(incoming)
+
+    async def _verdict(self, incoming: Incoming) -> Verdict:
         if incoming.user.platform in self._trusted:
             return Verdict.ANSWER
         if not incoming.addressed:

@@ -49,13 +49,13 @@ Effect: TypeAlias = Callable[[str, str], None]
 
 
 class DecisionEffects:
-    """Effects by kind of decision. The value of a kind without one is read from the store each time it is needed."""
+    """Effects by kind of decision. The value of a kind without one is looked up each time it is needed."""
 
     def __init__(self, decisions: Decisions) -> None:
         self._decisions = decisions
         self._effects: dict[DecisionKind, Effect] = {}
         self._in_force: dict[tuple[DecisionKind, str], str] = {}
-        self._newest = 0
+        self._seen = (0, 0)
 
     def on(self, kind: DecisionKind, effect: Effect) -> None:
         """Call `effect` for every decision of that kind from now on; register before `put_in_force`."""
@@ -69,10 +69,9 @@ class DecisionEffects:
 
     async def catch_up(self) -> None:
         """Put into force what another process, such as the command line, decided meanwhile."""
-        newest = next((decision.id for decision in await self._decisions.newest(1)), 0)
-        if newest != self._newest:
+        if (seen := await self._decisions.refresh()) != self._seen:
             await self.put_in_force()
-            self._newest = newest
+            self._seen = seen
 
     async def put_in_force(self) -> None:
         """Put into force every stored decision that is not in force yet."""

@@ -110,6 +110,10 @@ class Decisions(AccessDecisions, Protocol):
         values = await self.values(matter)
         return values.get(room_name(chat)) or values.get("", "")
 
+    async def refresh(self) -> tuple[int, int]:
+        """Take over what other processes decided; return what changes with every change of what is decided."""
+        ...
+
     async def value(self, matter: DecisionKind, name: str = "") -> str:
         """Return the decided value of that kind and name, "" if there is none."""
         ...
@@ -138,6 +142,60 @@ class Decisions(AccessDecisions, Protocol):
         ...
 
 
+class KeptDecisions(Decisions):
+    """Decisions whose values are kept in RAM, as they are at each `refresh`; roles are read each time.
+
+    Whoever begins something by what is decided (to take a message in, to answer it) calls `refresh` first.
+    """
+
+    def __init__(self, store: Decisions) -> None:
+        self._store = store
+        self._seen = (-1, 0)
+        self._values: dict[DecisionKind, Mapping[str, str]] = {}
+
+    async def refresh(self) -> tuple[int, int]:
+        """Forget the values that are kept if anything was decided since the last call."""
+        if (now := await self._store.refresh()) != self._seen:
+            self._seen, self._values = now, {}
+        return now
+
+    async def value(self, matter: DecisionKind, name: str = "") -> str:
+        """Return the decided value of that kind and name, "" if there is none."""
+        if matter is DecisionKind.ROLE:
+            return await self._store.value(matter, name)
+        values = await self.values(matter)
+        return of_modes(values) if (matter, name) == (DecisionKind.MODEL, ALL_MODES) else values.get(name, "")
+
+    async def values(self, matter: DecisionKind) -> Mapping[str, str]:
+        """Return every decided value of that kind, by name."""
+        kept = self._values  # another one, if something is decided while this is read
+        if matter in kept:
+            return kept[matter]
+        values = await self._store.values(matter)
+        if matter is not DecisionKind.ROLE:
+            kept[matter] = values
+        return values
+
+    async def apply(self, decision: Decision) -> Applied:
+        """Change the value and record that, if the value is `before` and no platform loses its last owner."""
+        applied = await self._store.apply(decision)
+        await self.refresh()  # also where it was not what it was taken for
+        return applied
+
+    async def newest(self, limit: int, *, on: tuple[DecisionKind, str] | None = None) -> Sequence[Decision]:
+        """Return the newest decisions, the newest first: all of them, or those on one matter and name."""
+        return await self._store.newest(limit, on=on)
+
+    async def undoable(self) -> Decision | None:
+        """Return the newest decision that undoes nothing, is not undone, and is not one of DEEDS."""
+        return await self._store.undoable()
+
+    async def forget(self, user: UserKey) -> None:
+        """Remove that person's name from every record, and what was decided for them; a role stays."""
+        await self._store.forget(user)
+        await self.refresh()
+
+
 async def record_deed(decisions: Decisions, clock: Clock, by: UserKey, matter: DecisionKind, name: str = "") -> None:
     """Record that one of the DEEDS was done, by whom and when; its value is the time."""
     applied = Applied.STALE
@@ -148,7 +206,7 @@ async def record_deed(decisions: Decisions, clock: Clock, by: UserKey, matter: D
 
 
 def place_settings_by(decisions: Decisions) -> PlaceSettingsOf:
-    """Return the function that tells how the bot is to be in a place; it reads anew each time."""
+    """Return the function that tells how the bot is to be in a place; it looks each time."""
 
     async def place_settings(chat: ChatKey) -> PlaceSettings:
         persona = await decisions.in_place(DecisionKind.PROMPT, chat)

@@ -30,6 +30,11 @@ class SqlDecisions(Decisions):
     def __init__(self, database: Database) -> None:
         self._database = database
 
+    async def refresh(self) -> tuple[int, int]:
+        """Return the number of the newest decision, and how many values hold that go without one: see `forget`."""
+        [(newest, of_people)] = await self._database.rows(_SEEN, OF_PEOPLE)
+        return int(newest), int(of_people)
+
     async def value(self, matter: DecisionKind, name: str = "") -> str:
         """Return what is decided of that matter and name, "" if nothing."""
         return _read(matter, name, await self._database.rows(*_value(matter, name)))
@@ -104,6 +109,9 @@ class SqlDecisions(Decisions):
 
 
 _MATTERS = ", ".join("?" for _ in OF_PEOPLE)
+_SEEN = f"""
+SELECT (SELECT coalesce(max(id), 0) FROM decisions), (SELECT count(*) FROM decided WHERE matter IN ({_MATTERS}))
+"""
 _DEEDS = ", ".join("?" for _ in DEEDS)
 _STANDINGS = """
 SELECT platform || ':' || "user", standing FROM people

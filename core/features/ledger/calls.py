@@ -200,8 +200,8 @@ class Spending(Protocol):
         """Return when messages that count were let in after then, the oldest first."""
         ...
 
-    def by_calls(self, scope: Scope, since: datetime) -> Spend:
-        """Return what calls spent since then. Messages are not counted."""
+    def by_calls(self, scope: Scope, *since: datetime) -> Sequence[Spend]:
+        """Return what calls spent since each of these times. Messages are not counted."""
         ...
 
     def expected(self, scope: Scope, at: datetime) -> Spend:

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
+from core.claims import unclaimed
 from core.dialogue import Usage
 from core.features.ledger.calls import (
     BOT,
@@ -168,18 +169,18 @@ class SqlSpending(Spending):
         sql = f"SELECT at FROM asked WHERE at > ? AND counts = 1{where} ORDER BY at"
         return [moment(at) for (at,) in self._query.run(sql, (microseconds(after), *values))]
 
-    def by_calls(self, scope: Scope, since: datetime) -> Spend:
-        """Return what calls spent since then. Messages are not counted."""
-        rows, parameters = summed((), microseconds(since), _only(scope))
-        [(tokens, cost_usd, unpriced)] = self._query.run(
-            f"""
-            SELECT
-                coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost_usd), 0), coalesce(sum(unpriced), 0)
-            FROM ({rows}) AS summed
-            """,
-            parameters,
-        )
-        return Spend(0, int(tokens), float(cost_usd), int(unpriced))
+    def by_calls(self, scope: Scope, *since: datetime) -> Sequence[Spend]:
+        """Return what calls spent since each of these times. Messages are not counted."""
+        sums, parameters = list[str](), list[object]()
+        for place, first in enumerate(since):
+            rows, values = summed((), microseconds(first), _only(scope))
+            sums.append(f"""
+                SELECT {place} AS place, coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost_usd), 0),
+                coalesce(sum(unpriced), 0) FROM ({rows}) AS summed
+            """)
+            parameters += values
+        found = self._query.run(f"{' UNION ALL '.join(sums)} ORDER BY place", parameters)
+        return [Spend(0, int(tokens), float(cost_usd), int(unpriced)) for _, tokens, cost_usd, unpriced in found]
 
     def messages(self, scope: Scope, since: datetime) -> int:
         """Return how many messages models were asked about since then."""
@@ -200,7 +201,7 @@ class SqlSpending(Spending):
         )
         if count <= busy:
             return Spend()
-        spent = self.by_calls(scope, moment(first))
+        [spent] = self.by_calls(scope, moment(first))
         return Spend(0, spent.tokens * busy // (count - busy), spent.cost_usd * busy / (count - busy))
 
 
@@ -227,7 +228,8 @@ class SqlLedger(Ledger):
             for rollup in ROLLUPS:
                 query.run(rollup.add, number)
 
-        await self._database.write(job)
+        with unclaimed():  # it was spent, whoever goes on with the answer
+            await self._database.write(job)
 
     async def read(self, job: Callable[[Spending], T]) -> T:
         """Return what a function makes of what was spent."""
@@ -251,7 +253,10 @@ class SqlLedger(Ledger):
 
     async def finish(self, number: int) -> None:
         """Record that the answer to a message is not under way any more."""
-        await self._database.write(lambda query: query.run("UPDATE asked SET under_way = 0 WHERE id = ?", (number,)))
+        with unclaimed():
+            await self._database.write(
+                lambda query: query.run("UPDATE asked SET under_way = 0 WHERE id = ?", (number,))
+            )
 
     async def sums(self, since: datetime, by: Sequence[str], scope: Scope = BOT) -> Sequence[Sum]:
         """Return the calls of a scope since then, summed by some of GROUPINGS, in their order."""
@@ -278,7 +283,8 @@ class SqlLedger(Ledger):
 
         def job(query: Query) -> Spend:
             spending = SqlSpending(query)
-            return replace(spending.by_calls(scope, since), messages=spending.messages(scope, since))
+            [spent] = spending.by_calls(scope, since)
+            return replace(spent, messages=spending.messages(scope, since))
 
         return await self._database.read(job)
 

@@ -60,8 +60,11 @@ class PendingReplies(ReplyReader):
         here, text = incoming.conversation, incoming.text
         waiting = await self._store.find(here)
         if not incoming.pressed or is_retry(text):
-            answer = await self._answer(incoming, arrival)
-            if waiting is None:
+            answer = ""
+            is_asked = await self._confirmations.asked_at(here) is not None
+            if is_asked:
+                answer = await self._answer(incoming, arrival)
+            if is_asked and waiting is None:
                 answer = answer or await self._on_reminders(incoming, arrival)
             if waiting is None and answer:
                 return answer

@@ -199,31 +199,35 @@ class Quotas:
     ) -> list[Use]:
         """Return how much is used of some of the limits; with `busy`, what answers under way may use is expected."""
         scope, found = holding.scope, list[Use]()
+        today, month = self._spent(spending, scope, now) if SPENDING & set(limits) else (Spend(), Spend())
         expected = spending.expected(scope, now) if busy and SPENDING & set(limits) else Spend()
         for limit in sorted(limits, key=[*Limit].index):
             allowed = holding.limits[limit]
             if limit is Limit.MESSAGES_MINUTE:
                 found.append(_minute_use(scope, allowed, spending.minute(scope, now - MINUTE), now))
                 continue
-            if limit.is_monthly:
-                period, spent = month_of(now, self.zone), self._spent_this_month(spending, scope, now)
-            else:
-                period = day_of(now, self.zone)
-                spent = spending.by_calls(scope, period.start)
+            period_of, spent = (month_of, month) if limit.is_monthly else (day_of, today)
+            period = period_of(now, self.zone)
             used, coming = _amount(limit, spent), _amount(limit, expected)
             found.append(Use(scope, limit, allowed, used, period.end, period.name, coming))
         return found
 
-    def _spent_this_month(self, spending: Spending, scope: Scope, now: datetime) -> Spend:
-        """Return what a scope spent this month; what is older than yesterday changes no more and is read once a day."""
+    def _spent(self, spending: Spending, scope: Scope, now: datetime) -> tuple[Spend, Spend]:
+        """Return what a scope spent today and this month.
+
+        What is older than yesterday changes no more, and is read once a day.
+        """
         today, month = day_of(now, self.zone), month_of(now, self.zone)
-        recent = spending.by_calls(scope, max(month.start, today.start - _A_DAY))
+        since = (today.start, max(month.start, today.start - _A_DAY))
         settled = self._settled.get((today.name, scope))
-        if settled is None:
-            settled = spending.by_calls(scope, month.start) - recent
+        if settled is not None:
+            spent, recent = spending.by_calls(scope, *since)
+        else:
+            spent, recent, whole = spending.by_calls(scope, *since, month.start)
+            settled = whole - recent
             todays = {key: value for key, value in self._settled.items() if key[0] == today.name}
             self._settled = todays | {(today.name, scope): settled}  # a new one: this may run on several threads
-        return settled + recent
+        return spent, settled + recent
 
     async def _is_first(self, use: Use, share: int) -> bool:
         key = (use.scope.name, use.period, share)
