@@ -21,6 +21,7 @@ BENCHES = {
     "due": "10,000 reminders due in one minute, at the limits of both platforms; it takes minutes",
     "embedder": "what a text costs the embedded embedder, and what the event loop feels of it",
     "export": "an export of a little and of ten years: seconds and memory",
+    "hnsw_recall": "what one person's HNSW index in PostgreSQL finds among 25,000 real texts; it takes minutes",
     "history": "contexts of short and endless threads, tokens sent over a long talk, errors of the token estimates",
     "ledger": "sums of a million calls: limits, /admin usage, one person",
     "limited": "how well limited mode keeps, finds, changes and removes, by language; --help for what it can show",

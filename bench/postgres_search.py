@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -100,27 +100,34 @@ def fill_postgres(url: str) -> None:
         cursor.execute("SET session_replication_role = replica")  # what the keys check is so
         cursor.execute("INSERT INTO spaces (id, name) VALUES (1, %s)", (FakeEmbedder().space,))
         for person in everybody():
-            owner, texts = person.number, person.texts()
-            cursor.execute(
-                'INSERT INTO owners (id, platform, "user", version) VALUES (%s, %s, %s, 1)',
-                (owner, "bench", str(owner)),
-            )
-            columns = "id, key, owner, kind, content, digest, created_at, updated_at"
-            with cursor.copy(f"COPY memories ({columns}) FROM STDIN".encode()) as copy:
-                for n, text in zip(person.numbers, texts, strict=True):
-                    copy.write(f"{n}\tk{n}\t{owner}\ttext\t{text}\t\\\\x{digest('text', text).hex()}\t{n}\t{n}\n")
-            with cursor.copy("COPY phrases (id, memory, owner, text, position) FROM STDIN") as copy:
-                copy.write("".join(f"{n}\t{n}\t{owner}\t{t}\t0\n" for n, t in zip(person.numbers, texts, strict=True)))
+            copy_person(connection, person.number, person.numbers, person.texts(), person.vectors)
             with cursor.copy("COPY terms (account, term, memory) FROM STDIN") as copy:
-                copy.write("".join(f"{owner}\t{term}\t{n}\n" for term, n in person.terms()))
-            rows = np.zeros(len(texts), _ROW)
-            rows["fields"], rows["owner_"], rows["phrase_"], rows["space_"] = 4, 8, 8, 8
-            rows["owner"], rows["phrase"], rows["space"] = owner, person.numbers, 1
-            rows["bytes"], rows["dims"], rows["vector"] = 4 + 2 * DIMS, DIMS, person.vectors
-            with cursor.copy("COPY vectors (owner, phrase, space, vector) FROM STDIN (FORMAT binary)") as copy:
-                copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8) + rows.tobytes() + b"\xff\xff")
+                copy.write("".join(f"{person.number}\t{term}\t{n}\n" for term, n in person.terms()))
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("VACUUM ANALYZE")  # as autovacuum does within a minute
+
+
+def copy_person(
+    connection: psycopg.Connection, owner: int, numbers: range, texts: Sequence[str], vectors: Vectors
+) -> None:
+    """Write one person's memories, each with one phrase of the same number, and their vectors."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            'INSERT INTO owners (id, platform, "user", version) VALUES (%s, %s, %s, 1)', (owner, "bench", str(owner))
+        )
+        columns = "id, key, owner, kind, content, digest, created_at, updated_at"
+        with cursor.copy(f"COPY memories ({columns}) FROM STDIN".encode()) as copy:
+            for n, text in zip(numbers, texts, strict=True):
+                copy.write_row((n, f"k{n}", owner, "text", text, digest("text", text), n, n))
+        with cursor.copy("COPY phrases (id, memory, owner, text, position) FROM STDIN") as copy:
+            for n, text in zip(numbers, texts, strict=True):
+                copy.write_row((n, n, owner, text, 0))
+        rows = np.zeros(len(texts), _ROW)
+        rows["fields"], rows["owner_"], rows["phrase_"], rows["space_"] = 4, 8, 8, 8
+        rows["owner"], rows["phrase"], rows["space"] = owner, numbers, 1
+        rows["bytes"], rows["dims"], rows["vector"] = 4 + 2 * DIMS, DIMS, vectors
+        with cursor.copy("COPY vectors (owner, phrase, space, vector) FROM STDIN (FORMAT binary)") as copy:
+            copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8) + rows.tobytes() + b"\xff\xff")
 
 
 def fill_sqlite(path: Path) -> None:
