@@ -60,7 +60,9 @@ async def test_what_one_worker_asked_is_answered_at_the_other_once(tmp_path: Pat
         await office.settled()
         assert sum("Deleted" in text for text in office.texts(ANA)[seen - 1 :]) == 1
         seen = len(office.texts(ANA))
-        await asyncio.gather(*(bot.say("/undo", pressed=True) for bot in (a, b)))
+        below = [button for shown in office.screen(ANA.user).screen for button in shown.choices]
+        undo = [button.command for button in below if "Undo" in button.label][-1]
+        await asyncio.gather(*(bot.say(undo, pressed=True) for bot in (a, b)))
         await office.settled()
         assert sum("Back again" in text for text in office.texts(ANA)[seen:]) == 1
         assert "4417" in await b.say("/memories")
