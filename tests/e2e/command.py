@@ -158,8 +158,11 @@ def _main(
 def start_at(
     terminal: int, arguments: tuple[str, ...], environment: Mapping[str, str], *, module: str = "bot"
 ) -> tuple[int, Callable[[], int | None]]:
-    """Start the command, or another module, at a terminal; return its id, and what tells its exit code."""
-    if LONG or _MEASURED:
+    """Start the command, or another module, at a terminal; return its id, and what tells its exit code.
+
+    Where PYTHONPATH is set, in an interpreter that has imported nothing.
+    """
+    if "PYTHONPATH" in environment or LONG or _MEASURED:
         command = [sys.executable, "-m", module, *arguments]
         new = subprocess.Popen(
             command, stdin=terminal, stdout=terminal, stderr=terminal, env=dict(environment) | _MEASURED, cwd=ROOT,
