@@ -35,7 +35,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in TREE:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, copy / name)
         else:
             shutil.copy(source, copy / name)
     (text,) = re.findall(r"```toml fr.toml\n(.*?)```", PAGE, re.DOTALL)
