@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,13 @@ MENU_NAMES = "names."  # what a command is called in a menu; a language may leav
 PLURAL_FORMS = {"zero", "one", "two", "few", "many", "other"}
 
 
-def named() -> Iterator[tuple[str, str, str]]:
-    """Yield each call of `text` or `forms` in the sources: the function, the key, and where it is."""
+@cache
+def named() -> Sequence[tuple[str, str, str]]:
+    """Return each call of `text` or `forms` in the sources: the function, the key, and where it is."""
+    return tuple(_named())
+
+
+def _named() -> Iterator[tuple[str, str, str]]:
     for path in SOURCES:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"text", "forms"}:
