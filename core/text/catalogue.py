@@ -33,6 +33,7 @@ class _Entry(Mapping[Locale, _Form], Generic[_Form]):
         return len(Locale)
 
 
+@cache
 def text(key: str) -> Localized:
     """Return the sentence of that key in every language; in English where a language lacks it."""
     return _Entry[str](key)
