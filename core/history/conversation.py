@@ -343,10 +343,11 @@ class Conversation:
 
     async def enter(self, turn: str, state: TurnState, error: str = "") -> None:
         """Store that a turn entered a state, in which it ends or with its next message; `error` names the failure."""
-        self._entered = (*self._entered, Transition(turn, state, self.conversations.clock.now(), error))
+        entered = (*self._entered, Transition(turn, state, self.conversations.clock.now(), error))
         if state in _LAST_STATES:
-            entered, self._entered = self._entered, ()
             await self.store.enter(self.thread.id, *entered)
+            entered = ()
+        self._entered = entered
 
     async def reset(self) -> None:
         """End this thread; the next `Conversations.open` begins another. Nothing is deleted."""

@@ -146,9 +146,9 @@ async def test_an_answer_of_which_it_is_not_known_whether_its_end_was_stored_is_
         history, failures = worker.house.history, [StorageDown("the connection broke")]
         enter = history.enter
 
-        async def enter_or_fail(thread_id: str, transition: Transition) -> None:
-            await enter(thread_id, transition)
-            if transition.state is TurnState.COMPLETED and failures:
+        async def enter_or_fail(thread_id: str, *entered: Transition) -> None:
+            await enter(thread_id, *entered)
+            if entered[-1].state is TurnState.COMPLETED and failures:
                 raise failures.pop()
 
         history.enter = enter_or_fail  # type: ignore[method-assign]
