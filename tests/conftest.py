@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import gc
 import ipaddress
+import logging
 import os
 import shutil
 import socket
@@ -37,6 +38,7 @@ _SECRET_PARTS = ("API_KEY", "TOKEN", "BASE_URL", "_PROXY", "MODEL", "DATA_DIR", 
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    logging.getLogger("aiosqlite").setLevel(logging.WARNING)  # as in a run; else two records a statement
     gc.disable()  # until all is collected: it stays to the end
     if not hasattr(config, "workerinput"):  # the process that began the run
         postgres.begin_run()
