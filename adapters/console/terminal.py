@@ -220,7 +220,8 @@ def quiet_keys() -> Iterator[None]:
     keyboard = sys.stdin.fileno()
     before = termios.tcgetattr(keyboard)
     quiet = termios.tcgetattr(keyboard)
-    quiet[3] &= ~termios.ECHO
+    quiet[0] &= ~termios.ICRNL
+    quiet[3] &= ~(termios.ECHO | termios.ICANON)  # Ctrl-D would end a line that nobody reads
     termios.tcsetattr(keyboard, termios.TCSANOW, quiet)
     try:
         yield

@@ -15,7 +15,6 @@ from wcwidth import iter_graphemes, wcstwidth
 from tests.e2e.command import start_at
 
 TIMEOUT_S = 120.0
-BEFORE_TYPING_S = 0.05  # a hand follows the eye: what comes sooner, a terminal between two modes may swallow
 ENTER, CTRL_C, CTRL_D, UP, ALT_ENTER = "\r", "\x03", "\x04", "\x1b[A", "\x1b\r"
 LEFT, END, TAB = "\x1b[D", "\x05", "\t"
 PASTE = "\x1b[200~{}\x1b[201~"
@@ -106,7 +105,6 @@ class Terminal:
         return bool(termios.tcgetattr(self._file)[3] & termios.ECHO)
 
     def type(self, keys: str) -> None:
-        time.sleep(BEFORE_TYPING_S)
         typed = keys.encode()
         while typed:
             typed = typed[os.write(self._file, typed) :]
