@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
+from contextlib import closing
 from pathlib import Path
+
+import psycopg
 
 from bot.settings.settings import load
 from tests.e2e.command import Elefante, start
@@ -13,27 +17,34 @@ from tests.profile import tries
 from tests.unit.test_move_storage import lived, stored
 
 KILLS = tries(6, 40)
-_MOST_LINES = 12
+_WITHIN_S = 0.8
+_OTHERS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()"
 
 
-async def killed(elefante: Elefante, to: str, dice: random.Random) -> bool:
-    """Kill the command at a random point of its progress; return whether that was before its end."""
-    child = await start(
-        "move-storage", to, environment=elefante.environment(ELEFANTE_ENV=str(elefante.folder / ".env"))
-    )
-    assert child.stderr is not None
-    for _ in range(dice.randint(1, _MOST_LINES)):  # one that has said nothing has not taken over its pipes yet
-        await child.stderr.readline()
-    await asyncio.sleep(dice.random() / 50)  # any point will do
+async def killed(elefante: Elefante, to: str, url: str, dice: random.Random) -> bool:
+    """Kill the command at a random point of its work; return whether that was before its end."""
+    with closing(psycopg.connect(url, autocommit=True)) as server:
+
+        def others() -> int:
+            return int(server.execute(_OTHERS).fetchall()[0][0])
+
+        while others():  # noqa: ASYNC110 (of the one that was killed before)
+            await asyncio.sleep(0.01)
+        environment = elefante.environment(ELEFANTE_ENV=str(elefante.folder / ".env"))
+        child = await start("move-storage", to, environment=environment)
+        # Before it has a connection it may not have taken over its pipes.
+        while not others() and child.returncode is None:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+    await asyncio.sleep(dice.random() * _WITHIN_S)  # any point will do
     if child.returncode is None:
         child.kill()
     return await child.wait() != 0
 
 
-async def moved(elefante: Elefante, to: str, dice: random.Random, most: int) -> int:
+async def moved(elefante: Elefante, to: str, url: str, dice: random.Random, most: int) -> int:
     """Kill a move up to so many times, then let it end; return how often it was killed."""
     kills = 0
-    while kills < most and await killed(elefante, to, dice):
+    while kills < most and await killed(elefante, to, url, dice):
         kills += 1
     if load(elefante.folder / ".env").storage_url.get_secret_value() != to:
         code, _, said = await elefante.meanwhile("move-storage", to, ELEFANTE_ENV=str(elefante.folder / ".env"))
@@ -45,15 +56,17 @@ async def test_a_move_that_is_killed_goes_on_and_all_is_there_once(tmp_path: Pat
     dice, kills = random.Random(4), 0  # noqa: S311 - a test repeats
     await lived(tmp_path / "first.db", people=20)
     before = (tmp_path / "first.db").read_bytes()
-    while kills < KILLS:
-        elefante, url = Elefante(tmp_path / f"after-{kills}"), new_database()
+    for number in itertools.count():
+        elefante, url = Elefante(tmp_path / str(number)), new_database()
         path, old = elefante.folder / "data" / "elefante.db", elefante.folder / "old.db"
         path.parent.mkdir(parents=True)
         (elefante.folder / ".env").write_text("LANGUAGE=en\n")
         path.write_bytes(before)
-        kills += await moved(elefante, url, dice, KILLS // 2)
+        kills += await moved(elefante, url, url, dice, KILLS // 2)
         assert path.read_bytes() == before
         path.rename(old)
-        kills += await moved(elefante, "sqlite:", dice, KILLS // 2)
+        kills += await moved(elefante, "sqlite:", url, dice, KILLS // 2)
         assert stored(path) == stored(old)
         assert [each.name for each in path.parent.glob("elefante.db*")] == ["elefante.db"]
+        if kills >= KILLS:
+            break

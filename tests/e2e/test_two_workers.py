@@ -276,7 +276,7 @@ async def test_a_broadcast_goes_on_when_its_worker_dies_and_nobody_is_told_twice
     async with two_workers(tmp_path) as (a, b, office):
 
         def told(person: UserKey, text: str = NEWS) -> int:
-            return office.texts(person).count(text)
+            return office.texts(person).count(text) - (person == OLGA and text == NEWS)  # she was shown how it looks
 
         everybody = (OLGA, ANA, BIA)
         await b.say(f"/admin broadcast {NEWS}", OLGA)
@@ -285,7 +285,10 @@ async def test_a_broadcast_goes_on_when_its_worker_dies_and_nobody_is_told_twice
         async with a.app.features.broadcaster.until(stop):
             await office.until(lambda: sum(map(told, everybody)) == 1, ticking=True)
             a.plug.pull()
-            await office.found("SELECT 1 FROM recipients WHERE state = 'sending'", ticking=True)
+            of_two = (
+                "SELECT 1 FROM recipients AS one, recipients AS two WHERE one.state = 'told' AND two.state = 'sending'"
+            )
+            await office.found(of_two, ticking=True)
             await a.die()
             async with b.app.features.broadcaster.until(stop):
                 await office.until(
@@ -296,7 +299,7 @@ async def test_a_broadcast_goes_on_when_its_worker_dies_and_nobody_is_told_twice
                 for _ in range(10):
                     await office.clock.advance(1.0)
         assert sum(told(each, f"↻ {NEWS}") for each in everybody) == 1
-        assert all(told(each) <= 1 for each in everybody)
+        assert all(told(each) <= 1 for each in everybody), [office.texts(each) for each in everybody]
 
 
 async def test_a_reminder_is_said_once_though_both_look_for_it(tmp_path: Path) -> None:
