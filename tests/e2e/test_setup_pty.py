@@ -33,8 +33,16 @@ async def terminal(env: Path, **variables: str) -> AsyncIterator[Terminal]:
 
 
 async def answer(at: Terminal, question: str, keys: str) -> None:
-    """Wait for the question, below all that was said before, and type."""
-    await asyncio.to_thread(at.wait, lambda: at.rows[-1:] != [] and question in at.rows[-1])
+    """Wait for the question, below all that was said before, and type.
+
+    What was typed is thrown away as the terminal begins to hide it, which is after the question.
+    """
+
+    def is_asked() -> bool:
+        last = at.rows[-1] if at.rows else ""
+        return question in last and not ("not shown" in last and at.echoes)
+
+    await asyncio.to_thread(at.wait, is_asked)
     at.type(keys)
 
 
