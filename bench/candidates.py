@@ -21,7 +21,8 @@ import numpy as np
 
 from bench.memory import OWNER, FakeEmbedder, phrases
 from bench.table import show
-from core.candidates import CANDIDATE_FLOOR, MAX_CANDIDATES, Labelled, Prefetch
+from core.answering.labels import Labelled
+from core.candidates import CANDIDATE_FLOOR, MAX_CANDIDATES, Prefetch
 from core.clock import SystemClock
 from core.errors import ProviderDown
 from core.memory.indexes import Indexes

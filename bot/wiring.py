@@ -28,6 +28,7 @@ from bot.settings.settings import Settings
 from bot.workers import open_worker
 from core import ask
 from core.actions.registry import Registry
+from core.answering.single_call import tools_of
 from core.chatbot import ChatBot, ChatBotParts
 from core.clock import SystemClock
 from core.errors import ConfigError, ProviderError
@@ -56,7 +57,6 @@ from core.memory.memories import Memories
 from core.models import Models
 from core.ports import Clock, Tokenizer
 from core.prompts import SYSTEM
-from core.single import tools_of
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.inbox import ClaimChat, SqlInbox

@@ -7,29 +7,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import uuid
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from types import TracebackType
 from typing import Self
-from zoneinfo import ZoneInfo
 
 from core.actions.change_report import undo_button
 from core.actions.registry import Registry
+from core.answering.interrupted import recover, resume
+from core.answering.opening import Opening
+from core.answering.turn import Additions, Services, Turn
 from core.claims import check_claim
 from core.commands.builtin import (
-    CONTINUE_PLEASE,
     again,
-    asked_before,
     is_continue,
-    is_disliked,
     is_retry,
     is_stop,
 )
 from core.commands.command import CompletionRequest, Request
-from core.commands.menu import DISLIKED
 from core.commands.table import CommandTable
 from core.confirmations import Arrival, Confirmations
 from core.conversation_locks import ConversationLocks
@@ -39,7 +36,6 @@ from core.delivery.notifier import Notifier
 from core.delivery.view import View
 from core.delivery.views import Views
 from core.edits import Asked, Edits, act_of, tell_of_earlier
-from core.enclosures import MAX_NAME_CHARS
 from core.errors import (
     BadReply,
     BotError,
@@ -53,8 +49,8 @@ from core.errors import (
     TurnStopped,
 )
 from core.history.conversation import Conversations
-from core.hooks import Additions, Gate, Limiter, PreferencesOf, ReplyReader, TakeBack, TurnEnded, Verdict
-from core.inbox import check, cleaned, message_of
+from core.hooks import Gate, Limiter, PreferencesOf, ReplyReader, TakeBack, TurnEnded, Verdict
+from core.inbox import check, cleaned
 from core.intake import Intake
 from core.language_choice import Locales
 from core.memory.memories import Memories
@@ -62,12 +58,10 @@ from core.models import Cycle, Models
 from core.outgoing import Button, Choice, OutgoingMessage
 from core.ports import Channel, Channels, ChatClaims, Clock, MessageHandler, TimeReader
 from core.stores import ChangeContext, Inbox, Replaced
-from core.text.unicode import one_line
 from core.texts import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
 from core.think import think
 from core.threads import TurnState
 from core.trace import Phase, Trace, current, spend, traced
-from core.turn import Turn
 from core.types import ChatKey, ConversationKey, Incoming, Learn, MemoryItem, Role, room_name
 
 _LAST_WORDS_S = 2.0
@@ -140,6 +134,17 @@ class ChatBot(MessageHandler):
         self._locks = ConversationLocks(parts.limits.answers_at_once)
         self._running: dict[ConversationKey, Deadline] = {}
         self._edits = Edits(parts.inbox, parts.conversations.store, parts.takes_back)
+        self._opening = Opening(
+            parts.inbox,
+            parts.conversations,
+            parts.memories,
+            parts.replies,
+            parts.locales,
+            parts.preferences,
+            self._services,
+            parts.language,
+            parts.learn,
+        )
         self._tasks = asyncio.TaskGroup()
         self._under_way: dict[asyncio.Task[None], str] = {}
         limits = parts.limits
@@ -360,7 +365,9 @@ class ChatBot(MessageHandler):
                 if record.replaced is not None:
                     await self._parts.replies.drop(incoming)  # what the earlier version was asked
                 if incoming.withdrawn:
-                    await self._edits.take_back(await self._open(incoming, view, record.arrival), record.replaced)
+                    await self._edits.take_back(
+                        await self._opening.turn(incoming, view, record.arrival), record.replaced
+                    )
                     await view.close()
                     return
                 verdict = await self._parts.gate.recheck(incoming)  # rights may have changed while it waited
@@ -368,15 +375,15 @@ class ChatBot(MessageHandler):
                     await self._parts.gate.turn_away(verdict, incoming, view)
                     await view.close()
                     return
-                turn = record.turn = await self._open(incoming, view, record.arrival)
+                turn = record.turn = await self._opening.turn(incoming, view, record.arrival)
                 record.is_command = turn.asked.text.startswith("/")
                 record.is_reply = turn.asked.text != incoming.text
                 taken_back = await self._edits.take_back(turn, record.replaced)
-                view.stop_mark = failure_text(TurnStopped(), turn.locale)
+                view.stop_mark = failure_text(TurnStopped(), turn.person.locale)
                 if self._parts.watch is not None:
                     self._parts.watch(turn)
                 work = partial(self._run, turn, incoming, taken_back)
-                if not await self._parts.limiter.answer(incoming, turn.asked.text, view, turn.locale, work):
+                if not await self._parts.limiter.answer(incoming, turn.asked.text, view, turn.person.locale, work):
                     record.turn = None  # nothing of it is stored
         finally:
             if self._running.get(incoming.conversation) is deadline:
@@ -384,43 +391,17 @@ class ChatBot(MessageHandler):
         await view.close()
         await self._parts.limiter.tell_owners()
 
-    async def _open(self, incoming: Incoming, view: View, arrival: Arrival) -> Turn:
+    def _services(self) -> Services:
         parts = self._parts
-        if is_disliked(incoming.text):  # a platform tells which message, and not of which conversation
-            handle = incoming.text.partition(" ")[2].strip()
-            asked_at = await parts.inbox.question(incoming.user, incoming.chat.chat, handle)
-            chat, message_id = asked_at or (incoming.chat, "")
-            incoming = replace(incoming, chat=chat, text=f"/{DISLIKED} {message_id}")
-        conversation = await parts.conversations.open(incoming.conversation, incoming.thread_id)
-        incoming = replace(incoming, text=await parts.replies.read(incoming, arrival))
-        if is_retry(incoming.text) and (asked := await asked_before(conversation, incoming.text)):
-            incoming = replace(incoming, text=asked.text, attachments=asked.attachments, quotes=asked.quotes)
-        elif is_continue(incoming.text) and await asked_before(conversation, ""):
-            incoming = replace(incoming, text=CONTINUE_PLEASE[await parts.locales.of(incoming)])
-        preferences = await parts.preferences(incoming.user)
-        is_command = incoming.text.startswith("/")
-        turn = act_of(incoming.chat, incoming.message_id) if is_command else uuid.uuid4().hex
-        change = ChangeContext(turn, "" if incoming.private else room_name(incoming.chat), incoming.user)
-        return Turn(
-            asked=replace(message_of(incoming, turn), off_record=not preferences.remembers),
-            locale=await parts.locales.of(incoming, preferences.language),
-            conversation=conversation,
-            memory=parts.memories.of(await parts.memories.owner(incoming.user), change),
-            models=parts.models.now(),
-            view=view,
-            clock=parts.clock,
-            confirmations=parts.confirmations,
-            times=parts.times,
-            remembers=preferences.remembers,
-            language=preferences.language or parts.language,
-            speaker="" if incoming.private else one_line(incoming.user_name, MAX_NAME_CHARS),
-            name=one_line(incoming.user_name, MAX_NAME_CHARS),
-            profiles=parts.memories.profiles,
-            learn=(preferences.learn or parts.learn).within(parts.learn),
-            own_zone=ZoneInfo(preferences.zone) if preferences.zone else None,
-            tag=incoming.language,
-            is_private=incoming.private,
-            additions=parts.additions,
+        actions = tuple(action.info for action in parts.registry.enabled)
+        return Services(
+            parts.models.now(),
+            parts.clock,
+            parts.confirmations,
+            parts.times,
+            parts.memories.profiles,
+            parts.additions,
+            actions,
         )
 
     async def _run(self, turn: Turn, incoming: Incoming, taken_back: bool | None) -> None:
@@ -428,9 +409,8 @@ class ChatBot(MessageHandler):
             await self._respond(turn, incoming)
             await tell_of_earlier(turn, taken_back)
         finally:
-            if turn.prefetch is not None:
-                await turn.prefetch.close()
-            await turn.finish()
+            await turn.search.close()
+            await turn.answer.complete()
 
     async def _respond(self, turn: Turn, incoming: Incoming) -> None:
         if turn.asked.text.startswith("/"):
@@ -438,21 +418,21 @@ class ChatBot(MessageHandler):
             request = Request(turn, incoming, role, len(self._locks) - 1, self._running, self._parts.claims)
             await self._parts.commands.run(request, turn.asked.text)
             return
-        await turn.enter(TurnState.PENDING)
+        await turn.log.enter(TurnState.PENDING)
         await self._check(turn)
-        await turn.enter(TurnState.VALIDATED)
+        await turn.log.enter(TurnState.VALIDATED)
         limits = self._parts.limits
-        if limits.cycle.is_single(turn.models):
-            turn.begin_prefetch()
-        began, turn.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
+        if limits.cycle.is_single(turn.services.models):
+            turn.search.begin()
+        began, turn.log.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
         if turn.asked.turn != began:  # the message was stored before: a restart broke its turn off
             turn.memory = replace(turn.memory, context=replace(turn.memory.context, act=turn.asked.turn))
-            if await turn.resume(await undo_button(turn)):
+            if await resume(turn, await undo_button(turn)):
                 return
-            await turn.recover()
-        await turn.enter(TurnState.INVOKED)
+            await recover(turn)
+        await turn.log.enter(TurnState.INVOKED)
         await think(turn, self._parts.registry, limits.cycle, max_steps=limits.max_steps)
-        await turn.enter(TurnState.RESPONDED)
+        await turn.log.enter(TurnState.RESPONDED)
 
     async def _check(self, turn: Turn) -> None:
         """Refuse a message of no or too much text; one with attachments only is stored all the same."""
@@ -461,7 +441,7 @@ class ChatBot(MessageHandler):
             check(turn.asked, min_chars=limits.min_message_chars, max_chars=limits.max_message_chars)
         except EmptyInput:
             if turn.asked.attachments:
-                turn.asked = await turn.conversation.add(turn.asked)
+                turn.log.asked = await turn.conversation.add(turn.asked)
             raise
 
     async def _apologise(
@@ -474,7 +454,7 @@ class ChatBot(MessageHandler):
         if isinstance(error, EmptyInput) and not incoming.text:
             text = (ONLY_TEXT if incoming.attachments else NOTHING_SAID)[locale]
         turn = None if record is None or record.is_command else record.turn
-        if turn is not None and turn.written and isinstance(error, StorageError | BadReply):
+        if turn is not None and turn.log.written and isinstance(error, StorageError | BadReply):
             text = BROKE_OFF[locale]
         choices: tuple[Button, ...] = ()
         if turn is not None and turn.asked.id and helps_to_retry(error):
@@ -492,7 +472,7 @@ class ChatBot(MessageHandler):
         """Store that a turn ended because its question was edited or deleted; the inbox row is closed with that."""
         if record.turn is not None and not record.is_command:
             with suppress(StorageError):
-                await record.turn.enter(TurnState.ERROR, TurnReplaced.__name__)
+                await record.turn.log.enter(TurnState.ERROR, TurnReplaced.__name__)
 
     async def _close(self, incoming: Incoming, record: _Record | None = None) -> None:
         """Close the message in the inbox; store the state of its turn, and log one line for audits (D7)."""
@@ -522,7 +502,7 @@ class ChatBot(MessageHandler):
 
     async def _store_end(self, incoming: Incoming, record: _Record | None) -> None:
         if record is not None and record.turn is not None and not record.is_command:
-            await record.turn.end(record.error, record.last_words)
+            await record.turn.log.complete(record.error, record.last_words)
         await self._intake.close(incoming)
         if record is not None and record.is_reply:
             await self._parts.inbox.seal(incoming)  # the question that it replied to is closed

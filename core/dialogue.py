@@ -71,6 +71,7 @@ class Step:
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     quotes: tuple[Quoted, ...] = ()
+    asks: bool = False
     decide_s: float = 0.0
     run_s: float = 0.0
 

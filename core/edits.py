@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from core.answering.turn import Turn
 from core.deadline import Deadline
 from core.delivery.view import View
 from core.errors import TurnReplaced
@@ -13,7 +14,6 @@ from core.hooks import TakeBack
 from core.ports import Channel
 from core.stores import HistoryStore, Inbox, Replaced
 from core.text.catalogue import text
-from core.turn import Turn
 from core.types import ChatKey, Incoming, Modal
 
 
@@ -120,13 +120,13 @@ class Edits:
 
 async def tell_of_earlier(turn: Turn, taken_back: bool | None) -> None:
     """Say what became of what the earlier version had changed, where the answer does not show it."""
-    if taken_back is None or (taken_back and (turn.written or turn.asked.text.startswith("/"))):
+    if taken_back is None or (taken_back and (turn.log.written or turn.asked.text.startswith("/"))):
         return
-    told = (TAKEN_BACK if taken_back else KEPT)[turn.locale]
+    told = (TAKEN_BACK if taken_back else KEPT)[turn.person.locale]
     if turn.asked.text.startswith("/"):
-        await turn.tell(told)
+        await turn.answer.tell(told)
     else:
-        await turn.say(told, in_history=False)
+        await turn.answer.say(told, in_history=False)
 
 
 KEPT = text("edits.kept")

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
+from core.answering.turn import Turn
 from core.confirmations import Arrival
 from core.delivery.view import View
-from core.outgoing import Button
 from core.ports import Channel
 from core.trace import Phase
-from core.types import Incoming, Locale, MemoryItem, Preferences, Role, UserKey
-
-if TYPE_CHECKING:
-    from core.turn import Turn
+from core.types import Incoming, Locale, Preferences, Role, UserKey
 
 PreferencesOf: TypeAlias = Callable[[UserKey], Awaitable[Preferences]]
 
@@ -81,13 +78,3 @@ class TakeBack(Protocol):
 
         Return False if something of it stays, as it was changed since, or the time to take it back is over.
         """
-
-
-class Additions(Protocol):
-    """What features add to a turn."""
-
-    async def known(self, turn: Turn, queries: Sequence[str]) -> Sequence[str]:
-        """Return what features know about what is looked for, a line each in the person's language, the best first."""
-
-    async def below_saved(self, turn: Turn, saved: Sequence[MemoryItem]) -> Sequence[Button]:
-        """Return what features offer below memories that were just saved."""

@@ -1,23 +1,23 @@
-"""Think a message through: by the single-call cycle, or step by step."""
+"""Think a message through, in the way that its models and their windows allow."""
 
 from __future__ import annotations
 
-import logging
+from functools import partial
 
-from core import cycle, room_talk, single
+from core import room_talk
 from core.actions.registry import Registry
+from core.answering.loop import Loop
+from core.answering.single_call import SingleCall, tools_of
+from core.answering.step_by_step import StepByStep
+from core.answering.turn import Turn
 from core.enclosures import QuoteKind
-from core.errors import StepwiseOnly
 from core.models import Cycle
 from core.text.catalogue import text
 from core.text.pointing import points_only
-from core.turn import Turn
-
-_log = logging.getLogger(__name__)
 
 
 async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int) -> None:
-    """Run the chosen cycle for one message, as its models and their windows allow.
+    """Answer one message in at most `max_steps` steps.
 
     What a single call began goes on step by step if a model takes over that has no answer to one. A message that is
     only about another one, which the platform does not show the bot, is answered with that.
@@ -26,19 +26,16 @@ async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int
         ProviderError: a model failed, and no other action can help.
     """
     if _points_at_nothing(turn):
-        await turn.say(UNREAD[turn.locale], in_history=True)
+        await turn.answer.say(UNREAD[turn.person.locale], in_history=True)
         return
     await _read_room(turn)
-    if chosen.is_single(turn.models) and await single.fits(turn, registry):
-        try:
-            await single.think(turn, registry, max_steps=max_steps)
-        except StepwiseOnly as error:
-            _log.info("%s", error)
-        else:
-            return
-    if turn.prefetch is not None:
-        await turn.prefetch.close()
-    await cycle.think(turn, registry, max_steps=max_steps)
+    stepwise = partial(StepByStep, turn, registry.fallback)
+    single = SingleCall(turn, registry, tools_of(registry))
+    turn.is_single = chosen.is_single(turn.services.models) and await single.fits()
+    try:
+        await Loop(turn, registry, max_steps).run(single if turn.is_single else stepwise(), stepwise)
+    finally:
+        await turn.search.close()
 
 
 def _points_at_nothing(turn: Turn) -> bool:
@@ -50,12 +47,9 @@ def _points_at_nothing(turn: Turn) -> bool:
 
 async def _read_room(turn: Turn) -> None:
     """Read what was said in the room just before, where that is on; limited mode has no use for it."""
-    if turn.is_private or turn.models.is_limited:
-        return
-    conversation = turn.conversation
-    # An eighth of the window, at four characters a token.
-    max_chars = conversation.conversations.window_tokens("chat", turn.asks_instead) // 2
-    turn.room = await room_talk.read(turn.view.channel, conversation.room_messages, max_chars)
+    if not turn.person.is_private and not turn.services.models.is_limited:
+        most, max_chars = turn.conversation.room_messages, turn.budget.eighth_chars
+        turn.shown.room = await room_talk.read(turn.answer.view.channel, most, max_chars)
 
 
 UNREAD = text("pointing.unread")

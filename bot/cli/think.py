@@ -17,6 +17,7 @@ from bot.models.metering import AttributedHandler
 from bot.settings.settings import Settings
 from bot.wiring import App, build, warm_embedder
 from core.actions.proposal import PROPOSALS
+from core.answering.turn import Turn
 from core.chatbot import ChatBot
 from core.clock import SystemClock
 from core.dialogue import Step
@@ -28,7 +29,6 @@ from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Clock
 from core.text.markdown import plain_times
 from core.times import rules
-from core.turn import Turn
 from core.types import ChatKey, Incoming, JSONValue, Locale, MemoryHit, Message, Modal, ThreadStatus, UserKey
 
 _SHOWN_INSTANTS: Final = 5
@@ -135,7 +135,7 @@ async def _thought(
             await (await AttributedHandler(chatbot).receive(said, channel))
             total_s = clock.monotonic() - started_s
         turn = turns[0] if turns else None  # whoever is not answered has none
-        locale = turn.locale if turn else await app.parts.locales.of(said)
+        locale = turn.person.locale if turn else await app.parts.locales.of(said)
         mind, open_now = models.now().heavy, await _open_question(app, said)
         parts = mind.last_reading if isinstance(mind, LimitedMind) else ()
         return {
@@ -146,7 +146,7 @@ async def _thought(
             "text": text,
             "means": turn.asked.text if turn and turn.asked.text != said.text else "",
             "reading": [{"text": part.text, "intent": part.intent, "because": part.because} for part in parts],
-            "steps": [_step(step) for step in turn.steps] if turn else [],
+            "steps": [_step(step) for step in turn.log.steps] if turn else [],
             "statuses": list(channel.statuses),
             "messages": [each.to_wire() for each in await _stored(turn)] if turn else [],
             "shown": [{"text": each.words, "buttons": _buttons(each)} for each in channel.stays],

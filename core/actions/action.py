@@ -6,9 +6,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from core.dialogue import ActionInfo, ArgumentsReader, Cues, Task
+from core.answering.prompting import candidates, prompt_of
+from core.answering.turn import Turn
+from core.dialogue import ActionInfo, ArgumentsReader, Cues, Step, Task
 from core.models import complete_as
-from core.turn import Turn
 from core.types import ChangeKind, Localized
 
 KNOWN: Final = "Memories that the message may be about, each with its mark; they may fit or not:"
@@ -19,7 +20,7 @@ class Action:
     """One thing that the bot can do in a turn.
 
     A model answers `name` to choose it; `when` tells the model when to. `run` does it with `arguments`, an instance of
-    that dataclass (None for an action without arguments), and records exactly one step on the turn.
+    that dataclass (None for an action without arguments), and returns what came of it.
 
     The arguments come from a model, in one of two ways. The stepwise cycle shows `status` and asks with `instruction`
     for JSON like `example`. The single cycle offers the action as a tool with the schema of `arguments` and with
@@ -37,7 +38,7 @@ class Action:
 
     name: str
     when: str
-    run: Callable[[Turn, Any], Awaitable[None]]
+    run: Callable[[Turn, Any], Awaitable[Step]]
     arguments: type[Any] | None = None
     instruction: str = ""
     example: str = ""
@@ -62,10 +63,10 @@ class Action:
         if self.arguments is None:
             return None
         instruction = f"{self.instruction} Answer with the JSON {self.example}."
-        if self.compares and (known := await turn.near_message()):
+        if self.compares and (known := await candidates(turn)):
             instruction = f"{instruction}\n{KNOWN}\n{known}"
-        prompt = await turn.prompt(self.task or Task.ARGUMENTS, instruction, action=self.name)
-        return await complete_as(self.arguments, turn.models.reasoning, prompt)
+        prompt = await prompt_of(turn, self.task or Task.ARGUMENTS, instruction, action=self.name)
+        return await complete_as(self.arguments, turn.services.models.reasoning, prompt)
 
     @property
     def info(self) -> ActionInfo:

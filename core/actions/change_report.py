@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from core.answering.turn import Turn
 from core.outgoing import Button
 from core.text.catalogue import text
-from core.turn import Turn
 from core.types import Locale, MemoryItem
 
 BOTH: Final = "both"
@@ -35,12 +35,12 @@ async def undo_button(turn: Turn, earlier: str = "") -> tuple[Button, ...]:
         return ()
     if not await memory.store.changes(memory.owner, act=act, not_undone=True, limit=1):
         return ()
-    return (Button(UNDO[turn.locale], f"/undo {act}", in_place=True),)
+    return (Button(UNDO[turn.person.locale], f"/undo {act}", in_place=True),)
 
 
 def keep_both_button(turn: Turn) -> Button:
     """Return the button that makes the old words current again beside those that this turn put in their place."""
-    return Button(KEEP_BOTH[turn.locale], f"/undo {BOTH} {turn.memory.context.act}", in_place=True)
+    return Button(KEEP_BOTH[turn.person.locale], f"/undo {BOTH} {turn.memory.context.act}", in_place=True)
 
 
 def is_narrowed(before: MemoryItem, after: MemoryItem) -> bool:
@@ -55,5 +55,5 @@ def narrowed_text(turn: Turn, before: Sequence[MemoryItem], after: Sequence[Memo
     if not fewer:
         return ""
     if turn.memory.context.room:
-        return ONLY_HERE[turn.locale]
-    return ONLY_IN_PRIVATE[turn.locale].format(id=fewer[0].id if len(fewer) == 1 else "ID")
+        return ONLY_HERE[turn.person.locale]
+    return ONLY_IN_PRIVATE[turn.person.locale].format(id=fewer[0].id if len(fewer) == 1 else "ID")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from core.actions.action import Action
 from core.actions.offer import offer_keeping
+from core.answering.speech import speak
+from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
-from core.turn import Turn
 
 NAME = "Finish"
 
@@ -18,15 +19,15 @@ repeat, count or claim it; if nothing else is left to say, answer just "-". If a
 not be done."""
 
 
-async def run(turn: Turn, _: None) -> None:
+async def run(turn: Turn, _: None) -> Step:
     """Stream the answer and end the turn.
 
     Its text is `chat-history: false`, as in document 1: later calls of this turn do not read it, but later turns do
     (decision 1).
     """
-    turn.steps.append(Step(NAME, Outcome.DONE))
-    await turn.speak(Task.FINISH, ANSWER, in_history=False)
-    turn.add_buttons(offer_keeping(turn))
+    await speak(turn, Task.FINISH, ANSWER, in_history=False)
+    turn.answer.add_buttons(offer_keeping(turn))
+    return Step(NAME, Outcome.DONE)
 
 
 FINISH = Action(NAME, WHEN, run, ends_cycle=True, task=Task.FINISH)

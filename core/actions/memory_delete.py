@@ -10,9 +10,9 @@ from pydantic import BeforeValidator
 from core.actions.action import Action
 from core.actions.memory_drafts import as_id
 from core.actions.proposal import MAX_PROPOSED, propose_deletion, proposes
+from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
 from core.text.catalogue import text
-from core.turn import Turn
 from core.types import ChangeKind
 
 NAME = "MemoryDelete"
@@ -39,16 +39,15 @@ class Ids:
     ids: list[Annotated[str, BeforeValidator(as_id)]]
 
 
-async def run(turn: Turn, answer: Ids) -> None:
+async def run(turn: Turn, answer: Ids) -> Step:
     """Refuse ids not in view, and ask the person to agree."""
-    known, refused = await turn.known(answer.ids)
+    known, refused = turn.shown.resolve(answer.ids, await turn.search.in_view())
     items = list({item.id: item for item in known.values()}.values())
     missing = ("",) * (len(refused) + len(items[MAX_PROPOSED:]))
     step = Step(NAME, Outcome.NOTHING, refused_ids=refused, writes=WRITES, missing=missing)
-    if items:
-        await propose_deletion(turn, replace(step, detail=proposes(WRITES)), items[:MAX_PROPOSED])
-    else:
-        turn.steps.append(replace(step, missing=missing or ("",)))
+    if not items:
+        return replace(step, missing=missing or ("",))
+    return await propose_deletion(turn, replace(step, detail=proposes(WRITES)), items[:MAX_PROPOSED])
 
 
 MEMORY_DELETE = Action(

@@ -16,6 +16,7 @@ from core.actions.change_report import keep_both_button, narrowed_text, undo_but
 from core.actions.memory_drafts import MAX_DRAFTS, UNSAID, DraftAnswer, DraftEntry, to_draft, to_kind
 from core.actions.offer import offer_saving, own_words
 from core.actions.proposal import Rewrite, propose_keeping, propose_replacement, proposes
+from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
 from core.memory.relation import Relation
 from core.memory.resolve import Compared, Hint, Resolved
@@ -25,7 +26,6 @@ from core.outgoing import Button
 from core.text import claims
 from core.text.catalogue import text
 from core.text.unicode import one_line
-from core.turn import Turn
 from core.types import ChangeKind, Learn, MemoryDraft, MemoryItem, MemoryKind, Vector
 
 NAME = "MemorySave"
@@ -112,24 +112,22 @@ class Kept:
         return (*self.saved, *(each.item for each in self.replaced))
 
 
-async def run(turn: Turn, answer: Drafts) -> None:
+async def run(turn: Turn, answer: Drafts) -> Step:
     """Save the memories, and confirm what was saved."""
-    if not turn.remembers:
+    if not turn.person.remembers:
         off = "the person turned remembering off"
-        turn.steps.append(Step(NAME, Outcome.NOTHING, detail=off, writes=WRITES, missing=("",)))
-        return
+        return Step(NAME, Outcome.NOTHING, detail=off, writes=WRITES, missing=("",))
     answer = replace(answer, items=[_credited(turn, item) for item in answer.items])
     wanted = await hinted(turn, answer)
-    is_foreign = any(turn.is_from_others(draft.content) for draft in wanted.drafts)
+    is_foreign = any(turn.shown.is_from_others(draft.content) for draft in wanted.drafts)
     is_asked = answer.asked if answer.asked is not None else not turn.is_single
     # Limited mode takes no orders from what it reads, and knows more words for "keep it".
-    is_plain = claims.asks_to_save(turn.asked.text) or (turn.models.is_limited and is_asked)
+    is_plain = claims.asks_to_save(turn.asked.text) or (turn.services.models.is_limited and is_asked)
     if (is_foreign or not is_asked) and not is_plain:
-        own = (draft for draft in own_words(turn.asked, wanted.drafts) if not turn.is_from_others(draft.content))
+        own = (draft for draft in own_words(turn.asked, wanted.drafts) if not turn.shown.is_from_others(draft.content))
         wanted = replace(wanted, drafts=tuple(own), missing=())
-        if turn.learn is not Learn.AUTO or not wanted.drafts:
-            await _offer(turn, wanted.drafts)
-            return
+        if turn.person.learn is not Learn.AUTO or not wanted.drafts:
+            return await _offer(turn, wanted.drafts)
     kept = await keep(turn, wanted.drafts, wanted.hints, ask=answer.ask) if wanted.drafts else Kept()
     known = f"known before: {', '.join(item.id for item in kept.known)}" if kept.known else ""
     missing = wanted.missing or (("",) if not wanted.drafts else ())
@@ -140,24 +138,27 @@ async def run(turn: Turn, answer: Drafts) -> None:
         items = tuple(each.item for each in kept.replaced)
         update = replace(step, outcome=Outcome.DONE, items=items, detail=REPLACED, writes=ChangeKind.UPDATED)
         if kept.saved or missing:
-            turn.steps.append(replace(update, missing=()))
+            turn.log.add(replace(update, missing=()))
         else:
             step = update
     if kept.written or kept.known:
-        await turn.confirm(step, told(turn, kept, wanted.missing), await buttons(turn, kept))
-    elif not kept.proposed:
-        turn.steps.append(step)
+        await turn.answer.report(step, told(turn, kept, wanted.missing), await buttons(turn, kept))
     if kept.proposed:
-        await propose(turn, kept.proposed, () if kept.written or kept.known else wanted.missing)
+        return await propose(turn, kept.proposed, () if kept.written or kept.known else wanted.missing)
+    return step
 
 
 def _credited(turn: Turn, item: DraftAnswer) -> DraftAnswer:
     """Return the memory with the names of those whose words it holds, if the person did not say them."""
     is_text = to_kind(item.type, item.content) is MemoryKind.TEXT
-    return replace(item, content=turn.credited(item.content)) if is_text and turn.is_from_others(item.content) else item
+    return (
+        replace(item, content=turn.shown.credited(item.content))
+        if is_text and turn.shown.is_from_others(item.content)
+        else item
+    )
 
 
-async def propose(turn: Turn, proposed: Sequence[Compared], missing: tuple[str, ...] = ()) -> None:
+async def propose(turn: Turn, proposed: Sequence[Compared], missing: tuple[str, ...] = ()) -> Step:
     """Ask the person whether to save those drafts; if it is one that replaces a memory, whether it shall.
 
     What is `missing` of their message is told below.
@@ -165,30 +166,30 @@ async def propose(turn: Turn, proposed: Sequence[Compared], missing: tuple[str, 
     first, step = proposed[0], Step(NAME, Outcome.NOTHING, detail=proposes(WRITES), writes=WRITES, missing=missing)
     if len(proposed) == 1 and first.known is not None:
         rewrite = Rewrite(first.known.id, first.draft)
-        await propose_replacement(turn, step, [first.known], [rewrite], first.draft)
-    else:
-        await propose_keeping(turn, step, [each.draft for each in proposed])
+        return await propose_replacement(turn, step, [first.known], [rewrite], first.draft)
+    return await propose_keeping(turn, step, [each.draft for each in proposed])
 
 
 async def hinted(turn: Turn, answer: Drafts) -> Wanted:
     """Return what can be saved, with what the model said of it; only marks that it was shown count."""
-    wanted, said = wanted_drafts(answer, turn.zone), [item for item in answer.items if item.instead_of != UNSAID]
-    named, refused = await turn.known([item.instead_of for item in said if item.instead_of])
-    shown = frozenset(item.id for item in await turn.in_view())
+    wanted, said = wanted_drafts(answer, turn.person.zone), [item for item in answer.items if item.instead_of != UNSAID]
+    in_view = await turn.search.in_view()
+    named, refused = turn.shown.resolve([item.instead_of for item in said if item.instead_of], in_view)
+    shown = frozenset(item.id for item in in_view)
     hints = {
         draft.content: Hint(named[item.instead_of].id if item.instead_of else "", shown)
         for item in said
-        if (draft := to_draft(item, turn.zone)) is not None and item.instead_of not in refused
+        if (draft := to_draft(item, turn.person.zone)) is not None and item.instead_of not in refused
     }
     return replace(wanted, hints=hints, refused=refused)
 
 
-async def _offer(turn: Turn, drafts: Sequence[MemoryDraft]) -> None:
+async def _offer(turn: Turn, drafts: Sequence[MemoryDraft]) -> Step:
     """Put a button below the answer that saves what the person told in passing, if they want that."""
     buttons = await offer_saving(turn, drafts)
-    turn.add_buttons(buttons)
+    turn.answer.add_buttons(buttons)
     offered = ", and a button below your answer offers it" if buttons else ""
-    turn.steps.append(Step(NAME, Outcome.NOTHING, detail=f"told in passing: not saved{offered}"))
+    return Step(NAME, Outcome.NOTHING, detail=f"told in passing: not saved{offered}")
 
 
 def wanted_drafts(answer: Drafts, zone: tzinfo) -> Wanted:
@@ -205,8 +206,8 @@ async def keep(
 
     Of those that replace a known memory, only the first is asked about; further ones are saved beside it.
     """
-    drafts = [timed(draft, turn.times, turn.said_at, turn.locale) for draft in drafts]
-    await turn.status(EMBEDDING[turn.locale])
+    drafts = [timed(draft, turn.services.times, turn.search.said_at, turn.person.locale) for draft in drafts]
+    await turn.answer.status(EMBEDDING[turn.person.locale])
     vectors = await _embedded(turn, drafts)
     compared = await turn.memory.compare(drafts, vectors, hints=hints)
     proposed: tuple[Compared, ...] = ()
@@ -222,7 +223,7 @@ async def keep(
 
 async def keep_beside(turn: Turn, *drafts: MemoryDraft) -> Kept:
     """Save drafts without comparing them with what is known."""
-    ready = [timed(draft, turn.times, turn.said_at, turn.locale) for draft in drafts]
+    ready = [timed(draft, turn.services.times, turn.search.said_at, turn.person.locale) for draft in drafts]
     return await _put(turn, [Compared(draft) for draft in ready], await _embedded(turn, ready))
 
 
@@ -234,7 +235,7 @@ async def _put(turn: Turn, compared: Sequence[Compared], vectors: Mapping[str, V
     """Save what was compared, and return what became of it."""
     if not compared:
         return Kept()
-    await turn.status(WRITING[turn.locale])
+    await turn.answer.status(WRITING[turn.person.locale])
     resolved = await turn.memory.put(compared, vectors, source_ids=[turn.asked.id])
     items = {
         kind: {each.item.id: each.item for each in resolved if each.relation is kind}
@@ -249,7 +250,8 @@ async def _put(turn: Turn, compared: Sequence[Compared], vectors: Mapping[str, V
 
 async def buttons(turn: Turn, kept: Kept) -> tuple[Button, ...]:
     """Return the buttons below the report of what was saved: to undo it, and what features offer."""
-    offered = await turn.additions.below_saved(turn, kept.written) if turn.additions and kept.written else ()
+    additions = turn.services.additions
+    offered = await additions.below_saved(turn, kept.written) if additions and kept.written else ()
     undo = await undo_button(turn)
     both = (keep_both_button(turn),) if kept.replaced and undo else ()
     return (*undo, *both, *offered)
@@ -257,11 +259,11 @@ async def buttons(turn: Turn, kept: Kept) -> tuple[Button, ...]:
 
 def told(turn: Turn, kept: Kept, missing: Sequence[str] = ()) -> str:
     """Return our own words on what was saved, replaced, known before, and not saved."""
-    lines = [outcomes.written(WRITES, kept.saved, turn.locale, turn.zone)] if kept.saved else []
-    locale, zone = turn.locale, turn.zone
+    lines = [outcomes.written(WRITES, kept.saved, turn.person.locale, turn.person.zone)] if kept.saved else []
+    locale, zone = turn.person.locale, turn.person.zone
     lines += [outcomes.replaced(each.item, each.before, locale, zone) for each in kept.replaced if each.before]
     lines += [outcomes.listed(outcomes.KNOWN[locale], kept.known, locale, zone)] if kept.known else []
-    lines += [outcomes.not_done(WRITES, missing, turn.locale, some=True)] if missing else []
+    lines += [outcomes.not_done(WRITES, missing, turn.person.locale, some=True)] if missing else []
     before = [each.before for each in kept.replaced if each.before]
     lines += [note] if (note := narrowed_text(turn, before, [each.item for each in kept.replaced])) else []
     return "\n".join(lines)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.actions.action import Action
+from core.answering.prompting import notes_on
+from core.answering.turn import Turn
 from core.candidates import CANDIDATE_FLOOR
 from core.dialogue import Outcome, Step, Task
 from core.memory.asking import search_asked
 from core.memory.past import asks_past
 from core.text.catalogue import text
 from core.text.unicode import clean
-from core.turn import Turn
 from core.types import MemoryHit
 
 NAME = "MemorySearch"
@@ -45,33 +46,34 @@ class Queries:
     items: list[str]
 
 
-async def run(turn: Turn, answer: Queries) -> None:
+async def run(turn: Turn, answer: Queries) -> Step:
     """Search, and recall what is found; what else is known of it goes into the step: notes of features, past words."""
     cleaned = (clean(query, MAX_QUERY_CHARS) for query in answer.items)
     queries = tuple(dict.fromkeys(query for query in cleaned if query))[:MAX_QUERIES]
     if not queries:
-        turn.steps.append(Step(NAME, Outcome.NOTHING, detail="there was nothing new to look for"))
-        return
+        return Step(NAME, Outcome.NOTHING, detail="there was nothing new to look for")
     hits: tuple[MemoryHit, ...] = ()
     if EVERYTHING in queries:
-        await turn.status(LOOKING_UP[turn.locale])
+        await turn.answer.status(LOOKING_UP[turn.person.locale])
         items = tuple(await turn.memory.page(limit=MAX_LISTED))
     else:
-        await turn.status(EMBEDDING[turn.locale])
-        asked, looked_for = turn.asked_time, turn.wordings(queries)
+        await turn.answer.status(EMBEDDING[turn.person.locale])
+        asked, looked_for = turn.search.asked_time, turn.search.wordings(queries)
         vectors = await turn.memory.embed_queries(looked_for)
-        await turn.status(LOOKING_UP[turn.locale])
+        await turn.answer.status(LOOKING_UP[turn.person.locale])
         past = any(map(asks_past, (turn.asked.text, *queries)))
         found = await search_asked(
             turn.memory, looked_for, vectors, asked, limit=MAX_HITS, floor=CANDIDATE_FLOOR, past=past
         )
         hits = tuple(found)
         items = tuple(hit.item for hit in hits)
-    quotes = await turn.find_quotes(queries, items) if EVERYTHING not in queries else ()
-    await turn.find(items)
-    notes = await turn.notes_on(queries)
+    quotes = await turn.search.find_quotes(queries, items) if EVERYTHING not in queries else ()
+    turn.search.found += items
+    if not turn.is_single:  # else what the answer turns out to rest on is recalled
+        await turn.answer.recall(items)
+    notes = await notes_on(turn, queries)
     outcome = Outcome.DONE if items or notes or quotes else Outcome.NOTHING
-    turn.steps.append(Step(NAME, outcome, queries, items, hits=hits, notes=notes, quotes=quotes))
+    return Step(NAME, outcome, queries, items, hits=hits, notes=notes, quotes=quotes)
 
 
 MEMORY_SEARCH = Action(

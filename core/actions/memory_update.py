@@ -23,13 +23,13 @@ from core.actions.memory_drafts import (
     to_kind,
 )
 from core.actions.proposal import Rewrite, propose_replacement, propose_rewrites, proposes
+from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
 from core.memory.timed import timed_anew
 from core.models import NOT_BRIEF
 from core.text.catalogue import text
 from core.text.unicode import clean
-from core.turn import Turn
 from core.types import ChangeKind, MemoryDraft, MemoryItem
 
 NAME = "MemoryUpdate"
@@ -80,19 +80,20 @@ def changed(item: MemoryItem, change: Change) -> MemoryDraft | None:
 
 
 def _timed(turn: Turn, item: MemoryItem, draft: MemoryDraft | None) -> MemoryDraft | None:
-    return None if draft is None else timed_anew(draft, item, turn.times, turn.said_at, turn.locale)
+    return (
+        None if draft is None else timed_anew(draft, item, turn.services.times, turn.search.said_at, turn.person.locale)
+    )
 
 
-async def run(turn: Turn, answer: Changes) -> None:
+async def run(turn: Turn, answer: Changes) -> Step:
     """Refuse ids not in view, and write the changes.
 
     The person is asked first if they are several, or if one has words that the person did not say.
     """
-    if not turn.remembers:
-        turn.steps.append(Step(NAME, Outcome.NOTHING, detail="the person turned remembering off", writes=WRITES))
-        return
+    if not turn.person.remembers:
+        return Step(NAME, Outcome.NOTHING, detail="the person turned remembering off", writes=WRITES)
     wanted = {change.id: change for change in answer.items[:MAX_DRAFTS]}
-    known, refused = await turn.known(list(wanted))
+    known, refused = turn.shown.resolve(list(wanted), await turn.search.in_view())
     changes = {item.id: wanted[name] for name, item in known.items()}
     items = list({item.id: item for item in known.values()}.values())
     drafts = {item.id: _timed(turn, item, changed(item, changes[item.id])) for item in items}
@@ -102,26 +103,23 @@ async def run(turn: Turn, answer: Changes) -> None:
     step = Step(NAME, Outcome.NOTHING, refused_ids=refused, writes=WRITES, missing=missing)
     asked = [item for item in items if item.id in {each.memory_id for each in rewrites}]
     if answer.statement is not None and rewrites:
-        await _propose_one(turn, replace(step, detail=proposes(WRITES)), asked, rewrites, answer.statement)
-        return
+        return await _propose_one(turn, replace(step, detail=proposes(WRITES)), asked, rewrites, answer.statement)
     if _touched(turn, rewrites) > 1 or not _are_said(turn, asked, rewrites):
-        await propose_rewrites(turn, replace(step, detail=proposes(WRITES)), asked, rewrites)
-        return
-    await turn.status(WRITING[turn.locale])
+        return await propose_rewrites(turn, replace(step, detail=proposes(WRITES)), asked, rewrites)
+    await turn.answer.status(WRITING[turn.person.locale])
     updated = await rewrite(turn, rewrites)
     same = [item for item in items if drafts[item.id] == item.draft]
-    await _tell(turn, step, updated, same, narrowed_text(turn, items, updated))
+    return await _tell(turn, step, updated, same, narrowed_text(turn, items, updated))
 
 
 async def _propose_one(
     turn: Turn, step: Step, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite], statement: DraftAnswer
-) -> None:
-    """Ask the person to choose one of the changes; record that nothing was done if the statement cannot be kept."""
-    draft = to_draft(statement, turn.zone)
+) -> Step:
+    """Ask the person to choose one of the changes; do nothing if the statement cannot be kept."""
+    draft = to_draft(statement, turn.person.zone)
     if draft is None:
-        turn.steps.append(replace(step, detail="", missing=("",)))
-    else:
-        await propose_replacement(turn, step, items, rewrites, draft)
+        return replace(step, detail="", missing=("",))
+    return await propose_replacement(turn, step, items, rewrites, draft)
 
 
 async def rewrite(turn: Turn, rewrites: Sequence[Rewrite], source_ids: Sequence[int] = ()) -> tuple[MemoryItem, ...]:
@@ -154,34 +152,31 @@ async def rewrite(turn: Turn, rewrites: Sequence[Rewrite], source_ids: Sequence[
     return tuple(written)
 
 
-async def _tell(turn: Turn, step: Step, updated: Sequence[MemoryItem], same: Sequence[MemoryItem], note: str) -> None:
-    """Record the step; tell what was changed, what was so already, and what was not changed, and the note."""
-    lines = [outcomes.written(WRITES, updated, turn.locale, turn.zone)] if updated else []
-    lines += [outcomes.listed(outcomes.SAME[turn.locale], same, turn.locale, turn.zone)] if same else []
+async def _tell(turn: Turn, step: Step, updated: Sequence[MemoryItem], same: Sequence[MemoryItem], note: str) -> Step:
+    """Return the step; tell what was changed, what was so already, and what was not changed, and the note."""
+    locale, zone = turn.person.locale, turn.person.zone
+    lines = [outcomes.written(WRITES, updated, locale, zone)] if updated else []
+    lines += [outcomes.listed(outcomes.SAME[locale], same, locale, zone)] if same else []
     if not lines:
-        missing = step.missing or ("",)
-        turn.steps.append(replace(step, missing=missing))
-        return
-    lines += [outcomes.not_done(WRITES, step.missing, turn.locale, some=True)] if step.missing else []
+        return replace(step, missing=step.missing or ("",))
+    lines += [outcomes.not_done(WRITES, step.missing, locale, some=True)] if step.missing else []
     lines += [note] if note else []
     if same:
         step = replace(step, detail=f"said so before: {', '.join(item.id for item in same)}")
     if updated:
         step = replace(step, outcome=Outcome.DONE, items=tuple(updated))
-    await turn.confirm(step, "\n".join(lines), await undo_button(turn) if updated else ())
+    return await turn.answer.report(step, "\n".join(lines), await undo_button(turn) if updated else ())
 
 
 def _are_said(turn: Turn, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite]) -> bool:
     """Return whether the person said what the memories are to say; other phrases to find one by are no matter."""
-    pairs = zip(items, rewrites, strict=True)
-    return all(
-        each.draft.content == item.content or turn.is_said(item.content, each.draft.content) for item, each in pairs
-    )
+    pairs = [(item.content, each.draft.content) for item, each in zip(items, rewrites, strict=True)]
+    return all(new == old or turn.shown.is_said(old, new) for old, new in pairs)
 
 
 def _touched(turn: Turn, rewrites: Sequence[Rewrite]) -> int:
     """Return the number of memories that this turn changes with these rewrites; 0 without any."""
-    before = {item.id for step in turn.steps if step.writes is WRITES for item in step.items}
+    before = {item.id for step in turn.log.steps if step.writes is WRITES for item in step.items}
     return len(before | {each.memory_id for each in rewrites}) if rewrites else 0
 
 

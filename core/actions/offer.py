@@ -12,11 +12,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
+from core.answering.turn import Turn
 from core.memory.user_memory import distinct
 from core.outgoing import Button
 from core.text.catalogue import text
 from core.text.words import FUNCTION_WORDS, folded_words
-from core.turn import Turn
 from core.types import Learn, MemoryDraft, Message, MessageRole
 
 OFFERED_FOR: Final = timedelta(days=1)
@@ -30,23 +30,23 @@ async def offer_saving(turn: Turn, drafts: Sequence[MemoryDraft]) -> tuple[Butto
     What was offered for the message before stays offered. Left out is what the person did not say themselves
     (`own_words`), and what they have in memory.
     """
-    if turn.learn is Learn.ASKED or not turn.remembers or not turn.asked.id:
+    if turn.person.learn is Learn.ASKED or not turn.person.remembers or not turn.asked.id:
         return ()
     store, memory = turn.conversation.store, turn.memory
     known = [await memory.store.find(memory.owner, draft.kind, draft.content) for draft in drafts]
     new = own_words(turn.asked, [draft for draft, item in zip(drafts, known, strict=True) if item is None])
     if not (offered := distinct([*turn.asked.offered, *new])):
         return ()
-    turn.asked = replace(turn.asked, offered=tuple(offered))
+    turn.log.asked = replace(turn.asked, offered=tuple(offered))
     await store.offer(turn.asked.id, offered)
-    return (Button(REMEMBER_THIS[turn.locale], f"/confirm save {turn.asked.id}"),)
+    return (Button(REMEMBER_THIS[turn.person.locale], f"/confirm save {turn.asked.id}"),)
 
 
 def offer_keeping(turn: Turn) -> tuple[Button, ...]:
     """Return the button that keeps what the person said earlier, if the answer quotes it word for word."""
-    said = [each.message for step in turn.steps for each in step.quotes if each.message.role is MessageRole.USER]
-    quoted = [message for message in said if turn.remembers and turn.has_quoted(message.text)]
-    return tuple(Button(REMEMBER_THIS[turn.locale], f"/confirm said {message.id}") for message in quoted[:1])
+    said = [each.message for step in turn.log.steps for each in step.quotes if each.message.role is MessageRole.USER]
+    quoted = [message for message in said if turn.person.remembers and turn.answer.quotes(message.text)]
+    return tuple(Button(REMEMBER_THIS[turn.person.locale], f"/confirm said {message.id}") for message in quoted[:1])
 
 
 def own_words(asked: Message, drafts: Sequence[MemoryDraft]) -> list[MemoryDraft]:

@@ -7,16 +7,16 @@ After a yes, the feature of memories carries it out, without asking a model agai
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from core import outcomes
 from core.actions.change_report import KEEP_BOTH
+from core.answering.turn import Turn
 from core.dialogue import Step
 from core.outgoing import Button
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import quoted
-from core.turn import Turn
 from core.types import ChangeKind, MemoryDraft, MemoryItem
 
 MAX_PROPOSED: Final = 50
@@ -75,38 +75,38 @@ Proposal: TypeAlias = Deletion | Rewrites | Keeping | Replacement
 PROPOSALS: Final = (Deletion, Rewrites, Keeping, Replacement)
 
 
-async def propose_deletion(turn: Turn, step: Step, items: Sequence[MemoryItem]) -> None:
-    """Record the step, and ask the person whether to delete those memories."""
+async def propose_deletion(turn: Turn, step: Step, items: Sequence[MemoryItem]) -> Step:
+    """Ask the person whether to delete those memories."""
     share = _share(len(items))
     lines = [quoted(item.content, share) for item in items]
-    lead = counted(DELETE, turn.locale, len(items))
+    lead = counted(DELETE, turn.person.locale, len(items))
     wanted = Deletion(tuple(item.id for item in items))
-    choices = {"yes {code}": DELETE_IT[turn.locale], "no {code}": KEEP[turn.locale]}
-    await _propose(turn, step, wanted, [lead, *_numbered(lines)], choices)
+    choices = {"yes {code}": DELETE_IT[turn.person.locale], "no {code}": KEEP[turn.person.locale]}
+    return await _propose(turn, step, wanted, [lead, *_numbered(lines)], choices)
 
 
-async def propose_rewrites(turn: Turn, step: Step, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite]) -> None:
-    """Record the step, and ask the person whether to make those changes."""
+async def propose_rewrites(turn: Turn, step: Step, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite]) -> Step:
+    """Ask the person whether to make those changes."""
     pairs = zip(items, rewrites, strict=True)
     lines = [_changed(item, each, _share(2 * len(items))) for item, each in pairs]
-    lead = counted(CHANGE, turn.locale, len(items))
-    choices = {"yes {code}": CHANGE_IT[turn.locale], "no {code}": KEEP[turn.locale]}
-    await _propose(turn, step, Rewrites(tuple(rewrites)), [lead, *_numbered(lines)], choices)
+    lead = counted(CHANGE, turn.person.locale, len(items))
+    choices = {"yes {code}": CHANGE_IT[turn.person.locale], "no {code}": KEEP[turn.person.locale]}
+    return await _propose(turn, step, Rewrites(tuple(rewrites)), [lead, *_numbered(lines)], choices)
 
 
-async def propose_keeping(turn: Turn, step: Step, drafts: Sequence[MemoryDraft]) -> None:
-    """Record the step, and ask the person whether to save those drafts of their message."""
+async def propose_keeping(turn: Turn, step: Step, drafts: Sequence[MemoryDraft]) -> Step:
+    """Ask the person whether to save those drafts of their message."""
     lines = [quoted(draft.content, _share(len(drafts))) for draft in drafts]
-    lead = counted(SAVE, turn.locale, len(drafts), new=lines[0])
+    lead = counted(SAVE, turn.person.locale, len(drafts), new=lines[0])
     told = [lead, *_numbered(lines)] if len(drafts) > 1 else [lead]
-    choices = {"yes {code}": SAVE_IT[turn.locale], "no {code}": NO[turn.locale]}
-    await _propose(turn, step, Keeping(tuple(drafts), turn.asked.id), told, choices)
+    choices = {"yes {code}": SAVE_IT[turn.person.locale], "no {code}": NO[turn.person.locale]}
+    return await _propose(turn, step, Keeping(tuple(drafts), turn.asked.id), told, choices)
 
 
 async def propose_replacement(
     turn: Turn, step: Step, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite], statement: MemoryDraft
-) -> None:
-    """Record the step, and ask the person which of those memories their statement replaces, the likeliest first.
+) -> Step:
+    """Ask the person which of those memories their statement replaces, the likeliest first.
 
     Of more than MAX_CANDIDATES, the first count.
     """
@@ -118,38 +118,37 @@ async def propose_replacement(
             quoted(item.content, share) if each.draft.content == statement.content else _changed(item, each, share)
             for item, each in pairs
         ]
-        told = [WHICH[turn.locale].format(new=new), *_numbered(lines)]
+        told = [WHICH[turn.person.locale].format(new=new), *_numbered(lines)]
         choices = {f"yes {{code}} {number}": str(number) for number in range(1, len(pairs) + 1)}
-        choices["both {code}"] = NONE_OF_THEM[turn.locale]
+        choices["both {code}"] = NONE_OF_THEM[turn.person.locale]
     else:
         [(item, rewrite)] = pairs
         new = quoted(rewrite.draft.content, share)
-        told = [REPLACE[turn.locale].format(old=quoted(item.content, share), new=new)]
-        choices = {"yes {code}": REPLACE_IT[turn.locale], "both {code}": KEEP_BOTH[turn.locale]}
+        told = [REPLACE[turn.person.locale].format(old=quoted(item.content, share), new=new)]
+        choices = {"yes {code}": REPLACE_IT[turn.person.locale], "both {code}": KEEP_BOTH[turn.person.locale]}
     wanted = Replacement(tuple(each for _, each in pairs), statement, turn.asked.id)
-    await _propose(turn, step, wanted, told, choices | {"no {code}": CANCEL[turn.locale]})
+    return await _propose(turn, step, wanted, told, choices | {"no {code}": CANCEL[turn.person.locale]})
 
 
-async def _propose(turn: Turn, step: Step, proposal: Proposal, told: list[str], choices: Mapping[str, str]) -> None:
-    """Record the step, store the proposal, and show it with a button for each of the choices.
+async def _propose(turn: Turn, step: Step, proposal: Proposal, told: list[str], choices: Mapping[str, str]) -> Step:
+    """Store the proposal, and show it with a button for each of the choices; return the step, which asks.
 
     A choice is what its button says after /confirm, and maps to its label.
     """
-    turn.steps.append(step)
     here = turn.conversation.thread.conversation
-    code = await turn.confirmations.ask(here, proposal)
+    code = await turn.services.confirmations.ask(here, proposal)
     if step.missing and step.writes is not None:
-        told.append(outcomes.not_done(step.writes, step.missing, turn.locale, some=True))
+        told.append(outcomes.not_done(step.writes, step.missing, turn.person.locale, some=True))
     commands = {f"/confirm {choice.format(code=code)}": label for choice, label in choices.items()}
     buttons = [Button(label, command, in_place=True) for command, label in commands.items()]
     try:
-        await turn.say("\n".join(told), in_history=True, choices=buttons)
-        await turn.finish()
-        await turn.view.flush()
+        await turn.answer.say("\n".join(told), in_history=True, choices=buttons)
+        await turn.answer.complete()
+        await turn.answer.view.flush()
     except BaseException:  # nobody can agree to what was not shown
-        await turn.confirmations.drop(here, *PROPOSALS)
+        await turn.services.confirmations.drop(here, *PROPOSALS)
         raise
-    turn.awaits_answer = True
+    return replace(step, asks=True)
 
 
 def _changed(item: MemoryItem, rewrite: Rewrite, share: int) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from core.actions.action import Action
+from core.answering.speech import speak
+from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
-from core.turn import Turn
 
 NAME = "Question"
 
@@ -18,10 +19,10 @@ Ask the person, in one or two short sentences, for the information that is missi
 If there are few possible answers, offer them as a numbered list."""
 
 
-async def run(turn: Turn, _: None) -> None:
+async def run(turn: Turn, _: None) -> Step:
     """Stream the question and end the turn."""
-    turn.steps.append(Step(NAME, Outcome.DONE))
-    await turn.speak(Task.QUESTION, ASK, in_history=True)
+    await speak(turn, Task.QUESTION, ASK, in_history=True)
+    return Step(NAME, Outcome.DONE)
 
 
 QUESTION = Action(NAME, WHEN, run, ends_cycle=True, task=Task.QUESTION)

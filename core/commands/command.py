@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from dataclasses import fields as fields_of
 from typing import TypeAlias
 
+from core.answering.answer import Answer
+from core.answering.person import Person
+from core.answering.turn import Turn
 from core.commands.menu import MenuEntry, MenuOption
 from core.deadline import Deadline
 from core.outgoing import Choice
 from core.ports import ChatClaims
 from core.text.catalogue import text
-from core.turn import Turn
 from core.types import ConversationKey, Incoming, Locale, Localized, Role, UserKey
 from core.workers import OneWorker
 
@@ -37,11 +39,21 @@ class Request:
     @property
     def locale(self) -> Locale:
         """The language to answer in."""
-        return self.turn.locale
+        return self.person.locale
+
+    @property
+    def person(self) -> Person:
+        """Who is answered."""
+        return self.turn.person
+
+    @property
+    def answer(self) -> Answer:
+        """The answer to the command."""
+        return self.turn.answer
 
     async def tell(self, text: Localized, **values: object) -> None:
         """Answer with a sentence of the catalogue, its placeholders filled in."""
-        await self.turn.tell(text[self.locale].format(**values))
+        await self.answer.tell(text[self.locale].format(**values))
 
     async def fetch(self, max_bytes: int) -> bytes:
         """Return the content of the file that came with the message.
@@ -49,7 +61,7 @@ class Request:
         Raises:
             FileTooLarge, ChannelError: the file cannot be read.
         """
-        return await self.turn.view.channel.fetch(self.incoming.file, max_bytes)
+        return await self.answer.view.channel.fetch(self.incoming.file, max_bytes)
 
     async def stop_answers(self, accounts: Collection[UserKey]) -> None:
         """Stop the running answers to those accounts at any worker, except the one that runs this command.

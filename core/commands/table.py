@@ -53,7 +53,7 @@ class CommandTable:
         else:
             argument = said.partition(" ")[2].strip()
             words = missing_words(command.fields, argument)
-            request.turn.offers = word_buttons(f"/{command.name} {argument}".rstrip(), words, request.locale)
+            request.answer.offers = word_buttons(f"/{command.name} {argument}".rstrip(), words, request.locale)
             await command.run(request, argument)
 
     async def complete(self, request: CompletionRequest) -> Sequence[Choice]:
@@ -76,7 +76,7 @@ class CommandTable:
         told = UNKNOWN[request.locale].format(name=name[:_MAX_NAME_CHARS])
         if meant := nearest(name, known):
             told = f"{told} {MEANT[request.locale].format(name=meant)}"
-        await request.turn.tell(told, choices=offer_of(f"/{meant} {argument}".rstrip()) if meant else ())
+        await request.answer.tell(told, choices=offer_of(f"/{meant} {argument}".rstrip()) if meant else ())
 
     def _named(self, said: str) -> Command | None:
         name = _name(said)
@@ -90,7 +90,7 @@ class CommandTable:
             for command in self
             if command.in_menus and command.is_for(request.role)
         ]
-        await request.turn.tell("\n".join(lines))
+        await request.answer.tell("\n".join(lines))
 
 
 def offer_of(command: str) -> tuple[Button, ...]:

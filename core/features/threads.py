@@ -84,13 +84,13 @@ async def _list(request: Request, known: Sequence[Thread]) -> None:
     for number, thread in enumerate(known, 1):
         mark = " ←" if thread.conversation == here and thread.status is ThreadStatus.ACTIVE else ""
         lines.append(
-            f"{number}. {_title(thread, request)} · {thread.updated_at.astimezone(request.turn.zone):%Y-%m-%d}{mark}"
+            f"{number}. {_title(thread, request)} · {thread.updated_at.astimezone(request.person.zone):%Y-%m-%d}{mark}"
         )
-    await request.turn.tell("\n".join([*lines, "", HOW[request.locale]]))
+    await request.answer.tell("\n".join([*lines, "", HOW[request.locale]]))
 
 
 def _title(thread: Thread, request: Request) -> str:
-    return verbatim(thread.title) if thread.title else _unnamed(thread, request.turn.zone, request.locale)
+    return verbatim(thread.title) if thread.title else _unnamed(thread, request.person.zone, request.locale)
 
 
 def _unnamed(thread: Thread, zone: tzinfo, locale: Locale) -> str:

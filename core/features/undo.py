@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from core.actions.change_report import BOTH, undo_button
+from core.answering.turn import Turn
 from core.commands.builtin import again, questions
 from core.commands.command import Command, Request
 from core.commands.menu import DISLIKED
@@ -26,7 +27,6 @@ from core.outgoing import Button, memory_line
 from core.text.catalogue import counted, forms, in_words, text
 from core.text.days import noted
 from core.texts import TRY_AGAIN
-from core.turn import Turn
 from core.types import Change, MemoryItem, Message, UserKey, room_name
 
 _MAX_LINES: Final = 20
@@ -86,7 +86,7 @@ async def disliked(reminders: Reminders, request: Request, message_id: str) -> N
         undo = (undo_reminder(reminder, request.locale),)
     try_again = Button(TRY_AGAIN[request.locale], again(question.turn))
     told = TAKE_BACK if undo else ANSWER_AGAIN
-    await request.turn.tell(told[request.locale], choices=undo or (try_again,))
+    await request.answer.tell(told[request.locale], choices=undo or (try_again,))
 
 
 def _is_between(question: Message, at: datetime | None, later: Sequence[Message]) -> bool:
@@ -119,7 +119,7 @@ async def _undo_memories(request: Request, access: Access, act: str, besides: Se
     elif result is UndoResult.DONE:
         await _tell_undone(request, undone.changes, besides)
     elif besides:
-        await request.turn.tell("\n".join(besides))
+        await request.answer.tell("\n".join(besides))
     elif result is UndoResult.CHANGED:
         await request.tell(CHANGED_SINCE)
     elif known is not None and known.undone:
@@ -164,7 +164,7 @@ async def _tell_undone(request: Request, changes: Sequence[Change], besides: Seq
                 told = list(await request.turn.memory.get([item.id for item in items]))
             lines += [title[request.locale], *_lines(request, told, len(items))]
     answer = "\n".join((*lines, *besides)) or NOTHING_LEFT[request.locale]
-    await request.turn.tell(answer, choices=_show(request, back + restored))
+    await request.answer.tell(answer, choices=_show(request, back + restored))
 
 
 async def _keep_both(request: Request, undone: Sequence[Change]) -> None:
@@ -177,8 +177,8 @@ async def _keep_both(request: Request, undone: Sequence[Change]) -> None:
     vectors = await memory.embed([phrase for item in again for phrase in memory.phrases_of(item.draft)])
     added = await memory.add([item.draft for item in again], vectors, source_ids=sorted(sources))
     kept = [*await memory.get([key for key, item in before.items() if item]), *added]
-    told = listed(BOTH_KEPT[request.locale], kept, request.locale, request.turn.zone)
-    await request.turn.tell(told, choices=await undo_button(request.turn))
+    told = listed(BOTH_KEPT[request.locale], kept, request.locale, request.person.zone)
+    await request.answer.tell(told, choices=await undo_button(request.turn))
 
 
 def _states(changes: Sequence[Change]) -> tuple[dict[str, MemoryItem | None], dict[str, MemoryItem | None]]:
@@ -189,7 +189,7 @@ def _states(changes: Sequence[Change]) -> tuple[dict[str, MemoryItem | None], di
 
 def _lines(request: Request, told: Sequence[MemoryItem], total: int) -> list[str]:
     """Return the memories that may be told here, a line each, and how many more there are."""
-    lines = [memory_line(noted(item, request.turn.zone, request.locale)) for item in told[:_MAX_LINES]]
+    lines = [memory_line(noted(item, request.person.zone, request.locale)) for item in told[:_MAX_LINES]]
     if more := total - len(lines):
         lines.append(counted(MORE if len(told) == total else NOT_HERE, request.locale, more))
     return lines

@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Protocol
 
 from core.actions.finish import ANSWER
+from core.answering.loop import THINKING
+from core.answering.step_by_step import DECIDE
 from core.clock import SystemClock
-from core.cycle import DECIDE, THINKING
 from core.models import Cycle
 from tests.e2e.command import Running, start
 from tests.fakes import openai_server

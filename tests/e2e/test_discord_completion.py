@@ -47,7 +47,7 @@ class Setting:
 
     async def _run(self, request: Request, argument: str) -> None:
         self.ran.append(argument)
-        await request.turn.tell("ok")
+        await request.answer.tell("ok")
 
     async def _complete(self, request: CompletionRequest) -> Sequence[Choice]:
         self.asked.append(request)

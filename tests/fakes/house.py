@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from zoneinfo import ZoneInfo
 
 from core.actions.registry import Registry
+from core.answering.opening import new_turn
+from core.answering.person import Person
+from core.answering.turn import Services, Turn
 from core.chatbot import ChatBot, TurnLimits
 from core.confirmations import Confirmations
 from core.delivery.view import View
@@ -36,7 +39,6 @@ from core.stores import HistoryStore, Inbox, KeptStore, SearchableMemoryStore
 from core.think import think
 from core.threads import ConfirmationStore, PendingInputs
 from core.times.reader import TimeWords
-from core.turn import Turn
 from core.types import ChatKey, Incoming, Learn, Locale, Message, MessageRole, UserKey
 from core.workers import Worker
 from tests.fakes.channel import RecordingChannel
@@ -191,20 +193,19 @@ class House:
         try:
             await think(turn, self.registry, self.limits.cycle, max_steps=max_steps)
         finally:
-            await turn.finish()
-        await turn.view.close()
+            await turn.answer.complete()
+        await turn.answer.view.close()
 
     async def turn(self, text: str, channel: RecordingChannel, *, user: UserKey = ANA, chat: str = "c") -> Turn:
         conversation = await self.conversations.open(self.incoming(text, user=user, chat=chat).conversation)
         asked = await conversation.add(Message(MessageRole.USER, text, turn=f"t{len(channel.log)}"))
-        return Turn(
-            asked=asked,
-            locale=Locale.EN,
-            conversation=conversation,
-            memory=self.memories.of(user),
-            models=self.models,
-            view=ToldView(channel, self.clock),
-            clock=self.clock,
-            confirmations=Confirmations(self.confirmations, self.clock),
-            times=TimeWords(),
+        services = Services(
+            self.models,
+            self.clock,
+            Confirmations(self.confirmations, self.clock),
+            TimeWords(),
+            actions=tuple(action.info for action in self.registry.enabled),
         )
+        person = Person(Locale.EN, usual_zone=self.conversations.zone)
+        view = ToldView(channel, self.clock)
+        return new_turn(asked, person, conversation, memory=self.memories.of(user), services=services, view=view)

@@ -37,19 +37,10 @@ def test_an_action_can_be_chosen_without_a_language_model(action: Action) -> Non
     assert all(len(phrases) >= 1 and all(map(str.strip, phrases)) for phrases in action.cues.values())
 
 
-@pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.name)
-async def test_an_action_records_one_step_of_its_own_name(action: Action) -> None:
-    house = House(EXTRACTIONS)
-    turn = await house.turn("hi", house.channel())
-    await action.run(turn, await action.ask(turn))
-    await turn.view.close()
-    assert [step.action for step in turn.steps] == [action.name]
-
-
 @pytest.mark.spec("T10")
 async def test_json_content_is_kept_as_json_and_what_is_not_json_as_text() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], **EXTRACTIONS})
     turn = await house.turn("remember it", house.channel())
     await house.think(turn, max_steps=3)
-    (item,) = turn.steps[0].items
+    (item,) = turn.log.steps[0].items
     assert item.to_json()["type"] == "json"

@@ -13,6 +13,7 @@ from core.actions.memory_drafts import DraftAnswer
 from core.actions.memory_save import MEMORY_SAVE, Drafts
 from core.actions.memory_update import MEMORY_UPDATE, Change, Changes
 from core.actions.registry import Registry
+from core.answering.turn import Turn
 from core.chatbot import ChatBot
 from core.commands.choices import missing_words
 from core.commands.command import Command, Request
@@ -22,7 +23,6 @@ from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
 from core.models import MODES, HotModel, Models
 from core.text.language_names import name_in
-from core.turn import Turn
 from core.types import Learn, Locale, MemoryDraft, MemoryKind, Preferences, UserKey
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.model import ScriptedModel
@@ -122,7 +122,7 @@ async def test_what_a_command_says_without_its_word_has_a_button_for_each_word()
     house = House()
 
     async def turn_to(request: Request, side: str) -> None:
-        await request.turn.tell(f"To the {side or 'left'}.")
+        await request.answer.tell(f"To the {side or 'left'}.")
 
     about = dict.fromkeys(Locale, "turn")
     table = CommandTable([Command("turn", about, turn_to, fields=(SIDE,))])
@@ -250,9 +250,9 @@ async def test_what_was_chosen_for_things_told_in_passing_is_kept_and_reaches_th
     assert await house.preferences.of(ANA) == Preferences(learn=Learn.ASKED)
     seen: list[Learn] = []
 
-    async def look(turn: Turn, _: None) -> None:
-        seen.append(turn.learn)
-        turn.steps.append(Step("Look", Outcome.DONE))
+    async def look(turn: Turn, _: None) -> Step:
+        seen.append(turn.person.learn)
+        return Step("Look", Outcome.DONE)
 
     house.registry = Registry([Action("Look", "always", look, ends_cycle=True)])
     await ask(house, "hello")
@@ -268,8 +268,7 @@ async def test_even_if_they_were_run_the_actions_that_keep_refuse_while_memory_i
     updating = Changes([Change(item.id, None, "new", None)])
     for action, arguments in ((MEMORY_SAVE, saving), (MEMORY_UPDATE, updating)):
         turn = await house.turn("remember that the code is 7", channel)
-        turn.remembers = False
-        await action.run(turn, arguments)
-        [step] = turn.steps
+        turn.person.remembers = False
+        step = await action.run(turn, arguments)
         assert (step.outcome, step.detail) == (Outcome.NOTHING, "the person turned remembering off")
     assert await house.memories.of(ANA).page(limit=9) == [item]

@@ -16,13 +16,13 @@ import pytest
 from core.actions import ACTIONS
 from core.actions.action import Action
 from core.actions.registry import Registry
+from core.answering.turn import Turn
 from core.dialogue import Outcome, Prompt, Step, StreamEvent, Task
 from core.errors import InputError, ThreadTaken
 from core.features.transfer.thread_lines import from_lines, record_of, to_lines
 from core.history.conversation import Conversations
 from core.history.tokens import ByCharacters, Calibration
 from core.threads import Summary, is_thread_id
-from core.turn import Turn
 from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, ThreadStatus
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.house import ANA, BIA, House, Script
@@ -213,10 +213,10 @@ async def test_a_question_is_streamed_after_the_search_and_its_answer_begins_the
 
 @pytest.mark.spec("T13")
 async def test_a_tool_takes_its_place_in_the_table_and_the_cycle_without_another_change() -> None:
-    async def use(turn: Turn, _: None) -> None:
+    async def use(turn: Turn, _: None) -> Step:
         for role, text in ((MessageRole.ASSISTANT, "weather(Lisbon)"), (MessageRole.TOOL, "rain")):
             await turn.conversation.add(Message(role, text, turn=turn.asked.turn, pair="call-1"))
-        turn.steps.append(Step("UseTool", Outcome.DONE, detail="it rains"))
+        return Step("UseTool", Outcome.DONE, detail="it rains")
 
     tool = Action("UseTool", "The person asks for something that only a tool knows.", use)
     house = House({Task.DECIDE: ["UseTool", "Finish"], Task.FINISH: ["It rains."]})
@@ -431,4 +431,4 @@ async def test_the_cycle_goes_on_until_an_action_ends_it() -> None:
     )
     turn = await house.turn("hi", house.channel())
     await house.think(turn)
-    assert [step.action for step in turn.steps] == ["MemorySave", "MemorySearch", "Question"]
+    assert [step.action for step in turn.log.steps] == ["MemorySave", "MemorySearch", "Question"]

@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from core.answering.prompting import prompt_of
 from core.dialogue import PromptContext, Task
 from core.history.conversation import Context
 from core.history.rendering import rendered
@@ -66,19 +67,19 @@ async def test_what_is_recalled_shows_local_days_and_the_model_local_times() -> 
     channel = house.channel()
     turn = await house.turn("what?", channel)
     kept = MemoryItem("m", MemoryKind.TEXT, "x", ("x",), NIGHT, NIGHT)
-    await turn.recall([kept])
-    await turn.finish()
-    await turn.view.flush()
+    await turn.answer.recall([kept])
+    await turn.answer.complete()
+    await turn.answer.view.flush()
     assert f"{channel.screen[-1].memories[0].updated_at:%Y-%m-%d}" == "2026-11-21"
 
 
 async def test_who_told_a_zone_and_the_model_read_memories_in_it() -> None:
     house, channel = house_at(ZoneInfo("UTC")), house_at(ZoneInfo("UTC")).channel()
     turn = await house.turn("what?", channel)
-    turn.own_zone = SAO_PAULO
+    turn.person.own_zone = SAO_PAULO
     [kept] = await turn.memory.add([MemoryDraft(MemoryKind.TEXT, "x", ("x",))], {})
-    await turn.recall([kept])
-    prompt = await turn.prompt(Task.DECIDE, "go on")
+    await turn.answer.recall([kept])
+    prompt = await prompt_of(turn, Task.DECIDE, "go on")
     [shown] = [message for message in prompt.context.history if message.modal is Modal.MEMORY]
     assert isinstance(shown.content, dict)
     assert shown.content["updated_at"] == "2026-11-21T22:30:00-03:00"

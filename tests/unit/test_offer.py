@@ -30,9 +30,9 @@ async def offered(
 ) -> tuple[Button, ...]:
     """Let a turn answer that message and offer the drafts below its answer."""
     turn = await talk.house.turn(told, talk.house.channel())
-    turn.learn = learn
+    turn.person.learn = learn
     choices = await offer_saving(turn, drafts)
-    await turn.say("Take a raincoat.", in_history=False, choices=choices)
+    await turn.answer.say("Take a raincoat.", in_history=False, choices=choices)
     return choices
 
 
@@ -75,7 +75,7 @@ async def test_an_offer_neither_takes_the_place_of_an_open_question_nor_closes_i
         [item] = await talk.keep("the cat is grey")
         turn = await talk.house.turn("forget the cat", channel := talk.house.channel())
         await propose_deletion(turn, Step("MemoryDelete", Outcome.NOTHING), [item])
-        await turn.finish()
+        await turn.answer.complete()
         [yes, _] = channel.screen[-1].choices
         [button] = await offered(talk)
         assert (await talk.say(button.command, pressed=True)).startswith("Saved:")
@@ -113,7 +113,7 @@ async def test_while_memory_is_off_nothing_is_offered_and_an_offer_of_before_sav
         await talk.say("/memory off")
         assert (await talk.say(button.command, pressed=True)).startswith("Memory is off")
         turn = await talk.house.turn(TOLD, talk.house.channel())
-        turn.remembers = False
+        turn.person.remembers = False
         assert await offer_saving(turn, [PORTO]) == ()
         assert await talk.contents() == []
 

@@ -59,7 +59,7 @@ async def chooses(talk: Talk, rewrites: Sequence[tuple[MemoryItem, str]], said: 
     items = [{"id": item.id, "type": None, "content": content, "bindings": None} for item, content in rewrites]
     script(talk, "MemoryUpdate", said, json.dumps({"items": items, "statement": entry(said)}))
     turn = await talk.house.turn("what did I say of codes?", talk.house.channel())
-    await turn.recall([item for item, _ in rewrites])
+    await turn.answer.recall([item for item, _ in rewrites])
     return await talk.say(said)
 
 
@@ -400,7 +400,7 @@ async def test_a_statement_that_cannot_be_kept_changes_nothing(talk: Talk) -> No
     [item] = await talk.keep("gate 1")
     items = [{"id": item.id, "type": None, "content": "gate 2", "bindings": None}]
     turn = await talk.house.turn("gate", talk.house.channel())
-    await turn.recall([item])
+    await turn.answer.recall([item])
     nothing = {"type": "text", "content": " ", "bindings": []}
     script(talk, "MemoryUpdate", "x", json.dumps({"items": items, "statement": nothing}))
     assert (await talk.say("x")).startswith("Nothing was changed")

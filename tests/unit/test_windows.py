@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.answering.single_call import tools_of
 from core.chatbot import TurnLimits
 from core.dialogue import Finish, Prompt, StreamEvent, Task, Tool, Usage
 from core.errors import ContextTooLong, ProviderDown
@@ -19,7 +20,6 @@ from core.models import MODES, Cycle, HotModel, Models, complete
 from core.ports import ChatModel
 from core.prompts import EXAMPLES, SYSTEM, single_forms
 from core.providers.fallback import Circuit, FallbackModel, Link
-from core.single import tools_of
 from core.types import Message, MessageRole
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House, Script

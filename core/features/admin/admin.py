@@ -120,20 +120,20 @@ class Admin:
             here += [f"/admin {each.name}" for each in known.values() if each.of_room]
             await request.tell(NOT_HERE, known=", ".join(here))
         elif rest and not verb.usage:
-            await request.turn.tell(self._how(request, verb, TAKES_NOTHING[request.locale]))
+            await request.answer.tell(self._how(request, verb, TAKES_NOTHING[request.locale]))
         else:
             await self._run_verb(request, verb, rest)
 
     async def _run_verb(self, request: Request, verb: Verb, rest: str) -> None:
         words = {} if verb.decisive else missing_words(verb.fields, rest)
-        request.turn.offers = word_buttons(f"/admin {verb.name} {rest}".rstrip(), words, request.locale)
+        request.answer.offers = word_buttons(f"/admin {verb.name} {rest}".rstrip(), words, request.locale)
         try:
             await verb.run(request, rest)
         except WrongUse as error:
             waits = error.waits and request.incoming.private
             if waits:
                 await self._replies.await_text(request, f"/admin {verb.name}")
-            await request.turn.tell(self._how(request, verb, str(error)))
+            await request.answer.tell(self._how(request, verb, str(error)))
 
     @staticmethod
     def _how(request: Request, verb: Verb, said: str) -> str:
@@ -145,7 +145,7 @@ class Admin:
 
     async def _list(self, request: Request) -> None:
         lines = [f"/admin {verb.name}{verb.usage} — {verb.about[request.locale]}" for verb in self._open_to(request)]
-        await request.turn.tell("\n".join(lines))
+        await request.answer.tell("\n".join(lines))
 
     async def _unknown(self, request: Request, name: str, rest: str) -> None:
         """Say that there is no such verb, and which was meant, by a button if that changes nobody."""
@@ -156,7 +156,7 @@ class Admin:
             return
         command = f"/admin {meant} {rest}".rstrip()
         said = MEANT_VERB[locale].format(name=shown, command=f"`{verbatim(one_line(command, _MAX_COMMAND_CHARS))}`")
-        await request.turn.tell(said, choices=() if known[meant].decisive else offer_of(command))
+        await request.answer.tell(said, choices=() if known[meant].decisive else offer_of(command))
 
     def _open_to(self, request: Request) -> Sequence[Verb]:
         return [verb for verb in self.verbs.values() if verb.is_for(request.role)]

@@ -123,22 +123,22 @@ class PeopleVerbs:
             for at, each in enumerate(asked[:MAX_STRANGERS], 1)
             if fits(command := f"/admin users {each.user}")
         ]
-        await request.turn.tell("\n".join(lines), menu=menu)
+        await request.answer.tell("\n".join(lines), menu=menu)
 
     async def _show(self, request: Request, user: UserKey) -> None:
         """Show a person; a stranger on whom nobody decided is shown with the buttons that do."""
         locale = request.locale
         known, noted = await self._access.person(user), await self._access.stranger(user)
         if known is not None:
-            await request.turn.tell(person_line(known, locale, await self._handle(user)))
+            await request.answer.tell(person_line(known, locale, await self._handle(user)))
         elif noted is not None and not noted.denied:
             shown = card(noted, locale, await self._handle(user))
-            await request.turn.tell(shown.text, choices=shown.choices)
+            await request.answer.tell(shown.text, choices=shown.choices)
         else:
             told = f"{ROLES[DENIED if noted else ''][locale]} · `{user}`"
             if not await self._names.is_seen(user, request):
                 told = f"{told}\n{NOT_SEEN_YET[locale]}"
-            await request.turn.tell(told, choices=() if noted else verdicts(user, locale))
+            await request.answer.tell(told, choices=() if noted else verdicts(user, locale))
 
     async def _line(self, stranger: Stranger) -> str:
         return stranger_line(stranger, await self._handle(stranger.user))
@@ -192,7 +192,7 @@ class PeopleVerbs:
         if mode is Mode.OPEN and now is not mode and await confirmations.take(here, code, Mode) is not mode:
             command = f"/admin access {mode} {await confirmations.ask(here, mode)}"
             choices = [Button(OPEN_IT[request.locale], command, in_place=True)]
-            await request.turn.tell(OPEN_ASKS[request.locale].format(command=command), choices=choices)
+            await request.answer.tell(OPEN_ASKS[request.locale].format(command=command), choices=choices)
         else:
             await self._decider.decide(request, DecisionKind.ACCESS, "", mode.value)
 
@@ -200,7 +200,7 @@ class PeopleVerbs:
         now = await self._access.mode()
         lines = [f"{'●' if mode is now else '○'} {mode} — {MODES[mode][request.locale]}" for mode in Mode]
         choices = [Button(str(mode), f"/admin access {mode}", in_place=True) for mode in Mode if mode is not now]
-        await request.turn.tell("\n".join([ACCESS_IS[request.locale], *lines]), choices=choices)
+        await request.answer.tell("\n".join([ACCESS_IS[request.locale], *lines]), choices=choices)
 
     async def _give(self, request: Request, user: UserKey, role: str) -> None:
         """Give a person a role; a stranger who asked to be let in, and now is, is told so.

@@ -112,7 +112,7 @@ class Decider:
         if before == after or (before and only_undecided):
             told = ALREADY if before == after else DECIDED
             line = told[locale].format(what=describe_value(kind, name, before, locale))
-            await request.turn.tell("\n".join([line, *await self._whose(kind, name, locale)]))
+            await request.answer.tell("\n".join([line, *await self._whose(kind, name, locale)]))
             return None
         decision = Decision(self._clock.now(), request.incoming.user, kind, name, before, after)
         return decision if await self._apply(request, decision) else None

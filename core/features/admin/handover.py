@@ -113,7 +113,7 @@ class Handover:
         lines = [
             OFFERED[locale].format(user=offer.name, until=minute(offer.at + OFFERED_FOR)) for offer in offers if offer
         ]
-        await request.turn.tell("\n".join([OWNERS[locale], *owners, *lines, "", HOW[locale]]))
+        await request.answer.tell("\n".join([OWNERS[locale], *owners, *lines, "", HOW[locale]]))
 
     async def _ask_to_offer(self, request: Request, user: UserKey) -> None:
         """Say what it means that somebody becomes an owner, and ask for a confirmation."""
@@ -130,7 +130,7 @@ class Handover:
             has_named = any(self._access.is_named(each.user) for each in await self._owners(user.platform))
             lines = [NAMED_STAYS[locale], asked] if has_named else [asked]
             button = Button(OFFER_IT[locale], command, in_place=True)
-            await request.turn.tell("\n".join(lines), choices=[button])
+            await request.answer.tell("\n".join(lines), choices=[button])
 
     async def _ask_to_leave(self, request: Request) -> None:
         """Say what stepping down means, and ask for a confirmation; the last owner of a platform stays."""
@@ -146,7 +146,7 @@ class Handover:
             lines = [NAMED_RETURNS[locale]] if self._access.is_named(me) else []
             lines.append(LEAVE_ASKS[locale].format(command=command))
             button = Button(STEP_DOWN[locale], command, in_place=True)
-            await request.turn.tell("\n".join(lines), choices=[button])
+            await request.answer.tell("\n".join(lines), choices=[button])
 
     async def _confirmed(self, request: Request, code: str) -> None:
         wanted: NewOwner | SteppingDown | None = await self._confirmations.take(
@@ -166,7 +166,7 @@ class Handover:
         before, after = await self._decisions.value(DecisionKind.OFFER, str(user)), now.isoformat(timespec="seconds")
         offer = Decision(now, me, DecisionKind.OFFER, str(user), before, after)
         if before != after and (applied := await self._decisions.apply(offer)) is not Applied.DONE:
-            await request.turn.tell(TOLD[applied][request.locale])
+            await request.answer.tell(TOLD[applied][request.locale])
             return
         locale, until = await self._locales.known(user), minute(now + OFFERED_FOR)
         sent = OutgoingMessage(
@@ -205,7 +205,7 @@ class Handover:
         me = request.incoming.user
         applied = await self._change_role(me, Role.MEMBER)
         if applied is not Applied.DONE:
-            await request.turn.tell(TOLD[applied][request.locale])
+            await request.answer.tell(TOLD[applied][request.locale])
             return
         await request.tell(LEFT)
         await self._tell([person.user for person in await self._owners()], HAS_LEFT, await self._called(me))

@@ -91,7 +91,7 @@ class ModelVerb:
 
     async def _put(self, request: Request, mode: str, name: str) -> None:
         """Prove the model by one question of each kind that it is to answer, and put it in place."""
-        await request.turn.status(PROVING[request.locale].format(name=name))
+        await request.answer.status(PROVING[request.locale].format(name=name))
         priced = True
         for kind in KINDS if mode == ALL_MODES else (mode,):
             proof = await self._models.prove(kind, name)
@@ -111,7 +111,7 @@ class ModelVerb:
         lines, command = [f"{said} {UNCHANGED[locale]}"], f"/admin model {mode} {proof.nearest}"
         if proof.nearest:
             lines.append(MEANT[locale].format(command=f"`{command}`"))
-        await request.turn.tell("\n".join(lines), choices=offer_of(command) if proof.nearest else ())
+        await request.answer.tell("\n".join(lines), choices=offer_of(command) if proof.nearest else ())
 
     async def _show(self, request: Request) -> None:
         locale = request.locale
@@ -126,7 +126,7 @@ class ModelVerb:
         if len(back) > 1:
             back = [Button(ALL_BACK[locale], f"/admin model {ALL_MODES} {DEFAULT}"), *back]
         how = HOW[locale].format(modes=", ".join(MODES))
-        await request.turn.tell("\n".join([TITLE[locale], *lines, "", how]), choices=back)
+        await request.answer.tell("\n".join([TITLE[locale], *lines, "", how]), choices=back)
 
     def _line(self, mode: str, decided: str, locale: Locale) -> str:
         """Return what answers in a mode, and where that comes from."""

@@ -103,7 +103,7 @@ class PlaceVerbs:
                 lines.append(INHERITED[locale])
             if self._models.is_limited("chat"):
                 lines.append(NO_MODEL[locale])
-        await request.turn.tell("\n".join([*lines, "", how]))
+        await request.answer.tell("\n".join([*lines, "", how]))
 
     async def _policy(self, request: Request, argument: str) -> None:
         """Show which policy chooses what a model is shown of a conversation, or set one."""

@@ -101,7 +101,7 @@ class RoomVerb:
         if most and (why := await self._why_unread(chat)) is not None:
             lines.append(why[locale])
         lines.append((REMINDERS_OFF if off else REMINDERS_ON)[locale])
-        await request.turn.tell("\n".join(lines))
+        await request.answer.tell("\n".join(lines))
 
     async def _announce(self, request: Request, decision: Decision) -> None:
         """Tell the room that its talk is read from now on, and who decided so if the platform shows the bot none."""
@@ -111,7 +111,7 @@ class RoomVerb:
         here = request.incoming.chat.without_aside
         place = here if room_name(here) == decision.name else ChatKey(platform, chat)
         if (why := await self._why_unread(place)) is not None:
-            await request.turn.tell(why[request.locale])
+            await request.answer.tell(why[request.locale])
         said = OutgoingMessage(TO_THE_ROOM[request.locale].format(most=decision.after))
         if await self._notifier.write(request.incoming.user, place, said) is not Delivery.ARRIVED:
             await request.tell(ROOM_NOT_TOLD)

@@ -96,7 +96,7 @@ class Status:
             if not alarm.key.startswith("platform:")  # a line above says it
         ]
         said = [told, *await self._workers(locale), *alarms, *await self._figures(request)]
-        await request.turn.tell("\n".join(said), choices=choices)
+        await request.answer.tell("\n".join(said), choices=choices)
 
     async def _workers(self, locale: Locale) -> Sequence[str]:
         """Return a line for each worker, and one for what is owed beside this question; none where there is one."""
@@ -140,7 +140,7 @@ class Logs:
         is_number = argument.isdecimal() and len(argument) <= len(str(_MOST))
         limit = min(max(int(argument), 1), _MOST) if is_number else _USUAL
         lines = [_line(trouble, request.locale) for trouble in self._troubles.newest(limit)]
-        await request.turn.tell("\n".join([TITLE[request.locale], *lines]) if lines else NONE[request.locale])
+        await request.answer.tell("\n".join([TITLE[request.locale], *lines]) if lines else NONE[request.locale])
 
 
 def _worker(worker: Colleague, now: datetime, locale: Locale) -> str:

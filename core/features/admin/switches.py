@@ -58,7 +58,7 @@ class ActionVerb:
             case [] | ["list"]:
                 lines = [f"{ACTION_ON[request.locale]} {action.name}" for action in self._registry.enabled]
                 lines += [f"{ACTION_OFF[request.locale]} {action.name}" for action in self._registry.disabled]
-                await request.turn.tell("\n".join([ACTIONS[request.locale], *lines]))
+                await request.answer.tell("\n".join([ACTIONS[request.locale], *lines]))
             case _:
                 raise WrongUse(NOT_SO[request.locale])
 
@@ -107,7 +107,7 @@ class DecisionVerbs:
             + (f" {UNDONE[locale]}" if each.undoes else "")
             for each in await self._decisions.newest(MAX_CHANGES)
         ]
-        await request.turn.tell("\n".join([CHANGES[locale], *lines]) if lines else NO_CHANGES[locale])
+        await request.answer.tell("\n".join([CHANGES[locale], *lines]) if lines else NO_CHANGES[locale])
 
     async def _undo(self, request: Request, _: str) -> None:
         await self._decider.undo(request)

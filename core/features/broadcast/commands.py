@@ -69,12 +69,12 @@ class BroadcastVerb:
             await request.tell(NOBODY)
             return
         drafted = await self._store.draft(request.incoming.user, locale, words, self._clock.now())
-        await request.turn.tell(words)
+        await request.answer.tell(words)
         choices = (
             Button(SEND_IT[locale], f"/admin broadcast {SEND} {drafted.id}", in_place=True),
             Button(DISCARD_IT[locale], f"/admin broadcast {DISCARD} {drafted.id}", in_place=True),
         )
-        await request.turn.tell(counted(PREVIEW, locale, len(people), number=drafted.id), choices=choices)
+        await request.answer.tell(counted(PREVIEW, locale, len(people), number=drafted.id), choices=choices)
 
     async def _send(self, request: Request, number: int) -> None:
         locale, people = request.locale, await self._audience.reachable()
@@ -89,7 +89,7 @@ class BroadcastVerb:
             told = counted(BEGUN, locale, len(people))
             if lasts:
                 told += " " + LASTS[locale].format(length=in_words(lasts, locale))
-            await request.turn.tell(told, choices=_while_it_runs(locale))
+            await request.answer.tell(told, choices=_while_it_runs(locale))
 
     async def _discard(self, request: Request, number: int) -> None:
         await request.tell(DISCARDED if await self._store.discard(number) else NOT_BEGUN)
@@ -100,7 +100,7 @@ class BroadcastVerb:
             await request.tell(NONE_RUNS)
         else:
             cancelled = replace(found, state=BroadcastState.CANCELLED)
-            await request.turn.tell(_state(cancelled, request.locale, await self._store.tally(found.id)))
+            await request.answer.tell(_state(cancelled, request.locale, await self._store.tally(found.id)))
 
     async def _status(self, request: Request) -> None:
         found = await self._store.newest()
@@ -109,7 +109,7 @@ class BroadcastVerb:
             return
         choices = _while_it_runs(request.locale) if found.state is BroadcastState.RUNNING else ()
         told = _state(found, request.locale, await self._store.tally(found.id))
-        await request.turn.tell(f"{told}\n\n{HOW[request.locale]}", choices=choices)
+        await request.answer.tell(f"{told}\n\n{HOW[request.locale]}", choices=choices)
 
 
 class NewsCommand:
@@ -138,7 +138,7 @@ class NewsCommand:
             await self._preferences.put(user, preferences)
         on = preferences.news
         other = Button((TURN_OFF if on else TURN_ON)[locale], f"/news {'off' if on else 'on'}", in_place=True)
-        await request.turn.tell((WANTED if on else UNWANTED)[locale], choices=(other,))
+        await request.answer.tell((WANTED if on else UNWANTED)[locale], choices=(other,))
 
 
 def _state(found: Broadcast, locale: Locale, tally: Tally) -> str:

@@ -76,10 +76,10 @@ class UsageVerb:
             return
         spent = await self._spent(int(days))
         if spent.total is None:
-            await request.turn.tell(counted(NOTHING, request.locale, int(days)))
+            await request.answer.tell(counted(NOTHING, request.locale, int(days)))
             return
-        await request.turn.tell("\n".join(await self._lines(request.locale, spent, spent.total)))
-        if self._draw is not None and request.turn.view.channel.limits.shows_pictures:
+        await request.answer.tell("\n".join(await self._lines(request.locale, spent, spent.total)))
+        if self._draw is not None and request.answer.view.channel.limits.shows_pictures:
             await self._hand_over_chart(request, spent, self._draw)
 
     async def _spent(self, days: int) -> Spent:
@@ -120,7 +120,7 @@ class UsageVerb:
         async with self._place(name) as path:
             await draw(chart(spent, request.locale), path)
             try:
-                await request.turn.hand_over(File(path, name, "image/png"), CAPTION[request.locale])
+                await request.answer.hand_over(File(path, name, "image/png"), CAPTION[request.locale])
             except ChannelGone:
                 raise
             except ChannelError:

@@ -66,7 +66,7 @@ class LinkCommands:
         code, _, said = argument.partition(" ")
         accounts = await self._memories.accounts(request.incoming.user)
         if len(accounts) > 1:
-            await request.turn.tell(
+            await request.answer.tell(
                 LINKED[request.locale].format(accounts=_listed(accounts)),
                 choices=[Button(PART[request.locale], "/unlink")],
             )
@@ -88,14 +88,14 @@ class LinkCommands:
             for account in accounts
         )
         if argument.strip().casefold() != YES:
-            await request.turn.tell(
+            await request.answer.tell(
                 UNLINK[request.locale].format(keeps=keeps), choices=[Button(PART[request.locale], f"/unlink {YES}")]
             )
             return
         await request.stop_answers(accounts)  # they would go on with the joint memory
         await self._part(accounts)
         told = PARTED[request.locale].format(keeps=keeps)
-        await request.turn.tell(told)
+        await request.answer.tell(told)
         for other in accounts:
             if other != user:
                 await self._notifier.tell(other, OutgoingMessage(told))
@@ -140,11 +140,11 @@ class LinkCommands:
             account += f" ({verbatim(found.name)})"
         yours = counted(YOURS, request.locale, await self._memories.of(user).count())
         other = counted(OTHERS, request.locale, await self._memories.of(found.user).count(), account=account)
-        await request.turn.tell(
+        await request.answer.tell(
             ASK[request.locale].format(yours=yours, other=other, account=account),
             choices=[Button(JOIN[request.locale], f"/link {_plain(code)} {YES}")],
         )
-        await request.turn.view.flush()
+        await request.answer.view.flush()
         if found.asked != user:  # else the later time would make a yes that was pressed at once count as too early
             await self._codes.ask(found.digest, user, self._clock.now())
 
@@ -161,7 +161,7 @@ class LinkCommands:
             await request.tell(LINKED if len(accounts) > 1 else OTHER_LINKED, accounts=_listed(accounts))
             return
         told = DONE[request.locale].format(accounts=_listed([found.user, user]))
-        await request.turn.tell(told)
+        await request.answer.tell(told)
         part = Button(PART[request.locale], "/unlink")
         await self._notifier.tell(found.user, OutgoingMessage(told, choices=(part,)))
 

@@ -33,12 +33,12 @@ async def show_card(
     lines += _facts(request, item, changes)
     for said in (await messages_of(request, item))[-1:]:
         lines.append(f"💬 {where_said(request, said, item)}: {quoted(said.message.text)}")
-    await request.turn.tell("\n".join(lines), choices=[*choices, *_buttons(request.locale, item, origin)])
+    await request.answer.tell("\n".join(lines), choices=[*choices, *_buttons(request.locale, item, origin)])
 
 
 async def tell_unknown(request: Request) -> None:
     """Say that there is no such memory."""
-    await request.turn.tell(NO_SUCH_MEMORY[request.locale], choices=[back(request.locale, "", TO_THE_LIST)])
+    await request.answer.tell(NO_SUCH_MEMORY[request.locale], choices=[back(request.locale, "", TO_THE_LIST)])
 
 
 def entry(number: int, item: MemoryItem, origin: str) -> Button:
@@ -104,12 +104,12 @@ def place(request: Request, item: MemoryItem) -> list[str]:
 
 def _facts(request: Request, item: MemoryItem, changes: int) -> list[str]:
     locale = request.locale
-    item = item.in_zone(request.turn.zone)
+    item = item.in_zone(request.person.zone)
     phrases = ", ".join(verbatim(one_line(phrase, MAX_PHRASE_CHARS)) for phrase in item.bindings)
     dates = KEPT[locale].format(date=f"{item.created_at:%Y-%m-%d}", kind=KINDS[item.kind][locale])
     if changes:
         dates += " " + counted(CHANGED, locale, changes, date=f"{item.updated_at:%Y-%m-%d}")
-    dates += dated(item, request.turn.zone, locale)
+    dates += dated(item, request.person.zone, locale)
     return [FOUND_BY[locale].format(phrases=phrases), dates, *place(request, item)]
 
 

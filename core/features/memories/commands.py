@@ -10,6 +10,7 @@ from typing import Final
 from core.actions.change_report import narrowed_text, undo_button
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
 from core.actions.memory_save import MEMORY_SAVE, NAME, SAVING, Kept, Wanted, buttons, hinted, keep, keep_beside, told
+from core.answering.turn import Turn
 from core.commands.command import Command, CompletionRequest, Request
 from core.commands.menu import choice_field, completed_field, number_field, text_field
 from core.dialogue import Outcome, Step
@@ -44,7 +45,6 @@ from core.text.pointing import points_only
 from core.text.unicode import one_line
 from core.think import UNREAD
 from core.times.wording import zone_told
-from core.turn import Turn
 from core.types import Localized, MemoryDraft, MemoryItem, MemoryKind
 
 _log = logging.getLogger(__name__)
@@ -56,22 +56,22 @@ async def remember(request: Request, text: str) -> None:
     pointed = pointed_words(turn.asked.quotes) if not text or points_only(text) else ""
     if not text and not pointed:
         await request.tell(UNREAD if turn.asked.quotes else HOW_TO_REMEMBER)
-    elif not turn.remembers:
+    elif not turn.person.remembers:
         await request.tell(NOT_REMEMBERING)
     elif pointed:
-        turn.asked = await turn.conversation.add(replace(turn.asked, content=text))
+        turn.log.asked = await turn.conversation.add(replace(turn.asked, content=text))
         await _tell(turn, await keep_beside(turn, *whole(pointed)))  # what others say of themselves replaces nothing
     else:
-        turn.asked = await turn.conversation.add(replace(turn.asked, content=text))
-        await turn.status(SAVING[turn.locale])
+        turn.log.asked = await turn.conversation.add(replace(turn.asked, content=text))
+        await turn.answer.status(SAVING[turn.person.locale])
         wanted = await _wanted(turn)
         drafts = wanted.drafts if wanted.drafts and not wanted.missing else whole(text)
         await _tell(turn, await keep(turn, drafts, wanted.hints))
 
 
 async def _tell(turn: Turn, kept: Kept) -> None:
-    turn.steps.append(Step(NAME, Outcome.DONE, items=(*kept.written, *kept.known)))
-    await turn.say(told(turn, kept), in_history=True, choices=await buttons(turn, kept))
+    step = Step(NAME, Outcome.DONE, items=(*kept.written, *kept.known))
+    await turn.answer.report(step, told(turn, kept), await buttons(turn, kept))
 
 
 async def _wanted(turn: Turn) -> Wanted:
@@ -207,12 +207,12 @@ class MemoryCommands:
     async def _profile(self, request: Request) -> None:
         """Show what stands in every prompt of the person: who they are, and the memories of their profile."""
         turn, locale = request.turn, request.locale
-        zone = zone_told(turn.own_zone.key, turn.clock.now(), locale) if turn.own_zone else ""
-        language = name_in(turn.language, locale) if turn.language else ""
+        zone = zone_told(turn.person.own_zone.key, turn.services.clock.now(), locale) if turn.person.own_zone else ""
+        language = name_in(turn.person.language, locale) if turn.person.language else ""
         facts = [
             told[locale].format(**{what: verbatim(fact)})
             for told, what, fact in (
-                (NAME_HERE, "name", turn.name),
+                (NAME_HERE, "name", turn.person.name),
                 (LANGUAGE, "language", language),
                 (ZONE, "zone", zone),
             )
@@ -267,16 +267,16 @@ class MemoryCommands:
             lines += ["", NO_SOURCE[request.locale]]
         lines += ["", *place(request, item)]
         to_card = Button(SHOW[request.locale], after(f"/memories show {item.id}", origin), in_place=True)
-        await request.turn.tell("\n".join(lines), choices=[to_card, back(request.locale, origin)])
+        await request.answer.tell("\n".join(lines), choices=[to_card, back(request.locale, origin)])
 
     async def _edit(self, request: Request, item: MemoryItem, content: str) -> None:
         """Replace the content without asking a model; without one, take the person's next message for it."""
-        if not request.turn.remembers:
+        if not request.person.remembers:
             await request.tell(NOT_REMEMBERING)
         elif not content:
             await self._replies.await_text(request, f"/memories edit {item.id}")
             asked = ASK[request.locale].format(memory=heading(item))
-            await request.turn.tell("\n".join([asked, "", block(item)]))
+            await request.answer.tell("\n".join([asked, "", block(item)]))
             return
         elif len(content) > MAX_CONTENT_CHARS:
             await request.tell(TOO_LONG, max_chars=MAX_CONTENT_CHARS)
@@ -319,7 +319,7 @@ async def _change(request: Request, item: MemoryItem, content: str) -> None:
         return
     phrases = renewed_bindings(item.bindings, item.content, content)
     turn, draft = request.turn, MemoryDraft(to_kind(item.kind.value, content), content, phrases)
-    draft = timed_anew(draft, item, turn.times, turn.said_at, locale)
+    draft = timed_anew(draft, item, turn.services.times, turn.search.said_at, locale)
     vectors = await memory.embed(memory.phrases_of(draft))
     changed = await memory.update(
         item.id,

@@ -84,7 +84,7 @@ class ConfirmCommand:
         elif isinstance(proposal, Keeping | Replacement):
             await _on_message(request, proposal, verb, chosen, asked_at)
         elif verb != YES:
-            await request.turn.say(LEFT[request.locale], in_history=True)
+            await request.answer.say(LEFT[request.locale], in_history=True)
         elif isinstance(proposal, Deletion):
             await _delete(request, _of(proposal.memory_ids, chosen), asked_at)
         else:
@@ -98,16 +98,16 @@ async def _on_message(
     turn, is_keeping = request.turn, isinstance(proposal, Keeping)
     said = await _said(request, request.incoming.user, str(proposal.said_id))
     if verb not in ({YES} if is_keeping else {YES, BOTH}):
-        await turn.say((NOT_KEPT if is_keeping else NOT_REPLACED)[request.locale], in_history=True)
+        await turn.answer.say((NOT_KEPT if is_keeping else NOT_REPLACED)[request.locale], in_history=True)
     elif not said:
         await request.tell(OFFER_OVER)
-    elif not turn.remembers:
+    elif not turn.person.remembers:
         await request.tell(NOT_REMEMBERING)
     elif isinstance(proposal, Keeping):
         drafts = _of(proposal.drafts, chosen if len(proposal.drafts) > 1 else ())
         await _keep(request, said[0].message, drafts, ask=Ask.REPLACING)
     else:
-        turn.asked = replace(said[0].message, turn=turn.asked.turn)
+        turn.log.asked = replace(said[0].message, turn=turn.asked.turn)
         if verb == BOTH:
             await _keep_both(request, proposal, chosen)
         else:
@@ -120,7 +120,9 @@ async def _keep_both(request: Request, proposal: Replacement, chosen: Sequence[i
     kept = await keep_beside(turn, proposal.statement)
     beside = await turn.memory.get([each.memory_id for each in _of(proposal.rewrites, chosen)])
     if len(beside) == 1 and kept.saved:
-        await _tell_kept(request, kept, outcomes.listed(BOTH_KEPT[locale], [*beside, *kept.saved], locale, turn.zone))
+        await _tell_kept(
+            request, kept, outcomes.listed(BOTH_KEPT[locale], [*beside, *kept.saved], locale, turn.person.zone)
+        )
     else:
         await _tell_kept(request, kept, told(turn, kept))
 
@@ -147,7 +149,7 @@ async def _save(request: Request, message_id: str) -> None:
     """Save what was offered for that message of the person's, and say what was saved and what was known before."""
     turn, here = request.turn, request.incoming.conversation
     said = await _said(request, here.user, message_id)
-    since = turn.clock.now() - OFFERED_FOR
+    since = turn.services.clock.now() - OFFERED_FOR
     asked = next((one.message for one in said if one.chat == here.chat and (one.message.at or since) >= since), None)
     if asked is None or not asked.offered:
         await request.tell(OFFER_OVER)
@@ -175,10 +177,10 @@ async def _said(request: Request, user: UserKey, message_id: str) -> Sequence[Sa
 async def _keep(request: Request, said: Message, drafts: Sequence[MemoryDraft], *, ask: Ask = Ask.NEVER) -> None:
     """Save drafts of a message of the person's, on which the memories rest, and say what was saved."""
     turn = request.turn
-    if not turn.remembers:
+    if not turn.person.remembers:
         await request.tell(NOT_REMEMBERING)
         return
-    turn.asked = replace(said, turn=turn.asked.turn)  # what the memories rest on
+    turn.log.asked = replace(said, turn=turn.asked.turn)  # what the memories rest on
     kept = await keep(turn, drafts, ask=ask)
     if kept.written or kept.known:
         await _tell_kept(request, kept, told(turn, kept))
@@ -188,32 +190,32 @@ async def _keep(request: Request, said: Message, drafts: Sequence[MemoryDraft], 
 
 async def _tell_kept(request: Request, kept: Kept, told: str) -> None:
     turn = request.turn
-    turn.steps.append(Step(MEMORY_SAVE, Outcome.DONE, items=(*kept.written, *kept.known), writes=ChangeKind.SAVED))
-    await turn.say(told, in_history=True, choices=await buttons(turn, kept))
+    step = Step(MEMORY_SAVE, Outcome.DONE, items=(*kept.written, *kept.known), writes=ChangeKind.SAVED)
+    await turn.answer.report(step, told, await buttons(turn, kept))
 
 
 async def _delete(request: Request, memory_ids: Sequence[str], asked_at: datetime) -> None:
     """Delete the agreed memories that did not change since they were shown, and say which are gone."""
-    await request.turn.status(DELETING[request.locale])
+    await request.answer.status(DELETING[request.locale])
     same = await _as_shown(request, memory_ids, asked_at)
     deleted = await request.turn.memory.delete([item.id for item in same])
     gone = ChangeKind.DELETED
-    request.turn.steps.append(Step(MEMORY_DELETE, Outcome.DONE, items=tuple(deleted), writes=gone))
-    lines = [outcomes.written(gone, deleted, request.locale, request.turn.zone)] if deleted else []
+    step = Step(MEMORY_DELETE, Outcome.DONE, items=tuple(deleted), writes=gone)
+    lines = [outcomes.written(gone, deleted, request.locale, request.person.zone)] if deleted else []
     lines += _not_done(request, ChangeKind.DELETED, len(memory_ids) - len(deleted), some=bool(deleted))
     left = await request.turn.memory.count()
     if len(deleted) > 1 and left:
         lines.append(counted(STAYS, request.locale, left))
     choices = (*await undo_button(request.turn), *erase_button(request.locale, deleted))
-    await request.turn.say("\n".join(lines), in_history=True, choices=choices)
+    await request.answer.report(step, "\n".join(lines), choices)
 
 
 async def _rewrite(request: Request, wanted: Sequence[Rewrite], asked_at: datetime) -> None:
     """Rewrite the agreed memories that did not change since they were shown, and say what they are now."""
     turn = request.turn
-    await turn.status(UPDATING[request.locale])
+    await turn.answer.status(UPDATING[request.locale])
     same = {each.id: each for each in await _as_shown(request, [each.memory_id for each in wanted], asked_at)}
-    rewrites = [each for each in wanted if each.memory_id in same] if turn.remembers else []
+    rewrites = [each for each in wanted if each.memory_id in same] if turn.person.remembers else []
     updated = await rewrite(turn, rewrites)
     await _tell_updated(request, list(same.values()), updated, missing=len(wanted) - len(updated))
 
@@ -222,12 +224,12 @@ async def _tell_updated(
     request: Request, before: Sequence[MemoryItem], updated: Sequence[MemoryItem], *, missing: int
 ) -> None:
     turn = request.turn
-    turn.steps.append(Step(MEMORY_UPDATE, Outcome.DONE, items=tuple(updated), writes=ChangeKind.UPDATED))
-    lines = [outcomes.written(ChangeKind.UPDATED, updated, request.locale, turn.zone)] if updated else []
+    step = Step(MEMORY_UPDATE, Outcome.DONE, items=tuple(updated), writes=ChangeKind.UPDATED)
+    lines = [outcomes.written(ChangeKind.UPDATED, updated, request.locale, turn.person.zone)] if updated else []
     lines += _not_done(request, ChangeKind.UPDATED, missing, some=bool(updated))
     if fewer := narrowed_text(turn, before, updated):
         lines.append(fewer)
-    await turn.say("\n".join(lines), in_history=True, choices=await undo_button(turn))
+    await turn.answer.report(step, "\n".join(lines), await undo_button(turn))
 
 
 async def _as_shown(request: Request, memory_ids: Sequence[str], asked_at: datetime) -> list[MemoryItem]:

@@ -43,13 +43,15 @@ class ListedMemories:
         """Show the items, numbered from `before` + 1; `origin` is the command, without "/", that shows them again."""
         numbered = dict(enumerate(items, before + 1))
         await self.put(request.incoming.conversation, {number: item.id for number, item in numbered.items()})
-        zone = request.turn.zone
+        zone = request.person.zone
         lines = [
             f"{number}. {mark(item)}{memory_line(noted(item, zone, request.locale))}"
             for number, item in numbered.items()
         ]
         menu = [entry(number, item, origin) for number, item in numbered.items()]
-        await request.turn.tell("\n".join([title, *lines, *(["", after] if after else [])]), choices=choices, menu=menu)
+        await request.answer.tell(
+            "\n".join([title, *lines, *(["", after] if after else [])]), choices=choices, menu=menu
+        )
 
     async def named(self, request: Request, name: str) -> MemoryItem | None:
         """Return the person's memory of that number or id; None if they have none, also for an id of others (T15)."""

@@ -27,7 +27,7 @@ def where_said(request: Request, said: Said, item: MemoryItem) -> str:
     locale, room, at = request.locale, room_name(said.chat), said.message.at
     date = ""
     if at is not None:
-        local = at.astimezone(request.turn.zone)
+        local = at.astimezone(request.person.zone)
         date = f"{local:%Y-%m-%d %H:%M} {zone_name(local)} · "
     said_in = IN_ROOM[locale].format(room=verbatim(room)) if room in item.rooms else IN_PRIVATE[locale]
     return f"{date}{said.chat.platform} · {said_in}"

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from core.actions.action import Action
 from core.actions.change_report import UNDO
+from core.answering.turn import Turn
 from core.dialogue import Outcome, Step
 from core.features.preferences.language import AUTO, choose_language
 from core.features.preferences.store import PreferenceStore
 from core.outgoing import Button
 from core.text.language import from_tag, spoken
 from core.text.language_names import english_name
-from core.turn import Turn
 
 NAME = "AnswerLanguage"
 
@@ -36,7 +36,7 @@ class Choice:
 def answer_language(preferences: PreferenceStore) -> Action:
     """Return the action, which stores a person's choice there."""
 
-    async def run(turn: Turn, choice: Choice) -> None:
+    async def run(turn: Turn, choice: Choice) -> Step:
         """Store the choice and say what holds from now on; the rest of the turn goes on in that language."""
         before = (await preferences.of(turn.conversation.thread.conversation.user)).language
         if (
@@ -45,15 +45,13 @@ def answer_language(preferences: PreferenceStore) -> Action:
             and from_tag(choice.language) is spoken(turn.asked.text)
         ):
             detail = "they are answered in the language they write in anyway; nothing was changed"
-            turn.steps.append(Step(NAME, Outcome.NOTHING, detail=detail))
-            return
+            return Step(NAME, Outcome.NOTHING, detail=detail)
         told = await choose_language(turn, preferences, choice.language)
         if told is None:
-            turn.steps.append(Step(NAME, Outcome.NOTHING, detail="no such language is known; nothing was changed"))
-            return
-        language = english_name(turn.language) if turn.language else "the language of each message"
+            return Step(NAME, Outcome.NOTHING, detail="no such language is known; nothing was changed")
+        language = english_name(turn.person.language) if turn.person.language else "the language of each message"
         detail = f"from now on, this answer included, you write in {language}; the person was told so"
-        back = Button(UNDO[turn.locale], f"/language {before or AUTO}")
-        await turn.confirm(Step(NAME, Outcome.DONE, detail=detail), told, (back,))
+        back = Button(UNDO[turn.person.locale], f"/language {before or AUTO}")
+        return await turn.answer.report(Step(NAME, Outcome.DONE, detail=detail), told, (back,))
 
     return Action(NAME, WHEN, run, arguments=Choice, instruction=INSTRUCTION, example='{"language": "de"}')

@@ -83,7 +83,7 @@ class PreferenceCommands:
         """Choose the language of every answer, or let it follow what the person writes."""
         told = await choose_language(request.turn, self._preferences, argument) if argument else None
         if told is not None:
-            await request.turn.tell(told)
+            await request.answer.tell(told)
             return
         turn, locale = request.turn, request.locale
         tag = (await self._preferences.of(request.incoming.user)).language
@@ -95,7 +95,7 @@ class PreferenceCommands:
             AUTO: SAME_AS_MINE
         }
         choices = word_buttons("/language", words, locale, now=own.code if own else "" if tag else AUTO)
-        await turn.tell("\n".join([*lines, holds, OTHER_LANGUAGES[locale]]), choices=choices)
+        await turn.answer.tell("\n".join([*lines, holds, OTHER_LANGUAGES[locale]]), choices=choices)
 
     async def _memory(self, request: Request, argument: str) -> None:
         """Show or choose whether anything new is remembered, and what of that unasked; or share a memory with rooms."""
@@ -116,10 +116,10 @@ class PreferenceCommands:
             await self._preferences.put(user, chosen)
         if not chosen.remembers:
             told = NOT_REMEMBERING[request.locale]
-            await request.turn.tell(told, choices=word_buttons("/memory", {"on": TURN_ON}, request.locale))
+            await request.answer.tell(told, choices=word_buttons("/memory", {"on": TURN_ON}, request.locale))
             return
         locale, learn = request.locale, (chosen.learn or self._learn).within(self._learn)
-        is_limited = request.turn.models.is_limited
+        is_limited = request.turn.services.models.is_limited
         lines = [] if word in _LEARN else [REMEMBERING[locale]]
         if word in _LEARN and learn is not _LEARN[word]:
             lines.append(NOT_ALLOWED[locale].format(wanted=CHOOSE[_LEARN[word]][locale], learn=CHOOSE[learn][locale]))
@@ -131,7 +131,7 @@ class PreferenceCommands:
         ]
         words = {verb: CHOOSE[each] for verb, each in others} | {"off": TURN_OFF}
         choices = word_buttons("/memory", words, locale)
-        await request.turn.tell("\n".join(lines), choices=choices)
+        await request.answer.tell("\n".join(lines), choices=choices)
 
 
 async def _languages(request: CompletionRequest) -> Sequence[Choice]:

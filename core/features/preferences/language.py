@@ -6,12 +6,12 @@ import asyncio
 from dataclasses import replace
 from typing import Final
 
+from core.answering.turn import Turn
 from core.features.preferences.store import PreferenceStore
 from core.locales import head
 from core.text.catalogue import text
 from core.text.language import from_tag
 from core.text.language_names import find_language, name_in
-from core.turn import Turn
 from core.types import Locale
 
 AUTO: Final = "auto"
@@ -28,9 +28,9 @@ async def choose_language(turn: Turn, preferences: PreferenceStore, said: str) -
         return None
     user = turn.conversation.thread.conversation.user
     await preferences.put(user, replace(await preferences.of(user), language=tag))
-    turn.language = tag
-    turn.locale = from_tag(tag) or turn.locale
-    return _told(tag, turn.locale, limited=turn.models.is_limited)
+    turn.person.language = tag
+    turn.person.locale = from_tag(tag) or turn.person.locale
+    return _told(tag, turn.person.locale, limited=turn.services.models.is_limited)
 
 
 def _told(tag: str, locale: Locale, *, limited: bool) -> str:

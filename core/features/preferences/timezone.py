@@ -62,14 +62,14 @@ class TimezoneCommand:
         """Show the person's zone, or set it, if the words can mean only one; else ask which."""
         turn, locale = request.turn, request.locale
         if not argument:
-            holds = GUESSED if turn.own_zone is None else HOLDS
+            holds = GUESSED if turn.person.own_zone is None else HOLDS
             other = Button(OTHER[locale], "/timezone", asks=ASKED[locale])
-            await turn.tell(f"{_shown(request, holds)}\n\n{HOW[locale]}", choices=(other,))
+            await turn.answer.tell(f"{_shown(request, holds)}\n\n{HOW[locale]}", choices=(other,))
         elif argument.casefold() in _NONE:
             await self._put(request, "")
-            await turn.tell(_shown(request, REMOVED))
+            await turn.answer.tell(_shown(request, REMOVED))
         else:
-            now = turn.clock.now()
+            now = turn.services.clock.now()
             found = await asyncio.to_thread(zones.find_zones, argument, now, locale)
             if len(found) == 1:
                 await self._set(request, found[0].name)
@@ -77,7 +77,7 @@ class TimezoneCommand:
                 choices = [
                     Button(_option(each, now, locale), f"/timezone {each.name}", in_place=True) for each in found
                 ]
-                await turn.tell(WHICH[locale], choices=choices)
+                await turn.answer.tell(WHICH[locale], choices=choices)
             else:
                 await request.tell(NOT_FOUND)
 
@@ -94,12 +94,12 @@ class TimezoneCommand:
                 rest = len(heard) - len(lines)
                 more = [counted(MORE, request.locale, rest)] if rest else []
                 parts.append("\n".join((counted(sentence, request.locale, len(heard)), *lines, *more)))
-        await request.turn.tell("\n\n".join(parts))
+        await request.answer.tell("\n\n".join(parts))
 
     async def _put(self, request: Request, zone: str) -> None:
         user = request.incoming.user
         await self._preferences.put(user, replace(await self._preferences.of(user), zone=zone))
-        request.turn.own_zone = ZoneInfo(zone) if zone else None
+        request.person.own_zone = ZoneInfo(zone) if zone else None
 
 
 def _shown(request: Request, sentence: Localized) -> str:
@@ -123,7 +123,7 @@ def _line(reminder: Reminder, zone: str, request: Request) -> str:
     if schedule.rule:
         when = wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone)
     elif reminder.due is not None:
-        when = wording.told(reminder.due, request.turn.clock.now(), zone, locale)
+        when = wording.told(reminder.due, request.turn.services.clock.now(), zone, locale)
     return f"- {heading(reminder, locale)} · {when}"
 
 

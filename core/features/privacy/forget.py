@@ -59,12 +59,12 @@ class PrivacyCommand:
         undo = (UNDO_FOR if within else FINAL)[request.locale].format(
             within=in_words(within, request.locale), gone=self._gone[request.locale]
         )
-        learned = learning(request.turn.learn, request.locale, limited=models.is_limited)
+        learned = learning(request.person.learn, request.locale, limited=models.is_limited)
         where = self._where[request.locale]
         said = PRIVACY[request.locale].format(readers=readers, logged=logged, where=where, undo=undo, learned=learned)
         if most := await self._decisions.room_messages(request.incoming.chat):
             said = f"{said}\n{ROOM_IS_READ[request.locale].format(most=most)}"
-        await request.turn.tell(said)
+        await request.answer.tell(said)
 
 
 ROOM_IS_READ = text("pointing.room_is_read")
@@ -194,7 +194,7 @@ class ForgetCommand:
             past = [told for told in await redaction.past(account) if memory_id in {"", told.memory_id}]
             removed += await self._history.redact(account, past, own=True) if past else 0
         if removed:
-            await request.turn.tell(counted(REMOVED, request.locale, removed))
+            await request.answer.tell(counted(REMOVED, request.locale, removed))
         else:
             await request.tell(NOTHING_LEFT)
 
@@ -209,7 +209,7 @@ class ForgetCommand:
         await self._erasure.forget(user)
         log_stays = LOG_STAYS[request.locale] if self._logs_words else ""
         copies = await self._erasure.copies_left(request.locale, for_owner=request.role is Role.OWNER)
-        await request.turn.tell("\n".join([f"{FORGOT_ALL[request.locale]} {log_stays}".rstrip(), copies]).rstrip())
+        await request.answer.tell("\n".join([f"{FORGOT_ALL[request.locale]} {log_stays}".rstrip(), copies]).rstrip())
 
     async def _ask_for_all(self, request: Request, accounts: Sequence[UserKey]) -> None:
         given, locale = await self._access.role(request.incoming.user), request.locale
@@ -218,7 +218,7 @@ class ForgetCommand:
         others = ", ".join(verbatim(str(account)) for account in accounts if account != request.incoming.user)
         linked = LINKED_GO[locale].format(accounts=others) if others else ""
         role = (STAFF_STAYS if given in STAFF else MEMBER_GOES)[locale] if given else ""
-        await request.turn.tell("\n".join(line for line in (asked, linked, role) if line))
+        await request.answer.tell("\n".join(line for line in (asked, linked, role) if line))
 
 
 class ForgetVerb:
@@ -270,7 +270,7 @@ class ForgetVerb:
             total = await self._memories.of(await self._memories.owner(user)).count()
             command = f"/admin forget {CONFIRM} {code}"
             asked = ASK[request.locale].format(user=user, total=total, command=command)
-            await request.turn.tell(
+            await request.answer.tell(
                 "\n".join([asked, *await self._role_stays(request, user)]),
                 choices=[Button(FORGET_THEM[request.locale], command, in_place=True)],
             )
@@ -291,7 +291,7 @@ class ForgetVerb:
         await self._erasure.forget(somebody.user)
         await record_deed(self._decisions, self._clock, request.incoming.user, DecisionKind.FORGET)
         lines = [DONE[request.locale], await self._erasure.copies_left(request.locale, for_owner=True)]
-        await request.turn.tell("\n".join(filter(None, lines)))
+        await request.answer.tell("\n".join(filter(None, lines)))
 
 
 async def _delete(request: Request, memory_ids: Sequence[str]) -> None:
@@ -299,10 +299,10 @@ async def _delete(request: Request, memory_ids: Sequence[str]) -> None:
     if deleted:
         lines = [
             FORGOT[request.locale],
-            *(memory_line(noted(item, request.turn.zone, request.locale)) for item in deleted),
+            *(memory_line(noted(item, request.person.zone, request.locale)) for item in deleted),
         ]
         choices = (*await undo_button(request.turn), *erase_button(request.locale, deleted))
-        await request.turn.tell("\n".join(lines), choices=choices)
+        await request.answer.tell("\n".join(lines), choices=choices)
     else:
         await request.tell(NO_SUCH_MEMORY)
 

@@ -62,14 +62,14 @@ class UsageCommand:
             "",
             *([LIMITS[locale], *(f"- {self._left(use, request)}" for use in uses)] if uses else [NO_LIMITS[locale]]),
         ]
-        await request.turn.tell("\n".join(lines))
+        await request.answer.tell("\n".join(lines))
 
     def _left(self, use: Use, request: Request) -> str:
         locale = request.locale
         used, left = use_text([use], locale), amount(use.limit, use.left, locale)
         if not use.period:
             return f"{used}; {LEFT[locale].format(left=left)}"
-        when = clock_time(use.ends, request.turn.own_zone or self._quotas.zone, locale)
+        when = clock_time(use.ends, request.person.own_zone or self._quotas.zone, locale)
         return f"{used}; {LEFT_UNTIL[locale].format(left=left, when=when)}"
 
 
@@ -138,7 +138,7 @@ class QuotaVerb:
             return
         if not rest.strip():
             line = await self._line(request.locale, scope_name, await self._rooms())
-            await request.turn.tell("\n".join([line, "", HOW[request.locale].format(example=EXAMPLE)]))
+            await request.answer.tell("\n".join([line, "", HOW[request.locale].format(example=EXAMPLE)]))
         elif rest.strip().casefold() == RESET:
             await self._decider.decide(request, DecisionKind.QUOTA, scope_name, "")
         else:
@@ -185,7 +185,7 @@ class QuotaVerb:
         others = [name for name in spending if name not in own][:_MAX_SPENDERS]
         lines += [SPENDING[locale], *[await self._line(locale, name, rooms) for name in others]] if others else []
         lines += [*unpriced_note(bots.unpriced, locale), "", HOW[locale].format(example=EXAMPLE)]
-        await request.turn.tell("\n".join(lines))
+        await request.answer.tell("\n".join(lines))
 
     async def _line(self, locale: Locale, name: str, rooms: frozenset[str]) -> str:
         """Return the limits of a name, where they come from, what it spent this month, and how much is used."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from core.answering.turn import Additions, Turn
 from core.features.reminders.actions.saying import line
 from core.features.reminders.service import Reminders
 from core.features.reminders.telling import local_now, place_of, time_in
-from core.hooks import Additions
 from core.outgoing import Button
 from core.text import claims
 from core.text.catalogue import text
 from core.text.unicode import one_line
-from core.turn import Turn
 from core.types import ChangeKind, MemoryItem
 
 _MAX_OFFERED: Final = 3
@@ -34,17 +33,17 @@ class ReminderAdditions(Additions):
 
     async def below_saved(self, turn: Turn, saved: Sequence[MemoryItem]) -> Sequence[Button]:
         """Return a button for each memory that names a time ahead, unless a reminder was asked for, too."""
-        is_asked = ChangeKind.REMINDER in turn.written or claims.asks_for_reminder(turn.asked.text)
+        is_asked = ChangeKind.REMINDER in turn.log.written or claims.asks_for_reminder(turn.asked.text)
         if not self._reminders.limits.most or is_asked:
             return ()
         now, _ = local_now(turn)
-        timed = [item for item in saved if time_in(item, now, turn.locale) is not None][:_MAX_OFFERED]
-        labels = [OFFER[turn.locale]] if len(timed) == 1 else [_label(turn, item) for item in timed]
+        timed = [item for item in saved if time_in(item, now, turn.person.locale) is not None][:_MAX_OFFERED]
+        labels = [OFFER[turn.person.locale]] if len(timed) == 1 else [_label(turn, item) for item in timed]
         return [Button(label, f"/remind memory {item.id}") for label, item in zip(labels, timed, strict=True)]
 
 
 def _label(turn: Turn, item: MemoryItem) -> str:
-    return f"{OFFER[turn.locale]} {one_line(item.content, _MAX_LABEL_CHARS)}"
+    return f"{OFFER[turn.person.locale]} {one_line(item.content, _MAX_LABEL_CHARS)}"
 
 
 OFFER = text("reminders.actions.offer")

@@ -22,7 +22,7 @@ _MAX_LABEL_CHARS: Final = 40
 
 async def show_card(request: Request, reminder: Reminder, told: str = "", *, can_undo: bool = False) -> None:
     """Show a reminder below `told`, what was done to it."""
-    locale, now = request.locale, request.turn.clock.now()
+    locale, now = request.locale, request.turn.services.clock.now()
     lines = [*([told, ""] if told else []), f"{mark(reminder)} {heading(reminder, locale, max_chars=None)}"]
     if timed := when(reminder, now, locale):
         lines.append(timed)
@@ -32,7 +32,7 @@ async def show_card(request: Request, reminder: Reminder, told: str = "", *, can
         here = room_name(reminder.chat) == room_name(request.incoming.chat)
         lines.append(HERE[locale] if here else THERE[locale].format(room=verbatim(room_name(reminder.chat))))
     undo = [undo_button(reminder, locale)] if can_undo else []
-    await request.turn.tell("\n".join(lines), choices=[*undo, *_buttons(request, reminder), back(locale)])
+    await request.answer.tell("\n".join(lines), choices=[*undo, *_buttons(request, reminder), back(locale)])
 
 
 def line(reminder: Reminder, now: datetime, locale: Locale) -> str:

@@ -168,7 +168,7 @@ class ReminderCommands:
         turns = [(PREVIOUS, number - 1), (NEXT, number + 1)]
         choices = [Button(label[locale], f"/reminders {to}", in_place=True) for label, to in turns if 1 <= to <= pages]
         menu = [entry(at, each, locale) for at, each in numbered.items()]
-        await request.turn.tell("\n".join(lines), choices=choices, menu=menu)
+        await request.answer.tell("\n".join(lines), choices=choices, menu=menu)
 
     async def _show(self, request: Request, reminder: Reminder, _: str) -> None:
         if reminder.state is State.REMOVED:
@@ -180,7 +180,7 @@ class ReminderCommands:
         """Change the words; without any, take the person's next message for them."""
         if not words:
             await self._replies.await_text(request, f"/reminders edit {reminder.id}")
-            await request.turn.tell(ASK_WORDS[request.locale].format(text=heading(reminder, request.locale)))
+            await request.answer.tell(ASK_WORDS[request.locale].format(text=heading(reminder, request.locale)))
             return
         await self._replies.settle(request)
         changed = await self._reminders.reword(place_of(request.turn), reminder.id, words)
@@ -190,7 +190,7 @@ class ReminderCommands:
         """Change the time; without any, take the person's next message for it."""
         if not words:
             await self._replies.await_text(request, f"/reminders when {reminder.id}")
-            await request.turn.tell(WHEN[request.locale].format(text=heading(reminder, request.locale)))
+            await request.answer.tell(WHEN[request.locale].format(text=heading(reminder, request.locale)))
             return
         await self._replies.settle(request)
         wish = Wish(reminder.text, kind=reminder.kind, reminder_id=reminder.id)
@@ -211,7 +211,7 @@ class ReminderCommands:
             return
         gone = REMOVED[request.locale].format(text=heading(removed, request.locale))
         undo = [undo_button(removed, request.locale)] if self._reminders.undo_within else []
-        await request.turn.tell(gone, choices=[*undo, back(request.locale)])
+        await request.answer.tell(gone, choices=[*undo, back(request.locale)])
 
     async def _undo(self, request: Request, reminder: Reminder, _: str) -> None:
         await tell_undone(request, self._reminders, reminder.id)
@@ -224,7 +224,7 @@ class ReminderCommands:
         await show_card(request, changed, sentence[request.locale], can_undo=bool(self._reminders.undo_within))
 
     async def _refuse(self, request: Request, refusal: Refusal) -> None:
-        await request.turn.tell(refused(request.turn, self._reminders, refusal).text, choices=[back(request.locale)])
+        await request.answer.tell(refused(request.turn, self._reminders, refusal).text, choices=[back(request.locale)])
 
     async def _remind(self, request: Request, argument: str) -> None:
         """Set a reminder by the words for a time and the rest of the text, or what a button says."""
@@ -268,7 +268,7 @@ class ReminderCommands:
             await request.tell(OVER)
         elif not words:
             await self._replies.await_text(request, f"/remind at {code}")
-            await request.turn.tell(WHEN[request.locale].format(text=heading(asked[1], request.locale)))
+            await request.answer.tell(WHEN[request.locale].format(text=heading(asked[1], request.locale)))
         else:
             await self._replies.settle(request)
             await self._confirmations.drop(here, Wish)
@@ -299,7 +299,7 @@ class ReminderCommands:
         if wish.reminder_id and answer.reminder is not None:
             await self._changed(request, answer.reminder, MOVED)
         else:
-            await request.turn.tell(answer.text, choices=answer.choices)
+            await request.answer.tell(answer.text, choices=answer.choices)
 
     async def _later(self, request: Request, batch: str, length: str) -> None:
         """Let what was said below that button be said again: in ten minutes, an hour, or tomorrow."""
@@ -308,14 +308,17 @@ class ReminderCommands:
         if not said:
             await request.tell(NOT_YOURS)
             return
-        now, until = request.turn.clock.now(), _until(request.turn.clock.now(), said[0].schedule.zone, length)
+        now, until = (
+            request.turn.services.clock.now(),
+            _until(request.turn.services.clock.now(), said[0].schedule.zone, length),
+        )
         again = await self._reminders.snooze(place, batch, until)
         if not again:
             await self._refuse(request, Refusal.GONE)
             return
         at = time_link(wording.told(until, now, said[0].schedule.zone, request.locale), until)
         lines = [AGAIN[request.locale].format(when=at), *(heading(each, request.locale) for each in again)]
-        await request.turn.tell("\n".join(lines))
+        await request.answer.tell("\n".join(lines))
 
     async def _done(self, request: Request, batch: str) -> None:
         """Tick off what was said below that button."""
@@ -323,7 +326,7 @@ class ReminderCommands:
         if not said:
             await request.tell(NOT_YOURS)
             return
-        await request.turn.tell("\n".join(f"✓ {heading(each, request.locale)}" for each in said))
+        await request.answer.tell("\n".join(f"✓ {heading(each, request.locale)}" for each in said))
 
 
 async def tell_undone(request: Request, reminders: Reminders, reminder_id: str) -> None:
@@ -331,10 +334,10 @@ async def tell_undone(request: Request, reminders: Reminders, reminder_id: str) 
     undone = await reminders.undo(place_of(request.turn), reminder_id)
     if isinstance(undone, Refusal):
         answer = refused(request.turn, reminders, undone)
-        await request.turn.tell(answer.text, choices=[back(request.locale)])
+        await request.answer.tell(answer.text, choices=[back(request.locale)])
     elif undone.state is State.REMOVED:
         told = TAKEN_BACK[request.locale].format(text=heading(undone, request.locale))
-        await request.turn.tell(told, choices=[back(request.locale)])
+        await request.answer.tell(told, choices=[back(request.locale)])
     else:
         await show_card(request, undone, BACK[request.locale])
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from core.answering.turn import Turn
 from core.features.reminders.reminders import Kind, Reminder, Schedule, State
 from core.features.reminders.service import Place, Refusal, Reminders, zone_key
 from core.outgoing import Button
@@ -20,7 +21,6 @@ from core.text.markdown import QUOTED_CHARS, quoted, time_link
 from core.times import wording, zones
 from core.times.grammar import find_time
 from core.times.reading import Beside, Once, Past, Repeated, Time, Unclear
-from core.turn import Turn
 from core.types import Locale, Localized, MemoryItem
 
 _MAX_OPTIONS: Final = 5
@@ -62,15 +62,15 @@ class Told:
 
 def place_of(turn: Turn) -> Place:
     """Return where a turn takes place, and whose it is."""
-    here = turn.conversation.thread.conversation
-    return Place(here.user, here.chat, turn.is_private, turn.locale, turn.speaker, turn.memory.context.act)
+    here, person = turn.conversation.thread.conversation, turn.person
+    return Place(here.user, here.chat, person.is_private, person.locale, person.speaker, turn.memory.context.act)
 
 
 def local_now(turn: Turn) -> tuple[datetime, bool]:
     """Return the present in the person's zone, and whether that is a guess."""
-    usual = turn.conversation.conversations.zone
-    zone = turn.own_zone or likely_zone(turn.clock.now(), usual, turn.tag or turn.locale.value, turn.locale)
-    return turn.clock.now().astimezone(zone), turn.own_zone is None
+    person, now = turn.person, turn.services.clock.now()
+    zone = person.own_zone or likely_zone(now, person.usual_zone, person.tag or person.locale.value, person.locale)
+    return now.astimezone(zone), person.own_zone is None
 
 
 def likely_zone(now: datetime, usual: tzinfo, tag: str, locale: Locale) -> ZoneInfo:
@@ -147,7 +147,7 @@ async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Repeate
     answer = told(turn, made, BRIEFED if made.kind is Kind.BRIEFING else SET, can_undo=can_undo)
     if known:
         return answer
-    locale, zone = turn.locale, zone_key(now)
+    locale, zone = turn.person.locale, zone_key(now)
     asked = ZONE[locale].format(zone=wording.zone_told(zone, now, locale))
     choices = (
         *answer.choices,
@@ -159,8 +159,11 @@ async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Repeate
 
 def told(turn: Turn, reminder: Reminder, sentence: Localized, *, can_undo: bool) -> Told:
     """Return the sentence about a reminder that was set or changed, its time in full, and the button to undo it."""
-    locale = turn.locale
-    lines = [sentence[locale].format(text=heading(reminder, locale)), f"⏰ {when(reminder, turn.clock.now(), locale)}"]
+    locale = turn.person.locale
+    lines = [
+        sentence[locale].format(text=heading(reminder, locale)),
+        f"⏰ {when(reminder, turn.services.clock.now(), locale)}",
+    ]
     choices = (undo_button(reminder, locale),) if can_undo else ()
     return Told("\n".join(lines), choices, reminder)
 
@@ -190,7 +193,7 @@ def when(reminder: Reminder, now: datetime, locale: Locale) -> str:
 
 def refused(turn: Turn, reminders: Reminders, refusal: Refusal) -> Told:
     """Return why a reminder was not set or changed."""
-    limits, locale = reminders.limits, turn.locale
+    limits, locale = reminders.limits, turn.person.locale
     interval = in_words(limits.smallest_interval, locale)
     within = in_words(reminders.undo_within, locale)
     return Told(REFUSED[refusal][locale].format(most=limits.most, interval=interval, within=within))
@@ -210,9 +213,9 @@ def as_time(schedule: Schedule) -> Once | Repeated:
 
 async def _ask(turn: Turn, wish: Wish, times: Sequence[Once | Repeated], question: Localized, **values: object) -> Told:
     """Store the wish, and return the question which of the times is meant, with a button for each."""
-    locale, now = turn.locale, turn.clock.now()
+    locale, now = turn.person.locale, turn.services.clock.now()
     options = tuple(as_schedule(time) for time in times[:_MAX_OPTIONS])
-    code = await turn.confirmations.ask(turn.conversation.thread.conversation, replace(wish, options=options))
+    code = await turn.services.confirmations.ask(turn.conversation.thread.conversation, replace(wish, options=options))
     labels = [label(option, now, locale) for option in options]
     choices = [Button(label, f"/remind pick {code} {number}", in_place=True) for number, label in enumerate(labels, 1)]
     choices.append(Button(ANOTHER[locale], f"/remind at {code}", asks=ANOTHER_ASKED[locale], in_place=True))
@@ -227,7 +230,7 @@ async def _past(turn: Turn, wish: Wish, at: datetime) -> Told:
     later = at.replace(year=now.year, month=now.month, day=now.day)
     if later <= now:
         later += timedelta(days=1)
-    past = wording.told(at, now, zone_key(now), turn.locale)
+    past = wording.told(at, now, zone_key(now), turn.person.locale)
     past = past[:1].upper() + past[1:]  # it begins the sentence
     return await _ask(turn, replace(wish, past=at), [Once(later)], PASSED, past=past)
 
@@ -248,7 +251,7 @@ async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside) 
     answer = await put(turn, reminders, wish, Once(shifted))
     if memory is None or answer.reminder is None:
         return answer
-    rests_on = RESTS_ON[turn.locale].format(memory=quoted(memory.content))
+    rests_on = RESTS_ON[turn.person.locale].format(memory=quoted(memory.content))
     return replace(answer, text=f"{answer.text}\n{rests_on}", memory=memory)
 
 
@@ -256,7 +259,7 @@ async def _hour_in_memories(turn: Turn, event: str, now: datetime) -> tuple[Memo
     """Return the memory that is nearest to an event's name and names an hour ahead, with that hour."""
     memory = turn.memory
     hits = await memory.search([event], await memory.embed_queries([event]), limit=_MAX_MEMORIES)
-    times = ((hit.item, time_in(hit.item, now, turn.locale)) for hit in hits)
+    times = ((hit.item, time_in(hit.item, now, turn.person.locale)) for hit in hits)
     found = ((item, time.at) for item, time in times if isinstance(time, Once) and time.has_hour)
     return next(found, (None, None))
 

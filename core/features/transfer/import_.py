@@ -71,7 +71,7 @@ class ImportCommand:
 
     async def _import(self, request: Request, argument: str) -> None:
         """Say what is in the file that came with the command, or save what was shown before."""
-        if not request.turn.remembers:
+        if not request.person.remembers:
             await request.tell(NOT_REMEMBERING)
         elif request.incoming.file:
             await self._preview(request)
@@ -84,7 +84,7 @@ class ImportCommand:
             await request.tell(HOW_TO_IMPORT, megabytes=MAX_BYTES // _MEGABYTE)
 
     async def _preview(self, request: Request) -> None:
-        await request.turn.status(READING[request.locale])
+        await request.answer.status(READING[request.locale])
         held = await self._read(request)
         if held is None:
             return
@@ -111,7 +111,7 @@ class ImportCommand:
             Button(counted(SAVE, locale, len(held.taken) + total), f"/import {code}", in_place=True),
             Button(CANCEL[locale], f"/import {_CANCEL} {code}", in_place=True),
         ]
-        await request.turn.tell("\n".join(lines), choices=choices)
+        await request.answer.tell("\n".join(lines), choices=choices)
 
     async def _read(self, request: Request) -> Intake | None:
         """Return what is in the file, or None after saying why it cannot be imported."""
@@ -138,7 +138,7 @@ class ImportCommand:
         if held is None:
             await request.tell(NOT_CONFIRMED)
             return
-        await request.turn.status(SAVING[request.locale])
+        await request.answer.status(SAVING[request.locale])
         known = await known_of(request.turn.memory, held.taken)
         await save(request.turn.memory, held.taken, known)
         new, old = await self._sorted(request, held.reminders)
@@ -150,7 +150,7 @@ class ImportCommand:
         choices = await undo_button(request.turn)
         if set_now and not choices and self._reminders.undo_within:
             choices = (Button(UNDO[request.locale], f"/undo {request.turn.memory.context.act}", in_place=True),)
-        await request.turn.tell("\n".join(lines), choices=choices)
+        await request.answer.tell("\n".join(lines), choices=choices)
 
     async def _sorted(
         self, request: Request, taken: Sequence[TakenReminder]

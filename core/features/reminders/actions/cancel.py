@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from core.actions.action import Action
+from core.answering.turn import Turn
 from core.dialogue import Outcome, Step
 from core.features.reminders.actions.saying import line, named_by, say
 from core.features.reminders.asked import Removal
@@ -18,7 +19,6 @@ from core.features.reminders.telling import PAUSED_TEXT, REMOVED, RESUMED_TEXT, 
 from core.text.catalogue import text
 from core.text.markdown import quoted
 from core.text.unicode import clean
-from core.turn import Turn
 
 NAME: Final = "ReminderCancel"
 _MAX_OFFERED: Final = 8
@@ -39,12 +39,12 @@ class Named:
 def reminder_cancel(reminders: Reminders) -> Action:
     """Return the action, which deletes reminders there."""
 
-    async def run(turn: Turn, named: Named) -> None:
+    async def run(turn: Turn, named: Named) -> Step:
         """Delete or hold the one that is named, ask which of several, or say that there is none."""
         words = clean(named.which, _MAX_WORDS_CHARS).strip()
         found = await named_by(turn, reminders, words)
         if not found:
-            answer = Told(NONE[turn.locale].format(words=quoted(words)))
+            answer = Told(NONE[turn.person.locale].format(words=quoted(words)))
         elif len(found) > 1:
             answer = await _which(turn, found)
         else:
@@ -58,7 +58,7 @@ def reminder_cancel(reminders: Reminders) -> Action:
                 answer = refused(turn, reminders, changed)
             else:
                 answer = told(turn, changed, sentence, can_undo=bool(reminders.undo_within))
-        await say(turn, _step(answer), answer)
+        return await say(turn, _step(answer), answer)
 
     return Action(
         NAME,
@@ -76,13 +76,15 @@ def reminder_cancel(reminders: Reminders) -> Action:
 async def _which(turn: Turn, found: Sequence[Reminder]) -> Told:
     """Store which reminders are meant, and return the question which of them, with a button for each."""
     shown = found[:_MAX_OFFERED]
-    await turn.confirmations.ask(turn.conversation.thread.conversation, Removal(tuple(each.id for each in shown)))
+    await turn.services.confirmations.ask(
+        turn.conversation.thread.conversation, Removal(tuple(each.id for each in shown))
+    )
     lines = [f"{number}. {line(turn, each)}" for number, each in enumerate(shown, 1)]
     choices = tuple(
-        replace(entry(number, each, turn.locale), command=f"/reminders delete {each.id}")
+        replace(entry(number, each, turn.person.locale), command=f"/reminders delete {each.id}")
         for number, each in enumerate(shown, 1)
     )
-    return Told("\n".join((WHICH[turn.locale], *lines)), choices, asks=True)
+    return Told("\n".join((WHICH[turn.person.locale], *lines)), choices, asks=True)
 
 
 def _step(answer: Told) -> Step:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
+from core.answering.turn import Turn
 from core.dialogue import Step
 from core.features.reminders import card
 from core.features.reminders.asked import QUESTIONS
@@ -16,25 +18,24 @@ from core.text.replies import numbered
 from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.times.grammar import find_time
 from core.times.reading import Once, Past, Repeated, Unclear
-from core.turn import Turn
 
 
-async def say(turn: Turn, step: Step, answer: Told) -> None:
-    """Record the step, and say the answer in our own words; a question ends the turn."""
+async def say(turn: Turn, step: Step, answer: Told) -> Step:
+    """Say the answer in our own words, and return the step; a question ends the turn."""
     try:
-        await turn.confirm(step, answer.text, answer.choices)
+        step = await turn.answer.report(replace(step, asks=answer.asks), answer.text, answer.choices)
         if answer.asks:
-            await turn.finish()
-            await turn.view.flush()
+            await turn.answer.complete()
+            await turn.answer.view.flush()
     except BaseException:  # nobody can answer what was not shown
-        await turn.confirmations.drop(turn.conversation.thread.conversation, *QUESTIONS)
+        await turn.services.confirmations.drop(turn.conversation.thread.conversation, *QUESTIONS)
         raise
-    turn.awaits_answer = answer.asks
+    return step
 
 
 def line(turn: Turn, reminder: Reminder) -> str:
     """Return a reminder on one line: its words, and when it is due."""
-    return plain_times(card.line(reminder, local_now(turn)[0], turn.locale))
+    return plain_times(card.line(reminder, local_now(turn)[0], turn.person.locale))
 
 
 def on_that_day(turn: Turn, found: Sequence[Reminder], words: str) -> Sequence[Reminder] | None:
@@ -72,7 +73,7 @@ def _best(found: Sequence[Reminder], words: str) -> Sequence[Reminder]:
 
 def day_in(words: str, turn: Turn, now: datetime) -> datetime | None:
     """Return an instant on the day that the words name, or None."""
-    found = find_time(words, now, turn.locale) if words else None
+    found = find_time(words, now, turn.person.locale) if words else None
     match found.time if found is not None else None:
         case Once(at) | Past(at) | Unclear((Once(at), *_)) | Repeated(_, at):
             return at

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Annotated, Final
 
 from core.actions.action import Action
+from core.answering.turn import Turn
 from core.dialogue import Outcome, Step
 from core.features.reminders.actions.saying import named_by, say
 from core.features.reminders.mentions import read_change
@@ -38,7 +39,6 @@ from core.text.words import folded_words
 from core.times import rules
 from core.times.grammar import find_time
 from core.times.reading import Once, Past, Repeated, Time
-from core.turn import Turn
 from core.types import ChangeKind, JSONValue, Locale
 
 NAME: Final = "ReminderSet"
@@ -70,7 +70,7 @@ class Wanted:
 def reminder_set(reminders: Reminders) -> Action:
     """Return the action, which sets reminders there."""
 
-    async def run(turn: Turn, wanted: Wanted) -> None:
+    async def run(turn: Turn, wanted: Wanted) -> Step:
         """Set the reminder and say when it is due, or ask for what is missing, which ends the turn."""
         kind = Kind.BRIEFING if wanted.briefing else Kind.REMINDER
         wish = Wish(clean(wanted.text), kind=kind)
@@ -85,10 +85,10 @@ def reminder_set(reminders: Reminders) -> Action:
             # A restart repeats a turn that it broke off.
             answer = known or await settle_time(turn, reminders, wish, time, is_sure=is_sure)
         if answer.memory is not None:
-            await turn.recall([answer.memory])
-        if turn.written:  # two buttons below one message must not look the same
+            await turn.answer.recall([answer.memory])
+        if turn.log.written:  # two buttons below one message must not look the same
             answer = replace(answer, choices=tuple(_named(each, wish.text) for each in answer.choices))
-        await say(turn, _step(answer), answer)
+        return await say(turn, _step(answer), answer)
 
     return Action(
         NAME,
@@ -122,9 +122,11 @@ def _read(turn: Turn, wanted: Wanted) -> tuple[Time | None, bool]:
     """
     now, _ = local_now(turn)
     said = turn.asked.at.astimezone(now.tzinfo) if turn.asked.at is not None else now
-    locale, when = spoken(turn.asked.text) or turn.locale, wanted.when[:_MAX_WHEN_CHARS]
+    locale, when = spoken(turn.asked.text) or turn.person.locale, wanted.when[:_MAX_WHEN_CHARS]
     request = read_request(turn.asked.text, said, locale)
-    is_asked = request is not None or claims.asks_for_reminder(turn.asked.text) or not turn.is_from_others(wanted.text)
+    is_asked = (
+        request is not None or claims.asks_for_reminder(turn.asked.text) or not turn.shown.is_from_others(wanted.text)
+    )
     whole = find_time(turn.asked.text, said, locale) if request is None else request.found
     part = find_time(when, said, locale) if when else None
     if whole is not None and set(folded_words(when)) <= {
@@ -132,7 +134,7 @@ def _read(turn: Turn, wanted: Wanted) -> tuple[Time | None, bool]:
     }:  # a model may leave out a part of the words
         return whole.time, is_asked
     if part is not None:
-        return part.time, is_asked and turn.is_said_as(when)
+        return part.time, is_asked and turn.shown.is_said_as(when)
     return _given(wanted, said), False
 
 
