@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from core.claims import check_claim
 from core.errors import ClaimLost, ConfigError
@@ -16,7 +16,7 @@ from core.outgoing import Choice
 from core.ports import Channel, Channels, Clock, Duties, MessageHandler
 from core.text.catalogue import text
 from core.text.unicode import one_line
-from core.types import ChatKey, Incoming, MemoryItem
+from core.types import ChatKey, Incoming, Localized, MemoryItem
 
 _ROUNDING = 1e-9  # of a refill
 
@@ -141,15 +141,27 @@ def without_mention(said: str, mention: str) -> str:
 NOT_YOURS = text("adapters.not_yours")
 
 
-Connected: TypeAlias = Callable[[bool], None]
-"""Called with True when a platform can be reached, with False when it cannot; repeats are allowed."""
+class Connected(Protocol):
+    """Called with True when a platform can be reached, with False when it cannot; repeats are allowed.
+
+    `why` says what is in the way, if that is known, in a sentence for the owner.
+    """
+
+    def __call__(self, is_connected: bool, why: str = "", /) -> None:
+        """Take the report."""
+        ...
+
+
+Hindered: TypeAlias = Callable[[Localized | None], None]
+"""Called with what has kept people's messages away for a minute, if only the owner can end it: what happened, and what
+to do; with None once that is over. Repeats are allowed."""
 
 
 Wrote: TypeAlias = Callable[[int], None]
 """Called for each request that writes, with the HTTP status of its answer; 0 if there was none."""
 
 
-def ignored(_: object) -> None:
+def ignored(*_: object) -> None:
     """Take a report, and do nothing."""
 
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from pydantic import SecretStr
 
-from adapters.running import Connected, Wrote, ignored
+from adapters.running import Connected, Hindered, Wrote, ignored
 from bot.settings.settings import Settings
 from bot.unread import tell_unread
 from bot.wiring import App, build
@@ -33,8 +33,8 @@ Answer = TypeVar("Answer")
 class Start:
     """What a platform is started with: the bot, its message handler, when to stop, how to tell the owner something.
 
-    `connected` is told whether the platform can be reached, `wrote` how it answered each write. `duties` are shared
-    with the other workers of the bot.
+    `connected` is told whether the platform can be reached, `hindered` what keeps messages away that only the owner can
+    end, `wrote` how it answered each write. `duties` are shared with the other workers of the bot.
     """
 
     app: App
@@ -42,6 +42,7 @@ class Start:
     stop: asyncio.Event
     say: Callable[[str], None]
     connected: Connected = ignored
+    hindered: Hindered = ignored
     wrote: Wrote = ignored
     duties: Duties = field(default_factory=OneWorker)
 
@@ -97,6 +98,7 @@ async def _telegram(start: Start) -> None:
         claim_code=await app.features.access.claim_code("telegram"),
         staff=Staff(staff, changed),
         connected=start.connected,
+        hindered=start.hindered,
         wrote=start.wrote,
     )
 

@@ -17,11 +17,12 @@ from bot.settings.settings import Settings, load
 from core.errors import BotError, ConfigError
 from core.features.admin.platforms import Link, PlatformState
 from core.text.catalogue import text
-from core.types import Localized
+from core.types import Locale, Localized
 
 _FIRST_S: Final = 5.0
 _LONGEST_S: Final = 300.0
 _LAST_WORDS_S: Final = 20.0
+_ENDED, _HINDERED = "platform", "hindered"  # the alarms' keys, before the platform's name
 
 _log = logging.getLogger(__name__)
 
@@ -54,6 +55,7 @@ class Supervisor:
         self._again = asyncio.Event()
         self.was_connected = False
         self._failures: dict[str, Exception] = {}
+        self._hindrances: set[str] = set()
         for name in chosen:
             self._note(name, Link.CONNECTING)
 
@@ -68,6 +70,10 @@ class Supervisor:
         That is why the first of them was refused, if every one was before any was connected (ConfigError, as a rule);
         with ON_PLATFORM_END=exit, a BotError that says which platform ended.
         """
+        for alarm in self._alerts.open_now():
+            kind, _, name = alarm.key.partition(":")
+            if kind in {_ENDED, _HINDERED} and name not in self._chosen:  # that platform was turned off
+                self._alerts.over_soon(alarm.key)
         ended = await asyncio.gather(*(self._run(name) for name in self._chosen), return_exceptions=True)
         return next((failure for failure in ended if failure is not None), None)
 
@@ -118,8 +124,8 @@ class Supervisor:
                 strike_out(settings.secrets())
                 self._note(name, Link.CONNECTING)
             app = replace(start.app, settings=settings)
-            connected = partial(self._connected, name)
-            await platform.run(replace(start, app=app, connected=connected, wrote=self._wrote(name)))
+            connected, hindered = partial(self._connected, name), partial(self._hindered, name)
+            await platform.run(replace(start, app=app, connected=connected, hindered=hindered, wrote=self._wrote(name)))
         except Exception as failure:  # noqa: BLE001  (whatever ends a platform, the others go on)
             return failure
         finally:
@@ -129,15 +135,28 @@ class Supervisor:
     async def _woken(self) -> None:
         await self._again.wait()
 
-    def _connected(self, name: str, is_connected: bool) -> None:
-        if is_connected is (self._states.all[name].link is Link.CONNECTED):
+    def _connected(self, name: str, is_connected: bool, why: str = "") -> None:
+        state = self._states.all[name]
+        if is_connected is (state.link is Link.CONNECTED) and why == state.reason:
             return
         if is_connected:
             self.was_connected = True
             self._failures.pop(name, None)
-            self._alerts.over_soon(_alarm(name), self._words(AGAIN, name))
-        self._note(name, Link.CONNECTED if is_connected else Link.CONNECTING)
+            self._alerts.over_soon(f"{_ENDED}:{name}", self._words(AGAIN, name))
+        self._note(name, Link.CONNECTED if is_connected else Link.CONNECTING, reason=why)
         _log.info("%s is connected" if is_connected else "%s is not connected", name)
+
+    def _hindered(self, name: str, hindrance: Localized | None) -> None:
+        """Alert the owners to what keeps messages away, and say it in the terminal; or that it is over."""
+        key = f"{_HINDERED}:{name}"
+        if hindrance is None:
+            self._hindrances.discard(name)
+            self._alerts.over_soon(key, self._words(ALONE, name))
+            return
+        if name not in self._hindrances:
+            self._start.say(hindrance[Locale.EN])
+        self._hindrances.add(name)
+        self._alerts.tell_soon(key, hindrance, about=name, stops_answers=True)
 
     def _ended(self, name: str, failure: Exception, pause_s: float | None) -> None:
         """Note and tell that a platform ended, and is tried again after a pause."""
@@ -148,7 +167,7 @@ class Supervisor:
         self._failures[name] = failure
         next_try = None if pause_s is None else self._start.app.clock.now() + timedelta(seconds=pause_s)
         setting = failure.setting if isinstance(failure, ConfigError) else ""
-        self._alerts.tell_soon(_alarm(name), self._words(ENDED, name), about=name)
+        self._alerts.tell_soon(f"{_ENDED}:{name}", self._words(ENDED, name, setting), about=name, stops_answers=True)
         self._note(name, Link.ENDED, reason=_said(failure), setting=setting, next_try=next_try)
 
     def _note(self, name: str, link: Link, **why: Any) -> None:
@@ -158,15 +177,10 @@ class Supervisor:
         self._states.all[name] = PlatformState(name, link, since, **why)
         self._changed()
 
-    def _words(self, sentences: Localized, name: str) -> Localized:
+    def _words(self, sentences: Localized, name: str, setting: str = "") -> Localized:
         """Return the notice to owners. It has no detail of the failure: that is in the log."""
-        words = {"platform": name.title(), "setting": self._chosen[name].setting}
+        words = {"platform": name.title(), "setting": setting or self._chosen[name].setting}
         return {locale: sentence.format(**words) for locale, sentence in sentences.items()}
-
-
-def _alarm(name: str) -> str:
-    """Return the key of the alarm for a platform that ended."""
-    return f"platform:{name}"
 
 
 def _said(failure: Exception | None) -> str:
@@ -178,3 +192,4 @@ def _said(failure: Exception | None) -> str:
 
 ENDED = text("platforms.ended")
 AGAIN = text("platforms.again")
+ALONE = text("platforms.alone")

@@ -14,7 +14,7 @@ from telegram import Bot
 from telegram.error import InvalidToken, TelegramError
 from telegram.request import HTTPXRequest
 
-from adapters.running import Connected, Wrote, ignored, keep_trying, until
+from adapters.running import Connected, Hindered, Wrote, ignored, keep_trying, until
 from adapters.telegram.api import TelegramApi
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.failure import MALFORMED, rejected_token
@@ -54,6 +54,7 @@ async def run(
     claim_code: str | None = None,
     staff: Staff | None = None,
     connected: Connected = ignored,
+    hindered: Hindered = ignored,
     wrote: Wrote = ignored,
 ) -> None:
     """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
@@ -62,7 +63,7 @@ async def run(
     outlives the process. `menu` are the commands that people are offered. `say` is told what the owner should read: who
     the bot is, whether groups hide from the bot what is said there, and, with a `claim_code`, the one-time link that
     makes whoever opens it the owner. `staff` says who is offered the commands of owners and admins. `connected` is told
-    whether Telegram can be reached, `wrote` how it answered each write.
+    whether Telegram can be reached, `hindered` what other program is in the way, `wrote` how each write was answered.
 
     Raises:
         ConfigError: Telegram does not know the token, be it at the start or later.
@@ -98,7 +99,14 @@ async def run(
             following = asyncio.create_task(menus.follow())
             try:
                 listening = _listen(
-                    config, bot, updates.take, clock, duties=duties, elected=menus.offer, connected=connected
+                    config,
+                    bot,
+                    updates.take,
+                    clock,
+                    duties=duties,
+                    elected=menus.offer,
+                    connected=connected,
+                    hindered=hindered,
                 )
                 await until(stop, listening, _until_rejected(api))
             finally:
@@ -158,6 +166,7 @@ async def _listen(
     duties: Duties,
     elected: Callable[[], Awaitable[None]],
     connected: Connected,
+    hindered: Hindered,
 ) -> None:
     """Take updates for ever: pushed to the webhook if the owner set one, else by asking, as the one worker that does.
 
@@ -174,7 +183,7 @@ async def _listen(
     while True:
         async with duties.hold(f"telegram:{bot.id}:poll") as duty:
             _LOG.info("this worker asks telegram for updates")
-            poll = LongPoll(bot, take, clock, config, connected=connected, lost=duty.lost)
+            poll = LongPoll(bot, take, clock, config, connected=connected, hindered=hindered, lost=duty.lost)
             await until(duty.lost, poll.run(), _once(elected))
         connected(True)  # as far as is known to one who only writes
 

@@ -14,11 +14,12 @@ from typing import Any, Final, TypeAlias
 from telegram import Bot, Update
 from telegram.error import Conflict, EndPointNotFound, InvalidToken, RetryAfter, TelegramError
 
-from adapters.running import Backoff, Connected
+from adapters.running import Backoff, Connected, Hindered
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.failure import MALFORMED, rejected_token, seconds
 from core.errors import StorageDown
 from core.ports import Clock
+from core.text.catalogue import text
 
 _LOG = logging.getLogger(__name__)
 
@@ -36,6 +37,11 @@ def kinds(config: TelegramConfig) -> tuple[str, ...]:
 
 _ANSWER_SLACK_S: Final = 10.0  # beyond the poll's own time, before we call the connection dead
 _CONFLICT_PAUSE_S: Final = 5.0
+_CONFLICT_S: Final = 60.0
+"""A conflict that lasts so long is the owner's to end; after so long without one it is over.
+
+One answer between two conflicts proves nothing: the other program may ask again a moment later.
+"""
 _HANDOVER_PAUSE_S: Final = 1.0
 _HANDOVER_S: Final = 60.0
 """For so long after it was elected, a worker may meet the last question of the one before it.
@@ -43,6 +49,9 @@ _HANDOVER_S: Final = 60.0
 The server sends the older question away (tdlib/telegram-bot-api, Client.cpp, `process_get_updates_query`); one that
 hangs at another of Telegram's machines may stay open for its own time, 50 s at most.
 """
+
+_SECOND_POLLER: Final = "another program polls with the same token"
+_WEBHOOK: Final = "another program set a webhook with the same token; it is deleted"
 
 
 class LongPoll:
@@ -60,6 +69,7 @@ class LongPoll:
         config: TelegramConfig,
         *,
         connected: Connected,
+        hindered: Hindered,
         lost: asyncio.Event,
     ) -> None:
         self._bot = bot
@@ -68,11 +78,15 @@ class LongPoll:
         self._timeout_s = config.poll_timeout_s
         self._kinds = kinds(config)
         self._connected = connected
+        self._hindered = hindered
         self._lost = lost
+        self._unhooked = False
         self._offset = 0
         self._failures = 0  # in a row
         self._backoff = Backoff()
         self._handover_until_s = clock.monotonic() + _HANDOVER_S
+        self._conflict_since_s: float | None = None
+        self._conflict_at_s = clock.monotonic()  # the last one; this start may have been in the middle of them
 
     async def run(self) -> None:
         """Poll for ever; what was taken is acknowledged when this is cancelled.
@@ -87,10 +101,9 @@ class LongPoll:
                 await self._acknowledge()
 
     async def _poll(self) -> None:
-        unhooked = False
         while True:
             try:
-                unhooked = unhooked or await self._bot.delete_webhook(drop_pending_updates=False)
+                self._unhooked = self._unhooked or await self._bot.delete_webhook(drop_pending_updates=False)
                 await self._take_all(await self._fetch(limit=100, timeout_s=self._timeout_s))
             except (InvalidToken, EndPointNotFound):
                 raise rejected_token() from None
@@ -132,25 +145,37 @@ class LongPoll:
 
     def _pause_s(self, error: Exception) -> float:
         """Return how long to wait before asking again; only the first failure in a row is logged."""
-        is_other = isinstance(error, Conflict) and "webhook" not in error.message
-        if is_other and self._clock.monotonic() < self._handover_until_s:
-            _LOG.info("the last poll of another worker is still open")
-            return _HANDOVER_PAUSE_S
+        if isinstance(error, Conflict):
+            return self._conflicted("webhook" in error.message.casefold())
         self._failures += 1
         if isinstance(error, StorageDown):  # the updates that were not stored come again
             if self._failures == 1:
                 _LOG.warning("updates cannot be stored")
             return self._backoff.next_s()
         self._connected(False)
-        if isinstance(error, Conflict):
-            if self._failures == 1:
-                _LOG.error("another process polls for this bot, or a webhook is set: stop it, or use another token")
-            return _CONFLICT_PAUSE_S
         if self._failures == 1:
             _LOG.warning("telegram cannot be reached", extra={"error": type(error).__name__})
         if isinstance(error, RetryAfter):
             return seconds(error)
         return self._backoff.next_s()
+
+    def _conflicted(self, by_webhook: bool) -> float:
+        """Note that another program asks with the same token, or set a webhook; return how long to wait."""
+        now_s = self._conflict_at_s = self._clock.monotonic()
+        since_s = self._conflict_since_s = now_s if self._conflict_since_s is None else self._conflict_since_s
+        if by_webhook:
+            self._unhooked = False
+        elif now_s < self._handover_until_s:
+            _LOG.info("the last poll of another worker is still open")
+            return _HANDOVER_PAUSE_S
+        self._failures += 1
+        why = _WEBHOOK if by_webhook else _SECOND_POLLER
+        if self._failures == 1:
+            _LOG.error(why)
+        self._connected(False, why)
+        if now_s - since_s >= _CONFLICT_S:
+            self._hindered(WEBHOOK if by_webhook else SECOND_POLLER)
+        return _CONFLICT_PAUSE_S
 
     def _recovered(self) -> None:
         if self._failures:
@@ -158,6 +183,9 @@ class LongPoll:
             self._connected(True)
         self._failures = 0
         self._backoff.reset()
+        if self._clock.monotonic() - self._conflict_at_s >= _CONFLICT_S:
+            self._conflict_since_s = None
+            self._hindered(None)
 
 
 async def take_one(raw: Mapping[str, Any], bot: Bot, take: Take) -> None:
@@ -172,3 +200,7 @@ async def take_one(raw: Mapping[str, Any], bot: Bot, take: Take) -> None:
         raise
     except Exception as error:  # noqa: BLE001  (whatever stands in it)
         _LOG.exception("an update was left out", extra={"update": raw.get("update_id"), "error": type(error).__name__})
+
+
+SECOND_POLLER = text("telegram.second_poller")
+WEBHOOK = text("telegram.webhook")

@@ -103,6 +103,7 @@ class ModelHealth:
             facts["address"] = address
             facts["page"] = page if page and address == preset.url else address  # another server has other pages
             facts["setting"] = preset.key_setting or preset.url_setting
+        meanwhile = self._meanwhile(names, is_account=is_account)
         words = filled(
             sentence,
             **facts if is_account else facts | {"setting": self._named(names[0])},
@@ -110,10 +111,11 @@ class ModelHealth:
             model=", ".join(names),
             name=model,
             error=f"`{one_line(str(error), _MAX_ERROR_CHARS).replace('`', chr(39))}`",
-            meanwhile=self._meanwhile(names, is_account=is_account),
+            meanwhile=meanwhile,
         )
         if self._alerts is not None:
-            self._alerts.tell_soon(key, words, about=", ".join(names) if is_account else "")
+            about_what = ", ".join(names) if is_account else ""
+            self._alerts.tell_soon(key, words, about=about_what, stops_answers=meanwhile is NOBODY)
 
     def _over(self, key: str, sentence: Localized) -> None:
         self._failed_by.pop(key, None)

@@ -40,7 +40,8 @@ class Alarm:
     """One trouble: its sentence, and who knows of it. `since` is None once it is over; `end` is the sentence for that.
 
     `told` are the owners who were told and do not know of its end; `posted` says the same of the `Post`. `noticed` is
-    the time of the last notice to anybody. The alarm was opened `openings` times; `announced` is the last of them that
+    the time of the last notice to anybody. `stops_answers` says that people go without answers as long as it is open.
+    The alarm was opened `openings` times; `announced` is the last of them that
     there was a notice of. `telling` is whom a worker is telling, and since when.
     """
 
@@ -53,6 +54,7 @@ class Alarm:
     posted: bool = False
     end: dict[Locale, str] | None = None
     telling: dict[str, datetime] = field(default_factory=dict)
+    stops_answers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class OpenAlarm:
     key: str
     since: datetime
     text: Localized
+    stops_answers: bool
 
 
 Alarms: TypeAlias = dict[str, Alarm]
@@ -154,19 +157,21 @@ class OwnerAlerts:
 
     def open_now(self) -> Sequence[OpenAlarm]:
         """Return the alarms that are not over, the oldest first."""
-        alarms = [OpenAlarm(key, each.since, each.text) for key, each in self._alarms.items() if each.since is not None]
-        return sorted(alarms, key=lambda alarm: alarm.since)
+        return open_alarms(self._alarms)
 
-    async def tell(self, key: str, text: Localized, *, about: str = "", level: int = logging.ERROR) -> None:
+    async def tell(
+        self, key: str, text: Localized, *, about: str = "", level: int = logging.ERROR, stops_answers: bool = False
+    ) -> None:
         """Open the alarm `key` and tell every owner who can be reached; nobody is told twice while it is open.
 
         The text says what happened and what to do, without secrets or people's words. Opening is a line of the log at
-        that level, which names the key and what it is `about`: a model, a platform.
+        that level, which names the key and what it is `about`: a model, a platform. A bot with an alarm that
+        `stops_answers` is not well (`elefante status`).
 
         Raises:
             StorageError: the list of owners cannot be read, and never was.
         """
-        self._open(key, text, about, level)
+        self._open(key, text, about, level, stops_answers)
         await self._notify(key)
 
     async def over(self, key: str, text: Localized | None = None) -> None:
@@ -174,9 +179,11 @@ class OwnerAlerts:
         if self._close(key, text):
             await self._notify_end(key)
 
-    def tell_soon(self, key: str, text: Localized, *, about: str = "", level: int = logging.ERROR) -> None:
+    def tell_soon(
+        self, key: str, text: Localized, *, about: str = "", level: int = logging.ERROR, stops_answers: bool = False
+    ) -> None:
         """Open the alarm at once, as `tell`, and tell the owners in a task: a chat that hangs holds nobody up."""
-        self._open(key, text, about, level)
+        self._open(key, text, about, level, stops_answers)
         self._later(self._notify(key))
 
     def over_soon(self, key: str, text: Localized | None = None, *, settle_s: float = 0.0) -> None:
@@ -201,7 +208,7 @@ class OwnerAlerts:
         """
         self._storage_failures = _FAILURES_TO_ALERT
         if speaks:
-            self.tell_soon(_AWAY, IS_AWAY)
+            self.tell_soon(_AWAY, IS_AWAY, stops_answers=True)
 
     def storage_failed(self, error: StorageError) -> None:
         """Log the error; alert the owners to a full disk, and a database that is damaged or refuses again and again.
@@ -214,11 +221,11 @@ class OwnerAlerts:
             return
         self._storage_failures += not is_known
         if isinstance(error, Damaged):
-            self.tell_soon(DAMAGED, IS_DAMAGED)
+            self.tell_soon(DAMAGED, IS_DAMAGED, stops_answers=True)
         elif isinstance(error, DiskFull):
-            self.tell_soon(_FULL, IS_FULL)
+            self.tell_soon(_FULL, IS_FULL, stops_answers=True)
         elif self._storage_failures >= _FAILURES_TO_ALERT:
-            self.tell_soon(_UNREACHABLE, UNREACHABLE)
+            self.tell_soon(_UNREACHABLE, UNREACHABLE, stops_answers=True)
 
     def storage_written(self) -> None:
         """Close the alarms for a full disk and a database that refuses, after a successful write."""
@@ -267,7 +274,7 @@ class OwnerAlerts:
         _trim(self._alarms, self._clock.now())
         return self._alarms
 
-    def _open(self, key: str, text: Localized, about: str, level: int) -> None:
+    def _open(self, key: str, text: Localized, about: str, level: int, stops_answers: bool) -> None:
         words, now = {locale: text[locale] for locale in Locale}, self._clock.now()
         if (known := self._alarms.get(key)) is None or known.since is None:
             event = f"alarm {key}" + (f" ({about})" if about else "")
@@ -275,7 +282,7 @@ class OwnerAlerts:
 
         def begin(alarms: Alarms) -> None:
             alarm = alarms.setdefault(key, Alarm(words, None))
-            alarm.text = words
+            alarm.text, alarm.stops_answers = words, stops_answers
             if alarm.since is None:
                 if alarm.end is None:  # nobody waits for the end of what was before
                     alarm.told.clear()
@@ -506,6 +513,12 @@ class OwnerAlerts:
             await work
         except StorageError as error:
             _log.warning("owners not told", extra={"error": type(error).__name__})
+
+
+def open_alarms(alarms: Alarms) -> Sequence[OpenAlarm]:
+    """Return those that are not over, the oldest first."""
+    found = [OpenAlarm(key, a.since, a.text, a.stops_answers) for key, a in alarms.items() if a.since is not None]
+    return sorted(found, key=lambda alarm: alarm.since)
 
 
 def _all(changes: Sequence[Change], now: datetime, alarms: Alarms) -> None:

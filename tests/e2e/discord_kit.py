@@ -96,7 +96,7 @@ async def serving(
             menu=entries or menu(),
             duties=duties or OneWorker(),
             kept=kept or InMemoryKept(),
-            connected=connected.append,
+            connected=lambda is_connected, _why="": connected.append(is_connected),
             say=said.append,
             own=own,
             wrote=wrote.append,

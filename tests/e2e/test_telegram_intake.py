@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from adapters.telegram.config import TelegramConfig
+from bot.alarms import watching
+from bot.platforms import PLATFORMS, Start
+from bot.settings.settings import load
+from bot.supervisor import Supervisor
+from bot.wiring import build, open_chatbot
 from core.delivery.view import View
 from core.dialogue import Task
 from core.errors import ConfigError
+from core.features.admin.platforms import Link
 from core.types import ChatKey, Incoming, UserKey
 from tests.e2e.telegram_kit import flow, idle, running, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import slowly
 from tests.fakes.house import House
+from tests.fakes.http_server import Answer, LoopbackServer
 from tests.fakes.telegram_people import Person
-from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_server import HOOKED, POLLED, TAKEN, TOKEN, TelegramServer
 from tests.fakes.telegram_wire import Refused
 
 ANA = Person(7)
@@ -173,22 +181,79 @@ async def test_an_update_the_library_cannot_read_does_not_hold_up_the_others(cap
     assert "segredo" not in caplog.text
 
 
-async def test_a_second_poller_is_named_once_and_outlived(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("refusal", "between", "remedy"),
+    [(POLLED, False, "another program asks"), (POLLED, True, "another program asks"), (HOOKED, False, "webhook"),
+     (TAKEN, False, "webhook")],
+)  # fmt: skip
+async def test_another_program_in_the_way_is_told_after_a_minute_and_once_it_has_been_gone_for_one(
+    refusal: str, between: bool, remedy: str
+) -> None:
+    clock = FakeClock()
+    written = {"telegram_token": TOKEN, "language": "en", "storage_url": "memory:", "model": "limited"}
+    lines: list[str] = []
+    hook = LoopbackServer([Answer()])
+
+    async def until(condition: Callable[[], object]) -> None:
+        async with asyncio.timeout(60):
+            while not condition():
+                await idle(server)
+                await clock.advance(1.0)
+
+    async with TelegramServer(clock) as server, hook.running():
+        settings = load(None, **written, telegram_api_base_url=server.url, alert_url=hook.url)
+        async with build(settings, clock=clock) as app, watching(app), open_chatbot(app) as bot:
+            await app.features.access.own(UserKey("telegram", str(ANA.id)), "Ana")
+            start, screen = Start(app, bot, asyncio.Event(), lines.append), server.chat(ANA.id).screen
+            running = asyncio.create_task(Supervisor(start, {"telegram": PLATFORMS["telegram"]}).run())
+            await until(lambda: clock.monotonic() > 100)  # no worker before this one can still ask
+            asked = 0
+
+            def stolen(method: str, _: object) -> None:
+                nonlocal asked
+                asked += method == "getupdates"
+                if method == "getupdates" and not (between and asked % 3 == 0):
+                    raise Refused(409, refusal)
+                if method == "getupdates":
+                    server.push({"message": None})  # this one was quicker than the other program
+
+            began_s = clock.monotonic()
+            server.faults.append(stolen)
+            server.says(ANA, "hello")
+            await until(lambda: "another program" in app.features.platforms.all["telegram"].reason)
+            await until(app.features.alerts.open_now)
+            assert 60 <= clock.monotonic() - began_s <= 90
+            await until(lambda: "⚠" in "".join(screen()))
+            await until(lambda: clock.monotonic() > began_s + 600)
+            [told] = [text for text in screen() if "⚠" in text]
+            assert all(words in told for words in (remedy, "Stop that program", "@BotFather"))
+            [alarm] = app.features.alerts.open_now()
+            assert sum("Stop that program" in line for line in lines) == 1
+            await until(lambda: hook.bodies)
+
+            server.faults.clear()
+            freed_s = clock.monotonic()
+            server.push({"message": None})
+            await until(lambda: clock.monotonic() > freed_s + 61)
+            assert app.features.alerts.open_now() == [alarm]  # one answer proves nothing
+            server.push({"message": None})
+            await until(lambda: "messages reach me again" in "".join(screen()))
+            assert (app.features.platforms.all["telegram"].link, app.features.alerts.open_now()) == (Link.CONNECTED, [])
+            await until(lambda: len(hook.bodies) == 2)
+            assert ["Stop that program" in body["text"] for body in hook.bodies] == [True, False]
+            start.stop.set()
+            await until(running.done)
+            await running
+
+
+async def test_a_webhook_that_another_program_set_once_is_deleted_and_nobody_is_alarmed() -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock) as bot:
-
-        def stolen(method: str, _: object) -> None:
-            if method == "getupdates":
-                raise Refused(409, "Conflict: terminated by other getUpdates request; make sure that only one bot")
-
         await idle(server)
-        server.faults.append(stolen)
+        server.hook({"url": "https://elsewhere.example/"})
         server.says(ANA, "oi")
-        await flow(server, clock, lambda: clock.monotonic() > 90)
-        server.faults.clear()
         await flow(server, clock, lambda: bot.handler.answered == 1)
-    told = [record for record in caplog.records if record.levelno == logging.ERROR]
-    assert ["another process polls" in record.message for record in told] == [True]
+        assert not server.webhook
 
 
 async def test_a_network_that_comes_and_goes_costs_time_and_no_message() -> None:

@@ -22,6 +22,9 @@ from tests.fakes.telegram_wire import Call, Refused, menu
 from tests.fakes.telegram_writing import Upload, Writing
 
 TOKEN = "123456:test-token"
+HOOKED = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook first"
+TAKEN = "Conflict: terminated by setWebhook request"
+POLLED = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
 _JSON = {
     "allowed_updates",
     "caption_entities",
@@ -167,12 +170,18 @@ class TelegramServer(Writing):
         chat = self._chat(params)
         return member("administrator" if chat.administered else "member")
 
+    def hook(self, webhook: Json) -> None:
+        """Have updates pushed there; who asks for them is sent away."""
+        self.webhook = webhook
+        if self._poller is not None:
+            self._poller.set()
+
     def _do_deletewebhook(self, _: Json) -> bool:
         self.webhook = None
         return True
 
     def _do_setwebhook(self, params: Json) -> bool:
-        self.webhook = params
+        self.hook(params)
         return True
 
     def _do_getwebhookinfo(self, _: Json) -> Json:
@@ -202,7 +211,7 @@ class TelegramServer(Writing):
 
     async def _do_getupdates(self, params: Json) -> list[Json]:
         if self.webhook:
-            raise Refused(409, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook first")
+            raise Refused(409, HOOKED)
         if self._poller is not None:
             self._poller.set()  # the older one is sent away
         mine = self._poller = asyncio.Event()
@@ -222,10 +231,7 @@ class TelegramServer(Writing):
         except TimeoutError:
             pass
         if mine.is_set():
-            raise Refused(
-                409,
-                "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running",
-            )
+            raise Refused(409, TAKEN if self.webhook else POLLED)
         self._poller = None
         batch = self.updates[: int(params.get("limit", 100))]
         self.handed_out = max(self.handed_out, len(batch))
