@@ -3,6 +3,7 @@
 | entry | what it is |
 | --- | --- |
 | `about.json` | versions of the program and of the schema, when it was made, settings that are left to be filled in |
+| `marks.json` | how far the database came (`core.storage.sqlite_marks`) |
 | `elefante.db` | the database, verified |
 | `state/NAME.json` | each file that a platform keeps in the data folder |
 | `settings.env` | the settings that differ from the defaults; secrets by their name only, paths commented out |
@@ -32,9 +33,21 @@ from bot.settings.settings import Settings
 from core.errors import Damaged, StorageError
 from core.features.transfer.files import private_file
 from core.storage.record import program_version
-from core.storage.sqlite_backup import copied, drop_kept, ensure_room, in_thread, new_file, unwritten, verified
+from core.storage.sqlite_backup import (
+    copied,
+    drop_kept,
+    ensure_room,
+    in_thread,
+    is_lost,
+    new_file,
+    unwritten,
+    verified,
+)
+from core.storage.sqlite_errors import RESTORE
+from core.storage.sqlite_marks import Marks, marks_of
 
 _ABOUT: Final = "about.json"
+_MARKS: Final = "marks.json"
 _DATABASE: Final = "elefante.db"
 _SETTINGS: Final = "settings.env"
 _STATE: Final = re.compile(r"state/([\w-]+\.json)")
@@ -43,6 +56,11 @@ _NOT_KEPT: Final = ("alarms", "status", "claim:")
 """What the names begin with of texts that no backup holds: what owners were told, and codes that make an owner."""
 
 _CREDENTIALS: Final = re.compile(r"://[^/@\s]*:[^/@\s]*@")  # in an address
+_ANOTHER: Final = "`elefante backup --list` shows the backups that there are"
+_ZIP, _DUMP, _SQLITE = b"PK\x03\x04", b"PGDMP", b"SQLite format 3\0"
+"""What such files begin with: those of ZIP, of `pg_dump --format=custom`, of SQLite."""
+
+_ENCRYPTED: Final = 1  # a flag: APPNOTE.TXT of PKWARE, 4.4.4
 _CHUNK_BYTES: Final = 1 << 20
 _FAST: Final = 1  # of zlib: vectors hardly get smaller
 
@@ -94,17 +112,81 @@ def unpack(file: Path, scratch: Path) -> Contents:
         StorageError: it cannot be read, or there is no room.
     """
     if not zipfile.is_zipfile(file):
-        verified(file)
+        _check_kind(file)
+        _verify(file, file)
         return Contents(file, {}, None, None)
     try:
         with zipfile.ZipFile(file) as archive:
+            _check_ours(archive, file)
             contents = _read(archive, scratch)
-    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError) as error:
-        raise Damaged(f"{file} is no backup of this program, or broken ({type(error).__name__})") from error
+    except (zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError, EOFError, NotImplementedError) as error:
+        raise Damaged(f"{file} is a backup of this program, but a part of it is broken. {_ANOTHER}") from error
     except OSError as error:
         raise unwritten(scratch, error) from error
-    verified(scratch)
+    _verify(scratch, file)
     return contents
+
+
+def _verify(database: Path, file: Path) -> None:
+    """Verify the database of a backup; an error names the backup."""
+    try:
+        verified(database)
+    except Damaged as error:
+        reason = str(error).removesuffix(f": {RESTORE}")
+        raise Damaged(f"{file} cannot be put back: {reason}. {_ANOTHER}") from error
+
+
+def marks_in(file: Path) -> Marks | None:
+    """Return how far the database in a backup came; None of one that does not say."""
+    try:
+        if file.suffix != ".zip":
+            return marks_of(file)
+        with zipfile.ZipFile(file) as archive:
+            return Marks(**json.loads(archive.read(_MARKS)))
+    except (OSError, StorageError, zipfile.BadZipFile, zlib.error, KeyError, ValueError, TypeError):
+        return None
+
+
+def is_whole(file: Path) -> bool:
+    """Read a backup to its end, and return whether it still is what it was when it was made and verified."""
+    try:
+        if file.suffix != ".zip":
+            return bool(verified(file))
+        with zipfile.ZipFile(file) as archive:
+            return {_ABOUT, _DATABASE} <= set(archive.namelist()) and archive.testzip() is None
+    except (OSError, StorageError, zipfile.BadZipFile, zlib.error, ValueError, EOFError, NotImplementedError):
+        return False
+
+
+def _check_kind(file: Path) -> None:
+    """Return if a file that is no ZIP archive can be a database.
+
+    Raises:
+        Damaged: it cannot; the message says what it is.
+        StorageError: there is none, or it cannot be read.
+    """
+    if not file.is_file():
+        raise StorageError(f"{file} is a folder; name a file in it" if file.is_dir() else f"there is no file {file}")
+    try:
+        with file.open("rb") as opened:
+            start = opened.read(len(_SQLITE))
+    except OSError as error:
+        raise StorageError(f"{file} cannot be read: {error.strerror}") from error
+    if is_lost(file):
+        raise Damaged(f"{file} is empty. {_ANOTHER}")
+    if start.startswith(_ZIP):
+        raise Damaged(f"{file} is an archive whose end is missing: it was not copied whole. Copy it again. {_ANOTHER}")
+    if start.startswith(_DUMP):
+        raise Damaged(f"{file} is a dump of PostgreSQL: with STORAGE_URL set, this command names the line to type")
+    if start != _SQLITE:
+        raise Damaged(f"{file} is no backup: neither a ZIP archive nor a database. {_ANOTHER}")
+
+
+def _check_ours(archive: zipfile.ZipFile, file: Path) -> None:
+    if any(entry.flag_bits & _ENCRYPTED for entry in archive.infolist()):
+        raise Damaged(f"{file} is encrypted: unpack it with its password, and restore the backup that is in it")
+    if not {_ABOUT, _DATABASE, _SETTINGS} <= set(archive.namelist()):
+        raise Damaged(f"{file} is an archive, but no backup of this program. {_ANOTHER}")
 
 
 def _pack(settings: Settings, target: Path, at: datetime, stop: threading.Event) -> int:
@@ -120,6 +202,7 @@ def _pack(settings: Settings, target: Path, at: datetime, stop: threading.Event)
                 text, secrets, paths = _settings_text(settings, at)
                 about = About(program_version(), schema, at.isoformat(timespec="seconds"), secrets, paths)
                 entries = {f"state/{path.name}": path.read_bytes() for path in state_files(settings)}
+                entries |= {_MARKS: json.dumps(asdict(marks_of(database))).encode()}
                 entries |= {_ABOUT: json.dumps(asdict(about), indent=2).encode(), _SETTINGS: text.encode()}
                 _write(part, entries, database, stop)
             finally:

@@ -21,6 +21,7 @@ from core.features.transfer.files import Backup, Copies, locked
 from core.ports import Clock
 from core.storage.database import Database
 from core.storage.sqlite_backup import PART, free_path
+from core.storage.sqlite_upgrade import BEFORE_UPDATE
 from core.text.catalogue import text
 from core.types import UserKey
 
@@ -113,6 +114,11 @@ class DataFolder(Copies):
     def scratch(self) -> Path:
         """Return the path of a file that is removed by the next `alone` at the latest. Use it inside `alone`."""
         return self.backups / f"{_NAME}restore{PART}"
+
+    def restorable(self) -> list[Path]:
+        """Return the backups that can be put back, the newest first."""
+        found = [*self._rotating(), *self.backups.glob(f"{BEFORE_UPDATE}*.db")]
+        return sorted(found, key=lambda path: path.name.removeprefix(BEFORE_UPDATE).removeprefix(_NAME), reverse=True)
 
     def _rotating(self) -> list[Path]:
         """Return the backups of which the newest stay, the oldest first."""

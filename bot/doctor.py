@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import SecretStr
 
+from bot.lost_data import check_not_lost, damaged
 from bot.models.chains import Chains, build_embedder
 from bot.models.health import ModelHealth
 from bot.models.hot import prove
@@ -32,6 +33,7 @@ from core.errors import (
     ConfigError,
     ContextTooLong,
     CreditGone,
+    Damaged,
     EmptyReply,
     KeyRejected,
     ModelUnknown,
@@ -43,6 +45,7 @@ from core.features.ledger.calls import Call
 from core.library import new_index
 from core.ports import ChatModel, Clock
 from core.providers.failure import Rejected
+from core.storage.sqlite_backup import is_lost
 from core.storage.sqlite_upgrade import inspect
 
 Document: TypeAlias = dict[str, Any]
@@ -80,10 +83,16 @@ def _folder(settings: Settings) -> str:
 def _storage(settings: Settings) -> str:
     if settings.engine == "postgres":
         return _postgres(settings)
+    if settings.in_memory:
+        return "the database in memory"
     path = settings.database_path
-    if settings.in_memory or not path.exists():
-        return "the database in memory" if settings.in_memory else "there is no database yet; the first start makes it"
-    found = inspect(path)
+    try:
+        check_not_lost(settings)
+        if is_lost(path):
+            return "there is no database yet; the first start makes it"
+        found = inspect(path)
+    except Damaged as error:
+        raise damaged(settings, error) from error
     said = f"{path.name} is sound; people with memories: {found.people}; schema {found.version}"
     if found.version == found.known:
         return said

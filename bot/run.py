@@ -17,6 +17,7 @@ from bot.alarms import tell_start_failed, watching
 from bot.background import background
 from bot.data_folder import daily_backups
 from bot.logs import to_stderr
+from bot.lost_data import go_on_anyway
 from bot.models.metering import AttributedHandler
 from bot.origins import models_line, origins
 from bot.platforms import PLATFORMS, Platform, Start
@@ -38,8 +39,10 @@ _PATIENCE_S: Final = 1.0
 _TITLES: Final = {"telegram": "Telegram", "discord": "Discord", "console": "the terminal"}
 
 
-async def run(settings: Settings) -> None:
+async def run(settings: Settings, *, anyway: bool = False) -> None:
     """Run every platform that has a token until SIGINT or SIGTERM; one that ends is tried again, at once on SIGHUP.
+
+    `anyway`: also on a database that lacks what a backup beside it holds, now and at later starts.
 
     Raises:
         ConfigError: no platform has a token, or every platform's was refused before any was connected.
@@ -59,6 +62,8 @@ async def run(settings: Settings) -> None:
         say(line)
     with serving(settings, RUN, chosen):
         try:
+            if anyway:
+                await go_on_anyway(settings)
             failure = await _run(settings, chosen)
         except BotError as error:
             await tell_start_failed(settings, str(error))
@@ -166,14 +171,18 @@ async def _unasked(app: App, stop: asyncio.Event) -> AsyncIterator[None]:
         yield
 
 
-async def chat(settings: Settings, thread_id: str = "") -> None:
+async def chat(settings: Settings, thread_id: str = "", *, anyway: bool = False) -> None:
     """Talk in this terminal until the person leaves; their last question is answered before this returns.
+
+    `anyway` is that of `run`.
 
     Raises:
         ConfigError: the conversation that `thread_id` or DEFAULT_THREAD names belongs to somebody else.
         BotError: another process runs the terminal from this data folder.
     """
     with serving(settings, "elefante chat", ["console"]):
+        if anyway:
+            await go_on_anyway(settings)
         await _talk(settings, thread_id)
 
 

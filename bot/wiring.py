@@ -18,6 +18,7 @@ from pydantic import SecretStr
 from bot.background import background
 from bot.data_folder import ConsoleHistory, DataFolder, ServerCopies, upkeep
 from bot.logs import open_machine
+from bot.lost_data import check_not_lost, damaged
 from bot.models.chains import build_chains
 from bot.models.health import ModelHealth
 from bot.models.hot import HotModels
@@ -31,7 +32,7 @@ from core.actions.registry import Registry
 from core.answering.single_call import tools_of
 from core.chatbot import ChatBot, ChatBotParts
 from core.clock import SystemClock
-from core.errors import ConfigError, ProviderError
+from core.errors import ConfigError, Damaged, ProviderError
 from core.features.access.rules import Access, Mode
 from core.features.access.storage import SqlPeople
 from core.features.admin.decisions import KeptDecisions, place_settings_by
@@ -207,7 +208,7 @@ async def open_storage(settings: Settings, *, dry: UserKey | None = None) -> Dat
     """Return the database that the settings name; with `dry`, a copy in RAM that has what is stored of that person.
 
     Raises:
-        ConfigError, StorageError: it cannot be used.
+        ConfigError, StorageError: it cannot be used, or lacks what a backup beside it holds.
     """
     if settings.in_memory:
         return await open_copy(None)
@@ -223,7 +224,11 @@ async def open_storage(settings: Settings, *, dry: UserKey | None = None) -> Dat
         return await open_postgres(url, pool=settings.storage_pool)
     if dry is not None:
         return await open_copy(settings.database_path)
-    return await open_database(settings.database_path, backups=settings.backups_folder)
+    try:
+        await asyncio.to_thread(check_not_lost, settings)
+        return await open_database(settings.database_path, backups=settings.backups_folder)
+    except Damaged as error:
+        raise damaged(settings, error) from error
 
 
 async def _build_over(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
@@ -13,6 +14,7 @@ import typer
 from bot.archive import Contents, pack, state_files, unpack
 from bot.cli.shell import JsonOption, NewFile, YesOption, busy, confirm, load_settings, run, show
 from bot.data_folder import DUMP, RESTORE, DataFolder, copied_by_server
+from bot.lost_data import known_marks
 from bot.settings.env_file import env_path
 from bot.settings.settings import Settings, load
 from bot.wiring import prepare_folder
@@ -20,6 +22,7 @@ from core.clock import SystemClock
 from core.errors import StorageError
 from core.features.transfer.files import Backup, private_file
 from core.storage.sqlite_backup import new_file, restore_database
+from core.storage.sqlite_marks import raise_marks
 from core.storage.sqlite_migrations import MIGRATIONS
 from core.storage.sqlite_upgrade import upgrade
 
@@ -114,10 +117,11 @@ async def restore(settings: Settings, file: Path) -> Document:
         scratch, aside = folder.scratch(), folder.aside()
         try:
             contents = await asyncio.to_thread(unpack, file, scratch)
-            there_was = await restore_database(contents.database, settings.database_path, aside)
+            known = await asyncio.to_thread(known_marks, settings)
+            kept = await restore_database(contents.database, settings.database_path, aside)
+            await asyncio.to_thread(raise_marks, settings.database_path, known)
         finally:
             scratch.unlink(missing_ok=True)
-        kept = [aside] if there_was else []
         env = None
         if contents.about is not None:
             kept += _put_state(settings, contents, aside)
@@ -216,7 +220,7 @@ def _put_state(settings: Settings, contents: Contents, aside: Path) -> list[Path
     try:
         for path in state_files(settings):
             kept.append(aside.with_name(f"{aside.stem}.{path.name}"))
-            path.replace(kept[-1])
+            shutil.move(path, kept[-1])  # it may be another disk
         for name, content in contents.state.items():
             with new_file(settings.data_dir / name) as part:
                 part.write_bytes(content)

@@ -13,7 +13,7 @@ import zoneinfo
 from importlib import metadata
 from itertools import takewhile
 from types import TracebackType
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -87,9 +87,15 @@ def _begin(
     sys.excepthook = _unexpected  # here, because Typer sets its own just before
 
 
+AnywayOption: TypeAlias = Annotated[
+    bool, typer.Option("--anyway", help="Begin with what the database holds, though a backup of it holds more.")
+]
+
+
 @app.command()
 def chat(
     thread: Annotated[str, typer.Option(help="Id of the conversation to go on with. Default: DEFAULT_THREAD.")] = "",
+    anyway: AnywayOption = False,
 ) -> None:
     r"""Talk to the bot in this terminal. No key, no account.
 
@@ -97,18 +103,18 @@ def chat(
     """
     from bot.run import chat as talk
 
-    run_now(talk(load_settings(stored=False), thread))
+    run_now(talk(load_settings(stored=False), thread, anyway=anyway))
 
 
 @app.command()
-def run() -> None:
+def run(anyway: AnywayOption = False) -> None:
     """Run the bot on every platform that has a token.
 
     Example: TELEGRAM_TOKEN=123:abc elefante run
     """
     from bot.run import run as run_platforms
 
-    run_now(run_platforms(load_settings(stored=False)))
+    run_now(run_platforms(load_settings(stored=False), anyway=anyway))
 
 
 app.command("status")(status_)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import fcntl
 import os
 import re
 import shutil
@@ -33,9 +34,10 @@ PART: Final = ".part"
 _ROOM_LEFT_BYTES: Final = 16 << 20  # a copy never takes the last of the disk
 _PAGES_AT_ONCE: Final = 2_000
 _STEPS_BETWEEN_LOOKS: Final = 100_000  # of SQLite's machine: some milliseconds
-_SHARED_LOCK: Final = (
-    "1073741826"  # first byte of the lock of whoever has a file open: sqlite.org/fileformat.html, 1.3.1
-)
+_SHARED_LOCK: Final = 0x40000002
+"""First byte of the lock of whoever has a file open, of 510 (sqlite.org/fileformat.html, 1.3.1)."""
+
+_WAIT_S: Final = 1.0  # for others
 _MEBIBYTE: Final = 1 << 20
 
 
@@ -78,8 +80,8 @@ async def verify(path: Path) -> None:
     await in_thread(partial(verified, path))
 
 
-async def restore_database(copy: Path, database: Path, aside: Path) -> bool:
-    """Put the copy in the database's place, and what was there in `aside`; return whether there was anything.
+async def restore_database(copy: Path, database: Path, aside: Path) -> list[Path]:
+    """Put the copy in the database's place, and what was there in `aside`; return the files that it is kept in.
 
     Raises:
         SchemaTooNew, Damaged: the copy cannot be used; nothing was changed.
@@ -193,36 +195,82 @@ def verified(path: Path, stop: threading.Event | None = None) -> int:
             connection.set_progress_handler(stop.is_set, _STEPS_BETWEEN_LOOKS)
         version = schema_version(connection, len(MIGRATIONS))
         if not version:
-            raise Damaged(f"{path.name} is no database of this program")
+            raise Damaged("this file is no database of this program")
         [found] = connection.execute("PRAGMA integrity_check(1)").fetchone()
         if found != "ok" or connection.execute("PRAGMA foreign_key_check").fetchone():
-            raise Damaged(f"{path.name} is not sound")
+            raise Damaged("this database is not sound")
     return version
 
 
-def _restored(copy: Path, database: Path, aside: Path) -> bool:
+def is_lost(file: Path) -> bool:
+    """Return whether there is no such file, or nothing in it."""
+    return not file.exists() or not file.stat().st_size
+
+
+def _restored(copy: Path, database: Path, aside: Path) -> list[Path]:
     stop = threading.Event()
     verified(copy)
-    if not database.exists():
-        copied(copy, database, stop)
-        return False
+    try:
+        if not any(path.exists() for path in _files(database)):
+            copied(copy, database, stop)
+            return []
+        if is_lost(database):  # opening it, SQLite would delete a log beside it, which can be read yet
+            _replaced_unread(copy, database, aside, stop)
+        else:
+            _replaced(copy, database, aside, stop)
+    except InUse as error:
+        raise StorageError(f"{error} has the database open: stop it first, then restore") from error
+    except OSError as error:
+        raise unwritten(Path(error.filename2 or error.filename or aside), error) from error
+    return [path for path in _files(aside) if path.exists()]
+
+
+def _replaced(copy: Path, database: Path, aside: Path, stop: threading.Event) -> None:
     try:
         with translated(), closing(alone(database)) as present:
             with new_file(aside) as part:
                 write_copy(present, part, stop)
             with closing(_open(copy, "ro")) as source:
                 source.backup(present)
-    except InUse as error:
-        raise StorageError(f"{error} has the database open: stop it first, then restore") from error
-    except Damaged:  # what is there cannot even be opened: it is put aside as it is
-        aside.unlink(missing_ok=True)
-        database.replace(aside)
-        for side in SIDES:
-            Path(f"{database}{side}").unlink(missing_ok=True)
-        copied(copy, database, stop)
-    except OSError as error:
-        raise unwritten(aside, error) from error
-    return True
+    except Damaged:
+        _replaced_unread(copy, database, aside, stop)
+
+
+def _replaced_unread(copy: Path, database: Path, aside: Path, stop: threading.Event) -> None:
+    """Put the copy in place of a file that cannot be opened, which is kept in `aside` byte for byte, as is its log.
+
+    Both may lie on different disks. Until all is written, nothing is removed.
+    """
+    if database.exists() and _is_open_elsewhere(database):
+        raise InUse(_holder(database))
+    with new_file(database) as part:
+        with translated(), closing(_open(copy, "ro")) as source:
+            write_copy(source, part, stop)
+        for path in _files(database):
+            if not is_lost(path):
+                kept = Path(f"{aside}{path.name.removeprefix(database.name)}")
+                ensure_room(kept.parent, path.stat().st_size)
+                with new_file(kept) as kept_part:
+                    shutil.copyfile(path, kept_part)
+        for side in _files(database)[1:]:  # SQLite would apply the old log to the new file
+            side.unlink(missing_ok=True)
+
+
+def _files(database: Path) -> list[Path]:
+    return [database, *(Path(f"{database}{side}") for side in SIDES)]
+
+
+def _is_open_elsewhere(database: Path) -> bool:
+    """Return whether another process has the file open, whatever is in it. Not for a process that has it open itself.
+
+    Closing a file drops every lock that the process has on it: fcntl(2).
+    """
+    with database.open("r+b") as file:
+        try:
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, _SHARED_LOCK)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def alone(database: Path) -> sqlite3.Connection:
@@ -257,7 +305,7 @@ def _holder(database: Path) -> str:
         inode = str(database.stat().st_ino)
         for line in Path("/proc/locks").read_text("ascii").splitlines():
             *_, pid, file, start, _end = line.split()
-            if file.rpartition(":")[2] == inode and start == _SHARED_LOCK:
+            if file.rpartition(":")[2] == inode and start == str(_SHARED_LOCK):
                 return _process(int(pid))
     except (OSError, ValueError):
         pass
@@ -285,5 +333,11 @@ def settle(path: Path) -> None:
         os.close(descriptor)
 
 
-def _open(path: Path, mode: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, timeout=1.0)
+def open_to_read(path: Path, wait_s: float = _WAIT_S) -> sqlite3.Connection:
+    """Open a file that others may have open; where nobody has, no file is made beside it."""
+    return _open(path, "ro" if Path(f"{path}{SIDES[0]}").exists() else "ro&immutable=1", wait_s)
+
+
+def _open(path: Path, mode: str, wait_s: float = _WAIT_S) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=wait_s)

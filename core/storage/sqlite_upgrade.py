@@ -18,7 +18,17 @@ from typing import Final
 
 from core.clock import SystemClock
 from core.errors import Damaged, StorageError
-from core.storage.sqlite_backup import PART, InUse, alone, free_path, new_file, unwritten, verified, write_copy
+from core.storage.sqlite_backup import (
+    PART,
+    InUse,
+    alone,
+    free_path,
+    new_file,
+    open_to_read,
+    unwritten,
+    verified,
+    write_copy,
+)
 from core.storage.sqlite_errors import RESTORE, translated
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
 from core.storage.sqlite_schema import PRAGMAS, migrate, schema_version
@@ -84,9 +94,7 @@ def inspect(path: Path) -> Inspection:
     Raises:
         SchemaTooNew, Damaged, StorageError: it cannot be used.
     """
-    in_use = Path(f"{path}-wal").exists()  # otherwise SQLite need not make that file to read
-    uri = f"{path.absolute().as_uri()}?mode=ro{'' if in_use else '&immutable=1'}"
-    with translated(), closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as connection:
+    with translated(), closing(open_to_read(path)) as connection:
         connection.execute("PRAGMA query_only = ON")
         version = schema_version(connection, len(MIGRATIONS))
         if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",) or (
