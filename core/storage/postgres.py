@@ -96,6 +96,7 @@ class PostgresQuery(Query):
     def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement for each row of parameters; none for no rows."""
         self._hold()
+        self._try()
         with self._waiting(), self._connection.cursor() as cursor:
             cursor.executemany(_in_postgres(sql), rows)
 
@@ -132,8 +133,6 @@ class PostgresQuery(Query):
                             self._send(SET_LOCAL)
                         yield
                         self._hold()
-                        if not self._answered:  # after COMMIT nothing is run again: is the server there?
-                            self._sync()
                         is_committing = True
                         commit = self._send("COMMIT")
                     finally:
@@ -164,11 +163,22 @@ class PostgresQuery(Query):
         return f"SELECT {', '.join(sql for sql, _ in held)}", [value for _, values in held for value in values]
 
     def _execute(self, sql: str, parameters: Sequence[object]) -> list[Row]:
+        has_rows = _has_rows(sql)
+        if not has_rows:
+            self._try()
         cursor = self._send(_in_postgres(sql), parameters)
-        if not _has_rows(sql):
+        if not has_rows:
             return []
         self._sync()
         return cursor.fetchall() if cursor.description is not None else []
+
+    def _try(self) -> None:
+        """Wait for BEGIN before the first change: what goes out with COMMIT cannot be run again if the server is gone.
+
+        So no row is held, either, while that is on its way.
+        """
+        if not self._answered:
+            self._sync()
 
     def _sync(self) -> None:
         """Wait for what was sent. After a mere flush the server would not notice a worker that stands still."""
