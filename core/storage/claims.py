@@ -12,8 +12,8 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Final
 
-from core.storage.database import Database, Query
-from core.storage.inbox import ClaimChat
+from core.storage.database import Database, Query, Statement
+from core.storage.inbox import ClaimChat, held_by_all
 from core.storage.record import OF_USER, moment, to_json, user_key
 from core.stores import Accepted
 from core.types import ChatKey, UserKey, room_name
@@ -30,6 +30,10 @@ _OF_CHAT: Final = f"'{_CHAT}' || inbox.platform || ':' || inbox.chat"
 _TAKE: Final = """
 INSERT INTO claims (name, worker) SELECT names.value, workers.id FROM texts(?) AS names, workers WHERE workers.id = ?
 FOR KEY SHARE OF workers ON CONFLICT (name) DO NOTHING RETURNING name, epoch
+"""
+_TAKE_BESIDE: Final = """
+INSERT INTO claims (name, worker) SELECT ?, id FROM workers WHERE id = ? AND EXISTS (SELECT 1 FROM added)
+FOR KEY SHARE OF workers ON CONFLICT (name) DO NOTHING
 """
 _FREE: Final = f"""
 SELECT json_list(name) FROM (
@@ -211,16 +215,25 @@ class SqlWorkers(WorkerStore):
 def claims_of(wants: Callable[[str], tuple[int, int] | None]) -> ClaimChat:
     """Return what claims the chats of messages that are accepted, for the worker that `wants` them (`Worker.wants`)."""
 
-    def claim_chat(query: Query, chat: ChatKey) -> Accepted:
+    def claim_chat(query: Query, chat: ChatKey, message: Statement) -> Accepted | None:
         if (wanted := wants(chat.platform)) is None:
-            return Accepted()
-        worker, room = wanted
+            return held_by_all(query, chat, message)
+        (accept, values), (worker, room) = message, wanted
         name, here = _CHAT + room_name(chat), (chat.platform, chat.chat)
-        held = query.run(f"{_TAKE}, worker, {_OWED}", (to_json([name]), worker, *here)) if room else []
-        held = held or query.run(f"SELECT name, epoch, worker, {_OWED} FROM claims WHERE name = ?", (*here, name))
-        for _, epoch, holder, owed in held:
-            return Accepted(holder, epoch, follows=owed > 1)
-        return Accepted()
+        taken = query.run(
+            f"""
+            WITH added AS ({accept}), taken AS ({_TAKE_BESIDE} RETURNING epoch, worker)
+            SELECT (SELECT count(*) FROM added), {_OWED}, epoch, worker FROM (SELECT 1) AS one LEFT JOIN taken ON true
+            """,
+            (*values, name, worker if room else 0, *here),
+        )
+        [(added, owed, epoch, holder)] = taken
+        if not added:
+            return None
+        if epoch is None:
+            found = query.run("SELECT epoch, worker FROM claims WHERE name = ?", (name,))
+            epoch, holder = found[0] if found else (0, 0)
+        return Accepted(holder, epoch, follows=bool(owed)) if holder else Accepted()
 
     return claim_chat
 

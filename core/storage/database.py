@@ -20,14 +20,27 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
 T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
+Statement: TypeAlias = tuple[str, Sequence[object]]
+"""SQL, and its parameters."""
 
 
 class Query(Protocol):
-    """Statements of one job, run on the engine's thread. Given by `Database.read` and `Database.write`."""
+    """Statements of one job, run on the engine's thread. Given by `Database.read` and `Database.write`.
+
+    An engine on another machine waits for an answer only where there are rows to return: what is sent before that, and
+    what fails there, it hears with them, or when the job ends.
+    """
 
     def run(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Run one statement and return its rows."""
         ...
+
+    def together(self, *statements: Statement) -> list[Row]:
+        """Run statements that change different rows, none of which sees what another changes; return the last's rows.
+
+        All but the last return none. An engine may run them as one.
+        """
+        return [self.run(*statement) for statement in statements][-1]
 
     def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
         """Run one statement for each row of parameters; none for no rows."""
@@ -89,6 +102,16 @@ class Database(Protocol):
             StorageError: the engine refused; nothing was changed.
         """
         ...
+
+    async def change(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """Run one statement as a transaction of its own, and return its rows; run twice, it changes what once would.
+
+        For the engine may run it again when it lost the answer.
+
+        Raises:
+            StorageError: as `write`.
+        """
+        return await self.write(lambda query: query.run(sql, parameters))
 
     async def checkpoint(self) -> None:
         """Do between the transactions of long work what would hold up others' commits later, such as emptying a log."""

@@ -10,7 +10,7 @@ from functools import partial
 from core.storage import history_rows as rows_of
 from core.storage import history_terms
 from core.storage.batches import in_batches, statement
-from core.storage.database import Database, Query, Row
+from core.storage.database import Database, Query, Row, Statement
 from core.storage.history_rows import MESSAGE, SUMMARY, THREAD, SqlToldMemories
 from core.storage.lexicon import Lexicon
 from core.storage.record import NO_LIMIT, OF_USER, listed, microseconds, random_id, to_json, user_key
@@ -47,6 +47,7 @@ _RETRACT = f"""
         ON m.thread = begun.thread AND m.turn = begun.turn
     ) RETURNING id, thread, sequence
 """
+_USED = "UPDATE threads SET updated_at = ? WHERE id = ? AND updated_at < ?"
 _FORGOTTEN = "platform = ''"
 _UNNAME = f"""
     UPDATE threads SET platform = '', "user" = id, chat = '', topic = '', title = '', metadata = '{{}}',
@@ -296,7 +297,8 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
     async def enter(self, thread_id: str, *entered: Transition) -> None:
         """Store that a turn entered these states."""
-        await self._database.write(partial(_enter, thread_id, entered))
+        statement = rows_of.enter(thread_id, entered)
+        await self._database.write(lambda query: query.run(*statement))
 
     async def transitions(self, thread_id: str, turn: str = "") -> Sequence[Transition]:
         """Return the states that the turn entered (every turn, for ""), oldest first."""
@@ -318,7 +320,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
             query.run(rows_of.INSERT_THREAD, rows_of.thread_values(thread))
             query.run_many(rows_of.APPEND, (rows_of.message_values(thread.id, each) for each in record.messages))
             query.run_many(rows_of.FOLD, (rows_of.summary_values(thread.id, each) for each in record.summaries))
-            query.run_many(rows_of.ENTER, (rows_of.transition_values(thread.id, each) for each in record.transitions))
+            query.run(*rows_of.enter(thread.id, record.transitions))
             query.run(history_terms.LIST, (thread.id,))
             return thread
 
@@ -357,22 +359,21 @@ def _asked(conversation: ConversationKey, source_ids: Collection[str]) -> tuple[
     return (*rows_of.place(conversation), listed(each for each in source_ids if each))
 
 
-def _enter(thread_id: str, entered: Sequence[Transition], query: Query) -> None:
-    query.run_many(rows_of.ENTER, [rows_of.transition_values(thread_id, each) for each in entered])
-
-
 def _append(
     thread_id: str, message: Message, terms: Sequence[str], entered: Sequence[Transition], query: Query
 ) -> Message:
     query.lock("thread", thread_id)
+    at_us = 0 if message.at is None else microseconds(message.at)
+    beside: list[Statement] = [(_USED, (at_us, thread_id, at_us))]
     if entered:
-        _enter(thread_id, entered, query)
-    rows = query.run(rows_of.APPEND, rows_of.message_values(thread_id, message))
+        beside.append(rows_of.enter(thread_id, entered))
+    if terms:
+        beside.append(history_terms.place(thread_id, message.room))
+    rows = query.together(*beside, (rows_of.APPEND, rows_of.message_values(thread_id, message)))
     if not rows:
         known = f"SELECT {MESSAGE} FROM messages WHERE thread = ? AND source_id = ?"
         return rows_of.message(query.run(known, (thread_id, message.source_id))[0])
     stored = rows_of.message(rows[0])
-    at_us = 0 if message.at is None else microseconds(message.at)
-    query.run("UPDATE threads SET updated_at = ? WHERE id = ? AND updated_at < ?", (at_us, thread_id, at_us))
-    history_terms.put(query, thread_id, stored.id, stored.room, terms)
+    if terms:
+        query.run(*history_terms.put(thread_id, stored, terms))
     return stored

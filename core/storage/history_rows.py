@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from core.enclosures import enclosures_from_json, enclosures_to_json
-from core.storage.database import Database, Query, Row
+from core.storage.database import Database, Query, Row, Statement
 from core.storage.record import OF_USER, microseconds, moment, random_id, storable, to_json, user_key
 from core.threads import Summary, Told, ToldMemories, Transition, TurnState
 from core.types import (
@@ -53,7 +53,10 @@ APPEND_AGAIN = f"INSERT INTO messages (id, {_VALUES}) VALUES (?, {_APPENDED}) ON
 """Of a message that has an id, which comes first among the parameters."""
 
 FOLD = f"INSERT INTO summaries (thread, {SUMMARY}) VALUES (?, ?, ?, ?, ?, ?, ?)"
-ENTER = "INSERT INTO transitions (thread, turn, state, at, error) VALUES (?, ?, ?, ?, ?)"
+_ENTER = """
+    INSERT INTO transitions (thread, turn, state, at, error)
+    SELECT ?, value ->> 0, value ->> 1, CAST(value ->> 2 AS BIGINT), value ->> 3 FROM tuples(?)
+"""
 
 
 def place(conversation: ConversationKey) -> tuple[str, str, str, str]:
@@ -159,9 +162,10 @@ def transition(row: Row) -> Transition:
     return Transition(turn, TurnState(state), moment(at_us), error)
 
 
-def transition_values(thread_id: str, transition: Transition) -> tuple[object, ...]:
-    """Return the parameters of ENTER."""
-    return (thread_id, transition.turn, transition.state, microseconds(transition.at), transition.error)
+def enter(thread_id: str, entered: Sequence[Transition]) -> Statement:
+    """Return what stores those states of turns."""
+    values = [[storable(each.turn), each.state, microseconds(each.at), storable(each.error)] for each in entered]
+    return _ENTER, (thread_id, to_json(values))
 
 
 def _enclosed(message: Message) -> str:
@@ -198,17 +202,20 @@ class SqlToldMemories(ToldMemories):
 
     async def tell(self, told: Mapping[int, Collection[Told]]) -> None:
         """Store what each of those messages tells of; what is stored already is fine."""
-        rows = [(each.memory_id, each.version, i) for i, those in told.items() for each in those]
+        rows = [[each.memory_id, each.version, i] for i, those in told.items() for each in those]
         if not rows:
             return
         sql = """
             INSERT INTO told_memories (message, thread, sequence, memory, version)
-            SELECT id, thread, sequence, ?, ? FROM messages WHERE id = ? ON CONFLICT DO NOTHING
+            SELECT m.id, m.thread, m.sequence, value ->> 0, value ->> 1 FROM tuples(?) AS told, messages AS m
+            WHERE m.id = CAST(value ->> 2 AS BIGINT) ON CONFLICT DO NOTHING
         """
-        await self._database.write(lambda query: query.run_many(sql, rows))
+        await self._database.change(sql, (to_json(rows),))
 
     async def told(self, message_ids: Sequence[int]) -> Mapping[int, Sequence[Told]]:
         """Map those of the messages that tell of memories to what they tell of."""
+        if not message_ids:
+            return {}
         rows = await self._database.rows(
             """
             SELECT message, memory, version, gone FROM told_memories

@@ -11,7 +11,7 @@ from heapq import nlargest
 from typing import Final
 
 from core.storage import history_rows as rows_of
-from core.storage.database import Query
+from core.storage.database import Query, Statement
 from core.storage.history_rows import MESSAGE, THREAD
 from core.storage.lexicon import Terms, idf
 from core.storage.record import microseconds, storable, to_json
@@ -38,12 +38,14 @@ _AFTER: Final = _NEIGHBOUR.format(side=">", order="ASC")
 
 _PUT_PLACE: Final = """
     INSERT INTO places (platform, "user", room)
-    SELECT platform, "user", ? FROM threads WHERE id = ? AND platform != '' ON CONFLICT DO NOTHING
+    SELECT platform, "user", ? FROM threads AS t WHERE id = ? AND platform != '' AND NOT EXISTS (
+        SELECT 1 FROM places AS p WHERE p.platform = t.platform AND p."user" = t."user" AND p.room = ?
+    ) ON CONFLICT DO NOTHING
 """
 _PUT: Final = """
     INSERT INTO message_terms (place, term, message) SELECT p.id, asked.value, ?
     FROM threads AS t JOIN places AS p ON p.platform = t.platform AND p."user" = t."user" AND p.room = ?
-    CROSS JOIN texts(?) AS asked WHERE t.id = ? RETURNING message
+    CROSS JOIN texts(?) AS asked WHERE t.id = ?
 """
 
 # --- what messages are found by --------------------------------------------------------------------------------------
@@ -54,14 +56,14 @@ LIST: Final = f"""
 """Leaves the messages of a thread to be indexed by the searches that come."""
 
 
-def put(query: Query, thread_id: str, message_id: int, room: str, terms: Collection[str]) -> None:
-    """Store what a message is found by, and where it was said: in a room, or in private ("")."""
-    if not terms:
-        return
-    values = (message_id, storable(room), to_json(list(terms)), thread_id)
-    if not query.run(_PUT, values):  # the first of this person's there
-        query.run(_PUT_PLACE, (storable(room), thread_id))
-        query.run(_PUT, values)
+def place(thread_id: str, room: str) -> Statement:
+    """Return what makes the place in which a person's messages are found: a room, or in private (""). It goes first."""
+    return _PUT_PLACE, (storable(room), thread_id, storable(room))
+
+
+def put(thread_id: str, message: Message, terms: Collection[str]) -> Statement:
+    """Return what stores by which terms a message is found."""
+    return _PUT, (message.id, storable(message.room), to_json(list(terms)), thread_id)
 
 
 def unindexed(query: Query, users: Sequence[UserKey]) -> Sequence[tuple[str, Message]]:
@@ -82,7 +84,8 @@ def fill(query: Query, found: Iterable[tuple[str, Message, Collection[str]]]) ->
     """Index what `unindexed` returned, each message by its terms, but for what lost its words meanwhile."""
     for thread_id, message, terms in found:
         if query.run("DELETE FROM unindexed WHERE message = ? RETURNING message", (message.id,)):
-            put(query, thread_id, message.id, message.room, terms)
+            query.run(*place(thread_id, message.room))
+            query.run(*put(thread_id, message, terms))
 
 
 # --- the search ------------------------------------------------------------------------------------------------------

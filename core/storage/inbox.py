@@ -11,19 +11,19 @@ from typing import TypeAlias
 
 from core.enclosures import enclosures_from_json, enclosures_to_json
 from core.storage.batches import in_batches, statement
-from core.storage.database import Database, Query
+from core.storage.database import Database, Query, Statement
 from core.storage.record import OF_USER, microseconds, moment, to_json, user_key
 from core.stores import LATEST, Accepted, Backlog, Inbox, Replaced
 from core.types import ChatKey, Incoming, JSONValue, UserKey
 
-ClaimChat: TypeAlias = Callable[[Query, ChatKey], Accepted]
-"""Claims the chat of a message that is stored in the same transaction, if it is free; returns who answers it."""
+ClaimChat: TypeAlias = Callable[[Query, ChatKey, Statement], Accepted | None]
+"""Stores a message of a chat, and claims the chat if it is free; returns who answers it, None if it was known."""
 
 
-def held_by_all(query: Query, chat: ChatKey) -> Accepted:
-    """Claim nothing: there is one process."""
-    del query, chat
-    return Accepted()
+def held_by_all(query: Query, chat: ChatKey, message: Statement) -> Accepted | None:
+    """Store the message, and claim nothing: there is one process."""
+    del chat
+    return Accepted() if query.run(*message) else None
 
 
 class SqlInbox(Inbox):
@@ -58,8 +58,8 @@ class SqlInbox(Inbox):
             _lock(query, incoming)
             if incoming.edits and not _is_wanted(query, incoming):
                 return None
-            added = query.run(_ACCEPT, (*row, *_versions(incoming), incoming.edits))
-            return self._claim_chat(query, incoming.chat) if added else None
+            message = (_ACCEPT, (*row, *_versions(incoming), incoming.edits))
+            return self._claim_chat(query, incoming.chat, message)
 
         return await self._database.write(job)
 
@@ -89,12 +89,14 @@ class SqlInbox(Inbox):
         """
 
         def job(query: Query) -> None:
-            if incoming.edits:
-                _lock(query, incoming)
-                query.run(_CLOSE_EARLIER, (*_versions(incoming), *_key(incoming)))
+            _lock(query, incoming)
+            query.run(_CLOSE_EARLIER, (*_versions(incoming), *_key(incoming)))
             query.run(close, _key(incoming))
 
-        await self._database.write(job)
+        if incoming.edits:
+            await self._database.write(job)
+        else:
+            await self._database.change(close, _key(incoming))
 
     async def seal(self, incoming: Incoming) -> None:
         """Accept no edit of an answered message from now on."""
@@ -109,7 +111,7 @@ class SqlInbox(Inbox):
         """Record what stands on the screen for it; on disk when this returns."""
         sql = f"UPDATE inbox SET posted = ? WHERE {_THIS} AND payload IS NOT NULL"
         values = (to_json(list(handles)), *_key(incoming))
-        await self._database.write(lambda query: query.run(sql, values))
+        await self._database.change(sql, values)
 
     async def question(self, user: UserKey, chat: str, handle: str) -> tuple[ChatKey, str] | None:
         """Return where the user said what that message of the chat answers, and its id; None if it answers nothing."""

@@ -332,6 +332,8 @@ class SqlMemories(SqlPhrases, MemoryStore):
 
     async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that the owner has, in the order asked."""
+        if not memory_ids:
+            return ()
         rows = await self._database.rows(THOSE, (*user_key(owner), listed(memory_ids)))
         return in_order(rows, memory_ids)
 

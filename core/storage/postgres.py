@@ -26,12 +26,12 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumperUnknown
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from core.claims import present_claim
+from core.claims import Claim, present_claim
 from core.errors import ClaimLost, StorageError
 from core.storage import postgres_vectors
-from core.storage.database import Database, PoolUse, Query, Row
+from core.storage.database import Database, PoolUse, Query, Row, Statement
 from core.storage.postgres_connection import SET_LOCAL, STATEMENT_S, break_off, parameters, with_session
-from core.storage.postgres_errors import CommitUnknown, is_away, is_repeatable, reason, translated
+from core.storage.postgres_errors import CommitUnknown, is_away, is_lost, is_repeatable, reason, translated
 from core.storage.postgres_migrations import MIGRATIONS, Migration
 from core.storage.postgres_schema import prepare
 
@@ -59,51 +59,92 @@ _PREPARED_FROM: Final = 5
 """A statement is planned once on a connection that has run it so many times."""
 
 _KNOWN_STATEMENTS: Final = 1024
+_LOCK: Final = "pg_advisory_xact_lock(hashtextextended(?, 0))"
+_FENCE: Final = "1 / (SELECT count(*) FROM (SELECT 1 FROM claims WHERE epoch = ? FOR KEY SHARE) AS held)"
+"""Divides by zero if the claim is gone: so all that was sent with it fails, and nobody has to wait for the answer.
+
+The row is held until the end: nobody else claims the same before what is written here is there.
+"""
+
+_CHANGE = re.compile(r"(INSERT|UPDATE|DELETE)\b(?!.*\bRETURNING\b)", re.DOTALL)
 _MARK = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\?")
 _LIST = re.compile(r"\bjson_list\(([^()]*)\)")
 
 _log = logging.getLogger(__name__)
-logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # it warns at every attempt; once is enough
+logging.getLogger("psycopg").setLevel(logging.ERROR)  # it warns at every attempt, and of what follows from an error
 
 
 class PostgresQuery(Query):
-    """Statements on one connection, on the thread of their job."""
+    """Statements on one connection, on the thread of their job.
 
-    def __init__(self, connection: psycopg.Connection) -> None:
+    Inside a transaction they are a pipeline: only rows that are asked for are waited for.
+    """
+
+    def __init__(self, connection: psycopg.Connection, *, is_pooled: bool = False, claim: Claim | None = None) -> None:
         self._connection = connection
+        self._is_pooled = is_pooled
+        self._held: list[Statement] = [] if claim is None else [(_FENCE, (claim.epoch,))]
+        self._pipeline: psycopg.Pipeline | None = None
+        self._answered = False
         self._sent_s: float | None = None
 
     def run(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Run one statement and return its rows."""
-        with self._cursor() as cursor:
-            cursor.execute(_in_postgres(sql), parameters)
-            return cursor.fetchall() if cursor.description is not None else []
+        self._hold()
+        return self._execute(sql, parameters)
 
     def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        """Run one statement for each row of parameters, in one round trip; none for no rows."""
-        with self._cursor() as cursor:
+        """Run one statement for each row of parameters; none for no rows."""
+        self._hold()
+        self._try()
+        with self._waiting(), self._connection.cursor() as cursor:
             cursor.executemany(_in_postgres(sql), rows)
+
+    def alone(self, sql: str, parameters: Sequence[object]) -> list[Row]:
+        """Run one statement that is no part of a transaction; it returns no rows if a claim is to hold meanwhile."""
+        if not self._held:
+            return self._execute(sql, parameters)
+        self._execute(*_as_one([(sql, parameters), self._taken()]))
+        return []
+
+    def together(self, *statements: Statement) -> list[Row]:
+        """Run statements as one, and return the rows of the last."""
+        return self.run(*_as_one(statements))
 
     def lock(self, *names: object) -> None:
         """Wait until no other transaction holds this name; it is held until this one ends."""
-        self.run("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", (":".join(map(str, names)),))
+        self._held.append((_LOCK, (":".join(map(str, names)),)))
 
-    def commit(self) -> None:
-        """Commit the transaction.
+    @contextmanager
+    def transaction(self, begin: str) -> Iterator[None]:
+        """Begin, run the block, and commit; roll back on any exception.
 
         Raises:
-            CommitUnknown: the connection broke meanwhile.
+            CommitUnknown: the connection broke after COMMIT was sent.
             InFailedSqlTransaction: a statement had failed before, and the job has not said so; nothing was changed.
         """
-        try:
-            with self._cursor() as cursor:
-                done = cursor.execute("COMMIT").statusmessage
-        except psycopg.Error as error:
-            if self._connection.closed:
-                raise CommitUnknown from error
-            raise
-        if done != "COMMIT":
-            raise errors.InFailedSqlTransaction
+        is_committing = False
+        with self._connection:
+            try:
+                with self._connection.pipeline() as self._pipeline:
+                    try:
+                        self._send(begin)
+                        if self._is_pooled:
+                            self._send(SET_LOCAL)
+                        yield
+                        self._hold()
+                        is_committing = True
+                        commit = self._send("COMMIT")
+                    finally:
+                        self._sent_s = monotonic()  # the pipeline waits for all answers when it ends
+            except psycopg.Error as error:
+                if is_committing and (self._connection.closed or is_lost(error)):
+                    raise CommitUnknown from error
+                raise
+            finally:
+                self._sent_s = None
+            if commit.statusmessage != "COMMIT":
+                raise errors.InFailedSqlTransaction
 
     def break_off(self, stalled_s: float) -> None:
         """Break the connection if a statement has had no answer for so long. Call from any thread."""
@@ -111,14 +152,52 @@ class PostgresQuery(Query):
             with suppress(OSError, psycopg.Error):  # the answer came just now
                 break_off(self._connection)
 
+    def _hold(self) -> None:
+        """Take the locks that were asked for since the last statement: the next one sees what their holders did."""
+        if self._held:
+            sql, parameters = self._taken()
+            self._send(_in_postgres(sql), parameters)
+
+    def _taken(self) -> Statement:
+        held, self._held = self._held, []
+        return f"SELECT {', '.join(sql for sql, _ in held)}", [value for _, values in held for value in values]
+
+    def _execute(self, sql: str, parameters: Sequence[object]) -> list[Row]:
+        has_rows = _has_rows(sql)
+        if not has_rows:
+            self._try()
+        cursor = self._send(_in_postgres(sql), parameters)
+        if not has_rows:
+            return []
+        self._sync()
+        return cursor.fetchall() if cursor.description is not None else []
+
+    def _try(self) -> None:
+        """Wait for BEGIN before the first change: what goes out with COMMIT cannot be run again if the server is gone.
+
+        So no row is held, either, while that is on its way.
+        """
+        if not self._answered:
+            self._sync()
+
+    def _sync(self) -> None:
+        """Wait for what was sent. After a mere flush the server would not notice a worker that stands still."""
+        if self._pipeline is not None:
+            with self._waiting():
+                self._pipeline.sync()
+            self._answered = True
+
+    def _send(self, sql: str, parameters: Sequence[object] = ()) -> psycopg.Cursor:
+        with self._waiting():
+            return self._connection.cursor().execute(sql, parameters)
+
     @contextmanager
-    def _cursor(self) -> Iterator[psycopg.Cursor]:
-        with self._connection.cursor() as cursor:
-            self._sent_s = monotonic()
-            try:
-                yield cursor
-            finally:
-                self._sent_s = None
+    def _waiting(self) -> Iterator[None]:
+        self._sent_s = monotonic()
+        try:
+            yield
+        finally:
+            self._sent_s = None
 
 
 class PostgresDatabase(Database):
@@ -169,7 +248,13 @@ class PostgresDatabase(Database):
 
     async def write(self, job: Callable[[Query], T]) -> T:
         """Run a function of statements as one transaction and return what it returns."""
-        return await self._run("BEGIN", _fenced(job))
+        return await self._run("BEGIN", job, _claim_of_work())
+
+    async def change(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
+        """Run one statement as a transaction of its own, and return its rows."""
+        if (claim := _claim_of_work()) is not None and _has_rows(sql):
+            return await self._run("BEGIN", lambda query: query.run(sql, parameters), claim)
+        return await self._run("", lambda query: query.alone(sql, parameters), claim)
 
     async def describe(self) -> tuple[str, int]:
         """Return the engine's name with its version, and how many bytes the database takes."""
@@ -246,22 +331,26 @@ class PostgresDatabase(Database):
             self._watching.cancel()
         await asyncio.to_thread(self._pool.close)
 
-    async def _run(self, begin: str, job: Callable[[Query], T]) -> T:
+    async def _run(self, begin: str, job: Callable[[PostgresQuery], T], claim: Claim | None = None) -> T:
         if not self._open:
             raise StorageError("the database is closed")
         until_s = monotonic() + self._wait_s
         if (away_s := self._away_s) is not None:  # who asks later does not wait anew
             until_s = max(away_s + self._wait_s, monotonic() + _TRY_S)
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._job, begin, job, until_s)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._job, begin, job, claim, until_s)
 
-    def _job(self, begin: str, job: Callable[[Query], T], until_s: float) -> T:
+    def _job(self, begin: str, job: Callable[[PostgresQuery], T], claim: Claim | None, until_s: float) -> T:
         attempts = 0
         with translated():
             while True:
                 connection = self._connection(until_s)
                 taken_s = monotonic()
                 try:
-                    return self._whole(connection, begin, job)
+                    return self._whole(connection, begin, job, claim)
+                except errors.DivisionByZero as error:
+                    if claim is None or not claim.is_given_up:
+                        raise ClaimLost("another worker goes on with this") from error
+                    claim = None
                 except psycopg.Error as error:
                     attempts += 1
                     if is_away(error, connection):
@@ -274,18 +363,15 @@ class PostgresDatabase(Database):
                         sleep(random.uniform(0, _PAUSE_S) * 2**attempts)  # noqa: S311 - not all at once again
                     _log.info("run again", extra={"error": type(error).__name__})
 
-    def _whole(self, connection: psycopg.Connection, begin: str, job: Callable[[Query], T]) -> T:
+    def _whole(
+        self, connection: psycopg.Connection, begin: str, job: Callable[[PostgresQuery], T], claim: Claim | None
+    ) -> T:
         """Run a job between BEGIN and COMMIT, or without them; roll back on any exception."""
-        query = PostgresQuery(connection)
+        query = PostgresQuery(connection, is_pooled=self._is_pooled, claim=claim)
         self._at_work.add(query)
         try:
-            with connection:
-                if not begin:
-                    return job(query)
-                query.run(begin + (SET_LOCAL if self._is_pooled else ""))
-                result = job(query)
-                query.commit()
-                return result
+            with query.transaction(begin) if begin else connection:
+                return job(query)
         finally:
             self._at_work.discard(query)
             self._pool.putconn(connection)
@@ -379,20 +465,25 @@ def _configure(connection: psycopg.Connection) -> None:
     postgres_vectors.register(connection)
 
 
-def _fenced(job: Callable[[Query], T]) -> Callable[[Query], T]:
-    """Return a job that is refused once the claim is gone under which it is asked for (ClaimLost)."""
+def _claim_of_work() -> Claim | None:
+    """Return the claim under which the task works, as long as it is not known to be lost; None if it needs none."""
     if (claim := present_claim()) is None or not claim.epoch:
-        return job
+        return None
     claim.check()
+    return claim
 
-    def fenced(query: Query) -> T:
-        # The row is held until the end: nobody else claims the same before what is written here is there.
-        held = query.run("SELECT 1 FROM claims WHERE epoch = ? FOR KEY SHARE", (claim.epoch,))
-        if not held and not claim.is_given_up:
-            raise ClaimLost("another worker goes on with this")
-        return job(query)
 
-    return fenced
+def _as_one(statements: Sequence[Statement]) -> Statement:
+    """Return statements as one, with the rows of the last."""
+    *others, (sql, _) = statements
+    named = ", ".join(f"part_{number} AS ({other})" for number, (other, _) in enumerate(others))
+    return (f"WITH {named} {sql}" if others else sql), [value for _, values in statements for value in values]
+
+
+@lru_cache(_KNOWN_STATEMENTS)
+def _has_rows(sql: str) -> bool:
+    """Return whether a statement may return rows."""
+    return _CHANGE.match(sql.lstrip()) is None
 
 
 @lru_cache(_KNOWN_STATEMENTS)

@@ -50,7 +50,7 @@ _DIRECT_SESSION: Final = _SESSION | {
     "client_connection_check_interval": "5s",
 }
 
-SET_LOCAL: Final = "".join(f"; SET LOCAL {name} = '{value}'" for name, value in _SESSION.items())
+SET_LOCAL: Final = "SELECT " + ", ".join(f"set_config('{name}', '{value}', true)" for name, value in _SESSION.items())
 """Follows BEGIN behind a pooler in transaction mode, where what is set for a session would reach others."""
 
 

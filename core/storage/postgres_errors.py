@@ -86,6 +86,11 @@ def is_away(error: psycopg.Error, connection: psycopg.Connection) -> bool:
     return connection.closed or isinstance(error, errors.ReadOnlySqlTransaction)
 
 
+def is_lost(error: psycopg.Error) -> bool:
+    """Return whether the connection ended with it, which itself may not know that yet."""
+    return error.sqlstate is None or error.sqlstate.startswith(_LOST_CLASSES)
+
+
 def refusal(error: BaseException) -> str:
     """Return what the owner has to correct so that the server lets us in; "" if it may only be away for now."""
     for kind, words, advice in _REFUSALS:

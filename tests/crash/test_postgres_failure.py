@@ -412,6 +412,7 @@ async def test_a_worker_that_stopped_in_mid_transaction_holds_up_nobody(url: str
 
     def stop(query: Query) -> None:
         query.lock("a")
+        assert query.run("SELECT 1") == [(1,)], "it is taken with the next statement"
         begun.append(1)
         if len(begun) == 1:
             resumed.wait()

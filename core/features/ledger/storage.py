@@ -64,10 +64,10 @@ class Rollup:
 
     @property
     def add(self) -> str:
-        """SQL that adds the call of an id."""
+        """SQL that adds a call; its values are those of _INSERT."""
         return (
-            f"INSERT INTO {self.table} (slot, {self.names}, {MEASURES}) "
-            f"SELECT at / {self.slot_us}, {self.names}, {_MEASURED} FROM calls WHERE id = ? {self.added}"
+            f"INSERT INTO {self.table} (slot, {self.names}, {MEASURES}) SELECT at / {self.slot_us}, {self.names}, "
+            f"{_MEASURED} FROM (SELECT {_TYPED}) AS called WHERE at IS NOT NULL {self.added}"
         )
 
     @property
@@ -89,7 +89,7 @@ PAYERS: Final = Rollup("call_payers", 86_400 * _S, ("platform", '"user"', "room"
 """By the day of UTC, for which days of a time zone cannot be told apart."""
 
 ROLLUPS: Final = (PAYERS, QUARTERS)
-"""Everybody adds in this order, so that nobody waits in a circle; the row that all write to comes last."""
+"""Everybody adds in this order, so that nobody waits in a circle."""
 
 _UNNAME: Final = f"DELETE FROM call_payers WHERE {OF_USER} RETURNING slot, room, {MEASURES}"
 _UNNAMED: Final = f"""
@@ -145,12 +145,16 @@ _DAYS = """
     )
 """
 _FIRST_AND_LAST = "SELECT (SELECT min(at) FROM calls WHERE at >= ?), (SELECT max(at) FROM calls)"  # each by the index
-_INSERT = """
-    INSERT INTO calls (
-        at, platform, "user", mode, task, model, outcome, duration_s, first_s,
-        input_tokens, cached_tokens, reasoning_tokens, output_tokens, cost_usd, room
-    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
-"""
+_TYPES = {
+    **dict.fromkeys(("at",), "BIGINT"),
+    **dict.fromkeys(("platform", '"user"', "mode", "task", "model", "outcome"), "TEXT"),
+    **dict.fromkeys(("duration_s", "first_s"), "DOUBLE PRECISION"),
+    **dict.fromkeys(("input_tokens", "cached_tokens", "reasoning_tokens", "output_tokens"), "BIGINT"),
+    "cost_usd": "DOUBLE PRECISION",
+    "room": "TEXT",
+}
+_TYPED = ", ".join(f"CAST(? AS {kind}) AS {name}" for name, kind in _TYPES.items())
+_INSERT = f"INSERT INTO calls ({', '.join(_TYPES)}) VALUES ({', '.join('?' * len(_TYPES))})"
 _ADMIT = """
     INSERT INTO asked (at, platform, "user", room, thinks, counts, under_way) VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id
 """
@@ -223,13 +227,9 @@ class SqlLedger(Ledger):
         called = (microseconds(call.at), *_key(call.user), call.mode, call.task, call.model, call.outcome)
         row = (*called, call.duration_s, call.first_s, *tokens, call.cost_usd, call.room)
 
-        def job(query: Query) -> None:
-            [number] = query.run(_INSERT, row)
-            for rollup in ROLLUPS:
-                query.run(rollup.add, number)
-
+        added = [(rollup.add, row) for rollup in ROLLUPS]
         with unclaimed():  # it was spent, whoever goes on with the answer
-            await self._database.write(job)
+            await self._database.write(lambda query: query.together(*added, (_INSERT, row)))
 
     async def read(self, job: Callable[[Spending], T]) -> T:
         """Return what a function makes of what was spent."""
@@ -254,9 +254,7 @@ class SqlLedger(Ledger):
     async def finish(self, number: int) -> None:
         """Record that the answer to a message is not under way any more."""
         with unclaimed():
-            await self._database.write(
-                lambda query: query.run("UPDATE asked SET under_way = 0 WHERE id = ?", (number,))
-            )
+            await self._database.change("UPDATE asked SET under_way = 0 WHERE id = ?", (number,))
 
     async def sums(self, since: datetime, by: Sequence[str], scope: Scope = BOT) -> Sequence[Sum]:
         """Return the calls of a scope since then, summed by some of GROUPINGS, in their order."""
