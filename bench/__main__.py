@@ -11,36 +11,21 @@ from importlib import import_module
 from bench import table
 
 BENCHES = {
-    "alarms": "an hour of each kind of trouble: when owners know, how often they are told; it takes minutes",
-    "candidates": "memories found by a person's own words: how many, what small talk carries, what the search costs",
     "chat": "what people see of an answer, and when; parts: turns, room, crowd, cpu; it takes minutes",
-    "changes": "memory in rooms, undone, purged and linked, at 10,000 memories",
-    "commands": "/memories and /recall at 10,000 memories, beside bare SQLite asked for the same",
     "cycle": "the stepwise and the single cycle beside a bare bot of one call: calls, tokens, seconds, messages",
-    "discord": "CPU of an event beside the bare library, time to the first sign, edits at the reported limits",
-    "due": "10,000 reminders due in one minute, at the limits of both platforms; it takes minutes",
-    "embedder": "what a text costs the embedded embedder, and what the event loop feels of it",
-    "export": "an export of a little and of ten years: seconds and memory",
-    "hnsw_recall": "what one person's HNSW index in PostgreSQL finds among 25,000 real texts; it takes minutes",
     "history": "contexts of short and endless threads, tokens sent over a long talk, errors of the token estimates",
-    "ledger": "sums of a million calls: limits, /admin usage, one person",
     "limited": "how well limited mode keeps, finds, changes and removes, by language; --help for what it can show",
     "limited_examples": "how well the classifier of limited mode judges messages that it never saw",
     "longest": "the longest message, made of whatever is hard to read: CPU, and how long it holds others up",
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
-    "move": "storage moved from SQLite to PostgreSQL and back: rows a second and memory",
     "models": "the model leaves beside the bare SDKs, and what imports cost",
-    "purge": "what a save waits for beside a purge, and the memory that takes; PURGE_MIB=1024 for a large file",
     "postgres_search": "a search in PostgreSQL beside SQLite and FAISS, to a million memories; it takes minutes",
     "recall": "how well memory finds what was told, and says nothing otherwise, beside simple ways; --data PATH",
-    "reminders": "how late reminders are, 10,000 due at once and at rest; what 100,000 that wait cost",
-    "room": "ten people who ask at once in one room: the first sign of each, on both platforms",
     "structure": "lines, modules, importers, and the files that one plain message enters",
     "start": "seconds and memory of a start, and of a bot that waits",
     "turn": "CPU of a whole turn in limited mode",
     "times": "how well times and requests for reminders are read, by language; --data PATH for other labels",
     "workers": "turns a second at 1, 2 and 4 workers over PostgreSQL, beside SQLite; storm: killed again and again",
-    "telegram": "CPU of an update beside the bare library, time to the first sign, edits at the real limits",
 }
 """Modules of this package that have a `main()`, and what each measures."""
 
@@ -58,7 +43,7 @@ def main(names: list[str]) -> int:
 
         read_times(names[2:])
         return 0
-    if names[:1] in (["limited"], ["alarms"], ["chat"], ["workers"]):
+    if names[:1] in (["limited"], ["chat"], ["workers"]):
         import_module(f"bench.{names[0]}").main(names[1:])
         return 0
     if names[:1] == ["recall"] and names[1:2] and names[1].startswith("--"):

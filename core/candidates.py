@@ -2,7 +2,7 @@
 
 The search runs while the person's message is being stored. A model reads what it finds, so much weaker evidence counts
 than where a memory is the answer. The constants were chosen on tests/data/memory_tuning.json and
-tests/data/memory_candidates.json; `bench candidates` prints the curve.
+tests/data/memory_candidates.json.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from bot.settings.env_file import env_path
 from bot.settings.settings import Settings, load
 from core.errors import BotError, ConfigError, StorageError
 from core.storage.move import Progress, Source, Target, move
-from core.storage.move_sqlite import forget_move, sqlite_source, sqlite_target
+from core.storage.move_sqlite import sqlite_source, sqlite_target
 from core.storage.sqlite_migrations import MIGRATIONS
 from core.storage.sqlite_upgrade import Migrated, upgrade
 
@@ -27,7 +27,6 @@ Document: TypeAlias = dict[str, Any]
 _SETTING: Final = "STORAGE_URL"
 _DIRECT: Final = "STORAGE_DIRECT_URL"
 _LOCKED_FOR_S: Final = 60.0  # a migration by another process is waited for
-_LINES: Final = 10  # of progress, where there is no terminal
 _MANY_ROWS: Final = 50_000  # fewer take some seconds, and need no progress
 
 
@@ -45,7 +44,7 @@ def move_storage_(
     """Move all that is said and remembered to PostgreSQL, or back to SQLite. Refused while a bot runs.
 
     Every row is copied and compared, then STORAGE_URL is written into `.env`. What is moved stays where it was, too.
-    Broken off at any point, the same command goes on there.
+    Broken off at any point, nothing was switched, and the same command begins again.
 
     Example: elefante move-storage postgresql://elefante:PASSWORD@127.0.0.1/elefante
     """
@@ -55,7 +54,7 @@ def move_storage_(
     try:
         done = move_storage(settings, to)
     except KeyboardInterrupt:
-        raise BotError("broken off; nothing was switched. The same command goes on where it was") from None
+        raise BotError("broken off; nothing was switched. The same command begins again") from None
     show(done, as_json=as_json, plain=render)
 
 
@@ -84,13 +83,11 @@ def move_storage(settings: Settings, to: str) -> Document:
         target = _target(there, opened)
         moved = move(source, target, opened.enter_context(_progress()))
     switched = _switch(settings, there)
-    _forget_move(there)
     return {
         "from": _place(settings),
         "to": _place(there),
         "people": moved.people,
         "rows": sum(moved.rows.values()),
-        "rows_copied_before": moved.before,
         "tables": dict(moved.rows),
         "replaced": moved.replaced,
         "seconds": round(time.monotonic() - began_s, 1),
@@ -152,15 +149,6 @@ def _target(there: Settings, opened: ExitStack) -> Target:
     return opened.enter_context(sqlite_target(there.database_path))
 
 
-def _forget_move(there: Settings) -> None:
-    if there.engine == "postgres":
-        from core.storage import move_postgres  # this loads psycopg
-
-        move_postgres.forget_move(_url(there))
-    else:
-        forget_move(there.database_path)
-
-
 def _place(settings: Settings) -> str:
     """Return where that is, for people: without a password."""
     return settings.storage_place if settings.engine == "postgres" else str(settings.database_path)
@@ -188,57 +176,29 @@ def _switch(before: Settings, there: Settings) -> Document:
     return {"settings": None, "why": why}
 
 
-# --- how far it is ---------------------------------------------------------------------------------------------------
-
-
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """Show how far it is, on standard error: a bar in a terminal, else a line now and then."""
+    """Show how far it is, on standard error: a bar in a terminal, else a line where something long begins."""
     from rich.console import Console
 
     if not (console := Console(stderr=True)).is_terminal:
-        yield _Lines()
+
+        def tell(what: str, done: int, rows: int) -> None:
+            if not done and rows >= _MANY_ROWS:
+                typer.echo(f"{what} {rows:,} rows", err=True)
+
+        yield tell
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Bars(*columns, console=console) as bars:
-        yield _Bar(bars)
+        tasks: dict[str, Any] = {}
 
+        def draw(what: str, done: int, rows: int) -> None:
+            if what not in tasks:
+                tasks[what] = bars.add_task(what, total=rows)
+            bars.update(tasks[what], completed=done)
 
-class _Bar(Progress):
-    def __init__(self, bars: Any) -> None:
-        self._bars = bars
-        self._what = ""
-        self._task: Any = None
-
-    def begin(self, what: str, rows: int, done: int) -> None:
-        """Show a bar."""
-        self._what = what
-        self._task = self._bars.add_task(what, total=rows, completed=done)
-
-    def advance(self, rows: int, table: str) -> None:
-        """Move it on."""
-        self._bars.update(self._task, advance=rows, description=f"{self._what} {table}")
-
-
-class _Lines(Progress):
-    def __init__(self) -> None:
-        self._what = ""
-        self._rows = self._done = self._told = 0
-
-    def begin(self, what: str, rows: int, done: int) -> None:
-        """Print what begins, if it takes a while."""
-        self._what, self._rows, self._done = what, rows, done
-        self._told = done * _LINES // max(rows, 1)
-        said = f", {done:,} of them before" if done else ""
-        if rows >= _MANY_ROWS:
-            typer.echo(f"{what} {rows:,} rows{said}", err=True)
-
-    def advance(self, rows: int, table: str) -> None:
-        """Print a line where another tenth is done."""
-        self._done += rows
-        if self._rows >= _MANY_ROWS and (tenths := self._done * _LINES // self._rows) > self._told:
-            self._told = tenths
-            typer.echo(f"{self._what} {table}: {self._done:,} of {self._rows:,} rows", err=True)
+        yield draw

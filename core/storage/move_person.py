@@ -10,13 +10,13 @@ from typing import Final
 from pgvector.psycopg import register_vector
 
 from core.storage.database import Database, Query, Row
-from core.storage.move import TABLES, Table
-from core.storage.move_postgres import PostgresSource
+from core.storage.move_postgres import PostgresEnd
 from core.storage.postgres_connection import parameters
 from core.storage.postgres_errors import translated
 from core.storage.postgres_migrations import MIGRATIONS
 from core.storage.postgres_schema import connected, prepare
 from core.storage.sqlite import open_copy
+from core.storage.tables import OF_NOBODY, TABLES, Table
 from core.types import UserKey
 
 _NOT_NEEDED: Final = frozenset({"broadcasts", "recipients", "kept"})
@@ -26,7 +26,6 @@ _ACCOUNTS: Final = """
 SELECT platform, "user" FROM owners WHERE coalesce(linked, id) =
 (SELECT coalesce(linked, id) FROM owners WHERE platform = ? AND "user" = ?)
 """
-_OF_NOBODY: Final = "'', ''"
 
 _Copied = Mapping[str, tuple[Sequence[str], Sequence[Row]]]
 """Of each table the columns and rows."""
@@ -68,7 +67,7 @@ def _read(url: str, user: UserKey, columns: Mapping[str, Sequence[str]]) -> _Cop
     with translated(), connected(named) as connection:
         register_vector(connection)
         connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        source = PostgresSource(connection, "")
+        source = PostgresEnd(connection, "")
         accounts = list(source.stream(_ACCOUNTS, (user.platform, user.user))) or [(user.platform, user.user)]
         return {
             table.name: (columns[table.name], list(_rows(source, table, columns[table.name], accounts)))
@@ -77,11 +76,11 @@ def _read(url: str, user: UserKey, columns: Mapping[str, Sequence[str]]) -> _Cop
         }
 
 
-def _rows(source: PostgresSource, table: Table, columns: Sequence[str], accounts: Sequence[Row]) -> Sequence[Row]:
+def _rows(source: PostgresEnd, table: Table, columns: Sequence[str], accounts: Sequence[Row]) -> Sequence[Row]:
     """Return the rows of these accounts; all of a table that is nobody's."""
     names = ", ".join(f't."{column}"' for column in columns)
     asked = f'SELECT {names} FROM "{table.name}" AS t {table.joined}'
-    if table.owned == _OF_NOBODY:
+    if table.owned == OF_NOBODY:
         return list(source.stream(asked))
     marks = ", ".join(["(?, ?)"] * len(accounts))
     values = [part for account in accounts for part in account]

@@ -1,9 +1,9 @@
-"""A PostgreSQL database as one end of a move: read by cursors of the server, written by COPY."""
+"""A PostgreSQL database as one end of a move: read by cursors of the server, written by COPY, in one transaction."""
 
 # ruff: noqa: S608 - SQL is put together from constants and the names of our tables and columns
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, LiteralString
 
@@ -14,18 +14,7 @@ from pgvector.psycopg import register_vector
 
 from core.errors import StorageDown, StorageError
 from core.storage.database import Row
-from core.storage.move import (
-    CREATE_MOVING,
-    MOVING,
-    NOTE,
-    SOURCE_STEP,
-    TABLES,
-    VERIFIED,
-    Columns,
-    Position,
-    Source,
-    Target,
-)
+from core.storage.move import LEFT_BEHIND, Columns, Target
 from core.storage.postgres_connection import parameters
 from core.storage.postgres_errors import reason, translated
 from core.storage.postgres_migrations import MIGRATIONS
@@ -35,11 +24,9 @@ _READ_ROWS: Final = 1_000
 _BEAT_S: Final = 10
 """A worker that was not heard of for so long does not run; the lease of one is half of it."""
 
-_NAMES: Final = [table.name for table in TABLES]
 
-
-class _Server:
-    """What both have in common."""
+class PostgresEnd(Target):
+    """A database in a transaction, during which no worker starts."""
 
     def __init__(self, connection: psycopg.Connection, name: str) -> None:
         self._connection = connection
@@ -47,16 +34,28 @@ class _Server:
         self.replaced = 0
 
     def columns(self) -> Columns:
-        """Map each table to its columns."""
+        """Map each table that goes along to its columns."""
         found: dict[str, list[str]] = {}
         for table, column in self._all(
             "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema() "
             "ORDER BY table_name, ordinal_position"
         ):
-            found.setdefault(table, []).append(column)
+            if table not in LEFT_BEHIND:
+                found.setdefault(table, []).append(column)
         return found
 
-    def stream(self, sql: str, values: Sequence[object] = ()) -> Iterator[Row]:
+    def references(self) -> Mapping[str, set[str]]:
+        """Map each table to the others that its rows refer to."""
+        found: dict[str, set[str]] = {table: set() for table in self.columns()}
+        for table, other in self._all(
+            "SELECT of.relname, other.relname FROM pg_constraint JOIN pg_class AS of ON of.oid = conrelid "
+            "JOIN pg_class AS other ON other.oid = confrelid WHERE contype = 'f' AND pg_table_is_visible(conrelid)"
+        ):
+            if table in found and table != other:
+                found[table].add(other)
+        return found
+
+    def stream(self, sql: str, values: Sequence[object] = ()) -> Generator[Row]:
         """Yield the rows of a query."""
         with translated(), self._connection.transaction(), self._connection.cursor("move", binary=True) as cursor:
             cursor.itersize = _READ_ROWS
@@ -75,15 +74,35 @@ class _Server:
             numbers[table] = last
         return numbers
 
-    def state(self) -> str:
-        """Return how many rows were ever written, by the server's own count."""
-        refuse_workers(self._connection, self.name)
-        [(database, written)] = self._all(
-            "SELECT current_database(), coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint "
-            "FROM pg_stat_user_tables WHERE schemaname = current_schema() AND relname = ANY(?)",
-            (_NAMES,),
+    def put(self, table: str, columns: Sequence[str], rows: Generator[Row]) -> None:
+        """Add rows to a table."""
+        types = self._types(table)
+        halves = [place for place, column in enumerate(columns) if types[column] == "halfvec"]
+        names = ", ".join(f'"{column}"' for column in columns)
+        with translated(), self._connection.cursor() as cursor:
+            try:
+                with cursor.copy(_query(f'COPY "{table}" ({names}) FROM STDIN (FORMAT BINARY)')) as copy:
+                    copy.set_types([types[column] for column in columns])
+                    for row in rows:
+                        copy.write_row(_half(row, halves) if halves else row)
+            except psycopg.IntegrityError as error:
+                raise StorageError(
+                    f"{self.name} refused rows of {table} ({type(error).__name__}): `elefante check` says whether what "
+                    "is moved is sound"
+                ) from error
+
+    def set_last_ids(self, numbers: Mapping[str, int]) -> None:
+        """Let the next numbers be above these. What is not committed keeps them all the same."""
+        for table, sequence in self._sequences().items():
+            if last := numbers.get(table, 0):
+                self._all("SELECT setval(?, ?)", (sequence, last))
+
+    def in_the_way(self, tables: Sequence[str]) -> StorageError:
+        """Return the error that says that other data is there, and what to do."""
+        return StorageError(
+            f"{self.name} holds other data ({', '.join(tables[:3])}), and nothing is put among it. Name an empty "
+            "database, made by: CREATE DATABASE elefante;"
         )
-        return f"{self.name} {database} {written}"
 
     def _sequences(self) -> Mapping[str, str]:
         """Map tables that number their rows to the sequence that does it."""
@@ -91,85 +110,9 @@ class _Server:
             "SELECT relname, pg_get_serial_sequence(quote_ident(relname), attname) FROM pg_class "
             "JOIN pg_attribute ON attrelid = pg_class.oid "
             "WHERE attidentity != '' AND relname = ANY(?) AND pg_table_is_visible(pg_class.oid)",
-            (_NAMES,),
+            (list(self.columns()),),
         )
         return dict(rows)
-
-    def _all(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        with translated():
-            return self._connection.execute(_query(sql), values).fetchall()
-
-
-class PostgresSource(_Server, Source):
-    """A database that no worker uses."""
-
-
-class PostgresTarget(_Server, Target):
-    """A database of our schema, without rows at first."""
-
-    def begin(self, state: str) -> Mapping[str, Position]:
-        """Return how far a move from a source in that state is; without one, or from another state, begin anew."""
-        with self._writing(SOURCE_STEP) as connection:
-            is_moved = MOVING in self.columns()
-            connection.execute(CREATE_MOVING)
-            noted = {
-                step: Position(after, rows)
-                for step, after, rows in self._all(f"SELECT step, after, rows FROM {MOVING}")
-            }
-            if noted.get(SOURCE_STEP, Position("", 0)).after == state:
-                return noted
-            if not is_moved or self.is_verified():
-                self._refuse_data()
-            tables = ", ".join(f'"{name}"' for name in (*_NAMES, MOVING) if name in self.columns())
-            connection.execute(_query(f"TRUNCATE {tables} RESTART IDENTITY CASCADE"))
-            connection.execute(_query(NOTE), (SOURCE_STEP, state, 0))
-        return {}
-
-    def put(self, table: str, columns: Sequence[str], rows: Sequence[Row], step: str, position: Position) -> None:
-        """Add rows, and note the position of the step, in one transaction."""
-        types = self._types(table)
-        halves = [place for place, column in enumerate(columns) if types[column] == "halfvec"]
-        names = ", ".join(f'"{column}"' for column in columns)
-        with self._writing(table) as connection, connection.cursor() as cursor:
-            with cursor.copy(_query(f'COPY "{table}" ({names}) FROM STDIN (FORMAT BINARY)')) as copy:
-                copy.set_types([types[column] for column in columns])
-                for row in rows:
-                    copy.write_row(_half(row, halves) if halves else row)
-            connection.execute(_query(NOTE), (step, position.after, position.rows))
-
-    def change(self, sql: str, rows: Sequence[Row], step: str, position: Position) -> None:
-        """Run a statement for each row, and note the position of the step, in one transaction."""
-        with self._writing(step) as connection, connection.cursor() as cursor:
-            cursor.executemany(_query(sql), rows)
-            cursor.execute(_query(NOTE), (step, position.after, position.rows))
-
-    def set_last_ids(self, numbers: Mapping[str, int]) -> None:
-        """Let the next numbers be above these."""
-        with self._writing("sequences") as connection:
-            for table, sequence in self._sequences().items():
-                if last := numbers.get(table, 0):
-                    connection.execute("SELECT setval(%s, %s)", (sequence, last))
-
-    def is_verified(self) -> bool:
-        """Return whether the move was compared and is whole."""
-        return (VERIFIED,) in self._all(f"SELECT rows FROM {MOVING} WHERE step = ?", (SOURCE_STEP,))
-
-    def note(self, state: str, *, verified: bool) -> None:
-        """Note from which state of the source this is, and whether it was compared and is whole."""
-        with self._writing(SOURCE_STEP) as connection:
-            connection.execute("SET LOCAL synchronous_commit = on")
-            connection.execute(_query(NOTE), (SOURCE_STEP, state, VERIFIED if verified else 0))
-        if verified:
-            with translated():
-                self._connection.execute("ANALYZE")
-
-    def _refuse_data(self) -> None:
-        held = [name for name in _NAMES if name in self.columns() and self._all(f'SELECT FROM "{name}" LIMIT 1')]
-        if held:
-            raise StorageError(
-                f"{self.name} holds other data ({', '.join(held[:3])}), and nothing is put among it. Name an empty "
-                "database, made by: CREATE DATABASE elefante;"
-            )
 
     def _types(self, table: str) -> Mapping[str, str]:
         rows = self._all(
@@ -179,23 +122,13 @@ class PostgresTarget(_Server, Target):
         )
         return dict(rows)
 
-    @contextmanager
-    def _writing(self, what: str) -> Iterator[psycopg.Connection]:
-        """Begin a transaction; it may be lost by a crash of the server, with the position that is noted in it."""
+    def _all(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
         with translated():
-            try:
-                with self._connection.transaction():
-                    self._connection.execute("SET LOCAL synchronous_commit = off")
-                    yield self._connection
-            except psycopg.IntegrityError as error:
-                raise StorageError(
-                    f"{self.name} refused rows of {what} ({type(error).__name__}): `elefante check` says whether what "
-                    "is moved is sound"
-                ) from error
+            return self._connection.execute(_query(sql), values).fetchall()
 
 
 @contextmanager
-def postgres_source(url: str, name: str) -> Iterator[PostgresSource]:
+def postgres_source(url: str, name: str) -> Iterator[PostgresEnd]:
     """Connect to a database that no worker uses, which is migrated first if it is of an older version.
 
     Raises:
@@ -204,34 +137,45 @@ def postgres_source(url: str, name: str) -> Iterator[PostgresSource]:
     with _connected(url) as connection:
         refuse_workers(connection, name)
         prepare(parameters(url), MIGRATIONS)
-        register_vector(connection)
-        yield PostgresSource(connection, name)
+        with _alone(connection, name) as end:
+            yield end
 
 
 @contextmanager
-def postgres_target(url: str, name: str) -> Iterator[PostgresTarget]:
-    """Connect to a database to move into, and make the tables that it lacks.
+def postgres_target(url: str, name: str) -> Iterator[PostgresEnd]:
+    """Connect to a database to move into, and make the tables that it lacks; what is put there is committed at the end.
 
     Raises:
         ConfigError: something is missing that somebody has to give; the advice names the command.
         StorageError: it cannot be reached, a worker uses it, or it is another program's.
     """
     with _connected(url) as connection:
-        target = PostgresTarget(connection, name)
-        if (held := target.columns()) and "schema_history" not in held:
+        if (held := PostgresEnd(connection, name).columns()) and not _is_ours(connection):
             raise StorageError(
-                f"{name} holds tables of another program. Name an empty database, made by: CREATE DATABASE elefante;"
+                f"{name} holds tables of another program ({', '.join(list(held)[:3])}). Name an empty database, made "
+                "by: CREATE DATABASE elefante;"
             )
         refuse_workers(connection, name)
-        prepare(parameters(url), MIGRATIONS, half_moved=True)
-        register_vector(connection)
-        yield target
+        prepare(parameters(url), MIGRATIONS)
+        with _alone(connection, name) as end:
+            yield end
+        connection.execute("ANALYZE")
 
 
-def forget_move(url: str) -> None:
-    """Remove from the database what it keeps of the move that filled it."""
-    with _connected(url) as connection:
-        connection.execute(_query(f"DROP TABLE IF EXISTS {MOVING}"))
+@contextmanager
+def _alone(connection: psycopg.Connection, name: str) -> Iterator[PostgresEnd]:
+    """Begin a transaction that sees one state; a worker that starts meanwhile waits for its end."""
+    register_vector(connection)
+    with translated(), connection.transaction():
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        connection.execute("LOCK TABLE workers IN SHARE MODE")
+        refuse_workers(connection, name)
+        yield PostgresEnd(connection, name)
+
+
+def _is_ours(connection: psycopg.Connection) -> bool:
+    [(table,)] = connection.execute("SELECT to_regclass('schema_history')").fetchall()
+    return table is not None
 
 
 @contextmanager
@@ -243,9 +187,7 @@ def _connected(url: str) -> Iterator[psycopg.Connection]:
             yield connection
     except StorageDown as error:
         why = reason(error.__cause__ or error)
-        raise StorageError(
-            f"the database server went away ({why}): run this again when it is back, and it goes on where it was"
-        ) from error
+        raise StorageError(f"the database server went away ({why}): run this again when it is back") from error
 
 
 def refuse_workers(connection: psycopg.Connection, name: str) -> None:

@@ -5,25 +5,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
 from core.errors import StorageError
 from core.storage.database import Row
-from core.storage.move import (
-    CREATE_MOVING,
-    MOVING,
-    NOTE,
-    SOURCE_STEP,
-    TABLES,
-    VERIFIED,
-    Columns,
-    Position,
-    Source,
-    Target,
-)
+from core.storage.move import LEFT_BEHIND, Columns, Target
 from core.storage.sqlite_backup import SIDES, InUse, alone, settle, unwritten
 from core.storage.sqlite_errors import translated
 from core.storage.sqlite_migrations import MIGRATIONS
@@ -35,31 +24,38 @@ PART: Final = ".moving"
 _READ_ROWS: Final = 1_000
 _PRAGMAS: Final = (
     "locking_mode = EXCLUSIVE",
-    "journal_mode = WAL",
-    "synchronous = NORMAL",  # a crash of the machine loses the last batches, and their positions with them
-    "foreign_keys = ON",
+    "journal_mode = OFF",  # what is broken off is made anew
+    "synchronous = OFF",  # the whole is written through before it gets its name
 )
 
 
-class _File:
-    """What both have in common."""
+class SqliteEnd(Target):
+    """A file that nobody else has open."""
 
-    def __init__(self, connection: sqlite3.Connection, name: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
-        self._path = name
-        self.name = str(name)
+        self._path = path
+        self.name = str(path)
         self.replaced = 0
         connection.text_factory = self._text
 
     def columns(self) -> Columns:
-        """Map each table to its columns."""
-        names = [name for (name,) in self.stream("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        """Map each table that goes along to its columns."""
+        tables = self.stream("SELECT name FROM sqlite_schema WHERE type = 'table' AND name != 'sqlite_sequence'")
+        names = [name for (name,) in tables if name not in LEFT_BEHIND]
         return {name: [row[1] for row in self.stream(f'PRAGMA table_info("{name}")')] for name in names}
 
-    def stream(self, sql: str, values: Sequence[object] = ()) -> Iterator[Row]:
+    def references(self) -> Mapping[str, set[str]]:
+        """Map each table to the others that its rows refer to."""
+        return {
+            name: {row[2] for row in self.stream(f'PRAGMA foreign_key_list("{name}")')} - {name}
+            for name in self.columns()
+        }
+
+    def stream(self, sql: str) -> Generator[Row]:
         """Yield the rows of a query."""
         with translated(), closing(self._connection.cursor()) as cursor:
-            cursor.execute(sql, values)
+            cursor.execute(sql)
             while rows := cursor.fetchmany(_READ_ROWS):
                 yield from rows
 
@@ -67,16 +63,36 @@ class _File:
         """Map tables that number their rows to the last number that was given."""
         given: dict[str, int] = dict(self.stream("SELECT name, seq FROM sqlite_sequence"))
         numbers = {}
-        for table in TABLES:
-            if ("id", "INTEGER") in {row[1:3] for row in self.stream(f'PRAGMA table_info("{table.name}")')}:
-                [(last,)] = self.stream(f'SELECT coalesce(max(id), 0) FROM "{table.name}"')
-                numbers[table.name] = max(last, given.get(table.name, 0))
+        for table in self.columns():
+            if ("id", "INTEGER") in {row[1:3] for row in self.stream(f'PRAGMA table_info("{table}")')}:
+                [(last,)] = self.stream(f'SELECT coalesce(max(id), 0) FROM "{table}"')
+                numbers[table] = max(last, given.get(table, 0))
         return numbers
 
-    def state(self) -> str:
-        """Return the file's size and when it was written: as it is open alone, all that was committed is in it."""
-        about = self._path.stat()
-        return f"{self.name} {about.st_size} {about.st_mtime_ns}"
+    def put(self, table: str, columns: Sequence[str], rows: Generator[Row]) -> None:
+        """Add rows to a table."""
+        names, marks = ", ".join(f'"{column}"' for column in columns), ", ".join("?" * len(columns))
+        with translated():
+            self._connection.executemany(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', rows)
+
+    def set_last_ids(self, numbers: Mapping[str, int]) -> None:
+        """Let the next numbers be above these; a table without a list of them goes by its greatest."""
+        with translated():
+            listed = self._connection.execute("SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%'")
+            rows = [(name, numbers[name]) for (name,) in listed.fetchall() if numbers.get(name)]
+            self._connection.execute("DELETE FROM sqlite_sequence")
+            self._connection.executemany("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", rows)
+
+    def in_the_way(self, tables: Sequence[str]) -> StorageError:
+        """Return the error that says that other data is there, and what to do."""
+        return StorageError(
+            f"{self._path} holds data ({', '.join(tables[:3])}), and nothing is put over it. "
+            f"Move it away: mv {self._path} {self._path}.old, then run this again"
+        )
+
+    def is_empty(self) -> bool:
+        """Return whether there is no row in it that would go along."""
+        return not any(list(self.stream(f'SELECT 1 FROM "{table}" LIMIT 1')) for table in self.columns())
 
     def _text(self, raw: bytes) -> str:
         """Return a text as PostgreSQL can hold it, and count it if that is not what it was."""
@@ -86,70 +102,8 @@ class _File:
         return text
 
 
-class SqliteSource(_File, Source):
-    """A file that nobody else has open."""
-
-
-class SqliteTarget(_File, Target):
-    """A file in the making beside its place."""
-
-    def begin(self, state: str) -> Mapping[str, Position]:
-        """Return how far a move from a source in that state is; without one, or from another state, begin anew."""
-        with self._transaction() as connection:
-            connection.execute(CREATE_MOVING)
-            noted = {step: Position(after, rows) for step, after, rows in connection.execute(f"SELECT * FROM {MOVING}")}
-            if noted.get(SOURCE_STEP, Position("", 0)).after == state:
-                return noted
-            if self.is_verified():
-                raise _in_the_way(self._path)
-            for name in (*(table.name for table in reversed(TABLES)), MOVING):
-                if name in self.columns():
-                    connection.execute(f'DELETE FROM "{name}"')
-            connection.execute(NOTE, (SOURCE_STEP, state, 0))
-        return {}
-
-    def put(self, table: str, columns: Sequence[str], rows: Sequence[Row], step: str, position: Position) -> None:
-        """Add rows, and note the position of the step, in one transaction."""
-        names, marks = ", ".join(f'"{column}"' for column in columns), ", ".join("?" * len(columns))
-        self.change(f'INSERT INTO "{table}" ({names}) VALUES ({marks})', rows, step, position)
-
-    def change(self, sql: str, rows: Sequence[Row], step: str, position: Position) -> None:
-        """Run a statement for each row, and note the position of the step, in one transaction."""
-        with self._transaction() as connection:
-            connection.executemany(sql, rows)
-            connection.execute(NOTE, (step, position.after, position.rows))
-
-    def set_last_ids(self, numbers: Mapping[str, int]) -> None:
-        """Let the next numbers be above these; a table without a list of them goes by its greatest."""
-        with self._transaction() as connection:
-            listed = connection.execute("SELECT name FROM sqlite_schema WHERE sql LIKE '%AUTOINCREMENT%'").fetchall()
-            rows = [(name, numbers[name]) for (name,) in listed if numbers.get(name)]
-            connection.execute("DELETE FROM sqlite_sequence")
-            connection.executemany("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", rows)
-
-    def is_verified(self) -> bool:
-        """Return whether the move was compared and is whole."""
-        return (VERIFIED,) in self.stream(f"SELECT rows FROM {MOVING} WHERE step = ?", (SOURCE_STEP,))
-
-    def note(self, state: str, *, verified: bool) -> None:
-        """Note from which state of the source this is, and whether it was compared and is whole."""
-        with self._transaction() as connection:
-            connection.execute(NOTE, (SOURCE_STEP, state, VERIFIED if verified else 0))
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with translated():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-                self._connection.execute("COMMIT")
-            finally:
-                if self._connection.in_transaction:
-                    self._connection.rollback()
-
-
 @contextmanager
-def sqlite_source(path: Path) -> Iterator[SqliteSource]:
+def sqlite_source(path: Path) -> Iterator[SqliteEnd]:
     """Give the file, of the present schema; nobody else can open it meanwhile, and it stays as it is, byte for byte.
 
     Raises:
@@ -161,79 +115,42 @@ def sqlite_source(path: Path) -> Iterator[SqliteSource]:
         except InUse as error:
             raise StorageError(f"{error} has {path} open: stop it first, then run this again") from error
     with closing(connection):
-        yield SqliteSource(connection, path)
+        yield SqliteEnd(connection, path)
 
 
 @contextmanager
-def sqlite_target(path: Path) -> Iterator[SqliteTarget]:
-    """Give a file beside `path` to move into; when the block ends, and it was compared, it is at `path`.
+def sqlite_target(path: Path) -> Iterator[SqliteEnd]:
+    """Give a file beside `path` to move into, which is at `path` when the block ends; what holds data stays as it is.
 
     Raises:
-        StorageError: there is a database with something in it at `path`, another process has one of the two open, or
-            they cannot be written.
+        StorageError: another process has `path` open, or the file cannot be written.
     """
-    is_there = path.exists() and _is_moved(path)  # and what was to be done after that was not
-    if path.exists() and not is_there and _rows(path):
-        raise _in_the_way(path)
-    part = path if is_there else path.with_name(f"{path.name}{PART}")
+    if path.exists():
+        with sqlite_source(path) as there:
+            if not (is_empty := there.is_empty()):
+                yield there
+        if not is_empty:
+            return
+    part = path.with_name(f"{path.name}{PART}")
     try:
-        os.close(os.open(part, os.O_WRONLY | os.O_CREAT, 0o600))
-        with translated(), closing(sqlite3.connect(part, isolation_level=None, timeout=1.0)) as connection:
+        part.unlink(missing_ok=True)  # of a move that was broken off
+        os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        with translated(), closing(sqlite3.connect(part, isolation_level=None)) as connection:
             for pragma in _PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}")
             migrate(connection, MIGRATIONS)
-            target = SqliteTarget(connection, path)
-            yield target
-            is_whole = target.is_verified()
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-            connection.execute("PRAGMA journal_mode = DELETE")
-        if is_whole and not is_there:
-            if path.exists():
-                _remove_empty(path)
-            settle(part)
-            part.replace(path)
-            settle(path.parent)
+            connection.execute("PRAGMA foreign_keys = OFF")  # rows may come before those that they refer to
+            connection.execute("BEGIN IMMEDIATE")
+            yield SqliteEnd(connection, path)
+            if broken := connection.execute("PRAGMA foreign_key_check").fetchone():
+                raise StorageError(f"rows of {broken[0]} refer to what is not there")
+            connection.execute("COMMIT")
+        for side in ("", *SIDES):  # an empty database stood there
+            Path(f"{path}{side}").unlink(missing_ok=True)
+        settle(part)
+        part.replace(path)
+        settle(path.parent)
     except OSError as error:
         raise unwritten(part, error) from error
-
-
-def forget_move(path: Path) -> None:
-    """Remove from the file what it keeps of the move that made it."""
-    with translated(), closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute(f"DROP TABLE IF EXISTS {MOVING}")
-
-
-def _is_moved(path: Path) -> bool:
-    """Return whether a move put the file there, and did not end."""
-    with translated(), closing(sqlite3.connect(path)) as connection:
-        [tables] = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = ?", (MOVING,)).fetchone()
-        return bool(tables)
-
-
-def _rows(path: Path) -> bool:
-    """Return whether there is a row in the file that would go along in a move."""
-    with translated(), closing(alone(path)) as connection:
-        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-        return any(
-            connection.execute(f'SELECT EXISTS (SELECT 1 FROM "{table.name}")').fetchone()[0]
-            for table in TABLES
-            if table.name in names
-        )
-
-
-def _remove_empty(path: Path) -> None:
-    """Remove a file that was empty when the move began.
-
-    Raises:
-        StorageError: it is not empty any more.
-    """
-    if _rows(path):
-        raise _in_the_way(path)
-    for each in (path, *(Path(f"{path}{side}") for side in SIDES)):
-        each.unlink(missing_ok=True)
-
-
-def _in_the_way(path: Path) -> StorageError:
-    return StorageError(
-        f"{path} holds data, and nothing is put over it. Move it away: mv {path} {path}.old, then run this again"
-    )
+    finally:
+        part.unlink(missing_ok=True)

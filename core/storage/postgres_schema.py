@@ -15,7 +15,6 @@ import psycopg
 from psycopg import errors
 
 from core.errors import ConfigError, SchemaTooNew, StorageDown
-from core.storage.move import SOURCE_STEP, VERIFIED
 from core.storage.postgres_connection import SETTING
 from core.storage.postgres_errors import reason, refusal, translated
 from core.storage.postgres_migrations import Migration
@@ -84,11 +83,10 @@ def inspect(named: dict[str, Any], migrations: Sequence[Migration]) -> PostgresI
         return PostgresInspection(server.split()[0], extensions, version, len(migrations), people[0][0])
 
 
-def prepare(named: dict[str, Any], migrations: Sequence[Migration], *, half_moved: bool = False) -> bool:
+def prepare(named: dict[str, Any], migrations: Sequence[Migration]) -> bool:
     """Check the server, run the missing migrations in one transaction; return whether a pooler stands in between.
 
-    `named` are the parameters of the connection. A database that a move has not filled yet (`core.storage.move`) is for
-    the move alone, which says `half_moved`.
+    `named` are the parameters of the connection.
 
     Raises:
         ConfigError: something is missing that somebody has to give; the advice names the command.
@@ -100,8 +98,6 @@ def prepare(named: dict[str, Any], migrations: Sequence[Migration], *, half_move
         _check_path(connection)
         for name, oldest in _EXTENSIONS.items():
             _add_extension(connection, name, oldest)
-        if not half_moved:
-            _check_whole(connection)
         _migrate(connection, migrations)
         # A pooler gives out a cancel key of its own, with a number that is no backend's.
         [(backend,)] = connection.execute("SELECT pg_backend_pid()").fetchall()
@@ -164,19 +160,6 @@ def _right_to_make(connection: psycopg.Connection) -> str:
 
 def _grant(connection: psycopg.Connection) -> str:
     return f"GRANT CREATE ON SCHEMA public TO {_user(connection)};"
-
-
-def _check_whole(connection: psycopg.Connection) -> None:
-    [(table,)] = connection.execute("SELECT to_regclass('moving')").fetchall()
-    if table is None:
-        return
-    noted = connection.execute("SELECT rows FROM moving WHERE step = %s", (SOURCE_STEP,)).fetchall()
-    if noted != [(VERIFIED,)]:
-        advice = (
-            "a move into this database is not complete: run `elefante move-storage` with it again, which goes on; or "
-            "name another database"
-        )
-        raise ConfigError(SETTING, advice)
 
 
 def _check_server(connection: psycopg.Connection) -> None:

@@ -1,4 +1,4 @@
-"""The command that moves storage is killed at any point, and goes on there: all is moved, and nothing twice."""
+"""The command that moves storage is killed at any point, and begins again: all is moved, and nothing twice."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ async def moved(elefante: Elefante, to: str, url: str, dice: random.Random, most
     return kills
 
 
-async def test_a_move_that_is_killed_goes_on_and_all_is_there_once(tmp_path: Path) -> None:
+async def test_a_move_that_is_killed_begins_again_and_all_is_there_once(tmp_path: Path) -> None:
     dice, kills = random.Random(4), 0  # noqa: S311 - a test repeats
     await lived(tmp_path / "first.db", people=20)
     before = (tmp_path / "first.db").read_bytes()

@@ -23,7 +23,7 @@ from tests.reference.memories import InMemoryMemories
 
 DATA: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "memory_candidates.json").read_text("utf-8"))
 PEOPLE = DATA["people"][:3]
-"""One of each language; `bench candidates` asks all six."""
+"""One of each language."""
 
 UNNEEDED = [message["text"] for message in DATA["unneeded"]]
 
