@@ -25,6 +25,7 @@ from bot.origins import origins
 from bot.platforms import PLATFORMS, Platform, about
 from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
 from bot.settings.settings import Settings, unknown_settings
+from bot.status_file import status_of
 from bot.wiring import App, build
 from core.clock import SystemClock
 from core.errors import (
@@ -180,7 +181,7 @@ async def examine(settings: Settings) -> Document:
     ]
     report = await doctor(settings)
     stored = [_stored(settings)] if settings.engine == "postgres" else []  # a file is read whole by `check`
-    findings = [*_settings(settings), *stored, *platforms, *report["findings"]]
+    findings = [*_settings(settings), *stored, *await _running(settings), *platforms, *report["findings"]]
     return report | {"ok": all(finding["ok"] for finding in findings), "findings": findings}
 
 
@@ -200,6 +201,23 @@ def _stored(settings: Settings) -> Document:
         return finding | {"ok": False, "said": error.setting, "advice": error.advice}
     except BotError as error:
         return finding | {"ok": False, "said": str(error), "advice": "elefante check looks again"}
+
+
+async def _running(settings: Settings) -> list[Document]:
+    """Return what is not well with the bot that runs with these settings; nothing if none runs."""
+    if settings.in_memory:
+        return []
+    try:
+        found = await status_of(settings, SystemClock().now())
+    except BotError:  # of the storage, which has a finding of its own
+        return []
+    if found["state"] not in {"running", "silent"}:
+        return []
+    finding: Document = {"mode": "running", "ok": False}
+    return [
+        finding | {"model": each["about"] or "elefante run", "said": each["said"], "advice": each["advice"]}
+        for each in found["problems"]
+    ] or [finding | {"ok": True, "said": "`elefante run` is well"}]
 
 
 async def _introduced(name: str, platform: Platform, settings: Settings) -> Document:
@@ -335,7 +353,7 @@ def render(document: Document) -> str:
         lines.append(f"{mark}  {finding['mode']:<15} {about_what}{finding['said']}")
         if finding["ok"] and "total_ms" in finding:
             lines[-1] += f" ({_took(finding)})"
-        if not finding["ok"]:
+        if not finding["ok"] and finding["advice"]:
             lines.append(f"      -> {finding['advice']}")
     if document["cost_usd"]:
         lines.append(f"Cost: about US$ {document['cost_usd']:.6f} by the prices of {document['prices_of']}.")

@@ -7,7 +7,7 @@ import fcntl
 import json
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -22,6 +22,7 @@ from bot.data_folder import DataFolder
 from bot.settings.settings import Settings
 from bot.wiring import App
 from bot.workers import process_name
+from core.delivery.alerts import OpenAlarm, open_alarms
 from core.errors import StorageError
 from core.features.admin.platforms import Link, PlatformState
 from core.storage.inbox import SqlInbox
@@ -35,22 +36,26 @@ RUN: Final = "elefante run"
 """The command in the locks of a process that serves platforms."""
 
 _FILE: Final = "status.json"
-_TO_START: Final = "      start it with `make run`, or keep it running with `elefante service install`"
+_TO_START: Final = "start it with `make run`, or keep it running with `elefante service install`"
+_SILENT: Final = "it hangs, or cannot write its status: is the disk full, may it write there? `elefante.log` says more"
+_STARTING: Final = "the end of `elefante.log` says what it does; is the disk full?"
+_OFFLINE: Final = "it is tried again by itself; is this machine connected to the network?"
 _NAME: Final = "status"
 _EVERY_S: Final = 30.0
 _FORGOTTEN: Final = timedelta(days=1)
 _log = logging.getLogger(__name__)
-_FRESH: Final = timedelta(seconds=90)  # three times that
+_FRESH: Final = timedelta(seconds=60)  # twice that
 
 
 def _replace(path: Path, document: Document | None) -> None:
-    """Replace the file as a whole, or remove it; a failure is logged."""
+    """Replace the file as a whole, readable by its owner only, or remove it; a failure is logged."""
     aside = path.with_suffix(".new")
     try:
         if document is None:
             path.unlink(missing_ok=True)
             return
-        aside.write_text(json.dumps(document), "utf-8")
+        with os.fdopen(os.open(aside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+            file.write(json.dumps(document))
         aside.replace(path)
     except OSError as error:
         _log.warning("status not written", extra={"error": type(error).__name__})
@@ -91,10 +96,7 @@ class StatusReport:
             "version": metadata.version("elefante"),
             "since": self._since.isoformat(),
             "platforms": [_document(state) for state in app.features.platforms.all.values()],
-            "alarms": [
-                {"key": alarm.key, "since": alarm.since.isoformat(), "text": alarm.text[Locale.EN]}
-                for alarm in app.features.alerts.open_now()
-            ],
+            "alarms": _alarms(app.features.alerts.open_now()),
             "last_backup": _last_backup(app),
             "at": app.clock.now().isoformat(),
         }
@@ -123,6 +125,10 @@ def _document(state: PlatformState) -> Document:
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in asdict(state).items()}
 
 
+def _alarms(alarms: Sequence[OpenAlarm]) -> list[Document]:
+    return [asdict(alarm) | {"since": alarm.since.isoformat(), "text": alarm.text[Locale.EN]} for alarm in alarms]
+
+
 def _last_backup(app: App) -> str | None:
     """Return when the newest backup was made, or None."""
     try:
@@ -132,10 +138,19 @@ def _last_backup(app: App) -> str | None:
     return datetime.fromtimestamp(max(made), UTC).isoformat() if made else None
 
 
-async def workers_status(settings: Settings) -> Document:
+async def status_of(settings: Settings, now: datetime) -> Document:
+    """Return the status of the bot that runs with these settings, in one process or many.
+
+    Raises:
+        ConfigError, StorageError: the database server cannot be reached or used.
+    """
+    return await workers_status(settings, now) if settings.engine == "postgres" else status(settings, now)
+
+
+async def workers_status(settings: Settings, now: datetime) -> Document:
     """Return the status of all workers over PostgreSQL, those in a terminal included; nothing is changed.
 
-    `state` is running or stopped. `ok` is whether a worker runs platforms, and all of them are connected.
+    `state` is running or stopped. `ok`: a worker runs platforms, and there are no `problems`, as of one process.
 
     Raises:
         ConfigError, StorageError: the database cannot be reached or used.
@@ -148,7 +163,8 @@ async def workers_status(settings: Settings) -> Document:
 
     url = settings.storage_url.get_secret_value()
     found = await asyncio.to_thread(postgres_schema.inspect, parameters(url), MIGRATIONS)
-    stopped = {"ok": False, "state": "stopped", "database": settings.storage_place, "workers": []}
+    nobody = _problem("", f"no `{RUN}` runs over {settings.storage_place}", _TO_START)
+    stopped = {"ok": False, "state": "stopped", "database": settings.storage_place, "workers": [], "problems": [nobody]}
     if found.version < found.known:  # opening it would migrate it
         return stopped
     database = await open_postgres(url, pool=2)
@@ -156,7 +172,7 @@ async def workers_status(settings: Settings) -> Document:
         workers = await SqlWorkers(database).present(LEASE_S)
         kept = SqlKept(database)
         reports: dict[str, Document] = json.loads(await kept.get(_NAME) or "{}")
-        alarms = (await KeptAlarms(kept).read()).items()
+        alarms = _alarms(open_alarms(await KeptAlarms(kept).read()))
         owed = (await SqlInbox(database).backlog()).values()
     finally:
         await database.close()
@@ -172,42 +188,68 @@ async def workers_status(settings: Settings) -> Document:
         for each in workers
     ]
     platforms = [platform for worker in told for platform in worker["platforms"]]
-    return (stopped if not told else stopped | {"state": "running", "workers": told}) | {
-        "ok": bool(platforms) and all(each["link"] == Link.CONNECTED for each in platforms),
+    problems = _problems(platforms, alarms) + [
+        _problem(each.process, f"its last report is of {_local(reports[each.process]['at'])}", _SILENT)
+        for each in workers
+        if each.process in reports and not _is_fresh(reports[each.process]["at"], now)
+    ]
+    return (stopped if not told else stopped | {"state": "running", "workers": told, "problems": problems}) | {
+        "ok": bool(platforms) and not problems,
         "server": found.server,
         "owed": sum(each.messages for each in owed),
         "oldest_owed": min(each.oldest for each in owed).isoformat() if owed else None,
-        "alarms": [
-            {"key": key, "since": alarm.since.isoformat(), "text": alarm.text[Locale.EN]}
-            for key, alarm in alarms
-            if alarm.since is not None
-        ],
+        "alarms": alarms,
     }
 
 
 def status(settings: Settings, now: datetime) -> Document:
     """Return the status of the process that runs on this data folder, over SQLite.
 
-    `state` is running, starting, silent (it runs, but has reported nothing for 90 s) or stopped. `ok` is whether it
-    runs and every platform is connected.
+    `state` is running, starting, silent (it runs, but has reported nothing for a minute) or stopped. `ok` is whether it
+    runs and there are no `problems`: platforms that are not connected, alarms that stop answers.
     """
     folder = settings.data_dir
-    if (pid := _running(folder)) is None:
-        return {"ok": False, "state": "stopped", "data_dir": str(folder), "platforms": []}
+    about = {"ok": False, "data_dir": str(folder), "platforms": []}
+    if (holder := _running(folder)) is None:
+        stopped = _problem("", f"no `{RUN}` runs on {folder}", _TO_START)
+        return about | {"state": "stopped", "problems": [stopped]}
+    pid, since = holder
     try:
         told = json.loads((folder / _FILE).read_text("utf-8"))
-        age = now - datetime.fromisoformat(told["at"])
+        is_fresh = _is_fresh(told["at"], now)
     except (OSError, ValueError, KeyError, TypeError):
-        told, age = {}, timedelta()
+        told, is_fresh = {}, False
     if told.get("pid") != pid:  # there is none yet; or it is one that a killed process left behind
-        return {"ok": False, "state": "starting", "pid": pid, "data_dir": str(folder), "platforms": []}
-    state = "running" if age <= _FRESH else "silent"
-    ok = state == "running" and all(each["link"] == Link.CONNECTED for each in told["platforms"])
-    return {"ok": ok, "state": state, "data_dir": str(folder), **told}
+        said = f"process {pid} is starting on {folder}, since {_local(since.isoformat())}"
+        starting = _problem("", said, "" if abs(now - since) <= _FRESH else _STARTING)
+        return about | {"state": "starting", "pid": pid, "problems": [starting]}
+    problems = _problems(told["platforms"], told["alarms"])
+    if not is_fresh:
+        said = f"silent, {_process(told)}, data in {folder}; its last report is of {_local(told['at'])}"
+        problems.insert(0, _problem("", said, _SILENT))
+    return about | {"ok": not problems, "state": "running" if is_fresh else "silent", **told, "problems": problems}
 
 
-def _running(folder: Path) -> int | None:
-    """Return the process that holds a lock of `elefante run` on the folder, or None."""
+def _is_fresh(at: str, now: datetime) -> bool:
+    return abs(now - datetime.fromisoformat(at)) <= _FRESH
+
+
+def _problem(about: str, said: str, advice: str) -> Document:
+    """Return why a bot is not well: a platform, an alarm, a worker, or "" for the whole; what is so, and what to do."""
+    return {"about": about, "said": said, "advice": advice}
+
+
+def _problems(platforms: Sequence[Document], alarms: Sequence[Document]) -> list[Document]:
+    away = [each for each in platforms if each["link"] != Link.CONNECTED]
+    stopping = [each for each in alarms if each["stops_answers"]]
+    return [
+        *(_problem(each["name"], _link(each), "" if each["reason"] else _OFFLINE) for each in away),
+        *(_problem(each["key"], f"since {_local(each['since'])}", each["text"]) for each in stopping),
+    ]
+
+
+def _running(folder: Path) -> tuple[int, datetime] | None:
+    """Return the process that holds a lock of `elefante run` on the folder, and since when; None if there is none."""
     for path in folder.glob("serving-*.lock"):
         try:
             with path.open("rb") as file:
@@ -217,60 +259,57 @@ def _running(folder: Path) -> int | None:
                 try:
                     fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)  # released at once, with the file
                 except BlockingIOError:
-                    return int(holder["pid"])
+                    return int(holder["pid"]), datetime.fromtimestamp(path.stat().st_mtime, UTC)
         except (OSError, ValueError, KeyError, TypeError):  # it took the lock a moment ago and has not written yet
             continue
     return None
 
 
 def render(document: Document) -> str:
-    """Return the status in lines for a person."""
-    if "workers" in document:
-        return _workers_lines(document)
-    if document["state"] == "stopped":
-        return f"FAIL  no `{RUN}` runs on {document['data_dir']}\n{_TO_START}"
-    if document["state"] == "starting":
-        return f"FAIL  process {document['pid']} is starting on {document['data_dir']}"
-    is_running = document["state"] == "running"
-    about = f"process {document['pid']}, version {document['version']}, since {_local(document['since'])}"
-    lines = [f"{_mark(is_running)}  {document['state']}, {about}, data in {document['data_dir']}"]
-    if not is_running:
-        lines[0] += f"; its last report is of {_local(document['at'])}"
-    lines += map(_platform_line, document["platforms"])
-    lines += [f"      since {_local(alarm['since'])}: {alarm['text']}" for alarm in document["alarms"]]
-    lines.append(f"      last backup: {_local(document['last_backup']) if document['last_backup'] else 'none'}")
+    """Return the status in lines for a person: each problem is a line that begins with FAIL, and what to do."""
+    lines = [] if document["state"] in {"stopped", "starting"} else _head(document)
+    for each in document["problems"]:
+        lines.append(f"FAIL  {each['about']}{': ' * bool(each['about'])}{each['said']}")
+        lines += [f"      -> {each['advice']}"] * bool(each["advice"])
+    if document.get("owed"):
+        oldest = _local(document["oldest_owed"])
+        lines.append(f"      messages owed an answer: {document['owed']}, the oldest of {oldest}")
+    alarms = [each for each in document.get("alarms", ()) if not each["stops_answers"]]
+    lines += [f"      since {_local(each['since'])}: {each['text']}" for each in alarms]
+    if "last_backup" in document:
+        lines.append(f"      last backup: {_local(document['last_backup']) if document['last_backup'] else 'none'}")
     return "\n".join(lines)
 
 
-def _workers_lines(document: Document) -> str:
-    if document["state"] == "stopped":
-        return f"FAIL  no `{RUN}` runs over {document['database']}\n{_TO_START}"
+def _head(document: Document) -> list[str]:
+    """Return the lines about the process or the workers, and the platforms that are connected."""
+    mark = "ok  " if document["ok"] else "FAIL"
+    if "workers" not in document:
+        is_silent = document["state"] == "silent"  # a problem, which says the same
+        lines = [] if is_silent else [f"{mark}  running, {_process(document)}, data in {document['data_dir']}"]
+        return lines + _connected(document["platforms"])
     count = len(document["workers"])
     over = f"PostgreSQL {document['server']} at {document['database']}"
-    lines = [f"{_mark(document['ok'])}  running, {count} worker{'s' if count > 1 else ''} over {over}"]
+    lines = [f"{mark}  running, {count} worker{'s' if count > 1 else ''} over {over}"]
     for worker in document["workers"]:
         does = [f"answers in {worker['chats']} chats"] if worker["chats"] else []
         does += [duty.partition(":")[2] for duty in worker["duties"]]  # after its kind
         about = f"{worker['process']}: version {worker['version']}, since {_local(worker['since'])}"
-        lines.append(f"      {'; '.join([about, *does])}")
-        lines += map(_platform_line, worker["platforms"])
-    if document["owed"]:
-        lines.append(
-            f"      messages owed an answer: {document['owed']}, the oldest of {_local(document['oldest_owed'])}"
-        )
-    lines += [f"      since {_local(alarm['since'])}: {alarm['text']}" for alarm in document["alarms"]]
-    return "\n".join(lines)
+        lines += [f"      {'; '.join([about, *does])}", *_connected(worker["platforms"])]
+    return lines
 
 
-def _platform_line(each: Document) -> str:
-    line = f"{_mark(each['link'] == Link.CONNECTED)}  {each['name']}: {each['link']} since {_local(each['since'])}"
-    if each["reason"]:
-        line += f": {each['reason']}"
+def _process(document: Document) -> str:
+    return f"process {document['pid']}, version {document['version']}, since {_local(document['since'])}"
+
+
+def _connected(platforms: Sequence[Document]) -> list[str]:
+    return [f"ok    {each['name']}: {_link(each)}" for each in platforms if each["link"] == Link.CONNECTED]
+
+
+def _link(each: Document) -> str:
+    line = f"{each['link']} since {_local(each['since'])}" + (f": {each['reason']}" if each["reason"] else "")
     return line + (f"; next try {_local(each['next_try'])}" if each["next_try"] else "")
-
-
-def _mark(ok: bool) -> str:
-    return "ok  " if ok else "FAIL"
 
 
 def _local(at: str) -> str:

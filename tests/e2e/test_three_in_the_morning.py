@@ -54,6 +54,17 @@ class House:
         self.process = await start("run", environment=env, folder=self.folder)
         return self.process
 
+    async def status(self) -> tuple[int | None, str]:
+        """Return the exit code and the words of `elefante status`, once it knows of what changed."""
+        env = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "PYTHONPATH": str(ROOT)}
+        env["ELEFANTE_ENV"] = str(self.folder / ".env")
+        async with asyncio.timeout(120):
+            while True:
+                process = await start("status", environment=env, folder=self.folder)
+                said, _ = await process.communicate()
+                if process.returncode:
+                    return process.returncode, said.decode()
+
     async def claim(self) -> None:
         """Open the link that the first start prints, and answer a first question."""
         assert self.process is not None
@@ -128,6 +139,10 @@ async def test_a_refused_key_is_told_once_though_the_process_dies_and_ends(tmp_p
         await home.ask("did not accept this bot's key")
         await home.telegram.until(lambda: home.told("OPENAI_API_KEY"))
         await home.ask("did not accept this bot's key")  # meanwhile it notes on the disk who was told
+        code, said = await home.status()
+        assert code == 1
+        assert "FAIL  key-refused:openai" in said
+        assert "OPENAI_API_KEY" in said
         await home.kill()
         await home.start()
         await home.ask("did not accept this bot's key")
