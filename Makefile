@@ -72,11 +72,13 @@ _updated: $(VENV)/.installed
 	else $(BIN)/elefante migrate; fi
 	@$(BIN)/elefante --version
 
-test: $(VENV)/.installed-dev ## Run every test
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal $(ARGS)
+PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
 
-test-long: $(VENV)/.installed-dev ## Run every test with many more examples, kills and restarts (half an hour)
-	@TEST_PROFILE=long $(BIN)/python -m pytest -q -n auto --dist worksteal -o faulthandler_timeout=7200 $(ARGS)
+test: $(VENV)/.installed-dev ## Run the tests, but the long ones (four minutes)
+	@$(PYTEST) -m "not (long or model or peers)" $(ARGS)
+
+test-long: $(VENV)/.installed-dev ## Run the long tests: kills, processes, PostgreSQL, properties with many examples (twenty minutes)
+	@$(PYTEST) -m "(long or hypothesis) and not (model or peers)" --hypothesis-profile=long $(ARGS)
 
 $(VENV)-model/.installed: $(BIN)/python requirements-model.txt
 	@$(BIN)/python -m venv $(VENV)-model
@@ -102,14 +104,12 @@ $(VENV)-model/.installed-eval: $(VENV)-model/.installed requirements-eval.txt
 eval: $(VENV)/.installed-dev $(if $(MODEL),,$(VENV)-model/.installed-eval) ## Judge a model on labelled turns (MODEL=provider:model; without: small local ones, 1.6 GB, once)
 	@LLAMA_PYTHON=$(VENV)-model/bin/python $(BIN)/python -m bench eval $(if $(MODEL),--model $(MODEL)) $(ARGS)
 
-check: $(VENV)/.installed-dev ## The developers' gate: format, lint, types, imports, tests, coverage
+check: $(VENV)/.installed-dev ## What holds without running anything: format, lint, types, imports, requirements with a test
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(MAKE) --no-print-directory spec > /dev/null || $(MAKE) --no-print-directory spec
-	@$(BIN)/coverage erase
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal --cov --cov-report=term $(ARGS)
 
 fix: $(VENV)/.installed-dev ## Format, mend what the linter can mend, renew the pages made of code, and the README's example
 	@$(BIN)/python -m tests.pages

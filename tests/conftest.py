@@ -8,8 +8,10 @@ import ipaddress
 import logging
 import os
 import shutil
+import signal
 import socket
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,10 @@ _TEMPORARY_BYTES = 2 << 30
 if _RAM_DISK.is_dir() and os.access(_RAM_DISK, os.W_OK) and shutil.disk_usage(_RAM_DISK).free > _TEMPORARY_BYTES:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_RAM_DISK))
 
+# A shell starts what runs in the background with Ctrl-C ignored, and so would run every process that a test starts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
 _SECRET_PARTS = ("API_KEY", "TOKEN", "BASE_URL", "_PROXY", "MODEL", "DATA_DIR", "DISCORD", "TELEGRAM")
 
 
@@ -56,6 +62,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         postgres.end_run()
     faulthandler.dump_traceback_later(300, exit=True, file=sys.__stderr__ or 2)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how many tests were skipped, and why."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(str(report.longrepr[2]).removeprefix("Skipped: ") for report in skipped)
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count} skipped: {reason}", yellow=True)
 
 
 @pytest.fixture(autouse=True)

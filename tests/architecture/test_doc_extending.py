@@ -12,14 +12,16 @@ from pathlib import Path
 import pytest
 
 from tests.architecture.recipes import Copy
+from tests.profile import long
 
 
 @pytest.mark.spec("T6")
-@pytest.mark.parametrize("title", ["An action", "A command", "A model provider", "A storage engine"])
+@pytest.mark.parametrize("title", ["A model provider", *map(long, ("An action", "A command", "A storage engine"))])
 def test_the_recipe_works_as_it_stands(title: str, tmp_path: Path) -> None:
     Copy(tmp_path).follow(title)
 
 
+@pytest.mark.long
 async def test_the_new_platform_runs_and_remembers(tmp_path: Path) -> None:
     copy = Copy(tmp_path)
     copy.follow("A platform")

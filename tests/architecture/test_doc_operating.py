@@ -20,6 +20,7 @@ PAGE = (ROOT / "docs" / "operating.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```sh run\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: " ".join(block.split()[:3]))
 def test_the_commands_do_what_they_say(block: str, tmp_path: Path) -> None:
     machine = Machine(tmp_path)

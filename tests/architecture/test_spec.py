@@ -42,4 +42,7 @@ def test_a_requirement_without_test_or_excuse_is_a_fault_and_so_is_an_excuse_too
 ) -> None:
     monkeypatch.setattr(spec_plugin, "NOT_YET", {"J1": "later", "J2": "later"})
     tests = {"T1": Counter[str](), "T2": Counter(["a"]), "J1": Counter[str](), "J2": Counter(["b"])}
-    assert spec_plugin.faults(tests) == ["T1 has no test", "J2 has a test: take it out of NOT_YET"]
+    tests["T3"] = Counter(["a (long)"])
+    assert spec_plugin.faults(tests) == [
+        "T1 has no test", "T3 has no test but long ones", "J2 has a test: take it out of NOT_YET"
+    ]  # fmt: skip

@@ -13,14 +13,14 @@ from core.storage.memories import SqlMemories
 from core.storage.sqlite import SqliteQuery
 from core.stores import SearchableMemoryStore
 from tests.contracts.engines import AND_POOLED, ENGINES
-from tests.profile import LONG
+from tests.profile import long
 from tests.reference.memories import InMemoryMemories
 
 STATEMENTS: set[str] = set()
 """What the stores have run so far."""
 
 
-@pytest.fixture(params=["in-memory", *(AND_POOLED if LONG else ENGINES)])
+@pytest.fixture(params=["in-memory", *ENGINES, long("pgbouncer")])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SearchableMemoryStore]:
     """Give every implementation of the store of memories."""
     if request.param == "in-memory":

@@ -16,8 +16,9 @@ from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import _POSTED, MIGRATIONS
 from core.stores import LATEST, Backlog, Inbox, Replaced
 from core.types import ChatKey, Incoming, UserKey
-from tests.contracts.engines import AND_POOLED
+from tests.contracts.engines import AND_POOLED, ENGINES
 from tests.fakes.clock import START
+from tests.profile import long
 from tests.reference.inbox import InMemoryInbox
 
 PHOTO = Attachment(AttachmentKind.PHOTO)
@@ -43,7 +44,7 @@ OLD_PAYLOAD = (
 )
 
 
-@pytest.fixture(params=["in-memory", *AND_POOLED])
+@pytest.fixture(params=["in-memory", *ENGINES, long("pgbouncer")])
 async def inbox(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Inbox]:
     if request.param == "in-memory":
         yield InMemoryInbox()

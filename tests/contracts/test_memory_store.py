@@ -758,6 +758,7 @@ async def test_the_embedded_phrases_of_a_space_are_named_and_their_vectors_given
     assert not (await store.vectors(ANA, SPACE, [embedded]))[0]
 
 
+@pytest.mark.long
 async def test_an_act_of_hundreds_comes_back_in_order_and_is_undone_as_one(store: SearchableMemoryStore) -> None:
     drafts = [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"key {n}",)) for n in range(300)]
     items = await add(store, ANA, drafts, at=START, context=ChangeContext("import"))
@@ -775,6 +776,7 @@ async def test_an_act_of_hundreds_comes_back_in_order_and_is_undone_as_one(store
     assert list(await store.changes(ANA)) == []
 
 
+@pytest.mark.long
 async def test_hundreds_of_memories_move_when_accounts_are_linked_and_parted(store: SearchableMemoryStore) -> None:
     for owner in (ANA, BIA):
         drafts = [MemoryDraft(MemoryKind.TEXT, f"fact {n}", (f"key {n}",)) for n in range(200)]
@@ -788,6 +790,7 @@ async def test_hundreds_of_memories_move_when_accounts_are_linked_and_parted(sto
     assert len(await store.changes(BIA)) == 200
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
 async def test_thousands_of_vectors_come_back_in_one_piece(engine: str, tmp_path: Path) -> None:
     database = await ENGINES[engine](tmp_path / "elefante.db")

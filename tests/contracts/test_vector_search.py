@@ -23,7 +23,7 @@ from tests.contracts.test_memory_store import HALF
 from tests.fakes.clock import START
 from tests.fakes.memories import add
 from tests.postgres import open_test_database
-from tests.profile import tries
+from tests.profile import examples
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "bia")
 DIMS = 32
@@ -111,7 +111,7 @@ async def test_the_nearest_and_their_cosines_are_those_of_exact_search(store: Sq
     await check_agrees(store, ANA, seed=1, count=60, nearest=7, mean=mean)
 
 
-@settings(max_examples=tries(15, 100), deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(seed=st.integers(0, 999), count=st.integers(1, 40), nearest=st.integers(1, 50), mean=st.floats(0, 0.8))
 def test_the_nearest_in_postgres_are_those_of_exact_search(seed: int, count: int, nearest: int, mean: float) -> None:
     async def run() -> None:

@@ -20,7 +20,8 @@ from tests.e2e.command import Running, start
 from tests.fakes.clock import START
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
-from tests.profile import tries
+
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 ANA = Person(7)
@@ -72,7 +73,7 @@ def bytes_of(folder: Path) -> bytes:
     return b"".join(file.read_bytes() for file in folder.rglob("*") if file.is_file())
 
 
-@pytest.mark.parametrize("kills", [(5,), (1,), (5, 9)][: tries(1, 3)])
+@pytest.mark.parametrize("kills", [(5,), (1,), (5, 9)])
 async def test_a_kill_in_the_middle_tells_nobody_twice_without_a_mark_and_leaves_nobody_out(
     kills: tuple[int, ...], tmp_path: Path
 ) -> None:

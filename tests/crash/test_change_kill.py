@@ -17,11 +17,10 @@ from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START
 from tests.fakes.memories import add
-from tests.profile import tries
+from tests.profile import long
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "ana")
 SIZE, DELETED = 150, 20
-KILLS = tries(3, 20)
 PATIENCE_S = 120.0
 
 CHILD = textwrap.dedent(
@@ -79,7 +78,8 @@ async def kill_in_the_middle(path: Path, run: int, after: int, wait_s: float) ->
 
 
 @pytest.mark.spec("T12", "T15")
-async def test_links_and_undos_are_whole_whenever_the_process_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [3, long(20)])
+async def test_links_and_undos_are_whole_whenever_the_process_is_killed(tmp_path: Path, kills: int) -> None:
     path = tmp_path / "elefante.db"
     database = await open_database(path)
     for owner in (ANA, BIA):
@@ -87,7 +87,7 @@ async def test_links_and_undos_are_whole_whenever_the_process_is_killed(tmp_path
         await add(SqlMemories(database), owner, drafts, at=START, context=ChangeContext(room="telegram:room"))
     await database.close()
     dice = random.Random(5)  # noqa: S311 - data
-    for run in range(KILLS):
+    for run in range(kills):
         act, keys = await kill_in_the_middle(path, run, dice.randint(1, 3), dice.random() * 0.06)
         database = await open_database(path)
         store = SqlMemories(database)

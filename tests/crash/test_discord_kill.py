@@ -16,7 +16,8 @@ from core.clock import SystemClock
 from tests.e2e.command import Running, start
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import BOT_ID, OWNER_ID, Person
-from tests.profile import tries
+
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 MESSAGES = 60
@@ -50,7 +51,7 @@ def answers(server: DiscordServer) -> Counter[str]:
     return Counter(found[0] for text in texts if (found := re.search(r"/n\d+", text)))
 
 
-@pytest.mark.parametrize("kill_after", [30, 0][: tries(1, 2)])
+@pytest.mark.parametrize("kill_after", [30, 0])
 async def test_a_crash_among_many_answers_loses_no_message_and_repeats_none(kill_after: int, tmp_path: Path) -> None:
     async with DiscordServer(SystemClock(), patience_s=60.0) as server:
         for room in ROOMS:

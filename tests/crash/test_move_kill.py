@@ -9,14 +9,16 @@ from contextlib import closing
 from pathlib import Path
 
 import psycopg
+import pytest
 
 from bot.settings.settings import load
 from tests.e2e.command import Elefante, start
 from tests.postgres import new_database
-from tests.profile import tries
 from tests.unit.test_move_storage import lived, stored
 
-KILLS = tries(6, 40)
+pytestmark = pytest.mark.long
+
+KILLS = 40
 _WITHIN_S = 0.8
 _OTHERS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()"
 

@@ -24,11 +24,10 @@ from core.threads import Told
 from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
 from tests.fakes.clock import START
 from tests.fakes.memories import add
-from tests.profile import tries
 
 ANA, BIA = UserKey("telegram", "ana-of-the-house"), UserKey("telegram", "bia-next-door")
 ROOM = ChatKey("telegram", "room")
-COUNT = tries(8, 25)
+COUNT = 8
 
 
 class Talk:
@@ -155,6 +154,7 @@ async def test_a_deleted_memory_is_gone_from_the_disk_when_delete_returns(tmp_pa
     await database.close()
 
 
+@pytest.mark.long
 @pytest.mark.spec("T12", "T15")
 @pytest.mark.parametrize("name", [ANA, BIA])
 async def test_after_forgetting_linked_accounts_no_byte_of_either_is_left(tmp_path: Path, name: UserKey) -> None:

@@ -15,7 +15,7 @@ from tests.fakes.telegram_server import TelegramServer
 from tests.pgbouncer import PROGRAM, WHY_NOT, own_pooler
 from tests.postgres import new_database, shared_server
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason=WHY_NOT)
+pytestmark = [pytest.mark.long, pytest.mark.skipif(PROGRAM is None, reason=WHY_NOT)]
 
 CHATS = 3
 

@@ -25,9 +25,10 @@ from tests.e2e.command import Running, start
 from tests.fakes.clock import START
 from tests.fakes.discord_world import OWNER_ID
 from tests.fakes.telegram_people import Person
-from tests.profile import tries
 
-REMINDERS = 45
+pytestmark = pytest.mark.long
+
+REMINDERS, KILLS = 45, 3
 _SAID = re.compile(r"tarefa-(\d+)\b")
 
 
@@ -113,14 +114,13 @@ async def until_said(scene: TelegramScene | DiscordScene, count: int) -> None:
 
 @pytest.mark.parametrize("platform", ["telegram", "discord"])
 async def test_kills_lose_no_reminder_and_double_none_unmarked(platform: str, tmp_path: Path) -> None:
-    kills = tries(3, 10)
     await let_in(platform, tmp_path)
     async with scene_of(platform) as scene:
         await meet(scene, tmp_path)
         await store(platform, tmp_path)
-        for kill in range(kills):
+        for kill in range(KILLS):
             async with bot(scene, tmp_path) as child:
-                await until_said(scene, (kill + 1) * REMINDERS // (kills + 1))
+                await until_said(scene, (kill + 1) * REMINDERS // (KILLS + 1))
                 child.kill()
                 await child.wait()
         async with bot(scene, tmp_path) as child:
@@ -130,7 +130,7 @@ async def test_kills_lose_no_reminder_and_double_none_unmarked(platform: str, tm
         told = said(scene)
     assert sorted(told) == list(range(REMINDERS))
     assert all("↻" in text for texts in told.values() for text in texts[1:])
-    assert sum(len(texts) - 1 for texts in told.values()) <= kills * 25  # as many as are under way at once
+    assert sum(len(texts) - 1 for texts in told.values()) <= KILLS * 25  # as many as are under way at once
     after = {each.text: each for each in await states(tmp_path)}
     now = SystemClock().now()
     for number in range(REMINDERS):

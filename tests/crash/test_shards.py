@@ -16,7 +16,7 @@ from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import BOT_ID, GUILD_ID, Person
 from tests.postgres import HAS_POSTGRES, WHY_NOT, new_database, shared_server
 
-pytestmark = pytest.mark.skipif(not HAS_POSTGRES, reason=WHY_NOT)
+pytestmark = [pytest.mark.long, pytest.mark.skipif(not HAS_POSTGRES, reason=WHY_NOT)]
 
 ANA: Final = Person(10**17 + 7, "Ana")
 ROOM: Final = 10**17 + 100

@@ -14,10 +14,9 @@ from core.features.ledger.storage import SqlLedger
 from core.storage.sqlite import open_database
 from core.types import UserKey
 from tests.fakes.clock import START
-from tests.profile import tries
 
 ANA = UserKey("telegram", "ana")
-LIMIT, ANSWER = tries(500, 1_500), 10
+LIMIT, ANSWER = 500, 10
 
 CHILD = textwrap.dedent(
     f"""

@@ -16,11 +16,10 @@ from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START
 from tests.fakes.memories import add
-from tests.profile import tries
+from tests.profile import long
 from tests.reference.searches import ids_found
 
 ANA = UserKey("telegram", "ana")
-KILLS = tries(3, 20)
 
 CHILD = textwrap.dedent(
     """
@@ -70,12 +69,13 @@ async def kill_in_the_middle(path: Path, run: int, after: int) -> list[list[str]
 
 
 @pytest.mark.spec("T10", "T12", "J5")
-async def test_nothing_acknowledged_is_lost_and_nothing_is_half_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [3, long(20)])
+async def test_nothing_acknowledged_is_lost_and_nothing_is_half_written(tmp_path: Path, kills: int) -> None:
     path = tmp_path / "elefante.db"
     dice = random.Random(7)  # noqa: S311 - data
     present: dict[str, str] = {}
     unsure: set[str] = set()
-    for run in range(KILLS):
+    for run in range(kills):
         for line in await kill_in_the_middle(path, run, after=dice.randint(10, 60)):
             if line[0] == "added":
                 present[line[1]] = line[2]
@@ -98,4 +98,4 @@ async def test_nothing_acknowledged_is_lost_and_nothing_is_half_written(tmp_path
         [item] = await add(store, ANA, [MemoryDraft(MemoryKind.TEXT, f"after {run}", ("after",))], at=START)
         await store.delete(ANA, [item.id])
         await database.close()
-    assert len(present) > KILLS * 3
+    assert len(present) > kills * 3

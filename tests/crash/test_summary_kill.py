@@ -17,9 +17,8 @@ from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database
 from core.types import ChatKey, ConversationKey, UserKey
 from tests.fakes.clock import FakeClock
-from tests.profile import tries
+from tests.profile import long
 
-KILLS = tries(3, 20)
 ROOM = ConversationKey(ChatKey("console", "c"), UserKey("console", "ana"))
 
 CHILD = textwrap.dedent(
@@ -60,14 +59,15 @@ CHILD = textwrap.dedent(
 
 
 @pytest.mark.spec("J5", "J8")
-async def test_no_message_falls_between_the_summary_and_the_window(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wanted", [3, long(20)])
+async def test_no_message_falls_between_the_summary_and_the_window(tmp_path: Path, wanted: int) -> None:
     path = tmp_path / "elefante.db"
     dice = random.Random(5)  # noqa: S311 - data
     acknowledged = kills = 0
     torn = False  # a process that is slow may be killed before its first summary
-    while kills < KILLS or not torn:
+    while kills < wanted or not torn:
         kills += 1
-        assert kills <= 20 * KILLS, "there was no summary to be torn"
+        assert kills <= 20 * wanted, "there was no summary to be torn"
         child = await asyncio.create_subprocess_exec(
             sys.executable, "-c", CHILD, str(path), stdout=subprocess.PIPE, cwd=Path(__file__).parents[2]
         )

@@ -16,7 +16,8 @@ from core.clock import SystemClock
 from tests.e2e.command import Running, start
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
-from tests.profile import tries
+
+pytestmark = pytest.mark.long
 
 ROOT = Path(__file__).parents[2]
 MESSAGES = 100  # one batch of getUpdates
@@ -53,7 +54,7 @@ def answers(server: TelegramServer, *, marked: bool | None = None) -> Counter[st
     return Counter(found[0] for text in counted if (found := re.search(r"/n\d+", text)))
 
 
-@pytest.mark.parametrize("kill_after", [40, 0][: tries(1, 2)])
+@pytest.mark.parametrize("kill_after", [40, 0])
 async def test_a_crash_with_a_batch_of_a_hundred_in_hand_loses_no_message(kill_after: int, tmp_path: Path) -> None:
     async with TelegramServer(SystemClock(), patience_s=60.0) as server:
         async with bot(server, tmp_path) as first:

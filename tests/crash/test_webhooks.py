@@ -17,7 +17,7 @@ from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.postgres import HAS_POSTGRES, WHY_NOT, new_database, shared_server
 
-pytestmark = pytest.mark.skipif(not HAS_POSTGRES, reason=WHY_NOT)
+pytestmark = [pytest.mark.long, pytest.mark.skipif(not HAS_POSTGRES, reason=WHY_NOT)]
 
 ANA = Person(1000, "Ana")
 

@@ -17,15 +17,13 @@ from tests.crash.workers import LEASE_S, Fleet, Storm, settings_of, storm
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
 from tests.postgres import HAS_POSTGRES, WHY_NOT, Server, own_server
-from tests.profile import LONG
 
-pytestmark = pytest.mark.skipif(not HAS_POSTGRES, reason=WHY_NOT)
+pytestmark = [pytest.mark.long, pytest.mark.skipif(not HAS_POSTGRES, reason=WHY_NOT)]
 
-STORMS = (
-    [Storm(workers=2, kills=40, restarts=4, every_s=1.0), Storm(workers=4, kills=100, restarts=10, every_s=0.6)]
-    if LONG
-    else [Storm(workers=2, kills=3, restarts=1, chats=6, every_s=0.5)]
-)
+STORMS = [
+    Storm(workers=2, kills=3, restarts=1, chats=6, every_s=0.5),
+    Storm(workers=4, kills=40, restarts=4, every_s=0.6),
+]
 
 
 def database_of(server: Server) -> str:

@@ -1,7 +1,7 @@
 """The command `elefante` as a real process of its own, forked from one that has imported it already.
 
-Importing, and reading the embedder's model, take ten times as long as most verbs do; `make test-long` and a run that
-measures coverage start each process anew instead.
+Importing, and reading the embedder's model, take ten times as long as most verbs do; a run that measures coverage
+starts each process anew instead.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from functools import partial
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 from typing import Any, TypeAlias
-
-from tests.profile import LONG
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 180.0
@@ -73,7 +71,7 @@ def execute(
     anew: bool = False,
 ) -> subprocess.CompletedProcess[str]:
     """Run the command to its end, after `before` in its process, which is a new interpreter where `anew` wants one."""
-    if not (anew or LONG or _MEASURED):
+    if not (anew or _MEASURED):
         return _forked(arguments, folder, environment, said, before)
     return subprocess.run(
         [sys.executable, "-m", "bot", *arguments],
@@ -162,7 +160,7 @@ def start_at(
 
     Where PYTHONPATH is set, in an interpreter that has imported nothing.
     """
-    if "PYTHONPATH" in environment or LONG or _MEASURED:
+    if "PYTHONPATH" in environment or _MEASURED:
         command = [sys.executable, "-m", module, *arguments]
         new = subprocess.Popen(
             command, stdin=terminal, stdout=terminal, stderr=terminal, env=dict(environment) | _MEASURED, cwd=ROOT,
@@ -242,7 +240,7 @@ Running: TypeAlias = asyncio.subprocess.Process | Forked
 
 async def start(*arguments: str, environment: Mapping[str, str], folder: Path = ROOT) -> Running:
     """Start the command, and return it while it runs: its standard error and output can be read."""
-    if LONG or _MEASURED:
+    if _MEASURED:
         pipe = asyncio.subprocess.PIPE
         command = [sys.executable, "-m", "bot", *arguments]
         return await asyncio.create_subprocess_exec(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.e2e.stage import ANA, BIA, OTHER, PRIVATE, ROOM, DiscordStage, Shown, Stage, opened
-from tests.profile import tries
+from tests.profile import long
 
 PLACES = (PRIVATE, ROOM, OTHER)
 SECRET = "xyzzy-4471"
@@ -30,7 +30,7 @@ def heard_by(stage: Stage, since: Sequence[Shown]) -> set[str]:
 
 
 @pytest.mark.spec("T15")
-@pytest.mark.parametrize("restarted", [False, True][: tries(1, 2)])
+@pytest.mark.parametrize("restarted", [False, long(True)])
 @pytest.mark.parametrize("told", PLACES)
 @pytest.mark.parametrize("platform", ["telegram", "discord"])
 async def test_what_was_told_in_one_place_is_read_by_nobody_else_and_nowhere_else(
@@ -63,7 +63,7 @@ async def everybody_asks(stage: Stage, told: str) -> None:
     assert heard_by(stage, since) == {ANA}
 
 
-@pytest.mark.parametrize("restarted", [False, True][: tries(1, 2)])
+@pytest.mark.parametrize("restarted", [False, long(True)])
 async def test_what_is_asked_unseen_in_a_room_is_read_by_its_asker_alone_and_recalled_aloud_by_nobody(
     restarted: bool,
 ) -> None:

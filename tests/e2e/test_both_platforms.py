@@ -10,6 +10,8 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from core.clock import SystemClock
 from tests.e2e.command import Running, start
 from tests.fakes import discord_server, telegram_server
@@ -84,6 +86,7 @@ async def running(folder: Path) -> AsyncIterator[Bot]:
             await process.wait()
 
 
+@pytest.mark.long
 async def test_two_linked_accounts_have_one_memory_until_they_are_parted(tmp_path: Path) -> None:
     async with running(tmp_path) as bot:
         await bot.tell_telegram("Remember that the wifi password is abc123", "Saved")
@@ -109,6 +112,7 @@ async def test_two_linked_accounts_have_one_memory_until_they_are_parted(tmp_pat
         await bot.tell_telegram("/recall wifi", "abc123")
 
 
+@pytest.mark.long
 async def test_a_code_that_is_wrong_or_used_or_ones_own_links_nothing(tmp_path: Path) -> None:
     async with running(tmp_path) as bot:
         await bot.tell_discord("/link AAAA-AAAA yes", "no such code")
@@ -121,6 +125,7 @@ async def test_a_code_that_is_wrong_or_used_or_ones_own_links_nothing(tmp_path: 
         await bot.tell_discord(f"/link {code[0]} yes", "no such code")
 
 
+@pytest.mark.long
 async def test_the_failure_of_one_platform_does_not_stop_the_other(tmp_path: Path) -> None:
     async with running(tmp_path) as bot:
         bot.telegram.token = "999:another"  # whoever owns the bot asked BotFather for a new one
@@ -133,6 +138,7 @@ async def test_the_failure_of_one_platform_does_not_stop_the_other(tmp_path: Pat
         assert await asyncio.wait_for(bot.process.wait(), 120) == 0
 
 
+@pytest.mark.long
 async def test_a_discord_token_that_is_revoked_is_told_on_telegram_where_the_bot_goes_on(tmp_path: Path) -> None:
     async with running(tmp_path) as bot:
         bot.discord.gateway.token = "another"

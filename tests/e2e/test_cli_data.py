@@ -28,6 +28,7 @@ def holds(folder: Path, needle: str) -> list[str]:
     return [path.name for path in folder.rglob("*") if path.is_file() and needle.encode() in content(path)]
 
 
+@pytest.mark.long
 def test_a_backup_is_made_while_the_bot_runs_and_put_back_only_when_it_does_not(
     elefante: Elefante, tmp_path: Path
 ) -> None:
@@ -77,6 +78,7 @@ def test_what_cannot_be_put_back_or_copied_is_told_by_exit_codes(elefante: Elefa
     assert "verified" in elefante("backup").stdout
 
 
+@pytest.mark.long
 def test_a_person_is_taken_out_and_taken_in_again_by_somebody_else(elefante: Elefante, tmp_path: Path) -> None:
     elefante("chat", said=SAID)
     told = document(elefante("export", "ana.json", "--json"))
@@ -113,6 +115,7 @@ def test_a_list_that_is_sent_in_the_terminal_waits_for_a_yes_through_a_restart_a
     assert document(elefante("memories", "list", "--json"))["total"] == 0
 
 
+@pytest.mark.long
 def test_the_shell_takes_in_an_archive_after_a_yes_and_takes_it_back(elefante: Elefante, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "chatgpt.zip", "w", zipfile.ZIP_DEFLATED) as packed:
         packed.write(IMPORTS / "chatgpt_conversations.json", "conversations.json")
@@ -136,6 +139,7 @@ def test_the_shell_takes_in_an_archive_after_a_yes_and_takes_it_back(elefante: E
     assert elefante("import", "nowhere.txt", "--yes").returncode == 1
 
 
+@pytest.mark.long
 @pytest.mark.spec("T12", "T15")
 def test_no_byte_of_a_person_who_was_forgotten_from_the_shell_is_left_but_in_copies_that_are_named(
     elefante: Elefante, tmp_path: Path

@@ -81,6 +81,7 @@ def test_the_bot_itself_thinks_visibly_saves_and_finds_again_in_a_new_process(tm
     assert terminal.wait_end() == 0
 
 
+@pytest.mark.long
 @pytest.mark.spec("D8")
 def test_in_memory_the_terminal_recalls_what_was_typed_and_leaves_nothing_on_the_disk(tmp_path: Path) -> None:
     terminal = Terminal(["chat"], environment(DATA_DIR=str(tmp_path / "data"), STORAGE_URL="memory:"))
@@ -101,6 +102,7 @@ def leave(terminal: Terminal) -> int:
     return terminal.wait_end()
 
 
+@pytest.mark.long
 def test_the_greeting_says_what_it_is_and_how_to_leave_in_the_persons_language(stage: Stage) -> None:
     for language, words in (("pt_BR.UTF-8", "/quit ou Ctrl-D sai"), ("en_US.UTF-8", "/quit or Ctrl-D leaves")):
         terminal = stage.start(("echo",), variables={"LANG": language})
@@ -148,6 +150,7 @@ def test_ctrl_c_while_answering_stops_the_answer_and_the_conversation_goes_on(st
     assert [each["text"] for each in stage.received] == ["Conte", "/stop"]
 
 
+@pytest.mark.long
 def test_a_second_ctrl_c_while_answering_leaves(stage: Stage) -> None:
     terminal = stage.start(("deaf",))
     terminal.type(f"oi{ENTER}")
@@ -159,6 +162,7 @@ def test_a_second_ctrl_c_while_answering_leaves(stage: Stage) -> None:
     assert terminal.echoes
 
 
+@pytest.mark.long
 def test_ctrl_c_at_the_empty_prompt_says_how_to_leave_and_clears_a_line_that_is_not_empty(stage: Stage) -> None:
     terminal = stage.start(("echo",))
     terminal.type(CTRL_C)
@@ -189,6 +193,7 @@ def test_a_line_is_edited_history_survives_the_process_and_its_file_is_the_owner
     assert leave(terminal) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("word", ["exit", "Quit ", "sair", "salir", "/exit"])
 def test_a_word_that_means_leaving_leaves_and_a_sentence_with_it_does_not(stage: Stage, word: str) -> None:
     terminal = stage.start(("echo",))
@@ -200,6 +205,7 @@ def test_a_word_that_means_leaving_leaves_and_a_sentence_with_it_does_not(stage:
     assert [each["text"] for each in stage.received] == [f"{word} now"]
 
 
+@pytest.mark.long
 def test_tab_completes_a_command_and_its_words_and_lists_what_it_may_be(stage: Stage) -> None:
     terminal = stage.start(("echo",))
     top = terminal.rows[:-1]
@@ -214,6 +220,7 @@ def test_tab_completes_a_command_and_its_words_and_lists_what_it_may_be(stage: S
     assert leave(terminal) == 0
 
 
+@pytest.mark.long
 def test_flags_and_other_clusters_take_the_columns_that_the_terminal_draws(stage: Stage) -> None:
     terminal = stage.start(("echo",), columns=20)
     top = terminal.rows[:-1]
@@ -230,6 +237,7 @@ def test_flags_and_other_clusters_take_the_columns_that_the_terminal_draws(stage
     assert [each["text"] for each in stage.received] == [f"um {clusters}X dois {clusters}"]
 
 
+@pytest.mark.long
 def test_a_window_made_narrower_or_wider_has_the_line_once_and_all_that_stood_above_it(stage: Stage) -> None:
     typed = "uma linha bem mais comprida do que a metade da tela, e mais palavras até o fim"
     terminal = stage.start(("echo",), columns=60)
@@ -248,6 +256,7 @@ def test_a_window_made_narrower_or_wider_has_the_line_once_and_all_that_stood_ab
     assert [each["text"] for each in stage.received] == [typed.replace("fim", "Xfim")]
 
 
+@pytest.mark.long
 def test_pasted_lines_and_alt_enter_make_one_message(stage: Stage) -> None:
     terminal = stage.start(("echo",))
     terminal.type(PASTE.format("um\rdois\rtrês"))
@@ -258,6 +267,7 @@ def test_pasted_lines_and_alt_enter_make_one_message(stage: Stage) -> None:
     assert [each["text"] for each in stage.received] == ["um\ndois\ntrês\nquatro"]
 
 
+@pytest.mark.long
 def test_a_message_longer_than_the_screen_is_one_message(stage: Stage) -> None:
     terminal = stage.start(("show", "Recebi."), lines=10)
     text = "\r".join(f"linha {number} com algum texto" for number in range(200))
@@ -269,6 +279,7 @@ def test_a_message_longer_than_the_screen_is_one_message(stage: Stage) -> None:
     assert [each["text"] for each in stage.received] == [text.replace("\r", "\n")]
 
 
+@pytest.mark.long
 def test_what_is_typed_while_the_bot_answers_is_not_echoed_into_the_answer_and_not_lost(stage: Stage) -> None:
     terminal = stage.start(("status", "pensando"), ("gate", "1"), ("echo",))
     top = terminal.rows[:-1]
@@ -280,6 +291,7 @@ def test_what_is_typed_while_the_bot_answers_is_not_echoed_into_the_answer_and_n
     assert leave(terminal) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("columns", [10, 33, 80, 200])
 def test_wide_characters_and_long_words_are_wrapped_right_at_any_width(stage: Stage, columns: int) -> None:
     text = "Olá 世界世界世界世界世界, 👍🏽 " + "x" * 45 + " e mais palavras depois, até o fim."
@@ -291,6 +303,7 @@ def test_wide_characters_and_long_words_are_wrapped_right_at_any_width(stage: St
     assert leave(terminal) == 0
 
 
+@pytest.mark.long
 def test_a_growing_answer_taller_than_the_screen_is_whole_and_nothing_of_it_is_doubled(stage: Stage) -> None:
     lines = [f"linha **{number}** da resposta" for number in range(60)]
     terminal = stage.start(("stream", "\n".join(lines).replace(" ", "  ").replace("  ", " ")), lines=10)
@@ -301,6 +314,7 @@ def test_a_growing_answer_taller_than_the_screen_is_whole_and_nothing_of_it_is_d
     assert leave(terminal) == 0
 
 
+@pytest.mark.long
 def test_a_window_made_narrower_during_an_answer_leaves_the_answer_whole(stage: Stage) -> None:
     terminal = stage.start(("stream", "uma resposta que vai crescer bastante @1 até o fim da linha"), columns=60)
     terminal.type(f"oi{ENTER}")
@@ -312,6 +326,7 @@ def test_a_window_made_narrower_during_an_answer_leaves_the_answer_whole(stage: 
     assert leave(terminal) == 0
 
 
+@pytest.mark.long
 def test_escape_sequences_in_an_answer_or_a_memory_do_nothing(stage: Stage) -> None:
     evil = "antes\x1b[2J\x1b[H\x1b]0;título\x07\x9b31m\x08\x08\rdepois"
     terminal = stage.start(("memory", evil), ("stream", f"{evil} \x1b[31mfim"))
@@ -324,6 +339,7 @@ def test_escape_sequences_in_an_answer_or_a_memory_do_nothing(stage: Stage) -> N
     assert leave(terminal) == 0
 
 
+@pytest.mark.long
 def test_no_color_is_respected(stage: Stage) -> None:
     colours = {}
     for name in ("", "1"):
@@ -335,6 +351,7 @@ def test_no_color_is_respected(stage: Stage) -> None:
     assert colours == {"": [b"\x1b[1m", b"\x1b[2m", b"\x1b[36m"], "1": []}
 
 
+@pytest.mark.long
 def test_what_was_owed_from_before_is_answered_above_the_prompt(stage: Stage) -> None:
     terminal = stage.start(("gate", "1"), ("status", "pensando"), ("echo",), owed=("antes da queda",))
     terminal.type("estou escrevendo")
@@ -348,6 +365,7 @@ def test_what_was_owed_from_before_is_answered_above_the_prompt(stage: Stage) ->
     assert leave(terminal) == 0
 
 
+@pytest.mark.long
 def test_what_was_not_asked_for_is_said_above_the_line_that_is_being_written(stage: Stage) -> None:
     told = "⏰ pagar [sexta, 8:00](time:1764316800)\n" + "uma linha comprida " * 8
     terminal = stage.start(("echo",), unasked=[("1", told), ("2", "⏰ dois")], columns=40)
@@ -368,6 +386,7 @@ def test_what_was_not_asked_for_is_said_above_the_line_that_is_being_written(sta
     assert [each["text"] for each in stage.received] == ["estou escrevendo uma linha mais comprida do que a Xtela"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lines", [24, 6])
 def test_what_was_not_asked_for_stands_above_an_answer_that_grows_and_below_one_that_is_whole(
     stage: Stage, lines: int
@@ -392,6 +411,7 @@ def test_what_was_not_asked_for_stands_above_an_answer_that_grows_and_below_one_
     assert leave(terminal) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("typed", ["", f"oi{ENTER}"])
 def test_a_process_told_to_end_leaves_the_terminal_as_it_found_it(stage: Stage, number: int, typed: str) -> None:
@@ -404,6 +424,7 @@ def test_a_process_told_to_end_leaves_the_terminal_as_it_found_it(stage: Stage, 
     assert terminal.echoes
 
 
+@pytest.mark.long
 def test_messages_carry_the_language_of_the_system_and_ids_that_no_other_process_gives(stage: Stage) -> None:
     received = []
     for _ in range(2):

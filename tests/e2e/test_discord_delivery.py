@@ -263,6 +263,7 @@ async def test_a_reply_that_is_not_allowed_or_has_nothing_to_reply_to_becomes_a_
             assert [note.reply_to for note in room.notes.values() if note.by.bot] == [None, None]
 
 
+@pytest.mark.long
 async def test_a_hundred_chats_at_once_stay_within_the_limit_for_all() -> None:
     clock = FakeClock()
     people = [Person(10**17 + 1000 + n, f"P{n}") for n in range(100)]

@@ -7,6 +7,8 @@ import pytest
 from tests.transcripts import discord, phone
 from tests.transcripts.transcript import FOLDER, Scenario
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.parametrize("scenario", discord.SCENARIOS, ids=lambda scenario: scenario.name)
 async def test_a_transcript_of_discord_is_what_is_seen(scenario: Scenario) -> None:

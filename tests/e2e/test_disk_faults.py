@@ -62,6 +62,7 @@ def test_a_disk_that_is_full_at_the_first_start_is_a_sentence(tmp_path: Path, ve
     assert "disk" in said
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
 @pytest.mark.parametrize("verb", [("chat",), ("memories", "list", "--user", "telegram:1")])
 def test_a_file_that_is_somebody_elses_is_a_sentence(tmp_path: Path, verb: tuple[str, ...]) -> None:

@@ -8,7 +8,6 @@ import random
 import pytest
 
 from tests.e2e.stage import ANA, BIA, EVA, PRIVATE, ROOM, Pressable, Stage, opened
-from tests.profile import tries
 
 SECRET = "xyzzy-4471"
 
@@ -45,9 +44,9 @@ async def test_no_forged_press_or_command_gives_anybody_a_right_a_word_of_anothe
         await stage.say(ANA, f"/remember the garage code is {SECRET}")
         [undo] = stage.buttons(ANA)
         before, since = await rights(stage), stage.shown()
-        for data in (undo.data, *forgeries()[:: tries(6, 1)]):
+        for data in (undo.data, *forgeries()[::6]):
             await stage.press(BIA, Pressable(ANA, undo.message, "?", data))
-        for data in (undo.data, *forgeries()[:: tries(24, 3)]):
+        for data in (undo.data, *forgeries()[::24]):
             await stage.press(EVA, Pressable(ANA, undo.message, "?", data))
         for text in COMMANDS:
             for where in (PRIVATE, ROOM):

@@ -1,7 +1,4 @@
-"""The steps of the Dockerfile, done in a scratch folder, since tests have no container engine.
-
-`make test` installs the bot as the image does, beside this environment's packages; `make test-long` does every step.
-"""
+"""The steps of the Dockerfile, done in a scratch folder, since tests have no container engine."""
 
 from __future__ import annotations
 
@@ -23,7 +20,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from bot.cli.service import STOP_WITHIN_S
-from tests.profile import LONG
 
 ROOT = Path(__file__).parents[2]
 BUILD = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", "").split("\nFROM ")[1]
@@ -85,6 +81,7 @@ def do(step: str, folder: Path) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+@pytest.mark.long
 def test_the_bot_is_installed_by_the_steps_of_the_image_and_runs_without_privileges(folder: Path) -> None:
     (folder / "src").mkdir()
     for name in COPIED:
@@ -92,16 +89,10 @@ def test_the_bot_is_installed_by_the_steps_of_the_image_and_runs_without_privile
         copy(ROOT / name, folder / "src" / name)
     opt, data = folder / "opt", folder / "data"
     packages = opt / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
-    if LONG:
-        do(INSTALL_PACKAGES, folder)
-        do(INSTALL_BOT, folder)
-        left = {canonicalize_name(each.name) for each in metadata.distributions(path=[str(packages)])}
-        assert left == needed(PROJECT["project"]["dependencies"]) | {"elefante"}
-    else:
-        subprocess.run([python_for_all(), "-m", "venv", "--without-pip", opt], check=True)
-        here = [path for path in sys.path if path.endswith("site-packages")]
-        (packages / "packages.pth").write_text("\n".join(here))
-        do(INSTALL_BOT.partition("&&")[0], folder)
+    do(INSTALL_PACKAGES, folder)
+    do(INSTALL_BOT, folder)
+    left = {canonicalize_name(each.name) for each in metadata.distributions(path=[str(packages)])}
+    assert left == needed(PROJECT["project"]["dependencies"]) | {"elefante"}
     for name in PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]:
         files = {path.relative_to(ROOT) for path in (ROOT / name).rglob("*") if path.is_file()}
         files = {path for path in files if "__pycache__" not in path.parts}

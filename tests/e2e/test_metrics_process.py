@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from core.clock import SystemClock
@@ -17,6 +18,8 @@ from tests.crash.test_telegram_kill import ANA
 from tests.e2e.command import start
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.unit.test_http import free_port
+
+pytestmark = pytest.mark.long
 
 
 async def get(url: str) -> tuple[int, str]:

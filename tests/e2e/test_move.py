@@ -138,6 +138,7 @@ def let_files_grow_no_further_than(size_bytes: int) -> Callable[[], object]:
     return partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size_bytes, size_bytes))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("share", [0.5, 1.02])
 def test_a_disk_that_fills_in_the_middle_of_a_backup_leaves_no_half_file(home: Home, share: float) -> None:
     for number in range(4):
@@ -153,6 +154,7 @@ def test_a_disk_that_fills_in_the_middle_of_a_backup_leaves_no_half_file(home: H
     home.done("backup")
 
 
+@pytest.mark.long
 def test_a_verb_does_not_migrate_under_a_bot_that_runs(home: Home) -> None:
     path = home.put_old_database()
     reading = """
@@ -177,6 +179,7 @@ sys.stdin.read()
     assert "abc123" in home.done("memories", "list")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stored", [False, True])
 def test_check_writes_nothing_and_migrates_nothing(home: Home, *, stored: bool) -> None:
     if stored:
@@ -188,6 +191,7 @@ def test_check_writes_nothing_and_migrates_nothing(home: Home, *, stored: bool) 
     assert ("migrates it to" if stored else "there is no database yet") in said
 
 
+@pytest.mark.long
 def test_check_reads_the_database_of_a_bot_that_runs(home: Home) -> None:
     with home.start("chat") as running:
         assert running.stdin is not None
@@ -200,6 +204,7 @@ def test_check_reads_the_database_of_a_bot_that_runs(home: Home) -> None:
     assert running.returncode == 0
 
 
+@pytest.mark.long
 def test_several_verbs_that_start_together_on_an_old_folder_migrate_it_once(home: Home) -> None:
     path = home.put_old_database()
     started = [home.start("memories", "list") for _ in range(3)]
@@ -210,6 +215,7 @@ def test_several_verbs_that_start_together_on_an_old_folder_migrate_it_once(home
     assert (inspect(backup).version, inspect(path).version) == (14, len(MIGRATIONS))
 
 
+@pytest.mark.long
 async def test_a_bot_that_starts_on_an_old_folder_migrates_it_and_makes_the_backup_of_the_day(tmp_path: Path) -> None:
     home = Home(tmp_path / "old", HTTP_PORT=str(free_port()), ELEFANTE_ENV=os.devnull)
     path = home.put_old_database()

@@ -70,6 +70,7 @@ def ask(process: subprocess.Popen[str], text: str, answered: str) -> str:
     return heard
 
 
+@pytest.mark.long
 def test_a_second_chat_is_refused_by_name_and_let_in_when_the_first_was_killed(shell: Shell) -> None:
     first = shell.start("chat")
     ask(first, "Remember that the wifi password is abc123", "abc123")
@@ -87,6 +88,7 @@ def test_a_second_chat_is_refused_by_name_and_let_in_when_the_first_was_killed(s
     assert "abc123" in out
 
 
+@pytest.mark.long
 def test_what_verbs_change_beside_a_bot_is_so_at_the_next_message(shell: Shell) -> None:
     bot = shell.start("chat")
     ask(bot, "Remember that the wifi password is abc123", "abc123")
@@ -107,6 +109,7 @@ def test_run_is_refused_where_another_process_serves_its_platform(shell: Shell) 
         assert shell.call("chat", said="hello\n")[0] == 0, "another platform is another matter"
 
 
+@pytest.mark.long
 def test_workers_over_one_postgresql_may_share_a_folder_and_its_terminal_is_one_process_s(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path, storage_url=SecretStr("postgresql://127.0.0.1:1/nowhere"))
     with ExitStack() as held:

@@ -17,6 +17,8 @@ from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
 from tests.unit.test_doctor import well
 
+pytestmark = pytest.mark.long
+
 BIA = Person(8, "Bia", language_code="en")
 MODEL = "openai:gpt-x"
 QUESTIONS = 12

@@ -8,12 +8,16 @@ import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from adapters import console
 from core.features.reminders.reminders import Reminder, Schedule, State
 from core.features.reminders.storage import SqlReminders
 from core.storage.sqlite import open_database
 from core.types import Locale, UserKey
 from tests.e2e.terminal import environment
+
+pytestmark = pytest.mark.long
 
 ANA = UserKey("console", "ana")
 

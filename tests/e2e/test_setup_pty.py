@@ -123,6 +123,7 @@ async def test_one_interrupt_leaves_at_once_while_something_is_proved(tmp_path: 
     assert env.read_text() == stored
 
 
+@pytest.mark.long
 async def test_one_interrupt_leaves_at_once_while_a_name_is_looked_up(tmp_path: Path) -> None:
     """The system's look-up cannot be broken off, and takes half a minute where there is no network."""
     env, asked = tmp_path / ".env", tmp_path / "asked"

@@ -121,6 +121,7 @@ async def test_a_token_that_was_revoked_is_mended_in_the_file_and_taken_up(tmp_p
         assert (await status(tmp_path))[1]["state"] == "stopped"  # though its file lies there, fresh
 
 
+@pytest.mark.long
 async def test_a_discord_token_that_was_revoked_is_mended_in_the_file_and_taken_up(tmp_path: Path) -> None:
     async with running(tmp_path) as bot:
         bot.discord.gateway.token = "another"
@@ -135,6 +136,7 @@ async def test_a_discord_token_that_was_revoked_is_mended_in_the_file_and_taken_
         assert "".join(screen()).count("Discord: I have stopped") == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ends", ["", "exit"])
 async def test_the_process_ends_with_a_platform_only_if_that_is_wanted(tmp_path: Path, ends: str) -> None:
     async with running(tmp_path, ON_PLATFORM_END=ends) as bot:
@@ -148,6 +150,7 @@ async def test_the_process_ends_with_a_platform_only_if_that_is_wanted(tmp_path:
         assert not (tmp_path / "data" / "status.json").exists()
 
 
+@pytest.mark.long
 async def test_it_goes_on_when_its_terminal_is_closed_and_says_where_everything_lies(tmp_path: Path) -> None:
     clock = SystemClock()
     async with TelegramServer(clock, patience_s=60.0) as telegram, DiscordServer(clock, patience_s=60.0) as discord:

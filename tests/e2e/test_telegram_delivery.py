@@ -117,6 +117,7 @@ async def test_two_people_and_two_groups_at_once_are_answered_each_in_its_own_ch
     assert replies == [message["message_id"] for message in asked]
 
 
+@pytest.mark.long
 async def test_a_hundred_chats_at_once_stay_within_the_real_limits() -> None:
     clock = FakeClock()
     script = slowly(clock, "palavra " * 50 + "fim", 0.2)

@@ -55,6 +55,7 @@ async def test_the_server_may_forget_an_update_only_after_it_was_taken() -> None
     assert [incoming.text for incoming in bot.handler.received] == ["um", "dois"]
 
 
+@pytest.mark.long
 async def test_a_batch_of_a_hundred_is_taken_in_order_while_answers_run_side_by_side() -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, "sim senhor", 5.0)) as bot:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from core.clock import SystemClock
 from tests.crash.test_telegram_kill import ANA, bot, own
 from tests.fakes.commands import STAFF_COMMANDS
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
+
+pytestmark = pytest.mark.long
 
 BIA = Person(8, "Bia")
 CHAT = 7

@@ -197,6 +197,7 @@ async def test_edits_that_are_done_and_never_confirmed_end_in_one_message() -> N
         assert [text.removeprefix("↻ ") for text in server.chats[7].screen()] == ["um dois três"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seconds", [600, 5400])
 async def test_a_server_that_fails_for_long_is_waited_for_and_then_given_up(seconds: float) -> None:
     clock = FakeClock()

@@ -12,6 +12,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from core.clock import SystemClock
 from tests.e2e.command import Running, start
 from tests.fakes import telegram_server
@@ -131,6 +133,7 @@ async def house(folder: Path, *, discord: bool = False, **settings: str) -> Asyn
                 await own.kill()
 
 
+@pytest.mark.long
 async def test_a_refused_key_is_told_once_though_the_process_dies_and_ends(tmp_path: Path) -> None:
     async with house(tmp_path) as home:
         await home.start()
@@ -158,6 +161,7 @@ async def test_a_refused_key_is_told_once_though_the_process_dies_and_ends(tmp_p
         assert "jabuticaba" not in home.log
 
 
+@pytest.mark.long
 async def test_a_token_that_is_revoked_at_night_and_mended_in_the_settings_file_needs_no_restart(
     tmp_path: Path,
 ) -> None:
@@ -176,6 +180,7 @@ async def test_a_token_that_is_revoked_at_night_and_mended_in_the_settings_file_
         assert process.returncode is None
 
 
+@pytest.mark.long
 async def test_a_bot_that_cannot_start_tells_the_webhook_once_however_often_it_is_started(tmp_path: Path) -> None:
     async with house(tmp_path) as home:
         home.write(ALERT_URL=f"{home.webhook.url}/SECRET-PATH", TELEGRAM_TOKEN="999:revoked")

@@ -17,7 +17,7 @@ from core.features.admin.decisions import DecisionKind
 from core.types import ChatKey, Incoming, Locale, Role, UserKey
 from tests.fakes.clock import START
 from tests.fakes.house import House
-from tests.profile import tries
+from tests.profile import examples
 
 PEOPLE = ("ana", "bia", "caro", "dan")
 ROOMS = ("r0", "r1")
@@ -208,7 +208,7 @@ async def live(setting: str, steps: list[Step]) -> None:
                 assert told == "There is nothing to undo."
 
 
-@settings(max_examples=tries(60, 1000), deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(
     setting=st.sampled_from([mode.value for mode in Mode]),
     steps=st.lists(st.one_of(said, said, about_people, about_people, about_rooms, about_all), min_size=12, max_size=40),
@@ -217,7 +217,7 @@ def test_whoever_decides_what_each_is_answered_as_the_table_says(setting: str, s
     asyncio.run(live(setting, steps))
 
 
-@settings(max_examples=tries(20, 400), deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     setting=st.sampled_from([mode.value for mode in Mode]),
     steps=st.lists(st.one_of(about_people, about_rooms, about_all.filter(lambda step: step[2] != "/admin undo"))),
@@ -242,7 +242,7 @@ def test_what_owners_take_back_is_exactly_as_it_was_before(setting: str, steps: 
     asyncio.run(there_and_back())
 
 
-@settings(max_examples=tries(20, 400), deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(let_in=st.sets(rooms), who=people, role=st.sampled_from(["", "denied", "blocked"]), mode=st.sampled_from(Mode))
 def test_a_rooms_permission_gives_nobody_anything_in_private(let_in: set[str], who: str, role: str, mode: Mode) -> None:
     async def ask() -> list[str]:

@@ -32,7 +32,7 @@ from core.types import MemoryItem, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.file_channel import FileChannel
 from tests.fakes.house import ANA, BIA, House
-from tests.profile import tries
+from tests.profile import examples
 
 T = TypeVar("T")
 TOKEN = re.compile(r"tok\d+x")
@@ -221,5 +221,5 @@ class AudienceMachine(RuleBasedStateMachine):
             assert not place or place in self.said[token] or token in self.shared, (place, token)
 
 
-AudienceMachine.TestCase.settings = settings(max_examples=tries(10, 200), stateful_step_count=14, deadline=None)
+AudienceMachine.TestCase.settings = settings(max_examples=examples(10), stateful_step_count=14, deadline=None)
 TestAudienceMachine = pytest.mark.spec("T11", "T15")(AudienceMachine.TestCase)

@@ -24,7 +24,7 @@ from core.types import Incoming, Locale, Modal, UserKey, is_said_by_person
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, House
 from tests.fakes.model import Answer, SlowModel, call
-from tests.profile import tries
+from tests.profile import examples
 
 STOPPED = failure_text(TurnStopped(), Locale.EN)
 WRITE_S, WORD_S = 0.1, 0.3
@@ -216,7 +216,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=tries(60, 600))
+@settings(max_examples=examples(60))
 @example([("ask", "say"), ("wait", 3.0), ("edit", 0, "say")])  # while the answer grows
 @given(st.lists(STEPS, max_size=14))
 def test_each_final_text_has_one_standing_answer_and_of_the_earlier_ones_nothing_stays(steps: Steps) -> None:

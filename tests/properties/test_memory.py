@@ -26,7 +26,7 @@ from core.stores import SearchableMemoryStore
 from core.types import MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder
-from tests.profile import tries
+from tests.profile import examples
 from tests.reference.exact_index import ExactIndex
 from tests.reference.memories import InMemoryMemories
 
@@ -89,7 +89,7 @@ class Bot:
 
 
 @given(wanted=st.lists(drafts, min_size=1, max_size=12), query=texts)
-@settings(max_examples=tries(20, 400))
+@settings(max_examples=examples(20))
 def test_a_search_agrees_with_judging_every_memory_one_by_one(wanted: list[MemoryDraft], query: str) -> None:
     async def check() -> None:
         bot, owner = Bot(), UserKey("test", "ana")
@@ -104,7 +104,7 @@ def test_a_search_agrees_with_judging_every_memory_one_by_one(wanted: list[Memor
 
 
 @given(wanted=st.lists(drafts, min_size=2, max_size=8), query=texts, seed=st.integers(0, 99))
-@settings(max_examples=tries(15, 300))
+@settings(max_examples=examples(15))
 def test_the_order_of_saving_does_not_matter(wanted: list[MemoryDraft], query: str, seed: int) -> None:
     async def scores(order: list[MemoryDraft]) -> dict[str, float]:
         bot, owner = Bot(), UserKey("test", "ana")
@@ -235,4 +235,4 @@ class MemoryMachine(RuleBasedStateMachine):
 
 @pytest.mark.spec("T10", "T11", "T12", "T15")
 def test_whatever_happens_in_whatever_order_every_search_tells_the_truth() -> None:
-    run_state_machine_as_test(MemoryMachine, settings=settings(max_examples=tries(10, 150), stateful_step_count=25))
+    run_state_machine_as_test(MemoryMachine, settings=settings(max_examples=examples(10), stateful_step_count=25))

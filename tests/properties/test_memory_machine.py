@@ -23,7 +23,7 @@ from core.storage.sqlite import open_database
 from core.stores import Candidate, ChangeContext, Neighbours, Search, SearchableMemoryStore
 from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, Span, UserKey, Vector
 from tests.fakes.clock import START
-from tests.profile import tries
+from tests.profile import examples
 from tests.reference.memories import InMemoryMemories
 
 T = TypeVar("T")
@@ -339,5 +339,5 @@ class MemoryMachine(RuleBasedStateMachine):
         assert not any(counts), counts
 
 
-MemoryMachine.TestCase.settings = settings(max_examples=tries(10, 200), stateful_step_count=25, deadline=None)
+MemoryMachine.TestCase.settings = settings(max_examples=examples(10), stateful_step_count=25, deadline=None)
 TestMemoryMachine = pytest.mark.spec("T10", "T11", "T12", "T15")(MemoryMachine.TestCase)

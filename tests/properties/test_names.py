@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from core.types import Role, UserKey
 from tests.fakes.house import House
 from tests.fakes.lobby import FINISH, Lobby
-from tests.profile import tries
+from tests.profile import examples
 from tests.unit.test_names import ANA, BIA, connect
 
 WELL_FORMED = re.compile(
@@ -24,7 +24,7 @@ near_misses = st.one_of(
 )
 
 
-@settings(max_examples=tries(150, 2000))
+@settings(max_examples=examples(150))
 @given(st.sampled_from(["allow", "role", "block"]), near_misses)
 @example("allow", "@bob")
 @example("allow", "telegram:-1001")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
 from core.outgoing import Button, ChannelLimits, OutgoingMessage, memories_shown
 from core.types import MemoryItem, MemoryKind, Modal
-from tests.profile import tries
+from tests.profile import examples
 
 LIMITS = ChannelLimits(max_chars=60, edit_interval_s=1.5)
 AT = datetime(2026, 3, 14, tzinfo=UTC)
@@ -153,7 +153,7 @@ def messages(script: list[Call]) -> list[OutgoingMessage]:
     return made
 
 
-@settings(max_examples=tries(200, 2000))
+@settings(max_examples=examples(200))
 @given(calls, st.integers(1, 20))
 def test_whatever_happens_each_message_stands_on_the_screen_once_with_what_is_below_it(
     script: list[Call], first_chars: int

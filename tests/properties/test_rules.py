@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.times.rules import WEEKDAYS, Frequency, Rule, instant, next_after, problem, read, shortest_interval
-from tests.profile import tries
+from tests.profile import examples
 
 ZONES = (
     "America/New_York", "America/Sao_Paulo", "America/St_Johns", "Africa/Cairo", "Africa/Casablanca", "Asia/Kolkata",
@@ -150,7 +150,7 @@ def test_days_keep_the_wall_clock_but_where_it_is_skipped(wall: datetime, zone: 
         assert shown.fold == 0
 
 
-@settings(max_examples=tries(25, 200))
+@settings(max_examples=examples(25))
 @given(wall=walls, zone=zones, rule=st.sampled_from(["HOURLY", "MINUTELY"]), interval=st.integers(1, 600))
 def test_hours_and_minutes_keep_the_interval(wall: datetime, zone: str, rule: str, interval: int) -> None:
     step = interval * (timedelta(hours=1) if rule == "HOURLY" else timedelta(minutes=1))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.times.said import asked, meant, until
 from core.types import Locale
-from tests.profile import tries
+from tests.profile import examples
 from tests.properties.test_time_grammar import WORDS, ZONES, moments
 
 SAID = """
@@ -21,7 +21,7 @@ o que eu te disse passada desde antes depois entre nesta últimos próximas dias
 texts = st.lists(st.sampled_from([*WORDS, *SAID]), max_size=10).map(" ".join) | st.text(max_size=60)
 
 
-@settings(max_examples=tries(400, 8000))
+@settings(max_examples=examples(400))
 @given(texts, moments, st.sampled_from(ZONES), st.sampled_from(list(Locale)))
 @example("I am away for the next 9999 years", datetime(2026, 11, 22, tzinfo=UTC), "UTC", Locale.EN)
 @example("o que eu te disse nos últimos 9999 anos?", datetime(2026, 11, 22, tzinfo=UTC), "UTC", Locale.PT)

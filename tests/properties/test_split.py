@@ -169,6 +169,7 @@ LARGE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", LARGE)
 def test_a_megabyte_takes_time_linear_in_its_length(name: str) -> None:
     measured = 0

@@ -13,7 +13,7 @@ from core.times.grammar import find_time
 from core.times.reading import Found, Once, Past, Repeated, Unclear
 from core.times.rules import next_after, problem
 from core.types import Locale
-from tests.profile import tries
+from tests.profile import examples
 
 WORDS = """
 amanhã às 8 da noite todo dia 5 de em horas segunda e sexta até março tomorrow at half past six every other friday in
@@ -28,7 +28,7 @@ moments = st.integers(0, 12 * 366 * 24 * 60).map(
 )
 
 
-@settings(max_examples=tries(400, 8000))
+@settings(max_examples=examples(400))
 @given(texts, moments, st.sampled_from(ZONES), st.sampled_from(list(Locale)), st.booleans())
 @example("in 9999 years", datetime(2026, 11, 22, tzinfo=UTC), "UTC", Locale.EN, False)
 def test_a_time_read_is_ahead_and_stands_in_the_text(

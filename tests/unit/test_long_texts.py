@@ -32,9 +32,8 @@ from tests.fakes.clock import START
 from tests.fakes.hostile import hostile
 from tests.fakes.house import House
 from tests.fakes.model import HashEmbedder
-from tests.profile import tries
 
-SHORT, LONG = tries(2_000, 4_000), tries(8_000, 16_000)
+SHORT, LONG = 2_000, 8_000
 LEAST_S = 0.004  # less is as good as nothing
 FACTOR = 12.0  # of 4 if it is linear, of 16 if it is quadratic; coverage makes some readers dearer
 RUNS = 5
@@ -108,6 +107,7 @@ def too_steep(read: Callable[[str], Any], short: str, long: str) -> float:
     return growth if growth > FACTOR else 0.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", READERS)
 def test_reading_takes_time_in_step_with_the_length(name: str) -> None:
     gc.disable()
@@ -119,6 +119,7 @@ def test_reading_takes_time_in_step_with_the_length(name: str) -> None:
     assert not {made_of: round(growth) for made_of, growth in steep.items() if growth}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("made_of", ["words", "numbers", "spaced lines", "tags"])
 def test_cutting_for_telegram_takes_time_in_step_with_the_length(made_of: str) -> None:
     def parts(text: str) -> None:

@@ -105,6 +105,7 @@ def moved_back(url: str, path: Path) -> dict[str, int]:
 # --- there and back --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(tries(2, 20)))
 async def test_what_was_moved_there_and_back_is_equal_row_by_row(tmp_path: Path, seed: int) -> None:
     path = await lived(tmp_path / "elefante.db", seed=seed, people=4 + 5 * seed)

@@ -12,7 +12,7 @@ from core.storage.postgres_connection import IDLE_S, STATEMENT_S
 from tests.pgbouncer import PROGRAM, WHY_NOT, pooled
 from tests.postgres import new_database
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason=WHY_NOT)
+pytestmark = [pytest.mark.long, pytest.mark.skipif(PROGRAM is None, reason=WHY_NOT)]
 
 
 def settings(query: Query) -> list[object]:

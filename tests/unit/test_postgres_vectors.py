@@ -93,6 +93,7 @@ async def test_a_large_owner_has_an_index_of_their_own_that_finds_what_exact_sea
     assert not everything.whole
 
 
+@pytest.mark.long
 async def test_an_index_goes_below_the_lower_limit_and_one_left_by_a_crash_is_made_anew(
     database: PostgresDatabase, url: str
 ) -> None:
@@ -111,6 +112,7 @@ async def test_an_index_goes_below_the_lower_limit_and_one_left_by_a_crash_is_ma
     assert upkeep(url, 39, 20) == []
 
 
+@pytest.mark.long
 async def test_one_process_maintains_at_a_time(
     database: PostgresDatabase, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +128,7 @@ async def test_one_process_maintains_at_a_time(
         assert [is_valid for _, is_valid in indexes(other)] == [True]
 
 
+@pytest.mark.long
 async def test_an_index_may_take_longer_than_any_other_statement_and_holds_up_nobody(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +156,7 @@ async def test_an_index_may_take_longer_than_any_other_statement_and_holds_up_no
     await database.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_analyzed", [False, True])
 async def test_at_size_every_search_goes_by_an_index(
     database: PostgresDatabase, url: str, statements: list[tuple[str, list[str]]], *, is_analyzed: bool
@@ -174,6 +178,7 @@ async def test_at_size_every_search_goes_by_an_index(
     assert any("vectors_owner" in line for _, plan in statements for line in plan)
 
 
+@pytest.mark.long
 async def test_the_planner_takes_the_index_of_a_large_owner_at_costs_as_they_are(
     database: PostgresDatabase, url: str, statements: list[tuple[str, list[str]]]
 ) -> None:

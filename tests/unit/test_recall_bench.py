@@ -23,6 +23,8 @@ from bench.recall_data import ADVERSARIAL, Held, Life, Question, read
 from core.text.words import folded_words
 from tests.postgres import database_of
 
+pytestmark = pytest.mark.long
+
 LIFE: dict[str, Any] = {
     "owner": "nadia",
     "language": "en",

@@ -240,6 +240,7 @@ async def test_a_late_answer_comes_anew_and_is_there_once_or_marked_whichever_wr
     assert at > 10
 
 
+@pytest.mark.long
 async def test_the_messages_of_an_answer_stay_in_their_order() -> None:
     for at in count(1):
         channel, crash, _ = await answered("tell", at)

@@ -279,6 +279,7 @@ def test_copies_of_postgresql_are_made_by_its_own_programs_and_the_command_is_gi
     assert own[verb] in done.stderr
 
 
+@pytest.mark.long
 def test_every_verb_works_over_postgresql_and_makes_no_file_of_its_own(elefante: Elefante, tmp_path: Path) -> None:
     def call(*verb: str, said: str = "") -> str:
         done = elefante(*verb, said=said, STORAGE_URL=url, CONSOLE_USER="ana")

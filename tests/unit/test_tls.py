@@ -17,6 +17,7 @@ from tests.pgbouncer import PROGRAM, WHY_NOT, own_pooler
 from tests.postgres import new_database
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(PROGRAM is None, reason=WHY_NOT),
     pytest.mark.skipif(
         shutil.which("openssl") is None, reason="no openssl on this machine: TLS to the database is not tested"

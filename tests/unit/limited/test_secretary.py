@@ -27,6 +27,7 @@ CHANGE = Wants("change", after=("8:05",), gone=("6:40",), stays=("QX7",))
 REMOVE = Wants("remove", gone=("6:40",), stays=("wifi",))
 
 
+@pytest.mark.long
 async def test_it_does_as_a_careful_secretary_would() -> None:
     judged = await measure(conversations(REPORT))
     good = {name: [each for each in _of(judged, name) if each.verdict.outcome in _GOOD] for name in CATEGORIES}
