@@ -119,6 +119,7 @@ async def test_what_was_moved_there_and_back_is_equal_row_by_row(tmp_path: Path,
     assert (tmp_path / "back.db").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.long
 async def test_the_bot_goes_on_there_and_numbers_no_row_as_one_that_was(tmp_path: Path) -> None:
     path = await lived(tmp_path / "elefante.db")
     with closing(sqlite3.connect(path)) as connection:
@@ -166,6 +167,7 @@ def test_the_command_moves_switches_and_says_how_to_go_back(home: Path) -> None:
     assert stored(path) == before
 
 
+@pytest.mark.long
 def test_the_real_command_is_brief_and_tells_no_password(home: Path) -> None:
     url = new_database().replace("postgres@", "postgres:s3cr3t-word@")
     elefante = Elefante(home)
@@ -191,6 +193,7 @@ def test_a_long_move_tells_what_it_does_without_a_terminal(capsys: pytest.Captur
     assert capsys.readouterr().err.splitlines() == ["copying 100,000 rows", "comparing 200,000 rows"]
 
 
+@pytest.mark.long
 def test_one_postgresql_goes_to_another_and_to_a_schema_of_its_own(home: Path) -> None:
     first, second = new_database(), f"{(apart := new_database())}?options=-csearch_path%3Dapart,public"
     with psycopg.connect(apart, autocommit=True) as postgres:
@@ -205,6 +208,7 @@ def test_one_postgresql_goes_to_another_and_to_a_schema_of_its_own(home: Path) -
     assert stored(home / "back.db") == stored(home / "elefante.db")
 
 
+@pytest.mark.long
 async def test_what_postgresql_cannot_hold_is_replaced_and_counted(home: Path) -> None:
     with closing(sqlite3.connect(home / "elefante.db")) as connection, connection:
         connection.execute("UPDATE people SET name = 'a' || char(0) || 'b' WHERE rowid = 1")
@@ -219,6 +223,7 @@ async def test_what_postgresql_cannot_hold_is_replaced_and_counted(home: Path) -
     assert len([name for name in names if name.startswith("a\ufffd")]) == 3
 
 
+@pytest.mark.long
 def test_a_database_of_an_older_version_is_migrated_first_with_a_backup(home: Path) -> None:
     (home / "elefante.db").write_bytes(gzip.decompress(OLD.read_bytes()))
     done = move_storage(load(), new_database())
@@ -239,6 +244,7 @@ def refused(to: str) -> str:
     return str(failed.value)
 
 
+@pytest.mark.long
 def test_a_place_that_is_none_is_named(home: Path) -> None:
     assert refused("mongodb://x").startswith("TARGET: write sqlite:")
     assert refused("").startswith("TARGET: write sqlite:")
@@ -252,6 +258,7 @@ def test_a_place_that_is_none_is_named(home: Path) -> None:
     assert "top-secret" not in said
 
 
+@pytest.mark.long
 def test_without_a_right_or_a_database_it_says_what_is_missing(home: Path) -> None:
     url = new_database()
     with psycopg.connect(url, autocommit=True) as postgres:
@@ -264,6 +271,7 @@ def test_without_a_right_or_a_database_it_says_what_is_missing(home: Path) -> No
     assert "there is nothing to move yet" in refused(url)
 
 
+@pytest.mark.long
 def test_a_target_with_other_data_is_left_as_it_is(home: Path) -> None:
     ours, others = new_database(), new_database()
     with postgres_target(ours, "x"), psycopg.connect(ours) as postgres:
@@ -277,6 +285,7 @@ def test_a_target_with_other_data_is_left_as_it_is(home: Path) -> None:
     assert tables == [("invoices",)]
 
 
+@pytest.mark.long
 async def test_a_bot_that_runs_is_named(home: Path) -> None:
     database = await open_database(home / "elefante.db")
     assert "has" in (said := refused(new_database()))
@@ -285,6 +294,7 @@ async def test_a_bot_that_runs_is_named(home: Path) -> None:
     await database.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("is_source", [True, False])
 def test_workers_that_run_are_told(home: Path, *, is_source: bool) -> None:
     url, other = new_database(), new_database()
@@ -307,6 +317,7 @@ def test_workers_that_run_are_told(home: Path, *, is_source: bool) -> None:
     move_storage(load(), url)
 
 
+@pytest.mark.long
 def test_what_the_environment_says_counts_more_and_is_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STORAGE_URL", "sqlite:")
     done = move_storage(load(), new_database())
@@ -321,6 +332,7 @@ def interrupted() -> None:
     raise KeyboardInterrupt
 
 
+@pytest.mark.long
 def test_what_is_broken_off_leaves_nothing_and_is_made_anew(home: Path) -> None:
     url, path = new_database(), home / "elefante.db"
     for point in ("copying", "comparing"):
@@ -341,6 +353,7 @@ def test_what_is_broken_off_leaves_nothing_and_is_made_anew(home: Path) -> None:
     assert stored(home / "back.db") == stored(path)
 
 
+@pytest.mark.long
 def test_no_worker_starts_while_its_database_is_moved(home: Path) -> None:
     url = new_database()
 
@@ -356,6 +369,7 @@ def test_no_worker_starts_while_its_database_is_moved(home: Path) -> None:
     assert held
 
 
+@pytest.mark.long
 def test_a_move_that_ended_before_the_switch_switches(home: Path) -> None:
     url, path = new_database(), home / "elefante.db"
     rows = moved(path, url)  # and then the power went
@@ -365,6 +379,7 @@ def test_a_move_that_ended_before_the_switch_switches(home: Path) -> None:
     assert moved_back(url, home / "back.db") == rows
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("sql", "said"),
     [
