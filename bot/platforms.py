@@ -128,13 +128,20 @@ async def _http(start: Start) -> None:
 
     app = start.app
     await http.run(
-        app.settings.http_port, start.handler, app.clock, start.stop, say=start.say, connected=start.connected
+        app.settings.http_port,
+        start.handler,
+        app.clock,
+        start.stop,
+        token=app.settings.http_secret(),
+        say=start.say,
+        connected=start.connected,
     )
 
 
 async def _about_http(settings: Settings) -> list[str]:
     from adapters import http
 
+    settings.http_secret()
     return [http.address(settings.http_port)]
 
 

@@ -1,16 +1,17 @@
 """The HTTP form of `core.ask`: `POST /api/chat/process` on 127.0.0.1, for programs of this machine.
 
-A caller names the person who asks, so it listens on loopback only, and pages in a browser are kept out: a foreign one
-can neither send JSON here nor use our name as its own.
+A caller names the person who asks, so it listens on loopback only, and asks for a secret, as other users of the machine
+connect, too. Pages in a browser are kept out: a foreign one can neither send JSON here nor use our name as its own.
 """
 
 from __future__ import annotations
 
 import asyncio
+import hmac
 import json
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -26,6 +27,7 @@ _HOST: Final = "127.0.0.1"
 _HOST_NAMES: Final = frozenset({"127.0.0.1", "localhost"})
 _MAX_BODY_BYTES: Final = 1 << 20
 _NOT_ANSWERED: Final = "the bot does not answer this person: its owner lets them in by `elefante users allow api:ID`"
+_UNAUTHORIZED: Final = "send the bot's HTTP_TOKEN: Authorization: Bearer TOKEN"
 _NAMES: Final = {
     "message": "message",
     "chat_id": "chatId",
@@ -35,6 +37,8 @@ _NAMES: Final = {
     "language": "language",
 }
 """The fields of `ask`, and what they are called in a request."""
+
+Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 def address(port: int) -> str:
@@ -48,14 +52,24 @@ async def run(
     clock: Clock,
     stop: asyncio.Event,
     *,
+    token: str,
     say: Callable[[str], None],
     connected: Connected = ignored,
 ) -> None:
-    """Answer requests until `stop` is set; `connected` is told when it listens.
+    """Answer requests that bring the token until `stop` is set; `connected` is told when it listens.
 
     Raises:
         ConfigError: the port cannot be listened on.
     """
+
+    @web.middleware
+    async def authorized(request: web.Request, handler: Handler) -> web.StreamResponse:
+        scheme, _, given = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(
+            given.strip().encode(errors="replace"), token.encode()
+        ):
+            return _refusal(HTTPStatus.UNAUTHORIZED, _UNAUTHORIZED)
+        return await handler(request)
 
     async def process(request: web.Request) -> web.Response:
         answer = await ask(handler, clock, platform=PLATFORM, **await _fields(request))
@@ -63,7 +77,7 @@ async def run(
             return _refusal(HTTPStatus.FORBIDDEN, _NOT_ANSWERED, "userId")
         return web.json_response(answer.to_json())
 
-    app = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=[_in_json])
+    app = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=[_in_json, authorized])
     app.router.add_post(PATH, process)
     async with listening(app, _HOST, port, setting="HTTP_PORT"):
         connected(True)
@@ -83,9 +97,7 @@ async def _fields(request: web.Request) -> dict[str, Any]:
 
 
 @web.middleware
-async def _in_json(
-    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
-) -> web.StreamResponse:
+async def _in_json(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Refuse requests of browsers, and answer errors as JSON."""
     if urlsplit(f"//{request.host}").hostname not in _HOST_NAMES:
         return _refusal(HTTPStatus.FORBIDDEN, f"ask at {_HOST}, by that name")
@@ -101,4 +113,5 @@ async def _in_json(
 
 
 def _refusal(status: HTTPStatus, reason: str, field: str | None = None) -> web.Response:
-    return web.json_response({"error": reason, "field": field}, status=status)
+    headers = {"WWW-Authenticate": "Bearer"} if status is HTTPStatus.UNAUTHORIZED else None
+    return web.json_response({"error": reason, "field": field}, status=status, headers=headers)

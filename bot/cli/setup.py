@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import sys
 import tempfile
 import threading
@@ -123,6 +124,7 @@ class Setup:
         for name, where in _WHERE.items():
             self._say(f"\n{where}")
             self._ask_token(PLATFORMS[name])
+        self._ask_http_token()
         self._say(f"\n{_MODEL}")
         self._ask_model()
         self._say(f"\n{self.kept}")
@@ -187,6 +189,26 @@ class Setup:
             self.has_platform = True
             if answer:
                 self._write({setting: answer})
+            return
+
+    def _ask_http_token(self) -> None:
+        """Where programs may ask over HTTP, ask for the secret that they send; make one if there is none."""
+        if self._stored("HTTP_PORT") in {"", "0"}:
+            return
+        is_set = bool(self._stored("HTTP_TOKEN"))
+        self._say("\nHTTP_PORT is on: programs of this machine ask with a secret, HTTP_TOKEN.")
+        while True:
+            otherwise = "leaves it" if is_set else "makes one"
+            answer = self._ask(f"HTTP_TOKEN (is not shown; Enter {otherwise})", True)
+            given = answer or ("" if is_set else secrets.token_urlsafe(24))
+            try:
+                self._load(**({"HTTP_TOKEN": given} if given else {})).http_secret()
+            except ConfigError as error:
+                self._say(str(error))
+                is_set = False
+                continue
+            if given:
+                self._write({"HTTP_TOKEN": given})
             return
 
     # --- the model ---

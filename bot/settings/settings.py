@@ -31,6 +31,8 @@ from core.text.language_names import find_language
 from core.threads import THREAD_ID_RULE, is_thread_id
 from core.types import Learn, Locale, UserKey
 
+_MIN_TOKEN_CHARS = 16
+
 
 class Settings(
     StorageSettings,
@@ -64,6 +66,11 @@ class Settings(
         le=65_535,
         description="Port on 127.0.0.1 for programs of this machine that ask by POST /api/chat/process: "
         "docs/history.md. 0: there is none.",
+    )
+    http_token: SecretStr = Field(
+        default=SecretStr(""),
+        description="Secret of those programs, 16 characters or more, which they send as Authorization: Bearer. A port "
+        "needs it: any user of this machine could speak as anybody. `elefante setup` makes one.",
     )
     metrics: str = Field(
         default="",
@@ -238,6 +245,22 @@ class Settings(
             notify_after_s=self.notify_after_s,
             cycle=Cycle(self.cycle),
         )
+
+    def http_secret(self) -> str:
+        """Return the secret of programs that ask over HTTP.
+
+        Raises:
+            ConfigError: there is none, or one that can be guessed.
+        """
+        token = self.http_token.get_secret_value().strip()
+        if len(token) < _MIN_TOKEN_CHARS or not (token.isascii() and token.isprintable()) or " " in token:
+            advice = (
+                "with HTTP_PORT any user of this machine could speak as anybody; write HTTP_TOKEN=... into "
+                f"{env_path()}, 16 letters and digits or more, which programs send as `Authorization: Bearer`; "
+                "`elefante setup` makes one"
+            )
+            raise ConfigError("HTTP_TOKEN", advice)
+        return token
 
     def secrets(self) -> list[str]:
         """Return every secret that is set, for the log to strike out."""

@@ -14,17 +14,20 @@ import pytest
 from tests.e2e.command import start
 from tests.unit.test_http import free_port
 
+SECRET = "a-secret-of-this-test"
+
 
 async def post(url: str, message: str, **more: str) -> tuple[int, Any]:
     body = {"message": message, "chatId": "c", "userId": "ana", "language": "en"} | more
-    async with aiohttp.ClientSession() as session, session.post(url, json=body) as response:
+    headers = {"Authorization": f"Bearer {SECRET}"}
+    async with aiohttp.ClientSession(headers=headers) as session, session.post(url, json=body) as response:
         return response.status, await response.json()
 
 
 @pytest.mark.spec("J6", "D8")
 async def test_a_process_without_a_platform_answers_programs_and_keeps_nothing_on_the_disk(tmp_path: Path) -> None:
     port = free_port()
-    own = {"DATA_DIR": str(tmp_path / "data"), "STORAGE_URL": "memory:", "HTTP_PORT": str(port)}
+    own = {"DATA_DIR": str(tmp_path / "data"), "STORAGE_URL": "memory:", "HTTP_PORT": str(port), "HTTP_TOKEN": SECRET}
     kept = {
         name: value
         for name, value in os.environ.items()
@@ -54,7 +57,8 @@ async def test_a_process_without_a_platform_answers_programs_and_keeps_nothing_o
     assert list(tmp_path.iterdir()) == []  # noqa: ASYNC240 (the process has ended)
 
 
-async def test_a_port_that_is_taken_stops_the_start_with_the_settings_name(tmp_path: Path) -> None:
+@pytest.mark.parametrize("token", [{"HTTP_TOKEN": SECRET}, {}, {"HTTP_TOKEN": "short"}])
+async def test_a_port_that_is_taken_or_no_secret_stops_the_start(tmp_path: Path, token: dict[str, str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -64,7 +68,9 @@ async def test_a_port_that_is_taken_stops_the_start_with_the_settings_name(tmp_p
             for name, value in os.environ.items()
             if name in {"PATH", "HOME", "ELEFANTE_ENV"} or name.startswith("COV")
         }
-        process = await start("run", environment=kept | {"DATA_DIR": str(tmp_path), "HTTP_PORT": port})
+        process = await start("run", environment=kept | {"DATA_DIR": str(tmp_path), "HTTP_PORT": port} | token)
         _, err = await process.communicate()
     assert process.returncode == 2
-    assert f"elefante: HTTP_PORT: cannot listen on 127.0.0.1:{port}" in err.decode()
+    assert (
+        f"HTTP_PORT: cannot listen on 127.0.0.1:{port}" if SECRET in token.values() else "write HTTP_TOKEN="
+    ) in err.decode()

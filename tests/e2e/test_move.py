@@ -217,7 +217,9 @@ def test_several_verbs_that_start_together_on_an_old_folder_migrate_it_once(home
 
 @pytest.mark.long
 async def test_a_bot_that_starts_on_an_old_folder_migrates_it_and_makes_the_backup_of_the_day(tmp_path: Path) -> None:
-    home = Home(tmp_path / "old", HTTP_PORT=str(free_port()), ELEFANTE_ENV=os.devnull)
+    home = Home(
+        tmp_path / "old", HTTP_PORT=str(free_port()), HTTP_TOKEN="a-secret-of-this-test", ELEFANTE_ENV=os.devnull
+    )
     path = home.put_old_database()
     running = await asyncio.to_thread(home.start, "run")
     try:

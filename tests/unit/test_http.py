@@ -36,6 +36,7 @@ def reply(prompt: Prompt) -> str:
     return f"Seu nome é {name[1]}!" if name else "Ainda não sei seu nome!"
 
 
+SECRET = "a-secret-of-this-test"
 SCRIPT: Script = {Task.DECIDE: ["Finish"], Task.FINISH: reply}
 
 
@@ -52,6 +53,7 @@ class Client:
         return await self.send("POST", raw, **{"Content-Type": "application/json"} | headers)
 
     async def send(self, method: str, raw: bytes = b"", **headers: str) -> tuple[int, Any]:
+        headers = {"Authorization": f"Bearer {SECRET}"} | headers
         async with self.session.request(method, self.url, data=io.BytesIO(raw), headers=headers) as response:
             return response.status, await response.json()
 
@@ -75,7 +77,7 @@ async def serving(house: House) -> AsyncIterator[Client]:
             client.said.append(line)
             up.set()
 
-        server = asyncio.create_task(http.run(port, handler, house.clock, stop, say=say))
+        server = asyncio.create_task(http.run(port, handler, house.clock, stop, token=SECRET, say=say))
         await up.wait()
         try:
             yield client
@@ -155,6 +157,19 @@ async def test_no_page_in_a_browser_can_ask_in_its_visitors_name() -> None:
 
 
 @pytest.mark.spec("J6")
+@pytest.mark.parametrize(
+    "given",
+    ["", "Bearer", "Bearer ", f"Bearer {SECRET}x", f"Bearer {SECRET[:-1]}", f"Basic {SECRET}", SECRET, "Bearer é"],
+)
+async def test_who_does_not_bring_the_token_is_nobody(given: str) -> None:
+    house = House(SCRIPT)
+    async with serving(house) as client:
+        status, told = await client.post(REQUEST, Authorization=given)
+        assert (status, told["error"]) == (401, "send the bot's HTTP_TOKEN: Authorization: Bearer TOKEN")
+        assert (await client.post(REQUEST, Authorization=f"bearer {SECRET}"))[0] == 200
+
+
+@pytest.mark.spec("J6")
 async def test_who_was_not_let_in_is_refused_and_nobody_owns_the_bot_by_asking_here() -> None:
     house = House(SCRIPT)
     async with serving(house) as client:
@@ -199,4 +214,4 @@ async def test_a_port_that_is_taken_is_named_with_its_setting() -> None:
     async with serving(house) as client, house.chatbot() as handler:
         port = int(client.url.split(":")[2].partition("/")[0])
         with pytest.raises(ConfigError, match="HTTP_PORT: cannot listen"):
-            await http.run(port, handler, house.clock, asyncio.Event(), say=client.said.append)
+            await http.run(port, handler, house.clock, asyncio.Event(), token=SECRET, say=client.said.append)

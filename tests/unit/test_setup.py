@@ -132,6 +132,19 @@ async def test_what_is_set_is_shown_without_secrets_proved_again_and_kept(tmp_pa
         assert f"Nothing was written; {here.env} is as it was." in said
 
 
+async def test_the_secret_of_programs_is_asked_for_where_they_may_ask_and_made_if_there_is_none(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        write_settings(here.env, {"HTTP_PORT": "8765", "MODEL": "limited"})
+        said = await here.run("", "", "short", "", "")
+        made = here.written()["HTTP_TOKEN"]
+        assert "16 letters and digits or more" in said
+        assert len(made) >= 32
+        assert made not in said
+        await here.run("", "", "", "")
+        assert here.written()["HTTP_TOKEN"] == made
+        assert here.asked[-2] == ("HTTP_TOKEN (is not shown; Enter leaves it)", True)
+
+
 async def test_nothing_answered_writes_nothing(tmp_path: Path) -> None:
     env = tmp_path / "folder" / ".env"
     said: list[str] = []
