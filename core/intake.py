@@ -9,26 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Collection, Coroutine, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
+from core.answering.parts import ChatBotParts
+from core.answering.road import Road
 from core.claims import Claim
-from core.delivery.notifier import Notifier
 from core.edits import Asked, OpenQuestions, is_news, withdrawn
 from core.errors import ClaimLost, StorageError
-from core.hooks import Gate, Verdict
-from core.ports import Channel, Channels, ChatClaims, HeldChats
-from core.stores import Inbox
+from core.hooks import Verdict
+from core.ports import Channel, Channels, HeldChats
+from core.tasks import Tasks
 from core.types import ChatKey, Incoming, room_name
 
 _log = logging.getLogger(__name__)
 
 _Message: TypeAlias = tuple[ChatKey, str]
-Answer: TypeAlias = Callable[[Asked, Sequence[str] | None], Coroutine[None, None, None]]
-Clear: TypeAlias = Callable[[Incoming, Channel, Sequence[str], Verdict], Coroutine[None, None, None]]
 
 
 @dataclass(eq=False, slots=True)
@@ -46,46 +45,22 @@ class _Chat:
 
 
 class Intake(HeldChats):
-    """The messages that this worker answers.
+    """The messages that this worker answers. Chats go by their names (`core.types.room_name`)."""
 
-    `answer` answers a question, given what an earlier process had posted for it; `clear` removes that where the sender
-    is not answered any more, or has to wait; `stop` stops the running answer if that is what a message asks for.
-    `start` makes a task of work for a platform; inside `traced` it is done for the turn of a message. Chats go by their
-    names (`core.types.room_name`).
-    """
-
-    def __init__(
-        self,
-        inbox: Inbox,
-        claims: ChatClaims,
-        gate: Gate,
-        notifier: Notifier,
-        *,
-        answer: Answer,
-        clear: Clear,
-        stop: Callable[[Incoming], Awaitable[bool]],
-        catch_up: Callable[[], Awaitable[None]],
-        start: Callable[[Coroutine[None, None, None], str], asyncio.Task[None]],
-        traced: Callable[[Incoming], AbstractContextManager[None]],
-    ) -> None:
-        self._inbox = inbox
-        self._claims = claims
-        self._gate = gate
-        self._notifier = notifier
-        self._answer = answer
-        self._clear = clear
-        self._stop = stop
-        self._catch_up = catch_up
-        self._start = start
-        self._traced = traced
+    def __init__(self, parts: ChatBotParts, road: Road, tasks: Tasks) -> None:
+        self._inbox = parts.inbox
+        self._claims = parts.claims
+        self._hooks = parts.hooks
+        self._notifier = parts.reach.notifier
+        self._road = road
+        self._tasks = tasks
         self._questions = OpenQuestions()
         self._chats: dict[str, _Chat] = {}
         self._channels: dict[_Message, Channel] = {}  # of messages that are arriving
-        self._unclosed: set[_Message] = set()
         self._closing: set[str] = set()  # platforms
         self._readers = 0
         self._ended: set[_Message] = set()  # while somebody reads what is owed, which may be out of date by then
-        claims.serve(self)
+        parts.claims.serve(self)
 
     async def accept(self, incoming: Incoming, channel: Channel) -> asyncio.Task[None] | None:
         """Store a message and begin to answer it, if it is this worker's to answer; return the task that does.
@@ -146,18 +121,6 @@ class Intake(HeldChats):
                 with suppress(ClaimLost):
                     await self.accept(withdrawn(incoming), channels.again(incoming))
 
-    async def close(self, incoming: Incoming) -> None:
-        """Close a message that was answered. One that cannot be closed now is closed when it turns up as owed again.
-
-        Raises:
-            StorageError: it could not be closed.
-        """
-        try:
-            await self._inbox.close(incoming)
-        except StorageError:
-            self._unclosed.add(_message(incoming))
-            raise
-
     async def resume(self, platform: str) -> None:
         """Take in what is owed on a platform that was connected, the oldest first."""
         self._closing.discard(platform)
@@ -214,14 +177,14 @@ class Intake(HeldChats):
 
     async def _is_paused(self) -> bool:
         waiting = [incoming for chat in self._chats.values() for incoming in chat.waiting.values()]
-        return bool(waiting) and await self._gate.recheck(waiting[0]) is Verdict.TELL_PAUSED
+        return bool(waiting) and await self._hooks.gate.recheck(waiting[0]) is Verdict.TELL_PAUSED
 
     # --- taking in ---
 
     async def _take_in(self, names: Collection[str]) -> None:
         """Begin to answer what is owed in chats that this worker holds."""
         if names:
-            await self._catch_up()
+            await self._hooks.catch_up()
         for platform in sorted({_platform(name) for name in names}):
             await self._read(platform, [_chat(name) for name in names if _platform(name) == platform])
 
@@ -238,7 +201,7 @@ class Intake(HeldChats):
                     held[name] = self._chats.setdefault(name, _Chat(self._claims.claim(name, 0, 0))).claim
                 chat, claim = self._chats.get(name), held.get(name)
                 if chat is not None and claim is not None and not self._is_known(chat, _message(incoming)):
-                    with self._traced(incoming):
+                    with self._road.traced(incoming):
                         await self._go_on(chat, claim, incoming, posted, channels)
         finally:
             self._readers -= 1
@@ -250,11 +213,9 @@ class Intake(HeldChats):
     ) -> None:
         """Go on with a message that was accepted earlier or elsewhere, and read under that claim."""
         message = _message(incoming)
-        if message in self._unclosed:
-            await self._inbox.close(incoming)
-            self._unclosed.discard(message)
+        if await self._road.was_answered(incoming):
             return
-        verdict = await self._gate.recheck(incoming)
+        verdict = await self._hooks.gate.recheck(incoming)
         if chat.claim is not claim and not self._claims.is_alone:
             return
         channel = self._channels.get(message) or channels.again(incoming)
@@ -265,7 +226,7 @@ class Intake(HeldChats):
         elif not self._is_known(chat, message):
             if verdict is Verdict.TELL_PAUSED and not self._claims.is_alone:
                 chat.waiting[message] = incoming
-            self._begin(chat, incoming, self._clear(incoming, channel, posted, verdict))
+            self._begin(chat, incoming, self._road.clear(incoming, channel, posted, verdict))
 
     def _admit(
         self, chat: _Chat, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None
@@ -290,10 +251,10 @@ class Intake(HeldChats):
 
     async def _answer_or_stop(self, asked: Asked, posted: Sequence[str] | None) -> None:
         try:
-            if await self._stop(asked.incoming):
-                await self.close(asked.incoming)
+            if await self._road.stop(asked.incoming):
+                await self._road.close(asked.incoming)
             else:
-                await self._answer(asked, posted)
+                await self._road.answer(asked, posted)
         finally:
             self._questions.end(asked)
 
@@ -302,7 +263,7 @@ class Intake(HeldChats):
 
     def _begin(self, chat: _Chat, incoming: Incoming, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         name = room_name(incoming.chat)
-        task = self._start(self._under_claim(chat, chat.claim, name, work), incoming.chat.platform)
+        task = self._tasks.start(self._under_claim(chat, chat.claim, name, work), incoming.chat.platform)
         chat.tasks[_message(incoming)] = task
         task.add_done_callback(partial(self._forget, chat))
         return task

@@ -1,10 +1,16 @@
-"""Run works side by side until the first of them ends."""
+"""Run works side by side: until the first of them ends, or in a group that outlives their failures."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Coroutine
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
+
+from core.errors import ClaimLost
+
+_log = logging.getLogger(__name__)
 
 
 async def first_of(*works: Coroutine[Any, Any, object]) -> None:
@@ -18,3 +24,49 @@ async def first_of(*works: Coroutine[Any, Any, object]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Tasks:
+    """The tasks of a bot, by platform. Leaving the async context waits for them; a failure of one ends no other."""
+
+    def __init__(self) -> None:
+        self._group = asyncio.TaskGroup()
+        self._under_way: dict[asyncio.Task[None], str] = {}
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._group.__aexit__(kind, error, traceback)
+
+    def __len__(self) -> int:
+        return len(self._under_way)
+
+    def start(self, work: Coroutine[None, None, None], platform: str = "") -> asyncio.Task[None]:
+        """Begin a work."""
+        task = self._group.create_task(_contained(work))
+        self._under_way[task] = platform
+        task.add_done_callback(self._under_way.pop)
+        return task
+
+    def of(self, platform: str) -> list[asyncio.Task[None]]:
+        """Return the tasks under way for a platform."""
+        return [task for task, where in self._under_way.items() if where == platform]
+
+    def cancel(self) -> None:
+        """Cancel all of them."""
+        for task in self._under_way:
+            task.cancel()
+
+
+async def _contained(work: Coroutine[None, None, None]) -> None:
+    """Run a task; log its failure."""
+    try:
+        await work
+    except ClaimLost:
+        _log.info("another worker goes on with a task of the bot")
+    except Exception:  # noqa: BLE001  (the other tasks go on)
+        _log.exception("a task of the bot failed")

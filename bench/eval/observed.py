@@ -250,12 +250,14 @@ async def open_bench(settings: Settings, cycle: Cycle, *, keeps_prompts: bool = 
     """
     calls: list[ModelCall] = []
     async with build(settings) as app:
-        models = app.parts.models
+        models = app.parts.services.models
         heard: dict[str, Any] = {
             mode: Overheard(getattr(models, mode), calls, keeps_prompts=keeps_prompts) for mode in MODES
         }
-        limits = replace(app.parts.limits, cycle=cycle)
-        opened = replace(app, parts=replace(app.parts, models=replace(models, **heard), limits=limits))
+        parts = app.parts
+        turns = replace(parts.settings, limits=replace(parts.settings.limits, cycle=cycle))
+        services = replace(parts.services, models=replace(models, **heard))
+        opened = replace(app, parts=replace(parts, services=services, settings=turns))
         async with open_chatbot(opened) as chatbot:
             yield Bench(app, AttributedHandler(chatbot), calls)
 

@@ -256,7 +256,7 @@ async def reindex(settings: Settings, on_progress: Callable[[int, int, int], Non
         StorageError: the database cannot be used.
     """
     async with build(settings) as app:
-        await app.parts.models.embedder.embed(["elefante"])
+        await app.parts.services.models.embedder.embed(["elefante"])
         owners = await app.features.memories.owners()
         phrases = 0
         for number, owner in enumerate(owners):
@@ -267,12 +267,12 @@ async def reindex(settings: Settings, on_progress: Callable[[int, int, int], Non
 
             phrases += await app.features.memories.reembed(owner, on_progress=report)
             await app.features.memories.keep_space(owner)
-        await app.parts.models.embedder.embed(
+        await app.parts.services.models.embedder.embed(
             [f"elefante {phrases}"]
         )  # `reembed` ends quietly when the embedder goes down
         if on_progress is not None:
             on_progress(len(owners), len(owners), phrases)
-        return {"space": app.parts.models.embedder.space, "people": len(owners), "phrases": phrases}
+        return {"space": app.parts.services.models.embedder.space, "people": len(owners), "phrases": phrases}
 
 
 def render_reindex(document: Document) -> str:

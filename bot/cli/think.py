@@ -123,19 +123,20 @@ async def _thought(
 
     channel, turns = LoggedChannel(), list[Turn]()
     async with build(settings, dry=user, clock=clock) as app:
-        reminders, models = app.features.reminders.store, app.parts.models
+        reminders, models = app.features.reminders.store, app.parts.services.models
         if own_zone is not None:
             preferences = app.features.stores.preferences
             await preferences.put(user, replace(await preferences.of(user), zone=own_zone.key))
         await warm_embedder(app)
         said = await _message(app, text, user)
         before = {each.id for each in await reminders.of([user])}, await _open_question(app, said)
-        async with ChatBot(replace(app.parts, watch=turns.append)) as chatbot:
+        watched = replace(app.parts, hooks=replace(app.parts.hooks, watch=turns.append))
+        async with ChatBot(watched) as chatbot:
             started_s = clock.monotonic()
             await (await AttributedHandler(chatbot).receive(said, channel))
             total_s = clock.monotonic() - started_s
         turn = turns[0] if turns else None  # whoever is not answered has none
-        locale = turn.person.locale if turn else await app.parts.locales.of(said)
+        locale = turn.person.locale if turn else await app.parts.reach.locales.of(said)
         mind, open_now = models.now().heavy, await _open_question(app, said)
         parts = mind.last_reading if isinstance(mind, LimitedMind) else ()
         return {

@@ -22,7 +22,7 @@ from bot.settings.quotas import QuotaSettings
 from bot.settings.reminders import ReminderSettings
 from bot.settings.storage import StorageSettings
 from bot.settings.telegram import TelegramSettings
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.errors import ConfigError
 from core.memory.memories import UNDO_WITHIN
 from core.models import Cycle

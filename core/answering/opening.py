@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 from core.answering.answer import Answer
 from core.answering.budget import PromptBudget
 from core.answering.log import Log
+from core.answering.parts import ChatBotParts
 from core.answering.person import Person
 from core.answering.search import Search
 from core.answering.shown import Shown
@@ -20,15 +20,12 @@ from core.confirmations import Arrival
 from core.delivery.view import View
 from core.edits import act_of
 from core.enclosures import MAX_NAME_CHARS
-from core.history.conversation import Conversation, Conversations
-from core.hooks import PreferencesOf, ReplyReader
+from core.history.conversation import Conversation
 from core.inbox import message_of
-from core.language_choice import Locales
-from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
-from core.stores import ChangeContext, Inbox
+from core.stores import ChangeContext
 from core.text.unicode import one_line
-from core.types import Incoming, Learn, Message, room_name
+from core.types import Incoming, Message, room_name
 
 
 def new_turn(
@@ -50,66 +47,58 @@ def new_turn(
     )
 
 
-@dataclass(frozen=True, slots=True)
 class Opening:
     """Opens turns."""
 
-    inbox: Inbox
-    conversations: Conversations
-    memories: Memories
-    replies: ReplyReader
-    locales: Locales
-    preferences: PreferencesOf
-
-    services: Callable[[], Services]
-    """Returns what a turn works with that begins now."""
-
-    language: str = ""
-    """The tag of the language of every answer, if the owner fixed one."""
-
-    learn: Learn = Learn.OFFERED
-    """The most that the owner lets people choose to have saved unasked."""
+    def __init__(self, parts: ChatBotParts) -> None:
+        self._parts = parts
 
     async def turn(self, incoming: Incoming, view: View, arrival: Arrival) -> Turn:
         """Open the turn of that message, in the thread that is active there."""
         if is_disliked(incoming.text):
             incoming = await self._disliked(incoming)
-        conversation = await self.conversations.open(incoming.conversation, incoming.thread_id)
+        conversation = await self._parts.conversations.open(incoming.conversation, incoming.thread_id)
         incoming = await self._meant(incoming, conversation, arrival)
         person = await self._person(incoming)
         is_command = incoming.text.startswith("/")
         id_ = act_of(incoming.chat, incoming.message_id) if is_command else uuid.uuid4().hex
         context = ChangeContext(id_, "" if incoming.private else room_name(incoming.chat), incoming.user)
-        memory = self.memories.of(await self.memories.owner(incoming.user), context)
+        memory = self._parts.memories.of(await self._parts.memories.owner(incoming.user), context)
         asked = replace(message_of(incoming, id_), off_record=not person.remembers)
-        return new_turn(asked, person, conversation, memory=memory, services=self.services(), view=view)
+        return new_turn(asked, person, conversation, memory=memory, services=self._services(), view=view)
 
     async def _disliked(self, incoming: Incoming) -> Incoming:
         """Return a thumbs-down in the conversation of its answer: the platform tells only which message has it."""
         handle = incoming.text.partition(" ")[2].strip()
-        asked_at = await self.inbox.question(incoming.user, incoming.chat.chat, handle)
+        asked_at = await self._parts.inbox.question(incoming.user, incoming.chat.chat, handle)
         chat, message_id = asked_at or (incoming.chat, "")
         return replace(incoming, chat=chat, text=f"/{DISLIKED} {message_id}")
 
     async def _meant(self, incoming: Incoming, conversation: Conversation, arrival: Arrival) -> Incoming:
         """Return the message for which this one stands: a reply that is a command, or a question asked again."""
-        incoming = replace(incoming, text=await self.replies.read(incoming, arrival))
+        incoming = replace(incoming, text=await self._parts.hooks.replies.read(incoming, arrival))
         if is_retry(incoming.text) and (asked := await asked_before(conversation, incoming.text)):
             return replace(incoming, text=asked.text, attachments=asked.attachments, quotes=asked.quotes)
         if is_continue(incoming.text) and await asked_before(conversation, ""):
-            return replace(incoming, text=CONTINUE_PLEASE[await self.locales.of(incoming)])
+            return replace(incoming, text=CONTINUE_PLEASE[await self._parts.reach.locales.of(incoming)])
         return incoming
 
     async def _person(self, incoming: Incoming) -> Person:
-        chosen = await self.preferences(incoming.user)
+        settings, chosen = self._parts.settings, await self._parts.hooks.preferences(incoming.user)
         return Person(
-            locale=await self.locales.of(incoming, chosen.language),
-            language=chosen.language or self.language,
+            locale=await self._parts.reach.locales.of(incoming, chosen.language),
+            language=chosen.language or settings.language,
             tag=incoming.language,
             own_zone=ZoneInfo(chosen.zone) if chosen.zone else None,
-            usual_zone=self.conversations.zone,
+            usual_zone=self._parts.conversations.zone,
             name=one_line(incoming.user_name, MAX_NAME_CHARS),
             remembers=chosen.remembers,
-            learn=(chosen.learn or self.learn).within(self.learn),
+            learn=(chosen.learn or settings.learn).within(settings.learn),
             is_private=incoming.private,
         )
+
+    def _services(self) -> Services:
+        """Return the services with the models and actions of this moment."""
+        services = self._parts.services
+        actions = tuple(action.info for action in self._parts.registry.enabled)
+        return replace(services, models=services.models.now(), actions=actions)

@@ -11,7 +11,8 @@ from typing import Final
 from core.actions import ACTIONS
 from core.actions.action import Action
 from core.actions.registry import Registry
-from core.chatbot import ChatBotParts, TurnLimits
+from core.answering.parts import ChatBotParts, Hooks, Reach, TurnLimits, TurnSettings
+from core.answering.turn import Services
 from core.commands.builtin import CONTINUE_COMMAND, RESET, RETRY, stop_command
 from core.commands.command import Command
 from core.commands.table import CommandTable
@@ -250,31 +251,25 @@ class Features:
     ) -> ChatBotParts:
         """Return the parts of a chatbot with these features."""
         cards = Cards(self.access, self.notifier, self.locales, self.clock, self.stores.kept)
+        memories, additions = self.stores.memories, ReminderAdditions(self.reminders)
         return ChatBotParts(
-            inbox=inbox,
-            claims=self.worker,
-            conversations=conversations,
-            memories=self.stores.memories,
-            models=self._models,
-            registry=self._registry,
-            clock=self.clock,
-            times=TimeWords(),
-            limits=limits,
-            notifier=self.notifier,
-            confirmations=self.confirmations,
-            locales=self.locales,
-            alerts=self.alerts,
-            gate=AccessGate(self.access, cards, self.locales, self.clock),
-            limiter=self._allowance,
-            replies=self._replies,
-            commands=self.commands,
-            preferences=self.stores.preferences.of,
-            catch_up=self.effects.catch_up,
-            takes_back=(TakesBack(self.reminders),),
-            additions=ReminderAdditions(self.reminders),
-            language=self._language,
-            learn=self._learn,
-            log_content=log_content,
+            inbox,
+            self.worker,
+            conversations,
+            memories,
+            self._registry,
+            self.commands,
+            Services(self._models, self.clock, self.confirmations, TimeWords(), memories.profiles, additions),
+            Hooks(
+                gate=AccessGate(self.access, cards, self.locales, self.clock),
+                limiter=self._allowance,
+                replies=self._replies,
+                preferences=self.stores.preferences.of,
+                catch_up=self.effects.catch_up,
+                takes_back=(TakesBack(self.reminders),),
+            ),
+            Reach(self.notifier, self.alerts, self.locales),
+            TurnSettings(limits, self._language, self._learn, log_content),
         )
 
     def _commands(self) -> Sequence[Command]:

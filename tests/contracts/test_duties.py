@@ -92,7 +92,7 @@ async def test_a_duty_is_taken_over_however_long_it_takes_to_take_in_what_the_de
 
     async with dead.worker.hold("poll"):
         dead.kill()
-        other.chatbot._intake.look = never  # type: ignore[method-assign, assignment]
+        other.chatbot.intake.look = never  # type: ignore[method-assign, assignment]
         await other.clock.advance(1.0)  # it looks, and has not ended
         taken = asyncio.create_task(other.worker.hold("poll").__aenter__())
         await team.age(dead)

@@ -130,7 +130,7 @@ async def _end(task: asyncio.Task[None], handler: MessageHandler) -> None:
     if isinstance(handler, ScriptedHandler):
         await handler.close()
     elif isinstance(handler, ChatBot):  # as a stop does, once the platforms had their time
-        under_way = set(handler._under_way)
+        under_way = set(handler.tasks._under_way)
         handler.abandon()
         await asyncio.gather(*under_way, return_exceptions=True)
 

@@ -79,7 +79,7 @@ async def started(
     stop = asyncio.Event()
     async with build(settings, clock=clock) as app:
         if model is not None:
-            models = app.parts.models
+            models = app.parts.services.models
             for hot in (models.heavy, models.reasoning, models.chat, models.summary):
                 assert isinstance(hot, HotModel)
                 hot.model = model

@@ -175,7 +175,7 @@ class Stage(ABC):
 
     async def rest(self) -> None:
         """Return when everything that was done is taken, and everything that was taken is answered."""
-        await self.flow(lambda: self.taken() and not self.bot._under_way)
+        await self.flow(lambda: self.taken() and not self.bot.tasks)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -190,7 +190,7 @@ class Stage(ABC):
                     yield
             finally:  # what is still being answered has its last words, for which time has to go by
                 self.bot.abandon()
-                while self.bot._under_way:
+                while len(self.bot.tasks):
                     await self.clock.advance(1.0)
 
     def _anew(self) -> House:

@@ -161,7 +161,7 @@ async def test_whose_direct_messages_are_closed_is_not_reached_and_two_notices_a
     built = finding(clock)
     handler = built.chatbot(built.access())
     async with DiscordServer(clock) as server, handler, serving(server, clock, handler):
-        notifier = handler._parts.notifier
+        notifier = handler.parts.reach.notifier
         for text in ("Um aviso.", "Outro aviso."):
             told = await _during(server, clock, notifier.tell(OWNER, OutgoingMessage(text)))
             assert told
@@ -187,7 +187,7 @@ async def test_a_slash_command_does_not_wait_for_the_answer_that_somebody_gets_i
         async with built.chatbot(access) as handler, serving(server, clock, handler):
             await access.own(OWNER, "Ana")
             here = ConversationKey(ChatKey("discord", str(ROOM)), UserKey("discord", str(ANA.id)))
-            async with handler._locks.lane(here):  # an answer is under way
+            async with handler.road.locks.lane(here):  # an answer is under way
                 listed = await server.interactions.command(ANA, "memories", room=ROOM)
                 await flow(server, clock, partial(getattr, listed, "screen"))
                 afresh = await server.interactions.command(ANA, "reset", room=ROOM)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.commands.table import UNKNOWN
 from core.dialogue import Task
 from core.features.memories.commands import NO_MEMORIES

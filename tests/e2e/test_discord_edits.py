@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from adapters.discord.config import DiscordConfig
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, Task
 from core.models import Cycle, HotModel
 from core.types import ChatKey, UserKey

@@ -137,7 +137,7 @@ class Talk:
     bot: ChatBot
 
     async def of(self, used: Interaction) -> list[str]:
-        await flow(self.server, self.clock, lambda: used.screen and not self.bot._under_way)
+        await flow(self.server, self.clock, lambda: used.screen and not self.bot.tasks)
         return used.screen
 
     async def slash(self, person: Person, name: str, *, room: int = 0, **options: Any) -> list[str]:

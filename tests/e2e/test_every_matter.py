@@ -74,7 +74,7 @@ async def quota(app: App) -> object:
 
 
 async def model(app: App) -> object:
-    return app.parts.models.now().chat.name
+    return app.parts.services.models.now().chat.name
 
 
 async def prompt(app: App) -> object:

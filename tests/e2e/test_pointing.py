@@ -13,7 +13,8 @@ from typing import ClassVar, TypeAlias
 
 import pytest
 
-from core.chatbot import ChatBot, TurnLimits
+from core.answering.parts import TurnLimits
+from core.chatbot import ChatBot
 from core.dialogue import Prompt, Task
 from core.features.access.people import Person
 from core.features.access.rules import Mode
@@ -81,7 +82,7 @@ class Place(ABC):
 
     def rests(self) -> bool:
         """Whether nothing is being answered."""
-        return not self.bot._under_way
+        return not self.bot.tasks
 
     def user(self, who: str) -> UserKey:
         """Who that is to the bot."""

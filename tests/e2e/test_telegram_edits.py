@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from adapters.telegram.config import TelegramConfig
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, Task
 from core.models import Cycle
 from tests.e2e.telegram_kit import flow, idle, serving

@@ -37,7 +37,7 @@ async def told(server: TelegramServer, clock: FakeClock, user: str) -> bool:
     async with house.chatbot() as handler, serving(server, clock, handler):
         await flow(server, clock, lambda: server.polled)
         telling = asyncio.create_task(
-            handler._parts.notifier.tell(UserKey("telegram", user), OutgoingMessage("**Olá**", choices=(HELP,)))
+            handler.parts.reach.notifier.tell(UserKey("telegram", user), OutgoingMessage("**Olá**", choices=(HELP,)))
         )
         await flow(server, clock, telling.done)
         return bool(await telling)

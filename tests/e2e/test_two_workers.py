@@ -89,7 +89,7 @@ async def test_what_a_worker_read_before_somebody_was_forgotten_is_not_answered_
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with two_workers(tmp_path, access="open") as (a, b, office):
-        intake, is_read, go_on = b.chatbot._intake, asyncio.Event(), asyncio.Event()
+        intake, is_read, go_on = b.chatbot.intake, asyncio.Event(), asyncio.Event()
         owed = intake._inbox.owed
 
         async def read(platform: str, chats: Collection[str] | None = None) -> Mapping[Incoming, Sequence[str]]:

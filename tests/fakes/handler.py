@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.conversation_locks import ConversationLocks
 from core.delivery.notifier import Notifier
 from core.delivery.plan import Pace

@@ -110,7 +110,7 @@ class Bot(Channels):
 
     def hold(self) -> Held:
         """Let its models answer once the gate is opened."""
-        models = self.app.parts.models
+        models = self.app.parts.services.models
         held = Held(models.heavy)
         for mode in (models.heavy, models.reasoning, models.chat):
             assert isinstance(mode, HotModel)

@@ -10,7 +10,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from core.chatbot import ChatBot, TurnLimits
+from core.answering.parts import TurnLimits
+from core.chatbot import ChatBot
 from core.dialogue import StreamEvent, Task
 from core.errors import ChannelGone, StorageError
 from core.models import Cycle

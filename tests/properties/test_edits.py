@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.chatbot import ChatBot, TurnLimits
+from core.answering.parts import TurnLimits
+from core.chatbot import ChatBot
 from core.dialogue import Prompt, Task
 from core.errors import MessageLost, TurnStopped
 from core.models import Cycle
@@ -181,7 +182,7 @@ class World:
             self.chat.texts[question] = None
 
     async def stop(self) -> None:
-        if self.bot._running:
+        if self.bot.road.running:
             self.stops += 1
             await self.bot.receive(
                 self.house.incoming("/stop", message_id=f"stop{self.stops}"), Place(self.chat, self.clock, "stop")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from adapters.discord.config import DiscordConfig
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.dialogue import Task
 from core.models import Cycle
 from core.types import UserKey

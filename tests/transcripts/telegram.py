@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from adapters.telegram.config import TelegramConfig
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.delivery.view import View
 from core.dialogue import Task
 from core.models import Cycle

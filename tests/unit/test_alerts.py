@@ -115,7 +115,7 @@ async def test_every_owner_is_told_once_and_nobody_else() -> None:
     async with Lobby() as lobby:
         await lobby.give(ANA, Role.OWNER)
         await lobby.give(BIA, Role.ADMIN)
-        alerts = lobby.bot._parts.alerts
+        alerts = lobby.bot.parts.reach.alerts
         await alerts.tell("disk", TROUBLE)
         await alerts.tell("disk", TROUBLE)
         assert [shown.text for shown in lobby.seen(ANA)] == [TROUBLE[Locale.EN]]

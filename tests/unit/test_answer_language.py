@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.dialogue import Task
 from core.models import Cycle
 from core.outgoing import OutgoingMessage

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.dialogue import Delta, Prompt, StreamEvent, Task
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import (

@@ -10,7 +10,8 @@ from datetime import timedelta
 
 import pytest
 
-from core.chatbot import ChatBot, TurnLimits
+from core.answering.parts import TurnLimits
+from core.chatbot import ChatBot
 from core.dialogue import Prompt, StreamEvent, Task
 from core.edits import KEPT, TAKEN_BACK, withdrawn
 from core.errors import MessageLost

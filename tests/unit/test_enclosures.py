@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.dialogue import Task
 from core.enclosures import (
     MAX_QUOTE_CHARS,

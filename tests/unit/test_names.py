@@ -116,7 +116,7 @@ async def test_what_an_earlier_version_gave_to_a_typo_can_be_taken_back(lobby: L
 
 
 async def test_a_platform_that_was_disconnected_still_knows_its_ids(lobby: Lobby) -> None:
-    notifier: Notifier = lobby.bot._parts.notifier
+    notifier: Notifier = lobby.bot.parts.reach.notifier
     notifier.disconnect("telegram")
     assert "is no account's id" in await told(lobby, "/admin allow telegram:bob")
 

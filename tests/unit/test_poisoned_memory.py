@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, Task
 from core.models import Cycle
 from core.types import MemoryDraft, MemoryItem, MemoryKind, Modal

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.dialogue import Task
 from core.memory.profile import MAX_CHARS, MAX_LINES, slots
 from core.models import Cycle

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, Task
 from core.history.quotes import MAX_QUOTES, Past, asks, find_quotes
 from core.history.rendering import past_words

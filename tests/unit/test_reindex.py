@@ -41,7 +41,7 @@ async def remembered(folder: Path, server: LoopbackServer) -> None:
 
 async def missing(folder: Path, server: LoopbackServer, model: str) -> int:
     async with build(settings(folder, server, model)) as app:
-        space = app.parts.models.embedder.space
+        space = app.parts.services.models.embedder.space
         return sum([len(await app.store.unembedded(person, space, 100)) for person in PEOPLE])
 
 

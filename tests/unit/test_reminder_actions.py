@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, Task
 from core.enclosures import Quote, QuoteKind
 from core.features.reminders.reminders import Kind, Reminder, State

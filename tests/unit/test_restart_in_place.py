@@ -12,7 +12,7 @@ from itertools import count, pairwise
 
 import pytest
 
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, StreamEvent, Task
 from core.errors import ChannelGone, StorageError
 from core.features.access.people import Person

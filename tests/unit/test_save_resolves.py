@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, Task
 from core.history.withholding import Redaction
 from core.limited import LimitedMind

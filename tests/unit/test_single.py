@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.chatbot import TurnLimits
+from core.answering.parts import TurnLimits
 from core.dialogue import Finish, Prompt, Stop, Task
 from core.errors import ProviderDown, StreamCut
 from core.models import Cycle

@@ -94,7 +94,7 @@ async def nowhere(_: Call) -> None:
 
 def watched(house: House, ended: list[tuple[str, str, Mapping[Phase, float]]]) -> ChatBot:
     parts = house.features().parts(house.inbox, house.conversations, house.limits)
-    return ChatBot(replace(parts, turn_ended=lambda *facts: ended.append(facts)))
+    return ChatBot(replace(parts, hooks=replace(parts.hooks, turn_ended=lambda *facts: ended.append(facts))))
 
 
 async def test_every_second_of_a_turn_is_on_a_phase() -> None:

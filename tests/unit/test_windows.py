@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
+from core.answering.parts import TurnLimits
 from core.answering.single_call import tools_of
-from core.chatbot import TurnLimits
 from core.dialogue import Finish, Prompt, StreamEvent, Task, Tool, Usage
 from core.errors import ContextTooLong, ProviderDown
 from core.history.conversation import Conversations

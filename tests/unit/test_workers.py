@@ -63,7 +63,7 @@ async def test_a_worker_that_stood_still_past_its_lease_says_nothing_more_and_jo
         former = frozen.worker.id
         frozen.gate.set()
         frozen.thaw()  # it does not know how late it is: the database does
-        await team.until(lambda: not frozen.chatbot._under_way)
+        await team.until(lambda: not frozen.chatbot.tasks)
         assert team.texts() == ["re one"]
         await frozen.clock.advance(LEASE_S)
         await team.until(lambda: frozen.worker.id not in {0, former})
@@ -76,11 +76,11 @@ async def test_a_worker_that_stood_still_past_its_lease_says_nothing_more_and_jo
 async def test_what_was_being_taken_in_as_the_lease_ended_is_answered_by_others_alone() -> None:
     async with a_team() as team:
         frozen, other = await team.join(is_open=False), await team.join(hears=False)
-        gate, asked, thawed = frozen.chatbot._intake._gate, asyncio.Event(), asyncio.Event()
+        gate, asked, thawed = frozen.chatbot.parts.hooks.gate, asyncio.Event(), asyncio.Event()
         recheck = gate.recheck
 
         async def slowly(incoming: Incoming) -> Verdict:
-            if asyncio.current_task() not in frozen.chatbot._under_way:
+            if asyncio.current_task() not in frozen.chatbot.tasks.of("test"):
                 asked.set()
                 await thawed.wait()
             return await recheck(incoming)
@@ -120,7 +120,7 @@ async def test_who_stops_ends_the_answers_that_others_took_in_and_takes_no_more(
         await stopping.say("far", "1", chat="d")
         await stopping.say("one", "1")
         await other.say("two", "2")
-        await team.until(lambda: len(stopping.chatbot._under_way) == 3)
+        await team.until(lambda: len(stopping.chatbot.tasks) == 3)
         drained = asyncio.create_task(Session("test", stopping.chatbot, stopping.clock, 1e9).drain(20.0))
         await other.say("three", "3")
         await other.say("four", "1", chat="e")
