@@ -152,11 +152,13 @@ class Supervisor:
         if hindrance is None:
             self._hindrances.discard(name)
             self._alerts.over_soon(key, self._words(ALONE, name))
+            self._changed()
             return
         if name not in self._hindrances:
             self._start.say(hindrance[Locale.EN])
         self._hindrances.add(name)
         self._alerts.tell_soon(key, hindrance, about=name, stops_answers=True)
+        self._changed()
 
     def _ended(self, name: str, failure: Exception, pause_s: float | None) -> None:
         """Note and tell that a platform ended, and is tried again after a pause."""
