@@ -148,4 +148,4 @@ def threads_command(history: HistoryStore, zone: tzinfo) -> Command:
     )
 
 
-CONTEXT_COMMAND = Command("context", text("commands.context"), context, usage=" [json]", in_conversation=True)
+CONTEXT_COMMAND = Command("context", text("commands.context"), context, in_conversation=True)
