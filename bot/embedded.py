@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from bot.models.metering import AttributedHandler
 from bot.settings.settings import load
-from bot.wiring import build, open_chatbot, warm_embedder
+from bot.wiring import App, build, open_chatbot, warm_embedder
 from core.ask import PLATFORM, Answer, ask
-from core.ports import Clock, MessageHandler
-from core.types import Role, UserKey
+from core.ports import MessageHandler
+from core.types import ChatKey, ConversationKey, Message, Role, UserKey
 
 
 class EmbeddedChat:
     """The bot as a program asks it. Made by `open_chat`."""
 
-    def __init__(self, handler: MessageHandler, clock: Clock) -> None:
+    def __init__(self, handler: MessageHandler, app: App) -> None:
         self._handler = handler
-        self._clock = clock
+        self._app = app
 
     async def ask(
         self,
-        user_id: str,
-        message: str,
+        user_id: str = "",
+        message: str = "",
         *,
         chat_id: str = "",
         thread_id: str = "",
         session_id: str = "",
         language: str = "",
+        on_message: Callable[[Message], None] = lambda _: None,
     ) -> Answer:
         """Return the bot's answer to one message of that person, in their conversation `chat_id` (default: their own).
 
@@ -41,14 +42,23 @@ class EmbeddedChat:
         """
         return await ask(
             self._handler,
-            self._clock,
+            self._app.clock,
             message=message,
             chat_id=chat_id or user_id,
             user_id=user_id,
             session_id=session_id,
             thread_id=thread_id,
             language=language,
+            on_message=on_message,
         )
+
+    async def messages(self, user_id: str, *, chat_id: str = "") -> tuple[Message, ...]:
+        """Return all that was said in that person's conversation, memories with their present content."""
+        user = UserKey(PLATFORM, user_id)
+        memories = self._app.parts.memories
+        key = ConversationKey(ChatKey(PLATFORM, chat_id or user_id), user)
+        conversation = await self._app.conversations.open(key)
+        return await conversation.read(memories.of(await memories.owner(user)).get)
 
 
 @asynccontextmanager
@@ -72,7 +82,7 @@ async def open_chat(
     async with build(load(**{**settings, **place}), grants=grants) as app, open_chatbot(app) as chatbot:
         await warm_embedder(app)
         try:
-            yield EmbeddedChat(AttributedHandler(chatbot), app.clock)  # a question is on the account of who asked it
+            yield EmbeddedChat(AttributedHandler(chatbot), app)  # a question is on the account of who asked it
         except Exception as error:  # noqa: BLE001  (raised below, as itself: a task group would wrap it)
             failure = error
     if failure is not None:

@@ -9,18 +9,35 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from core.history.chat_history import ChatHistory
     from core.history.policy import HistoryLimits
+    from core.history.tokens import known_window, tokenizer_of
     from core.library import open_conversation, open_memory
+    from core.stores import MessageStore
     from core.types import Message, MessageRole
 
-__all__ = ["HistoryLimits", "Message", "MessageRole", "open_conversation", "open_memory"]
+__all__ = [
+    "ChatHistory",
+    "HistoryLimits",
+    "Message",
+    "MessageRole",
+    "MessageStore",
+    "known_window",
+    "open_conversation",
+    "open_memory",
+    "tokenizer_of",
+]
 
 _HOME = {
+    "ChatHistory": "core.history.chat_history",
     "HistoryLimits": "core.history.policy",
     "Message": "core.types",
     "MessageRole": "core.types",
+    "MessageStore": "core.stores",
+    "known_window": "core.history.tokens",
     "open_conversation": "core.library",
     "open_memory": "core.library",
+    "tokenizer_of": "core.history.tokens",
 }
 
 if not TYPE_CHECKING:

@@ -6,7 +6,7 @@ Everybody whom a program asks for has a member's rights; `open_chat(owners=...)`
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +14,7 @@ from core.errors import InputError
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Clock, MessageHandler
 from core.threads import THREAD_ID_RULE, is_thread_id
-from core.types import ChatKey, Incoming, JSONValue, UserKey
+from core.types import ChatKey, Incoming, JSONValue, Message, UserKey
 
 PLATFORM: Final = "api"
 _UNLIMITED = 1 << 30
@@ -56,10 +56,12 @@ async def ask(
     thread_id: str = "",
     platform: str = PLATFORM,
     language: str = "",
+    on_message: Callable[[Message], None] = lambda _: None,
 ) -> Answer:
     """Send one message and return the bot's answer. `chat_id` and `user_id` name the conversation it belongs to.
 
-    With a `thread_id` the message goes to the thread of that id, which is begun if there is none.
+    With a `thread_id` the message goes to the thread of that id, which is begun if there is none. `on_message` gets
+    each message of the turn as it is said: statuses, recalled memories, and the parts of the answer (T1).
 
     Raises:
         FieldError: one of the first three is missing, or a value is wrong; it says which.
@@ -82,7 +84,7 @@ async def ask(
         language=given["language"],
         thread_id=given["thread_id"],
     )
-    screen = _Screen()
+    screen = _Screen(on_message)
     await (await handler.receive(asked, screen))
     timestamp = clock.now().isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return Answer(screen.answer(), given["session_id"] or uuid.uuid4().hex, timestamp)
@@ -109,8 +111,9 @@ def _checked(**given: object) -> Mapping[str, str]:
 class _Screen(Channel):
     """A channel that collects the messages on it."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_message: Callable[[Message], None]) -> None:
         self._shown: dict[str, OutgoingMessage] = {}
+        self._on_message = on_message
 
     @property
     def limits(self) -> ChannelLimits:
@@ -126,6 +129,9 @@ class _Screen(Channel):
 
     async def edit(self, handle: str, shown: OutgoingMessage) -> None:
         self._shown[handle] = shown
+
+    def note(self, message: Message) -> None:
+        self._on_message(message)
 
     def answer(self) -> str:
         """Return the text of the last message that stays; that of memories alone has a line for each."""

@@ -29,9 +29,20 @@ from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_copy, open_database
-from core.stores import ChangeContext, HistoryStore, VectorSearch
+from core.stores import ChangeContext, HistoryStore, MessageStore, VectorSearch
 from core.text.unicode import clean, one_line
-from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryItem, MemoryKind, UserKey
+from core.threads import Transition
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    MemoryDraft,
+    MemoryItem,
+    MemoryKind,
+    Message,
+    Thread,
+    ThreadStatus,
+    UserKey,
+)
 
 MAX_LOADED_OWNERS: Final = 256
 """How many people's vectors are held in RAM at once."""
@@ -153,11 +164,35 @@ async def open_memory(
         yield ProgramMemories(memories)
 
 
+class _Mirrored(SqlHistory):
+    """A history in RAM, each message of which goes into a program's own store."""
+
+    def __init__(self, database: Database, store: MessageStore, memory_id: str) -> None:
+        super().__init__(database)
+        self._store = store
+        self._memory_id = memory_id
+
+    async def append(self, thread_id: str, message: Message, entered: Sequence[Transition] = ()) -> Message:
+        """Store it in both."""
+        stored = await super().append(thread_id, message, entered)
+        await self._store.update(self._memory_id, await self.get(thread_id))
+        return stored
+
+    async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> Thread | None:
+        """Set the status of a thread; with a reset, delete the messages from the program's store."""
+        if status is ThreadStatus.RESET:
+            await self._store.delete(self._memory_id)
+        return await super().mark(thread_id, status, at)
+
+
 @asynccontextmanager
 async def open_conversation(
-    path: Path | str | None, user_id: str, chat_id: str = "", *, limits: HistoryLimits | None = None
+    path: Path | str | MessageStore | None, user_id: str, chat_id: str = "", *, limits: HistoryLimits | None = None
 ) -> AsyncIterator[Conversation]:
     """Open a conversation in a database file, where it ended the last time; None keeps all in RAM.
+
+    A `MessageStore` of the program's own takes the place of the file: its memory id is the user's, with "/" and the
+    chat's if there is one; each message that is added goes into it, and a reset deletes them.
 
     `add` keeps a message, `context` returns those that a model is to be shown, by the policy and the numbers of
     `limits`. Nothing summarises here: the policy is `last-messages` or `last-tokens`.
@@ -166,11 +201,16 @@ async def open_conversation(
         StorageError: the file cannot be used.
     """
     async with AsyncExitStack() as stack:
-        history = SqlHistory(await _open(path, stack))
-        conversations = Conversations(history, SystemClock(), limits)
-        yield await conversations.open(
-            ConversationKey(ChatKey(PLATFORM, chat_id or user_id), UserKey(PLATFORM, user_id))
-        )
+        database = await _open(path if isinstance(path, Path | str) else None, stack)
+        clock, key = SystemClock(), ConversationKey(ChatKey(PLATFORM, chat_id or user_id), UserKey(PLATFORM, user_id))
+        history = SqlHistory(database)
+        if path is not None and not isinstance(path, Path | str):
+            store: MessageStore = path
+            memory_id = f"{user_id}/{chat_id}" if chat_id else user_id
+            thread = await history.open_thread(key, clock.now())
+            await history.update(thread.id, await store.get(memory_id))
+            history = _Mirrored(database, store, memory_id)
+        yield await Conversations(history, clock, limits).open(key)
 
 
 def new_memories(

@@ -143,6 +143,10 @@ class Channel(Protocol):
         """
         del self
 
+    def note(self, message: Message) -> None:
+        """Take note of a message of the turn in the form of document 1 (T1), statuses included; most need only text."""
+        del self, message
+
     def hide(self) -> bool:
         """Let only the person who wrote see the answer, of which nothing was written; return whether that can be."""
         del self

@@ -161,6 +161,19 @@ class Quoted:
     score: float
 
 
+class MessageStore(Protocol):
+    """The messages of a memory id: all that a program has to bring to keep conversations in a place of its own."""
+
+    async def get(self, memory_id: str, /) -> Sequence[Message]:
+        """Return all messages, in the order in which they were said; none for an unknown id."""
+
+    async def update(self, memory_id: str, messages: Sequence[Message], /) -> object:
+        """Store the messages in place of those of that id."""
+
+    async def delete(self, memory_id: str, /) -> None:
+        """Remove the messages."""
+
+
 class HistoryStore(Threads, ToldMemories, Protocol):
     """Every message ever said, by thread. Order is the order of `append`.
 
@@ -173,6 +186,10 @@ class HistoryStore(Threads, ToldMemories, Protocol):
 
         A known non-empty source_id returns the stored row, and stores the states only.
         """
+
+    async def get(self, thread_id: str, /) -> Sequence[Message]:
+        """Return all messages of the thread, oldest first."""
+        return await self.since(thread_id)
 
     async def tail(self, thread_id: str, limit: int, *, before: int = 0) -> Sequence[Message]:
         """Return the newest `limit` messages, oldest first; with `before`, of those with a smaller sequence."""

@@ -20,10 +20,14 @@ from adapters.running import Connected, ignored
 from adapters.serving import listening
 from core.ask import FieldError, ask
 from core.ports import Clock, MessageHandler
+from core.types import JSONValue, Message
 
 PLATFORM: Final = "api"
 PATH: Final = "/api/chat/process"
 _HOST: Final = "127.0.0.1"
+_LINES: Final = "application/x-ndjson"
+"""What a request accepts that wants every message as it is said, a line each, the answer last."""
+
 _HOST_NAMES: Final = frozenset({"127.0.0.1", "localhost"})
 _MAX_BODY_BYTES: Final = 1 << 20
 _NOT_ANSWERED: Final = "the bot does not answer this person: its owner lets them in by `elefante users allow api:ID`"
@@ -71,11 +75,28 @@ async def run(
             return _refusal(HTTPStatus.UNAUTHORIZED, _UNAUTHORIZED)
         return await handler(request)
 
-    async def process(request: web.Request) -> web.Response:
-        answer = await ask(handler, clock, platform=PLATFORM, **await _fields(request))
-        if not answer.response:
+    async def process(request: web.Request) -> web.StreamResponse:
+        told: asyncio.Queue[Message | None] = asyncio.Queue()
+        is_stream = _LINES in request.headers.get("Accept", "")
+        fields = await _fields(request)
+        asking = asyncio.create_task(ask(handler, clock, platform=PLATFORM, on_message=told.put_nowait, **fields))
+        asking.add_done_callback(lambda _: told.put_nowait(None))
+        lines: web.StreamResponse | None = None
+        try:
+            while (message := await told.get()) is not None:
+                if is_stream:
+                    lines = lines or await _begun(request)
+                    await lines.write(_line(message.to_wire()))
+            answer = await asking
+        finally:
+            asking.cancel()
+        if not answer.response and lines is None:
             return _refusal(HTTPStatus.FORBIDDEN, _NOT_ANSWERED, "userId")
-        return web.json_response(answer.to_json())
+        if not is_stream:
+            return web.json_response(answer.to_json())
+        lines = lines or await _begun(request)
+        await lines.write(_line(answer.to_json()))
+        return lines
 
     app = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=[_in_json, authorized])
     app.router.add_post(PATH, process)
@@ -83,6 +104,17 @@ async def run(
         connected(True)
         say(f"Programs of this machine ask at {address(port)}")
         await stop.wait()
+
+
+async def _begun(request: web.Request) -> web.StreamResponse:
+    """Return a response of JSON lines, begun."""
+    lines = web.StreamResponse(headers={"Content-Type": _LINES})
+    await lines.prepare(request)
+    return lines
+
+
+def _line(value: JSONValue) -> bytes:
+    return f"{json.dumps(value, ensure_ascii=False)}\n".encode()
 
 
 async def _fields(request: web.Request) -> dict[str, Any]:

@@ -32,7 +32,6 @@ from core.times import rules
 from core.types import ChatKey, Incoming, JSONValue, Locale, MemoryHit, Message, Modal, ThreadStatus, UserKey
 
 _SHOWN_INSTANTS: Final = 5
-_MESSAGES_LOOKED_AT: Final = 200
 
 
 def think_(
@@ -185,8 +184,7 @@ async def _open_question(app: App, said: Incoming) -> tuple[str, object] | None:
 
 async def _stored(turn: Turn) -> Sequence[Message]:
     """Return the messages of the turn."""
-    stored = await turn.conversation.store.tail(turn.conversation.thread.id, _MESSAGES_LOOKED_AT)
-    return [each for each in stored if each.turn == turn.asked.turn]
+    return [each for each in await turn.conversation.read(turn.memory.get) if each.turn == turn.asked.turn]
 
 
 def _asked(wanted: object, channel: LoggedChannel, said: Incoming, locale: Locale) -> dict[str, JSONValue]:

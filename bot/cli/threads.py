@@ -146,13 +146,15 @@ async def shown(settings: Settings, user: UserKey, thread_id: str) -> Document:
     """
     async with build(settings) as app:
         thread = await _owned(app, user, thread_id)
-        context = await Conversation(thread, app.conversations).context("")
-        newest = await app.conversations.store.tail(thread.id, _SHOWN_MESSAGES)
+        lookup = app.features.memories.of(await app.features.memories.owner(user)).get
+        conversation = Conversation(thread, app.conversations)
+        context = await conversation.context("", lookup=lookup)
+        newest = (await conversation.read(lookup))[-_SHOWN_MESSAGES:]
         budget = asdict(context.budget) | {"remaining": context.budget.remaining}
         return {
             "user": str(user),
             "threads": [await _described(app, thread)],
-            "summary": context.summary,
+            **context.to_json(),
             "budget": budget,
             "messages": [
                 {"sequence": m.sequence, "at": m.at.isoformat() if m.at else "", "tokens": m.tokens} | m.to_wire()
@@ -223,8 +225,8 @@ def render(document: Document) -> str:
         return f"{document['user']} has no conversation."
     if budget := document.get("budget"):
         lines.append("tokens: " + ", ".join(f"{name} {tokens}" for name, tokens in budget.items()))
-    if document.get("summary"):
-        lines.append(f"summary: {document['summary']}")
+    if summary := document.get("cumulativeSummary"):
+        lines.append(f"summary: {summary}")
     lines += [f"{m['sequence']:>5} {_said(m)}" for m in document.get("messages", ())]
     return "\n".join(lines)
 

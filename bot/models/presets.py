@@ -123,31 +123,6 @@ PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
     }
 )
 
-_WINDOWS: Final[Mapping[str, int]] = MappingProxyType(
-    {
-        "claude-": 200_000,
-        "claude-fable-5": 1_000_000,
-        "claude-haiku-5": 1_000_000,
-        "claude-mythos-5": 1_000_000,
-        "claude-opus-5": 1_000_000,
-        "claude-sonnet-5": 1_000_000,
-        "gemini-": 1_048_576,
-        "gpt-4-1": 1_047_576,
-        "gpt-4o": 128_000,
-        "gpt-5": 272_000,
-        "gpt-6": 1_050_000,
-    }
-)
-"""Context windows of vendors' models by the beginning of their names; the longest that fits counts."""
-
-
-def known_window(model: str) -> int | None:
-    """Return the context window of a vendor's model in tokens, or None. "vendor/" before the name is left out."""
-    name = model.rpartition("/")[2].replace(".", "-")
-    known = max((beginning for beginning in _WINDOWS if name.startswith(beginning)), key=len, default="")
-    return _WINDOWS.get(known)
-
-
 EMBEDDING_DIMS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "text-embedding-3-small": 1536,

@@ -26,6 +26,11 @@ class HistorySettings(BaseSettings):
     history_max_tokens: int = Field(
         default=_USUAL.max_tokens, ge=100, description="For last-tokens: how many tokens of messages are shown."
     )
+    history_steady: bool = Field(
+        default=False,
+        description="Whether up to two fifths fewer messages are shown, so that prompts begin alike, which caches "
+        "make cheaper.",
+    )
     max_context_tokens: int = Field(
         default=_USUAL.max_context_tokens,
         ge=2_000,
@@ -33,11 +38,12 @@ class HistorySettings(BaseSettings):
         description="The most of a model's context window that is used, in tokens, answer included; a model with a "
         "smaller one gets less.",
     )
-    tokenizer: Literal["", "provider", "o200k_base", "characters", "words"] = Field(
+    tokenizer: Literal["", "provider", "o200k_base", "cl100k_base", "characters", "words"] = Field(
         default="",
         description="How tokens of messages are counted: provider (Claude's own count, a request for each message), "
-        "o200k_base (OpenAI's), characters (four a token), words (three quarters of one a token). Default: exactly for "
-        "OpenAI's models, by characters for others, corrected by what each model reports.",
+        "o200k_base or cl100k_base (OpenAI's, now and until GPT-4), characters (four a token), words (three quarters "
+        "of one a token). Default: exactly for OpenAI's models, by characters for others, corrected by what each model "
+        "reports.",
     )
     recent_window_size: int = Field(
         default=_USUAL.window_messages, ge=2, description="Messages that a summary never covers."
@@ -56,6 +62,7 @@ class HistorySettings(BaseSettings):
             max_messages=self.history_max_messages,
             max_tokens=self.history_max_tokens,
             max_context_tokens=self.max_context_tokens,
+            steady=self.history_steady,
             window_messages=self.recent_window_size,
             window_cycles=max(self.recent_window_size // 2, 1),
             threshold_tokens=self.token_threshold,

@@ -9,8 +9,9 @@ from typing import Annotated, Final, Literal, TypeAlias
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings
 
-from bot.models.presets import EMBEDDING_DIMS, PROVIDERS, Mode, Preset, Wire, known_window
+from bot.models.presets import EMBEDDING_DIMS, PROVIDERS, Mode, Preset, Wire
 from core.errors import ConfigError
+from core.history.tokens import known_window
 
 LIMITED: Final = "limited"
 """Limited mode, without a language model; answers when no model is named."""

@@ -25,7 +25,7 @@ from core.errors import (
 )
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Clock
-from core.types import Localized
+from core.types import Localized, Message
 
 _DOWN_S = 1800.0
 """A server that fails at one write for this long refuses it."""
@@ -109,6 +109,10 @@ class FallbackChannel(Channel):
         """Show in the chat that the message waits its turn."""
         check_claim()
         await self._chat.show_waiting()
+
+    def note(self, message: Message) -> None:
+        """Let the chat take note of a message."""
+        self._chat.note(message)
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return the content of a file from the chat."""

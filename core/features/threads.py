@@ -6,6 +6,7 @@ Menus name them by their ids.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from datetime import tzinfo
 
@@ -18,6 +19,7 @@ from core.text.catalogue import text
 from core.text.markdown import verbatim
 from core.types import Locale, Thread, ThreadStatus
 
+JSON = "json"
 LIST = "list"
 VERBS = ("name", "switch", "archive")
 MAX_LISTED = 20
@@ -57,9 +59,12 @@ async def _steer(request: Request, verb: str, thread: Thread, title: str) -> Non
         await request.tell(SWITCHED, title=_title(thread, request))
 
 
-async def context(request: Request, _: str) -> None:
-    """Say which part of the conversation a model is shown, and what each part costs in tokens."""
-    shown = await request.turn.conversation.context("")
+async def context(request: Request, argument: str) -> None:
+    """Say which part of the conversation a model is shown, and what each part costs in tokens; as JSON for "json"."""
+    shown = await request.turn.conversation.context("", lookup=request.turn.memory.get, zone=request.turn.zone)
+    if argument.strip().casefold() == JSON:
+        await request.turn.tell(f"```json\n{json.dumps(shown.to_json(), ensure_ascii=False, indent=1)}\n```")
+        return
     budget = shown.budget
     await request.tell(
         CONTEXT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.errors import InputTooLong
+from core.errors import InputError, InputTooLong
 from core.history.window import fit
 from core.ports import Tokenizer
 from core.types import Message, MessageRole
@@ -19,15 +19,27 @@ class ChatHistory:
         self._system: Message | None = None
         self._messages: list[Message] = []
 
-    def add_message(self, message: Message) -> None:
-        """Add a message; a system message sets the system prompt."""
+    def add_message(self, message: Message | None) -> None:
+        """Add a message; a system message sets the system prompt.
+
+        Raises:
+            InputError: it is None, or has no content.
+        """
+        if message is None or message.content is None:
+            raise InputError("there is no message to add: None")
         if message.role is MessageRole.SYSTEM:
             self.add_system_prompt(message.text)
         else:
             self._messages.append(self._counted(message))
 
-    def add_system_prompt(self, prompt: str) -> None:
-        """Set the one system prompt, or remove it with ""."""
+    def add_system_prompt(self, prompt: str | None) -> None:
+        """Set the one system prompt, or remove it with "".
+
+        Raises:
+            InputError: it is None.
+        """
+        if prompt is None:
+            raise InputError('there is no system prompt to set: None; "" removes it')
         if self._system is None or self._system.text != prompt:
             self._system = self._counted(Message(MessageRole.SYSTEM, prompt)) if prompt else None
 

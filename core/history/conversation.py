@@ -16,13 +16,14 @@ from core.history.rendering import rendered
 from core.history.summary import Summaries
 from core.history.tokens import ByCharacters, Calibration, count, shortened
 from core.history.window import Budget, fit, newest, parts
-from core.history.withholding import Knowledge, Lookup, clean_summary, known, withheld_of
+from core.history.withholding import Knowledge, Lookup, clean_summary, known, recalled, withheld_of
 from core.ports import Clock, Tokenizer
 from core.stores import HistoryStore
 from core.threads import THREAD_ID_RULE, Summary, ThreadRecord, Transition, TurnState, is_thread_id
 from core.types import (
     ChatKey,
     ConversationKey,
+    JSONValue,
     MemoryItem,
     Message,
     MessageRole,
@@ -73,6 +74,19 @@ class Context:
     persona: str = ""
     memories: tuple[MemoryItem, ...] = ()
     budget: Budget = field(default=Budget(0), compare=False)
+
+    def to_json(self) -> dict[str, JSONValue]:
+        """Return it by the names of document 2; `totalTokens` are those of the summary and the window (J5)."""
+        window: list[JSONValue] = [
+            {"role": message.role.value, "content": message.content, "tokens": message.tokens}
+            for message in self.messages
+        ]
+        return {
+            "cumulativeSummary": self.summary,
+            "summaryTokens": self.budget.summary,
+            "recentWindow": window,
+            "totalTokens": self.budget.summary + self.budget.window + self.budget.memories,
+        }
 
 
 class Conversations:
@@ -244,7 +258,8 @@ class Conversation:
     async def add(self, message: Message) -> Message:
         """Store a message and return it with its id, tokens and time.
 
-        After an answer the summary is updated in the background, if it is due.
+        Of a memory only the id is stored: who reads it later gets the memory as it is then (`read`). After an answer
+        the summary is updated in the background, if it is due.
 
         Raises:
             ValueError: the message is a status.
@@ -255,14 +270,23 @@ class Conversation:
         message = replace(message, at=message.at or self.conversations.clock.now())
         shown = rendered(message, self.conversations.zone) if is_said_by_person(message) else message.text
         tokens = message.tokens or await self.conversations.count(shown)
-        stored = await self.store.append(self.thread.id, replace(message, tokens=tokens), self._entered)
+        is_recalled = message.modal is Modal.MEMORY and message.memory_id != ""
+        content: JSONValue = {"id": message.memory_id} if is_recalled else message.content
+        kept = replace(message, content=content, tokens=max(tokens, 1) if is_recalled else tokens)
+        stored = await self.store.append(self.thread.id, kept, self._entered)
         self._entered = ()
         self._tokens += stored.tokens
         summaries = self.conversations.summaries if self.conversations.summarises else None
         is_long = summaries is not None and self._tokens >= summaries.least_tokens
         if summaries and is_long and stored.role is MessageRole.ASSISTANT and self._policy.summarises:
             summaries.schedule(self.thread.id)
-        return stored
+        return replace(stored, content=message.content) if is_recalled else stored
+
+    async def read(self, lookup: Lookup) -> tuple[Message, ...]:
+        """Return all that was said in the thread, memories with their present content, without those that are gone."""
+        messages = await self.store.get(self.thread.id)
+        items = {item.id: item for item in await lookup([each.memory_id for each in messages if each.memory_id])}
+        return recalled(messages, items, self.conversations.zone)
 
     async def context(
         self,
@@ -309,14 +333,16 @@ class Conversation:
             raise WindowTooSmall(f"{room.system} tokens of instructions in a window of {window}")
         left = min(room.remaining, bound.max_tokens or room.remaining, max_tokens or room.remaining)
         withheld = withheld_of(self.thread)
-        messages = await newest(self.store, self.thread.id, bound, turn=turn, max_tokens=left, withheld=withheld)
+        messages = await newest(
+            self.store, self.thread.id, bound, turn=turn, max_tokens=left, withheld=withheld, is_steady=limits.steady
+        )
         if lookup is not None:
             knowledge = await known(self.store, messages, lookup)
             items = tuple({item.id: item for item in (*items, *knowledge.items.values())}.values())
             messages = await self._counted(
                 knowledge.present(messages, turn, zone or self.conversations.zone), knowledge
             )
-        messages = fit(messages, left)
+        messages = fit(messages, left, is_steady=limits.steady)
         said, memories = parts(messages)
         budget = replace(room, window=said, memories=memories)
         return Context(summary.text if summary else "", messages, persona, items, budget)

@@ -43,13 +43,15 @@ class HistoryLimits:
 
     `policy` "" means the summary if a model can summarise, else the last messages. `max_context_tokens` is the most of
     a model's context window that is used, answer included. In a small window the answer gets at most a quarter and the
-    summary an eighth; messages are summarised once they take three eighths with the summary.
+    summary an eighth; messages are summarised once they take three eighths with the summary. `steady`: what has to be
+    trimmed is trimmed further, so that prompts begin alike (`core.history.window.steady`).
     """
 
     policy: str = ""
     max_messages: int = 40
     max_tokens: int = 8_000
     max_context_tokens: int = 32_000
+    steady: bool = False
     answer_tokens: int = 1_024
     window_messages: int = 4  # RECENT_WINDOW_SIZE
     window_cycles: int = 2

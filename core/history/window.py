@@ -3,12 +3,14 @@
 The budget is never exceeded, nothing is reordered, the person's last message always stays, and fitting what fits
 changes nothing. The cost depends on what is shown, never on the length of the thread.
 
-Whatever has to be trimmed is trimmed further than it must, to a boundary that stays where it is while the thread grows
-(`steady`): the next prompts then begin with the same bytes, which providers and local servers have in their caches.
+No more is trimmed than must be, unless the owner wants it steady: then it is trimmed further, to a boundary that stays
+where it is while the thread grows (`steady`), and the next prompts begin with the same bytes, which providers and local
+servers have in their caches.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -18,6 +20,8 @@ from core.history.policy import Bound
 from core.history.withholding import NOTHING, Withheld
 from core.stores import HistoryStore
 from core.types import Message, MessageRole, Modal, is_said_by_person
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +41,11 @@ class Budget:
         return self.max_tokens - self.system - self.summary - self.window - self.memories - self.answer
 
 
-def fit(messages: Sequence[Message], max_tokens: int) -> tuple[Message, ...]:
-    """Return the newest messages that fit, always with the person's last one (H3).
+def fit(messages: Sequence[Message], max_tokens: int, *, is_steady: bool = False) -> tuple[Message, ...]:
+    """Return the newest messages that fit, always with the person's last one (H3), and log how many were dropped.
 
-    Messages are dropped oldest first, up to a boundary (`steady`); a tool's result is dropped with its request (L5).
+    Messages are dropped oldest first, up to a `steady` boundary if that is wanted; a tool's result is dropped with its
+    request (L5).
 
     Raises:
         InputTooLong: the person's last message alone does not fit; `max_chars` would (H4).
@@ -54,10 +59,15 @@ def fit(messages: Sequence[Message], max_tokens: int) -> tuple[Message, ...]:
     start = len(messages)
     while start and (left := left - (messages[start - 1].tokens if start - 1 != last else 0)) >= 0:
         start -= 1
-    kept = tuple(messages[start:])
-    if start and last is not None and last < start:
-        return without_orphans((messages[last], *kept))
-    return without_orphans(steady(kept) if start else kept)
+    kept: Sequence[Message] = messages[start:]
+    if last is not None and last < start:
+        kept = (messages[last], *kept)
+    elif start and is_steady:
+        kept = steady(kept)
+    shown = without_orphans(kept)
+    if dropped := len(messages) - len(shown):
+        _log.info("history trimmed", extra={"dropped": dropped, "shown": len(shown), "max_tokens": max_tokens})
+    return shown
 
 
 _KEPT: Final = 0.6  # measured (bench/history.py): prompts begin anew more often at 0.7, and hardly less often at 0.5
@@ -118,12 +128,20 @@ _PAGE, _MAX_PAGE = 64, 512
 
 
 async def newest(
-    store: HistoryStore, thread_id: str, bound: Bound, *, turn: str, max_tokens: int, withheld: Withheld = NOTHING
+    store: HistoryStore,
+    thread_id: str,
+    bound: Bound,
+    *,
+    turn: str,
+    max_tokens: int,
+    withheld: Withheld = NOTHING,
+    is_steady: bool = False,
 ) -> tuple[Message, ...]:
     """Return the messages shown to a turn within the bound, oldest first; `max_tokens` only says when to stop reading.
 
     The bound does not apply to messages of this turn, which would otherwise search again for what it just found, nor to
-    the person's last message. Where it leaves messages out that no summary covers, it leaves out some more (`steady`).
+    the person's last message. Where it leaves messages out that no summary covers, it leaves out some more if that is
+    to be `steady`.
     """
     taken: list[Message] = []
     tokens = 0
@@ -143,7 +161,7 @@ async def newest(
         tokens += message.tokens
         taken.append(message)
     shown = tuple(reversed(taken))
-    return steady(shown) if is_cut else shown
+    return steady(shown) if is_cut and is_steady else shown
 
 
 async def backwards(store: HistoryStore, thread_id: str) -> AsyncIterator[Message]:

@@ -82,16 +82,28 @@ class Knowledge:
 
         The person's message of the turn itself always stays.
         """
-        shown: list[Message] = []
-        for message in messages:
-            if message.modal is Modal.MEMORY and message.memory_id:
-                if (item := self.items.get(message.memory_id)) is not None:
-                    shown.append(replace(message, content=item.in_zone(zone).to_json()))
-            elif self.is_stale(message) and not (turn and message.turn == turn and is_said_by_person(message)):
-                shown.append(withheld(message))
-            else:
-                shown.append(message)
-        return tuple(shown)
+        return tuple(
+            withheld(message) if self._is_withheld(message, turn) else message
+            for message in recalled(messages, self.items, zone)
+        )
+
+    def _is_withheld(self, message: Message, turn: str) -> bool:
+        if _is_recalled(message) or (turn and message.turn == turn and is_said_by_person(message)):
+            return False
+        return self.is_stale(message)
+
+
+def recalled(messages: Sequence[Message], items: Mapping[str, MemoryItem], zone: tzinfo) -> tuple[Message, ...]:
+    """Return the messages with the content of the memories that they show, without those whose memory is gone."""
+    return tuple(
+        replace(message, content=items[message.memory_id].in_zone(zone).to_json()) if _is_recalled(message) else message
+        for message in messages
+        if not _is_recalled(message) or message.memory_id in items
+    )
+
+
+def _is_recalled(message: Message) -> bool:
+    return message.modal is Modal.MEMORY and message.memory_id != ""
 
 
 def withheld(message: Message) -> Message:

@@ -203,6 +203,7 @@ class SqliteDatabase(Database):
         except asyncio.CancelledError:
             self._stop.set()
             await asyncio.wait([doing])
+            doing.exception()  # nobody else asks for it: what is not asked for is logged with a traceback
             self._stop.clear()
             raise
 

@@ -13,7 +13,7 @@ from tests.architecture.pages import lines_of, programs, run
 from tests.architecture.tree import ROOT
 
 PAGE = (ROOT / "docs" / "history.md").read_text("utf-8")
-CONVERSATION, CHAT = programs("history.md")
+CONVERSATION, STORE, CHAT = programs("history.md")
 
 
 @pytest.mark.parametrize("program", [CONVERSATION, CHAT], ids=["conversation", "chat"])
@@ -31,6 +31,14 @@ def test_the_history_alone_shows_what_fits_and_goes_on_where_it_ended(tmp_path: 
         "5 user Como é meu nome? 15",
     ]
     assert [line.split()[0] for line in run(CONVERSATION, tmp_path)] == ["5", "6", "7", "8", "9", "10"]
+
+
+@pytest.mark.spec("L3", "D8")
+def test_a_store_of_three_verbs_takes_the_place_of_ours(tmp_path: Path) -> None:
+    for count in (1, 2, 3, 1):  # the third run ends with a reset
+        shown, *kept = run(STORE, tmp_path)
+        assert (int(shown), len(kept)) == (count, count)
+        assert all("Olá, me chamo Edmar" in line for line in kept)
 
 
 @pytest.mark.spec("J6")

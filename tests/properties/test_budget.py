@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputTooLong
+from core.errors import InputError, InputTooLong
 from core.history.chat_history import ChatHistory
 from core.history.tokens import ByCharacters
 from core.history.window import Budget, fit, last_said
@@ -82,7 +82,7 @@ def test_the_oldest_go_first(talk: list[Message], budget: int) -> None:
 @given(talks, budgets)
 def test_the_beginning_never_goes_back_while_the_talk_grows(talk: list[Message], budget: int) -> None:
     plain = [message for message in talk if not message.pair]
-    firsts = [fit(plain[:size], budget)[0].sequence for size in range(1, len(plain) + 1)]
+    firsts = [fit(plain[:size], budget, is_steady=True)[0].sequence for size in range(1, len(plain) + 1)]
     grown = [first for first, message in zip(firsts, plain, strict=True) if is_said_by_person(message)]
     assert grown == sorted(grown)
 
@@ -90,11 +90,44 @@ def test_the_beginning_never_goes_back_while_the_talk_grows(talk: list[Message],
 @given(talks, budgets)
 def test_no_more_is_left_out_than_is_worth_it(talk: list[Message], budget: int) -> None:
     plain = [message for message in talk if not message.pair]
-    kept = fit(plain, budget)
+    kept = fit(plain, budget, is_steady=True)
     if len(kept) < len(plain):
         most = max((message.tokens for message in plain), default=0)
         assert cost(kept) > min(256, budget - most) - most
         assert cost(kept) > 0.6 * (budget - most) - most
+
+
+@pytest.mark.spec("H3", "L2")
+@given(talks, budgets)
+def test_only_what_must_be_is_left_out(talk: list[Message], budget: int) -> None:
+    plain = [message for message in talk if not message.pair]
+    kept = fit(plain, budget)
+    left_out = [message for message in plain if message not in kept]
+    assert not left_out or cost(kept) + left_out[-1].tokens > budget
+
+
+@pytest.mark.spec("H6")
+def test_what_is_trimmed_is_logged_and_nothing_is_where_all_fits(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "core.history")
+    talk = [Message(MessageRole.USER, "a secret", tokens=10) for _ in range(5)]
+    fit(talk, 50)
+    assert not caplog.records
+    fit(talk, 20)
+    [line] = caplog.records
+    assert (line.msg, vars(line)["dropped"], vars(line)["shown"]) == ("history trimmed", 3, 2)
+
+
+@pytest.mark.spec("H2")
+@pytest.mark.parametrize("missing", [None, Message(MessageRole.USER, None)])
+def test_what_is_undefined_is_refused_and_what_is_empty_is_a_message(missing: Message | None) -> None:
+    history = ChatHistory(50, ByCharacters())
+    with pytest.raises(InputError, match="None"):
+        history.add_message(missing)
+    with pytest.raises(InputError, match="None"):
+        history.add_system_prompt(None)
+    assert history.get_trimmed_history() == ()
+    history.add_message(Message(MessageRole.USER, ""))
+    assert [message.text for message in history.get_trimmed_history()] == [""]
 
 
 @pytest.mark.spec("L5")

@@ -19,12 +19,22 @@ from core.history.tokens import ByCharacters
 from core.outgoing import OutgoingMessage
 from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database
-from core.types import ChatKey, ConversationKey, Incoming, MemoryItem, MemoryKind, Message, MessageRole, UserKey
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    Incoming,
+    MemoryDraft,
+    MemoryItem,
+    MemoryKind,
+    Message,
+    MessageRole,
+    UserKey,
+)
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.handler import ScriptedHandler
 from tests.fakes.house import House, Script
 
-REQUEST = {"chat_id": "chat_abc123", "user_id": "60d5ec49f1a2c8b1f8e4e1a1", "session_id": "session_001"}
+REQUEST: dict[str, Any] = {"chat_id": "chat_abc123", "user_id": "60d5ec49f1a2c8b1f8e4e1a1", "session_id": "session_001"}
 HELLO = "Oi, Edmar! Prazer em conhecer você. Como posso ajudar com suas finanças hoje? 😊"
 EUROPE = (
     "O usuário Edmar está planejando uma viagem para Europa em julho/2026. Orçamento estimado: R$ 15.000. "
@@ -111,6 +121,40 @@ async def test_memories_alone_are_answered_as_their_lines() -> None:
     clock = FakeClock()
     answer = await ask(ScriptedHandler(clock, script), clock, message="qual é a senha?", **REQUEST)
     assert answer.response == "🧠 senha: abc123 · 2026-03-14"
+
+
+@pytest.mark.spec("T1", "T4", "T9")
+async def test_every_message_of_a_turn_is_heard_in_the_documents_form_as_it_is_said() -> None:
+    house = House(
+        {Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: ['["senha"]'], Task.FINISH: ["Achei."]}
+    )
+    memory = house.memories.of(UserKey("test", "ana"))
+    draft = MemoryDraft(MemoryKind.TEXT, "abc123", ("senha",))
+    await memory.save([draft], await memory.embed(["senha", "abc123"]))
+    heard: list[Message] = []
+    async with house.chatbot() as handler:
+        asked: dict[str, Any] = {"chat_id": "c", "user_id": "ana", "platform": "test", "on_message": heard.append}
+        answer = await ask(handler, house.clock, message="Qual é a senha?", **asked)
+    told = [message.to_wire() for message in heard]
+    statuses = [each["content"] for each in told if each["modal"] == "textForReplace"]
+    assert [str(each).rstrip(".") for each in statuses] == [
+        "IA está pensando",
+        "Buscando por memórias",
+        "Buscando por memórias, formatando",
+        "Buscando por memórias, pesquisando",
+        "IA está pensando",
+    ]
+    assert told[0] == {
+        "chat-history": False,
+        "modal": "textForReplace",
+        "role": "assistant",
+        "content": statuses[0],
+    }
+    recalled, said = (each for each in told if each["modal"] != "textForReplace")
+    assert (recalled["chat-history"], recalled["modal"], recalled["role"]) == (True, "memory", "system")
+    assert isinstance(recalled["content"], dict)
+    assert recalled["content"]["content"] == "abc123"
+    assert said == {"chat-history": False, "modal": "text", "role": "assistant", "content": answer.response}
 
 
 async def test_a_time_is_answered_as_its_words() -> None:

@@ -28,9 +28,10 @@ from core.stores import Accepted
 from core.types import Incoming, Modal
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
-from tests.fakes.house import ANA, BIA, House
+from tests.fakes.house import ANA, BIA, House, Script
 from tests.fakes.model import Answer, ScriptedModel
 from tests.reference.inbox import InMemoryInbox
+from tests.unit.test_cycle import SAVE
 
 PHOTO = Attachment(AttachmentKind.PHOTO)
 
@@ -290,16 +291,39 @@ async def test_a_turn_that_fails_ends_in_error_and_its_apology_is_an_interaction
     assert (apology.role.value, apology.text, apology.error) == ("assistant", channel.texts[0], "ProviderDown")
 
 
+class SlowModel(ScriptedModel):
+    """Takes two seconds for each answer."""
+
+    clock: FakeClock
+
+    async def _events(self, answer: Answer) -> AsyncIterator[StreamEvent]:
+        await self.clock.advance(2)
+        async for event in super()._events(answer):
+            yield event
+
+
 @pytest.mark.spec("D2")
-async def test_an_answer_is_kept_with_the_time_it_took() -> None:
-    house = House(FINISH)
+@pytest.mark.parametrize(
+    ("script", "durations"),
+    [
+        ({Task.DECIDE: ["Finish"]}, [4]),
+        ({Task.DECIDE: ["Question"], Task.QUESTION: ["which?"]}, [4]),
+        ({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE]}, [4, 4]),  # our own words, then the model's
+        ({Task.DECIDE: [ProviderDown("x")]}, [2]),  # an apology
+    ],
+)
+async def test_every_answer_is_kept_with_the_time_it_took(script: Script, durations: list[float]) -> None:
+    clock = FakeClock()
+    house = House(script, clock=clock)
+    model = SlowModel(house.script)
+    model.clock = clock
+    house.models = replace(house.models, heavy=model, reasoning=model, chat=model)
     async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming("hi"), house.channel()))
+        await (await bot.receive(house.incoming("remember that my password is 123456"), house.channel()))
     (thread,) = await house.history.threads(ANA)
-    asked, answer = await house.history.tail(thread.id, 9)
-    assert (asked.sequence, answer.sequence) == (1, 2)
-    assert answer.duration_s is not None
-    assert answer.duration_s >= 0
+    asked, *answers = await house.history.tail(thread.id, 9)
+    assert asked.duration_s is None
+    assert [answer.duration_s for answer in answers] == durations
 
 
 @pytest.mark.spec("D7")

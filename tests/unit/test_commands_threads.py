@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from core.dialogue import Task
@@ -76,3 +78,18 @@ async def test_the_context_is_told_by_part() -> None:
     (told,) = await ask(bot, "/context")
     assert "2 messages" in told
     assert "free" in told
+
+
+@pytest.mark.spec("J5")
+async def test_the_context_is_told_as_json_by_the_documents_names() -> None:
+    bot = house()
+    [answer] = await ask(bot, "some words to be counted")
+    (told,) = await ask(bot, "/context json")
+    found = json.loads(told.removeprefix("```json\n").removesuffix("\n```"))
+    assert (found["cumulativeSummary"], found["summaryTokens"]) == ("", 0)
+    window = found["recentWindow"]
+    assert [(each["role"], each["content"]) for each in window] == [
+        ("user", "some words to be counted"),
+        ("assistant", answer),
+    ]
+    assert found["totalTokens"] == sum(each["tokens"] for each in window) > 0

@@ -8,13 +8,17 @@ import logging
 import uuid
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from itertools import pairwise
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from core.actions import ACTIONS
 from core.actions.action import Action
+from core.actions.memory_drafts import DraftAnswer, to_draft
+from core.actions.memory_save import MEMORY_SAVE, Drafts
+from core.actions.memory_update import MEMORY_UPDATE, Change, Changes
+from core.actions.memory_update import changed as with_change
 from core.actions.registry import Registry
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Prompt, Step, StreamEvent, Task
@@ -23,8 +27,9 @@ from core.features.transfer.thread_lines import from_lines, record_of, to_lines
 from core.history.conversation import Conversations
 from core.history.tokens import ByCharacters, Calibration
 from core.threads import Summary, is_thread_id
-from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, ThreadStatus
+from core.types import ChatKey, ConversationKey, MemoryItem, MemoryKind, Message, MessageRole, Modal, ThreadStatus
 from tests.fakes.channel import RecordingChannel
+from tests.fakes.clock import START
 from tests.fakes.house import ANA, BIA, House, Script
 from tests.fakes.model import Answer, ScriptedModel
 from tests.fakes.talk import talking
@@ -98,10 +103,14 @@ CHANGES = {
     "MemoryDelete": (Task.DELETE_IDS, '{"ids": ["ID"]}'),
 }
 STATUSES = {
-    "MemorySearch": "Searching memories...",
-    "MemorySave": "Saving memories...",
-    "MemoryUpdate": "Updating memories...",
-    "MemoryDelete": "Deleting memories...",
+    "MemorySearch": [
+        "Searching memories...",
+        "Searching memories, preparing...",
+        "Searching memories, looking them up...",
+    ],
+    "MemorySave": ["Saving memories...", "Saving memories, preparing...", "Saving memories, writing..."],
+    "MemoryUpdate": ["Updating memories...", "Updating memories, writing..."],
+    "MemoryDelete": ["Deleting memories..."],  # it is asked about first
 }
 
 
@@ -131,9 +140,88 @@ async def test_what_was_done_is_told_in_a_text_that_stays_in_the_history(action:
 async def test_every_action_says_first_what_it_is_about_to_do(action: str) -> None:
     _, told = await changed(action)
     thinking = "AI is thinking..."
-    starts = [after for before, after in pairwise(told) if before == thinking]
-    assert told[0] == thinking
-    assert starts[:2] == [STATUSES["MemorySearch"], STATUSES[action]]
+    ends = [at for at, status in enumerate(told) if status == thinking]
+    assert told[ends[0] + 1 : ends[1]] == STATUSES["MemorySearch"]
+    assert told[ends[1] + 1 : ends[1] + 1 + len(STATUSES[action])] == STATUSES[action]
+
+
+TWO = """{"items": [
+    {"type": "text", "content": "123456", "bindings": ["user data", " ", "aliexpress password", "user data"]},
+    {"type": "text", "content": "red door", "bindings": ["house", "entrance"]}]}"""
+
+
+async def unembedded(house: House) -> list[str]:
+    return list((await house.store.unembedded(ANA, house.embedder.space, 99)).values())
+
+
+@pytest.mark.spec("T10", "T11")
+async def test_every_binding_of_every_memory_is_kept_and_has_a_vector_also_after_a_change() -> None:
+    house = House({Task.DECIDE: ["MemorySave", "Finish", "MemorySearch", "MemoryUpdate", "Finish"]})
+    house.model._script[Task.SAVE_DRAFTS] = [TWO]
+    house.model._script[Task.SEARCH_QUERIES] = ['["house"]']
+    await run(house, "remember that my aliexpress password is 123456, and that I have a red door")
+    kept = {item.content: item for item in await house.memories.of(ANA).page(limit=9)}
+    assert {content: item.bindings for content, item in kept.items()} == {
+        "123456": ("user data", "aliexpress password"),
+        "red door": ("house", "entrance"),
+    }
+    assert await unembedded(house) == []
+    change = {"id": kept["red door"].id, "type": None, "content": "blue door", "bindings": ["gate", "way in"]}
+    house.model._script[Task.UPDATE_DRAFTS] = [json.dumps({"items": [change]})]
+    await run(house, "what is my house like? it has a blue door now")
+    [door] = await house.memories.of(ANA).get([kept["red door"].id])
+    assert (door.content, door.bindings) == ("blue door", ("gate", "way in"))
+    assert await unembedded(house) == []
+
+
+@pytest.mark.spec("T9")
+async def test_every_query_is_embedded_and_finds_its_memory() -> None:
+    house = House({Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: ['["house door", "shop password"]']})
+    kept = {await keep(house, "red", "house door"), await keep(house, "123456", "shop password")}
+    house.embedder.calls.clear()
+    await run(house, "what do you know?")
+    assert {"house door", "shop password"} <= {text for call in house.embedder.calls for text in call}
+    memories = [message["content"]["id"] for message in await wire(house) if message["modal"] == "memory"]
+    assert set(memories) == kept
+
+
+@pytest.mark.spec("T11", "T12")
+@pytest.mark.parametrize("action", ["MemoryUpdate", "MemoryDelete"])
+async def test_an_id_that_was_not_shown_is_told_as_not_done_beside_what_is(action: str) -> None:
+    house = House({Task.DECIDE: ["MemorySearch", action, "Finish"], Task.SEARCH_QUERIES: [QUERY]})
+    memory_id = await keep(house, "123456", "aliexpress password")
+    ids = [memory_id, "zzzzzzzzzz"]
+    changes = [{"id": each, "type": None, "content": "999", "bindings": None} for each in ids]
+    task = CHANGES[action][0]
+    house.model._script[task] = [json.dumps({"items": changes} if action == "MemoryUpdate" else {"ids": ids})]
+    turn = await house.turn("my aliexpress password is 999 now", house.channel())
+    await house.think(turn)
+    step = turn.steps[1]
+    assert (step.refused_ids, step.missing) == (("zzzzzzzzzz",), ("",))
+
+
+@pytest.mark.spec("T10", "T11")
+async def test_with_remembering_off_an_action_that_is_run_all_the_same_writes_nothing() -> None:
+    house = House()
+    memory_id = await keep(house, "123456", "aliexpress password")
+    turn = await house.turn("my aliexpress password is 999 now", house.channel())
+    turn.asked, turn.remembers = await turn.conversation.add(turn.asked), False
+    await turn.recall(await turn.memory.get([memory_id]))
+    await MEMORY_SAVE.run(turn, Drafts([DraftAnswer("text", "999", ["aliexpress"])]))
+    await MEMORY_UPDATE.run(turn, Changes([Change(memory_id, "text", "999", None)]))
+    assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == ["123456"]
+    assert [step.outcome for step in turn.steps] == [Outcome.NOTHING] * 2
+
+
+@pytest.mark.spec("T10", "T11")
+def test_a_draft_keeps_its_end_and_a_change_its_type() -> None:
+    draft = to_draft(DraftAnswer("text", "parking spot B12", ["parking"], until="2026-12-01"), UTC)
+    assert draft is not None
+    assert draft.until == datetime(2026, 12, 2, tzinfo=UTC)
+    item = MemoryItem("m", MemoryKind.TEXT, "one", ("b",), START, START)
+    rewritten = with_change(item, Change("m", "json", '{"a": 1}', None))
+    assert rewritten is not None
+    assert rewritten.kind is MemoryKind.JSON
 
 
 ANSWER = "One is here. Two is there. Three is gone."

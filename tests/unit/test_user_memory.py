@@ -86,6 +86,13 @@ async def test_what_was_saved_is_found_by_a_question(ana: UserMemory, clock: Fak
 
 
 @pytest.mark.spec("T9")
+async def test_of_memories_that_fit_alike_the_newest_comes_first(ana: UserMemory) -> None:
+    for content in ("red", "green", "blue"):
+        await _save(ana, _draft(content, "colour of the door"))
+    assert _contents(await _search(ana, "colour of the door")) == ["blue", "green", "red"]
+
+
+@pytest.mark.spec("T9")
 async def test_nothing_answers_an_unrelated_question(ana: UserMemory) -> None:
     await _save(ana, PASSWORD, BIRTHDAY)
     assert await _search(ana, "quantos planetas existem?") == []
