@@ -49,6 +49,7 @@ class DataFolder(Copies):
         self._settings = settings
         self._clock = clock
         self.backups = settings.backups_folder
+        self.daily = settings.backups_kept if settings.engine == "sqlite" else 0
         self.exports = settings.data_dir / EXPORTS
 
     async def make(self) -> Backup:

@@ -8,18 +8,17 @@ from collections.abc import Awaitable, Collection, Sequence
 from types import TracebackType
 from typing import Self
 
+from core.answering.lookup import find, role_of
 from core.answering.parts import ChatBotParts
 from core.answering.road import Road
 from core.commands.command import CompletionRequest
 from core.errors import ClaimLost, StorageDown, StorageError
-from core.hooks import Verdict
 from core.inbox import cleaned
 from core.intake import Intake
 from core.outgoing import Choice
 from core.ports import Channel, Channels, MessageHandler
-from core.stores import ChangeContext
 from core.tasks import Tasks
-from core.types import ChatKey, Incoming, MemoryItem, Role, room_name
+from core.types import ChatKey, Incoming, MemoryItem
 
 _log = logging.getLogger(__name__)
 
@@ -100,7 +99,7 @@ class ChatBot(MessageHandler):
         """Return what the command's field offers to a person who may be answered there."""
         incoming = self._cleaned(incoming)
         try:
-            if (role := await self._role(incoming)) is None:
+            if (role := await role_of(self.parts, incoming)) is None:
                 return ()
             locale = await self.parts.reach.locales.of(incoming)
             typed = incoming.text.partition(" ")[2]
@@ -111,27 +110,10 @@ class ChatBot(MessageHandler):
 
     async def find(self, incoming: Incoming, limit: int) -> Sequence[MemoryItem]:
         """Return the sender's memories that the text finds, or the newest."""
-        incoming = self._cleaned(incoming)
-        try:
-            if await self._role(incoming) is None:
-                return ()
-            owner = await self.parts.memories.owner(incoming.user)
-            context = ChangeContext("", "" if incoming.private else room_name(incoming.chat), incoming.user)
-            memory = self.parts.memories.of(owner, context)
-            if not (query := incoming.text.strip()):
-                return await memory.page(limit=limit)
-            return [hit.item for hit in await memory.search([query], await memory.embed_queries([query]), limit=limit)]
-        except Exception:  # noqa: BLE001  (what was not found can be asked for)
-            _log.exception("nothing found while typing")
-            return ()
+        return await find(self.parts, self._cleaned(incoming), limit)
 
     def _cleaned(self, incoming: Incoming) -> Incoming:
         return cleaned(incoming, self.parts.settings.limits.max_message_chars)
-
-    async def _role(self, incoming: Incoming) -> Role | None:
-        """Return the role of a person who may be answered there, or None."""
-        gate = self.parts.hooks.gate
-        return await gate.role_here(incoming) if await gate.recheck(incoming) is Verdict.ANSWER else None
 
 
 def _elsewhere(error: ClaimLost) -> Awaitable[None]:

@@ -29,6 +29,9 @@ FAILURES: dict[type[errors.BotError], Localized] = {
     errors.BotError: text("failures.bot_error"),
 }
 
+STILL_KNOWN = text("failures.still_known")
+"""What follows a full disk's sentence where somebody looks for memories: reading goes on."""
+
 CLAIMED = text("common.claimed")
 CLAIMED_OPEN = text("common.claimed_open")
 PRIVATE = text("common.private")

@@ -16,6 +16,7 @@ from typing import Final
 
 from core.actions.change_report import undo_button
 from core.answering.interrupted import recover, resume
+from core.answering.lookup import still_known
 from core.answering.opening import Opening
 from core.answering.parts import ChatBotParts
 from core.answering.turn import Turn
@@ -34,6 +35,7 @@ from core.errors import (
     ChannelError,
     ChannelGone,
     ClaimLost,
+    DiskFull,
     EmptyInput,
     StorageDown,
     StorageError,
@@ -275,6 +277,8 @@ class Road:
         text = failure_text(error, locale)
         if isinstance(error, EmptyInput) and not incoming.text:
             text = (ONLY_TEXT if incoming.attachments else NOTHING_SAID)[locale]
+        if isinstance(error, DiskFull):
+            text = f"{text}\n\n{await still_known(self._parts, incoming, locale)}".rstrip()
         turn = None if passage is None or passage.is_command else passage.turn
         if turn is not None and turn.log.written and isinstance(error, StorageError | BadReply):
             text = BROKE_OFF[locale]

@@ -103,8 +103,9 @@ class Command:
     is now.
 
     `for_staff`: only owners and admins may run it; for others it does not exist. `in_private`: it is answered only
-    where nobody else reads along. `in_menus` is False for commands of buttons only. The other fields are those of
-    `MenuEntry`.
+    where nobody else reads along. `searches`: it shows the person's memories that its argument finds, or the newest,
+    which can be done while nothing can be stored. `in_menus` is False for commands of buttons only. The other fields
+    are those of `MenuEntry`.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Command:
     usage: str = ""
     for_staff: bool = False
     in_private: bool = False
+    searches: bool = False
     in_menus: bool = True
     in_conversation: bool = False
     for_all: bool = False

@@ -78,6 +78,17 @@ class CommandTable:
             told = f"{told} {MEANT[request.locale].format(name=meant)}"
         await request.answer.tell(told, choices=offer_of(f"/{meant} {argument}".rstrip()) if meant else ())
 
+    def searched(self, said: str) -> str | None:
+        """Return the words by which a command that `searches` looks for memories; None if `said` is none.
+
+        The number of a page is no word.
+        """
+        command = self._named(said) if said.startswith("/") else None
+        argument = said.partition(" ")[2].strip()
+        if command is None or not command.searches:
+            return None
+        return "" if argument.isdecimal() else argument
+
     def _named(self, said: str) -> Command | None:
         name = _name(said)
         return self._commands.get(_ALIASES.get(name, name))

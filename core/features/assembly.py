@@ -298,9 +298,7 @@ class Features:
             self._preferences.memory,
             self._export.command,
             ImportCommand(memories, history, self.reminders, self.confirmations).command,
-            PrivacyCommand(
-                self._models, stores.decisions, logs_words=stores.logs_words, on_server=stores.copies.on_server
-            ).command,
+            PrivacyCommand(self._models, stores.decisions, logs_words=stores.logs_words, copies=stores.copies).command,
             *links.commands,
             self._preferences.language,
             TimezoneCommand(stores.preferences, self.reminders.move_zone, self.clock).command,

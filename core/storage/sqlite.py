@@ -11,7 +11,7 @@ import re
 import sqlite3
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from contextlib import AsyncExitStack, asynccontextmanager, closing, suppress
 from contextvars import ContextVar
 from functools import lru_cache, partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import TypeVar
 
 import aiosqlite
 
-from core.errors import StorageError
+from core.errors import DiskFull, StorageError
 from core.storage.database import Database, Query, Row
 from core.storage.sqlite_errors import translated
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
@@ -184,7 +184,8 @@ class SqliteDatabase(Database):
             if self._reader is not None:
                 await self._reader.close()
             try:
-                await _fetch(self._writer, "PRAGMA wal_checkpoint(TRUNCATE)")
+                with suppress(DiskFull):  # what was written stays in the log until there is room
+                    await _fetch(self._writer, "PRAGMA wal_checkpoint(TRUNCATE)")
             finally:
                 await self._writer.close()
                 if self._file is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import errno
 import sqlite3
-from collections.abc import AsyncIterator, Callable
-from contextlib import closing
+import subprocess
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing, suppress
 from pathlib import Path
 
 import aiosqlite
@@ -39,18 +40,38 @@ class House:
         self.owner = RecordingChannel(app.clock)
         self.features = app.features
 
-    async def say(self, text: str) -> str:
+    async def say(self, text: str, *, private: bool = True) -> str:
         self.number += 1
         channel = RecordingChannel(self.app.clock)
         chat = ChatKey("telegram", "ana")
-        incoming = Incoming(chat, ANA, "Ana", str(self.number), text, START, language="en", private=True)
+        incoming = Incoming(chat, ANA, "Ana", str(self.number), text, START, language="en", private=private)
         await (await self.bot.receive(incoming, channel))
         return channel.texts[-1]
 
 
 @pytest.fixture
 async def house(tmp_path: Path) -> AsyncIterator[House]:
-    settings = Settings(data_dir=tmp_path, access="open", language="en")
+    async with open_house(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 16 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", folder], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"no small disk can be mounted here: {mounted.stderr.decode()}")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+@asynccontextmanager
+async def open_house(folder: Path) -> AsyncIterator[House]:
+    settings = Settings(data_dir=folder, access="open", language="en")
     async with build(settings) as app, open_chatbot(app) as bot:
         made = House(app, bot)
         await app.features.access.own(OWNER, "Olga")
@@ -143,6 +164,28 @@ async def test_a_full_disk_is_told_and_told_to_be_over(house: House) -> None:
     await writer(house).execute_fetchall("PRAGMA max_page_count = 1000000")
     await house.say("/memories")
     await until(lambda: house.owner.texts == [IS_FULL[EN], HAS_ROOM[EN]])
+
+
+async def test_on_a_full_disk_people_still_read_what_is_there_and_are_told_that_nothing_is_kept(disk: Path) -> None:
+    filler = disk / "filler"
+    async with open_house(disk) as house:
+        await house.say("remember that my dog is called Rex")
+        with filler.open("wb", buffering=0) as file, suppress(OSError):
+            while file.write(bytes(4096)):
+                pass
+        full = FAILURES[DiskFull][EN]
+        while (said := await house.say("remember that my cat is called Tom")) != full:
+            assert "Tom" in said, "a page of the log was left"
+        for looks in ("/recall dog", "/memories", "What is my dog called?"):
+            said = await house.say(looks)
+            assert said.startswith(full), "nobody takes it that this was kept"
+            assert "my dog is called Rex" in said
+        assert await house.say("What is my dog called?", private=False) == full, "others read along"
+        assert await house.say("/reset") == full
+        filler.unlink()
+        assert full not in await house.say("remember that my cat is called Tom")
+        assert await house.say("/recall cat")
+        assert full not in await house.say("/recall cat")
 
 
 async def test_a_locked_file_is_a_sentence_that_says_what_to_do(

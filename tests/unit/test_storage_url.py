@@ -390,10 +390,15 @@ async def test_one_terminal_is_open_at_a_time_over_one_database(
             "en",
             "in a database on a server",
             "gone from the database",
-            "Backups of the database server may still hold it",
+            "on its disk, the server overwrites what was deleted",
         ),
-        ("pt-BR", "em um banco de dados, em um servidor", "some do banco de dados", "ainda podem ter isso"),
-        ("es", "en una base de datos, en un servidor", "desaparece de la base de datos", "todavía pueden tenerlo"),
+        ("pt-BR", "em um banco de dados, em um servidor", "some do banco de dados", "o servidor vai gravando por cima"),
+        (
+            "es",
+            "en una base de datos, en un servidor",
+            "desaparece de la base de datos",
+            "el servidor va sobrescribiendo",
+        ),
     ],
 )
 async def test_what_postgresql_does_with_what_is_deleted_is_told_as_it_is(
@@ -409,6 +414,24 @@ async def test_what_postgresql_does_with_what_is_deleted_is_told_as_it_is(
         assert copies in forgotten
         with pytest.raises(StorageError, match="pg_dump --format=custom"):
             await app.features.stores.copies.make()
+
+
+@pytest.mark.parametrize(
+    ("language", "kept", "told"),
+    [
+        ("en", 7, "the newest 7 stay: what you delete is still in those for up to 7 days"),
+        ("pt-BR", 3, "as 3 mais novas ficam: o que você apaga ainda está nelas por até 3 dias"),
+        ("es", 1, "solo queda la más nueva: lo que borras sigue en ella hasta la del día siguiente"),
+        ("en", 0, ""),
+    ],
+)
+async def test_privacy_names_the_daily_backups_and_how_long_they_stay(
+    tmp_path: Path, language: str, kept: int, told: str
+) -> None:
+    async with build(load(None, data_dir=tmp_path, backups_kept=kept)) as app:
+        _, privacy = await say(app, f"/language {language}", "/privacy")
+    assert told in privacy
+    assert bool(told) == any(word in privacy for word in ("day a backup", "dia é feita uma", "día se hace una"))
 
 
 @contextmanager

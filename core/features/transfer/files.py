@@ -91,9 +91,13 @@ class Backup:
 
 
 class Copies(Protocol):
-    """Copies of all that is kept. `on_server`: a database server keeps it, of whose copies nothing is known here."""
+    """Copies of all that is kept. `on_server`: a database server keeps it, of whose copies nothing is known here.
+
+    One is made every day, and the newest `daily` stay; 0: none is.
+    """
 
     on_server: bool = False
+    daily: int = 0
 
     async def make(self) -> Backup:
         """Make a backup, verify it, and delete the oldest ones beyond the number to keep.
