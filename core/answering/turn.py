@@ -16,7 +16,7 @@ from core.answering.shown import Shown
 from core.candidates import Prefetch
 from core.confirmations import Confirmations
 from core.delivery.view import View
-from core.dialogue import ActionInfo, Step, committed
+from core.dialogue import OF_MEMORY, ActionInfo, Step, committed
 from core.errors import ContextTooLong
 from core.history.conversation import Context, Conversation, Conversations
 from core.history.quotes import find_quotes
@@ -128,9 +128,9 @@ class Log:
 
     @property
     def may_claim(self) -> frozenset[ChangeKind]:
-        """The kinds of change that a model may tell of: those committed, and reminders that a question is about."""
+        """The kinds of change that a model may tell of: those committed; to a question, also what features know of."""
         knows = self.shown.notes and self.asked.text.rstrip().endswith("?")
-        return self.written | ({ChangeKind.REMINDER} if knows else frozenset())
+        return self.written | (frozenset(ChangeKind) - OF_MEMORY if knows else frozenset())
 
     @property
     def changed_ids(self) -> frozenset[str]:
