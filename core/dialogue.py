@@ -48,12 +48,17 @@ class Outcome(StrEnum):
     REPEATED = "repeated"
 
 
+OF_MEMORY: Final = frozenset({ChangeKind.SAVED, ChangeKind.UPDATED, ChangeKind.DELETED})
+"""The kinds of change to a memory; all others are of a feature."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One action of the turn, after it ran. `items` are the memories found or changed for the `queries`.
 
     `hits` are the items of a search with their scores. `refused_ids` are ids that the model named but that were not
     shown in this conversation or are not this person's. `decide_s` and `run_s` are seconds.
+    A step that `asks` has asked the person, which ends the turn.
 
     For an action that writes, `writes` is the kind of change, `items` are the committed rows, and `missing` are the
     words of what was asked for and not done ("" where unknown). `notes` are lines on what features know of the queries,
@@ -82,9 +87,10 @@ class Step:
 
     @property
     def count(self) -> int:
-        """How many things it wrote: memories, or the one reminder that it set."""
-        is_set = self.writes is ChangeKind.REMINDER and self.outcome is Outcome.DONE
-        return int(is_set) if self.writes in {None, ChangeKind.REMINDER} else len(self.items)
+        """How many things it wrote: memories, or the one thing of a feature."""
+        if self.writes in OF_MEMORY:
+            return len(self.items)
+        return int(self.writes is not None and self.outcome is Outcome.DONE)
 
 
 def committed(steps: Iterable[Step]) -> Mapping[ChangeKind, int]:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import tzinfo
 from typing import Final
 
-from core.dialogue import Step, committed
+from core.dialogue import OF_MEMORY, Step, committed
 from core.text import claims
 from core.text.catalogue import Counted, counted, forms, text
 from core.text.days import dated
@@ -14,7 +14,7 @@ from core.text.markdown import quoted
 from core.types import ChangeKind, Locale, Localized, MemoryItem
 
 _MAX_NAMED: Final = 5  # of what was not done
-_WITHOUT_MEMORY: Final = frozenset({ChangeKind.DELETED, ChangeKind.REMINDER})
+_WITHOUT_MEMORY: Final = frozenset(ChangeKind) - {ChangeKind.SAVED, ChangeKind.UPDATED}
 """What people may do who turned remembering off."""
 
 
@@ -64,13 +64,13 @@ def missing(steps: Iterable[Step]) -> dict[ChangeKind, tuple[str, ...]]:
 def left_undone(steps: Sequence[Step], message: str) -> frozenset[ChangeKind]:
     """Return the kinds of change that were tried without success, or else plainly asked for while none was tried.
 
-    Only a step of its own kind makes up for a reminder: who asked for one is not content with a memory.
+    Only a step of its own kind makes up for what a feature does: who asked for a reminder is not content with a memory.
     """
     if tried := missing(steps):
         return frozenset(tried)
     handled = {step.writes for step in steps if step.writes is not None}  # done now, or true before
-    asked = claims.asked(message) if ChangeKind.REMINDER not in handled else frozenset()
-    return asked & {ChangeKind.REMINDER} if handled else asked
+    asked = claims.asked(message)
+    return asked - OF_MEMORY - handled if handled else asked
 
 
 def undone(steps: Sequence[Step], kinds: Collection[ChangeKind], locale: Locale, *, remembers: bool = True) -> str:

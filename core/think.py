@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from core import room_talk
 from core.actions.registry import Registry
 from core.answering.loop import Loop
 from core.answering.single_call import SingleCall, tools_of
-from core.answering.step_by_step import StepByStep
 from core.answering.turn import Turn
 from core.enclosures import QuoteKind
 from core.models import Cycle
@@ -29,11 +26,10 @@ async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int
         await turn.answer.say(UNREAD[turn.person.locale], in_history=True)
         return
     await _read_room(turn)
-    stepwise = partial(StepByStep, turn, registry.fallback)
     single = SingleCall(turn, registry, tools_of(registry))
     turn.is_single = chosen.is_single(turn.services.models) and await single.fits()
     try:
-        await Loop(turn, registry, max_steps).run(single if turn.is_single else stepwise(), stepwise)
+        await Loop(turn, registry, max_steps).run(single if turn.is_single else None)
     finally:
         await turn.search.close()
 

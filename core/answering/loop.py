@@ -11,15 +11,24 @@ from typing import Final, Protocol, TypeAlias, TypeVar
 from core import outcomes
 from core.actions.action import Action
 from core.actions.registry import Registry
+from core.answering.prompting import prompt_of
 from core.answering.speech import Speech
 from core.answering.turn import Turn
-from core.dialogue import Outcome, Step, committed
+from core.dialogue import Outcome, Step, Task, committed
 from core.errors import BadReply, ContextTooLong, StepwiseOnly
+from core.models import choose
 from core.text.catalogue import text
 
 Result = TypeVar("Result")
 
 THINKING: Final = text("common.thinking")
+
+_log = logging.getLogger(__name__)
+
+DECIDE = """\
+Decide the next action that brings the person's message nearer to what they want, given the conversation and the steps \
+already done. Answer with exactly the name of one action, nothing else:
+{actions}"""
 
 _log = logging.getLogger(__name__)
 
@@ -100,12 +109,13 @@ class Loop:
     complained: set[str] = field(default_factory=set)
     """The actions whose arguments were unusable once."""
 
-    async def run(self, chooser: Chooser, stepwise: Callable[[], Chooser]) -> None:
-        """Run until the turn is over; what `chooser` has no answer to, a `stepwise` one goes on with.
+    async def run(self, chooser: Chooser | None = None) -> None:
+        """Run until the turn is over, step by step without a `chooser` or where it cannot go on.
 
         Raises:
             ProviderError: a model failed, and no other action can help.
         """
+        chooser = chooser or self._stepwise()
         while True:
             started_s = self.turn.services.clock.monotonic()
             await self.turn.answer.status(THINKING[self.turn.person.locale])
@@ -113,12 +123,15 @@ class Loop:
                 choice = await self._shortened(partial(chooser.next, self._offered))
             except StepwiseOnly as error:
                 _log.info("%s", error)
-                chooser, self.turn.is_single = stepwise(), False
+                chooser, self.turn.is_single = self._stepwise(), False
                 continue
             performed = await self._perform_all(choice, self.turn.services.clock.monotonic() - started_s)
             if performed is None:
                 return
             chooser.learn(performed)
+
+    def _stepwise(self) -> Chooser:
+        return StepByStep(self.turn, self.registry.fallback)
 
     async def _offered(self) -> Sequence[Action]:
         """Return the actions that may run next: in the last step the fallback; never one that has just repeated."""
@@ -242,3 +255,37 @@ def failed(action: Action) -> Step:
     missing = ("",) if action.writes is not None else ()
     detail = "the model's answer could not be used"
     return Step(action.name, Outcome.FAILED, detail=detail, writes=action.writes, missing=missing)
+
+
+@dataclass(slots=True)
+class StepByStep(Chooser):
+    """Chooses one action at a time. What came of the last one it reads in the next prompt."""
+
+    turn: Turn
+    fallback: Action
+
+    async def next(self, offered: Offered) -> Choice:
+        """Let the heavy model choose, if there is a choice."""
+        action = await self._decide(await offered())
+        return Choice([Call(action.name, action, partial(self._perform, action))])
+
+    def learn(self, performed: Sequence[Performed]) -> None:
+        """Do nothing: the steps are in every prompt."""
+
+    async def _decide(self, choices: Sequence[Action]) -> Action:
+        if len(choices) == 1:
+            return self.fallback
+        actions = "\n".join(f"- {action.name}: {action.when}" for action in choices)
+        names = [action.name for action in choices]
+        prompt = await prompt_of(self.turn, Task.DECIDE, DECIDE.format(actions=actions), choices=names)
+        try:
+            name = await choose(self.turn.services.models.heavy, prompt, names)
+        except BadReply as error:
+            _log.warning("no decision", extra={"error": str(error)})
+            detail = "the next action could not be decided"
+            self.turn.log.add(Step("decision", Outcome.FAILED, detail=detail))
+            return self.fallback
+        return next(action for action in choices if action.name == name)
+
+    async def _perform(self, action: Action) -> Step:
+        return await action.run(self.turn, await action.ask(self.turn))

@@ -1,31 +1,32 @@
-"""Open the turn of a message: what the person means by it, who they are, and what the turn works with."""
+"""Open the turn of a message, or go on with one that a restart broke off."""
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import replace
 from zoneinfo import ZoneInfo
 
-from core.answering.answer import Answer
-from core.answering.budget import PromptBudget
-from core.answering.log import Log
+from core import outcomes
 from core.answering.parts import ChatBotParts
-from core.answering.person import Person
-from core.answering.search import Search
 from core.answering.shown import Shown
-from core.answering.turn import Services, Turn
+from core.answering.turn import Answer, Log, Person, PromptBudget, Search, Services, Turn
 from core.commands.builtin import CONTINUE_PLEASE, asked_before, is_continue, is_disliked, is_retry
 from core.commands.menu import DISLIKED
 from core.confirmations import Arrival
 from core.delivery.view import View
+from core.dialogue import Outcome, Step
 from core.edits import act_of
 from core.enclosures import MAX_NAME_CHARS
 from core.history.conversation import Conversation
 from core.inbox import message_of
 from core.memory.user_memory import UserMemory
+from core.outgoing import Button
 from core.stores import ChangeContext
+from core.text.markdown import quoted
 from core.text.unicode import one_line
-from core.types import Incoming, Message, room_name
+from core.texts import AGAIN
+from core.types import ChangeKind, Incoming, Message, MessageRole, Modal, room_name
 
 
 def new_turn(
@@ -102,3 +103,42 @@ class Opening:
         services = self._parts.services
         actions = tuple(action.info for action in self._parts.registry.enabled)
         return replace(services, models=services.models.now(), actions=actions)
+
+
+async def resume(turn: Turn, undo: Sequence[Button] = ()) -> bool:
+    """Show what the turn had recalled and said; return whether it was complete.
+
+    Messages that are still on the screen are taken over. If it is unknown whether they reached the person, what was
+    said is repeated with a mark. `undo` are the buttons for what the turn had written.
+    """
+    answer = turn.answer
+    answer.add_buttons(undo)
+    context = await turn.conversation.context("")
+    mine = [m for m in context.messages if m.turn == turn.asked.turn and not m.error]  # without apologies
+    said = [m for m in mine if m.role is MessageRole.ASSISTANT and m.modal is Modal.TEXT]
+    is_complete = bool(said) and not said[-1].in_history  # only a final answer is kept out of its turn's calls
+    if said and not answer.view.resumes:
+        answer.write(AGAIN[turn.person.locale])
+    answer.put_below(await turn.memory.get([m.memory_id for m in mine if m.modal is Modal.MEMORY]))
+    for message in said:
+        answer.write(message.text)
+    if is_complete:
+        await answer.complete()
+    return is_complete
+
+
+async def recover(turn: Turn) -> None:
+    """Add what the turn had written to its steps, and tell what was not told of it."""
+    memory, person = turn.memory, turn.person
+    context = await turn.conversation.context("")
+    said = "\n".join(m.text for m in context.messages if m.turn == turn.asked.turn and m.role is MessageRole.ASSISTANT)
+    changes = await memory.store.changes(memory.owner, act=turn.asked.turn, not_undone=True)
+    for kind in ChangeKind:
+        items = tuple(item for each in changes if each.kind is kind and (item := each.after or each.before))
+        items = tuple(item for item in items if not item.current)  # earlier versions were told as what they were
+        if items:
+            step = turn.log.add(
+                Step("before an interruption", Outcome.DONE, items=items, detail=kind.value, writes=kind)
+            )
+            if untold := [item for item in items if quoted(item.content) not in said]:
+                await turn.answer.report(step, outcomes.written(kind, untold, person.locale, person.zone))

@@ -15,9 +15,8 @@ from functools import partial
 from typing import Final
 
 from core.actions.change_report import undo_button
-from core.answering.interrupted import recover, resume
 from core.answering.lookup import still_known
-from core.answering.opening import Opening
+from core.answering.opening import Opening, recover, resume
 from core.answering.parts import ChatBotParts
 from core.answering.turn import Turn
 from core.claims import check_claim

@@ -1,26 +1,394 @@
-"""One message being answered: the record that actions, commands and features get."""
+"""One message being answered: the record that actions, commands and features get, and the objects that it is made of.
+
+Each does one job: who is answered, what is kept, what stands on the screen, what is looked for, how much fits a prompt.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, tzinfo
+from typing import Final, Protocol
+from zoneinfo import ZoneInfo
 
-from core.answering.answer import Answer
-from core.answering.budget import PromptBudget
-from core.answering.log import Log
-from core.answering.person import Person
-from core.answering.search import Search
 from core.answering.shown import Shown
+from core.candidates import Prefetch
 from core.confirmations import Confirmations
-from core.dialogue import ActionInfo
-from core.history.conversation import Conversation
+from core.delivery.view import View
+from core.dialogue import OF_MEMORY, ActionInfo, Step, committed
+from core.errors import ContextTooLong
+from core.history.conversation import Context, Conversation, Conversations
+from core.history.quotes import find_quotes
+from core.history.withholding import tells_of, told_of
+from core.memory.asking import wordings
 from core.memory.profile import Profiles
 from core.memory.user_memory import UserMemory
 from core.models import Models
-from core.outgoing import Button
+from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Clock, TimeReader
-from core.types import MemoryItem, Message
+from core.stores import Quoted
+from core.text.days import noted
+from core.text.markdown import plain_times, quoted
+from core.threads import TurnState
+from core.types import AskedTime, ChangeKind, Learn, Locale, MemoryHit, MemoryItem, Message, MessageRole, Modal
+
+_MAX_SHORTENINGS: Final = 3
+
+
+@dataclass(slots=True)
+class Person:
+    """Who is answered. A turn in which they choose another language goes on in it, so that all who hold this see it."""
+
+    locale: Locale
+    """The language of our own sentences."""
+
+    language: str = ""
+    """The tag of the language chosen for answers, or ""."""
+
+    tag: str = ""
+    """The platform's tag of their language ("pt-br"), or ""."""
+
+    own_zone: ZoneInfo | None = None
+    """The time zone that they told; None if they have not."""
+
+    usual_zone: tzinfo = UTC
+    """The zone of those who told none."""
+
+    name: str = ""
+    """Their name on the platform."""
+
+    remembers: bool = True
+    """False while they want nothing new to be remembered."""
+
+    learn: Learn = Learn.OFFERED
+    """What becomes of facts that they tell in passing."""
+
+    is_private: bool = True
+    """Whether nobody else reads along."""
+
+    @property
+    def zone(self) -> tzinfo:
+        """The time zone of times that they read."""
+        return self.own_zone or self.usual_zone
+
+    @property
+    def speaker(self) -> str:
+        """Their name where others read along, else ""."""
+        return "" if self.is_private else self.name
+
+
+@dataclass(slots=True)
+class Log:
+    """The log of one turn, stored as it goes (D4)."""
+
+    asked: Message
+    """The person's message; it has an id once it is stored."""
+
+    person: Person
+    conversation: Conversation
+    shown: Shown
+
+    room: str = ""
+    """The room in which the turn takes place; "" in private."""
+
+    steps: list[Step] = field(default_factory=list)
+
+    def add(self, step: Step) -> Step:
+        """Add a step. One that was added before, since its report was stored with it, is there once."""
+        if not any(each is step for each in self.steps):
+            self.steps.append(step)
+        return step
+
+    async def enter(self, state: TurnState, error: str = "") -> None:
+        """Store the state of the turn."""
+        await self.conversation.enter(self.asked.turn, state, error)
+
+    async def complete(self, error: str, last_words: str) -> None:
+        """Store that the turn is over, with the name of the error that ended it and the apology, if any."""
+        if last_words:
+            await self.store(Message(MessageRole.ASSISTANT, last_words, in_history=False, error=error))
+        await self.enter(TurnState.ERROR if error else TurnState.COMPLETED, error)
+
+    async def store(self, message: Message) -> None:
+        """Store a message of this turn; of ours, also which memories it and the question tell of."""
+        if isinstance(message.content, str):
+            message = replace(message, content=plain_times(message.content))
+        # What was answered from the room's talk is found by no search from another place.
+        off_record = not self.person.remembers or bool(self.shown.room.said)
+        message = replace(message, turn=self.asked.turn, room=self.room, off_record=off_record)
+        stored = await self.conversation.add(message)
+        if stored.role is MessageRole.ASSISTANT:
+            await self._store_told(stored)
+
+    @property
+    def written(self) -> frozenset[ChangeKind]:
+        """The kinds of change that this turn committed."""
+        return frozenset(committed(self.steps))
+
+    @property
+    def may_claim(self) -> frozenset[ChangeKind]:
+        """The kinds of change that a model may tell of: those committed; to a question, also what features know of."""
+        knows = self.shown.notes and self.asked.text.rstrip().endswith("?")
+        return self.written | (frozenset(ChangeKind) - OF_MEMORY if knows else frozenset())
+
+    @property
+    def changed_ids(self) -> frozenset[str]:
+        """The ids of the memories that this turn changed."""
+        return frozenset(item.id for step in self.steps if step.writes is not None for item in step.items)
+
+    async def _store_told(self, answer: Message) -> None:
+        """Store which memories an answer and the person's message tell of, for `core.history.withholding`."""
+        done, changed = {item.id: item for step in self.steps for item in step.items}, self.changed_ids
+        seen = {item.id: item for item in (*self.shown.past.items, *self.shown.memories)} | done
+        by_answer = [item for item in seen.values() if item.id in done or tells_of(answer.text, item)]
+        told = {answer.id: [told_of(item) for item in by_answer]}
+        if self.asked.id:  # commands are not stored
+            by_person = [
+                item for item in seen.values() if item.id in changed or tells_of(self.asked.text, item, by_person=True)
+            ]
+            told[self.asked.id] = [told_of(item) for item in by_person]
+        await self.conversation.store.tell(told)
+
+
+@dataclass(slots=True)
+class Answer:
+    """One answer message at a time: its text, the buttons and the memories below it."""
+
+    view: View
+    log: Log
+
+    is_limited: bool = False
+    """Whether no language model writes it: limited mode quotes what it answers from."""
+
+    is_ending: bool = False
+    """Whether what is said now ends the turn."""
+
+    offers: tuple[Button, ...] = ()
+    """Buttons for what a command says without any of its own."""
+
+    _said: list[str] = field(default_factory=list)
+    _buttons: list[Button] = field(default_factory=list)
+    _recalled: list[MemoryItem] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The message as far as it has come; "" before it begins."""
+        return "".join(self._said)
+
+    @property
+    def has_recalled(self) -> bool:
+        """Whether memories stand below it."""
+        return bool(self._recalled)
+
+    async def status(self, text: str) -> None:
+        """Show a `textForReplace`, which the next message replaces (T5)."""
+        await self.view.status(text)
+
+    def write(self, text: str, *, whole: bool = False) -> None:
+        """Add a paragraph, or the beginning of one; store nothing."""
+        self.write_on(f"\n\n{text}" if self._said else text, whole=whole)
+
+    def write_on(self, piece: str, *, whole: bool = False) -> None:
+        """Add a piece to the paragraph that was begun."""
+        self._said.append(piece)
+        self.view.write(piece, whole=whole)
+
+    async def say(self, text: str, *, in_history: bool, choices: Sequence[Button] = ()) -> None:
+        """Add our own words, with buttons for the end of the message, and store them."""
+        self.write(text, whole=True)
+        self.add_buttons(choices)
+        await self.log.store(Message(MessageRole.ASSISTANT, text, in_history=in_history and not self.is_ending))
+
+    async def report(self, step: Step, text: str, choices: Sequence[Button] = ()) -> Step:
+        """Say what a step did, in our own words, made from the committed rows; return the step, which is on the log."""
+        self.log.add(step)
+        await self.say(text, in_history=True, choices=choices)
+        return step
+
+    def add_buttons(self, buttons: Sequence[Button]) -> None:
+        """Put buttons below the message, each once."""
+        self._buttons += [button for button in buttons if button not in self._buttons]
+
+    async def recall(self, items: Sequence[MemoryItem]) -> None:
+        """Add one `memory` message for each item to the conversation, and show them below the answer."""
+        conversations = self.log.conversation.conversations
+        for item in items:
+            # Only its id: a later reader gets the memory as it is then, or nothing.
+            tokens = max(await conversations.count(Message(MessageRole.SYSTEM, item.to_json()).text), 1)
+            content = {"id": item.id}
+            await self.log.store(Message(MessageRole.SYSTEM, content, Modal.MEMORY, memory_id=item.id, tokens=tokens))
+        self.put_below(items)
+        self.log.shown.memories += tuple(items)
+
+    def put_below(self, items: Sequence[MemoryItem]) -> None:
+        """Show memories below the message once it is complete."""
+        self._recalled += [item for item in items if item not in self._recalled]
+
+    def quotes(self, words: str) -> bool:
+        """Return whether the message says these words as they are."""
+        return _says(self.text, words)
+
+    async def complete(self) -> None:
+        """Complete the message, with its buttons and the memories it rests on below it.
+
+        A memory that it says word for word, or that the turn changed, is not shown; and none in limited mode.
+        """
+        said, buttons, recalled, person = self.text, tuple(self._buttons), self._recalled, self.log.person
+        self._said, self._buttons, self._recalled = [], [], []
+        changed = self.log.changed_ids
+        memories = [item for item in recalled if item.id not in changed and not _says(said, item.content)]
+        if self.is_limited and said:
+            memories = []
+        if said or memories:
+            await self.view.finish(buttons, tuple(noted(item, person.zone, person.locale) for item in memories))
+
+    async def tell(self, text: str, *, choices: Sequence[Button] = (), menu: Sequence[Button] = ()) -> None:
+        """Show a message that is not part of the conversation, such as a command's answer."""
+        await self.complete()
+        offered = tuple(choices) if choices or menu else self.offers
+        await self.view.show(OutgoingMessage(text, choices=offered, menu=tuple(menu)))
+
+    async def hand_over(self, file: File, text: str) -> None:
+        """Send a file with a sentence, and return when it was sent."""
+        await self.complete()
+        await self.view.show(OutgoingMessage(text, file=file))
+        await self.view.flush()
+
+
+def _says(text: str, content: str) -> bool:
+    """Return whether a text says a memory's content word for word, and not as a part of other words."""
+    return any(re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) for words in (content, quoted(content)) if words)
+
+
+@dataclass(slots=True)
+class Search:
+    """The searches of one turn."""
+
+    memory: UserMemory
+    log: Log
+    clock: Clock
+    times: TimeReader
+
+    found: list[MemoryItem] = field(default_factory=list)
+    """What searches found that a model asked for."""
+
+    _prefetch: Prefetch | None = None
+    _times_in: dict[str, AskedTime | None] = field(default_factory=dict)
+    """The times that texts of this turn name."""
+
+    @property
+    def said_at(self) -> datetime:
+        """When the person sent the message, in their zone: from then on "tomorrow" counts, however late it is read."""
+        return (self.log.asked.at or self.clock.now()).astimezone(self.log.person.zone)
+
+    @property
+    def asked_time(self) -> AskedTime | None:
+        """The time that the message names, if it asks for what was said, or is, then."""
+        return self._time_in(self.log.asked.text)
+
+    def wordings(self, queries: Sequence[str]) -> Sequence[str]:
+        """Return what to search for of queries, some of which may name the time that the message asks for."""
+        is_said = (asked := self.asked_time) is not None and asked.said
+        return list(
+            dict.fromkeys(text for query in queries for text in wordings(query, self._time_in(query), said=is_said))
+        )
+
+    def begin(self) -> None:
+        """Begin to search for memories that the message may need."""
+        if self._prefetch is None:
+            self._prefetch = Prefetch(self.memory, self.clock, self.log.asked.text, self.asked_time).start()
+
+    async def near_message(self) -> tuple[MemoryHit, ...]:
+        """Return the memories that the message may need, the best first."""
+        self.begin()
+        return await self._prefetch.hits() if self._prefetch is not None else ()
+
+    async def close(self) -> None:
+        """End the search, if it is still under way."""
+        if self._prefetch is not None:
+            await self._prefetch.close()
+
+    async def in_view(self) -> Sequence[MemoryItem]:
+        """Return the memories that models were shown in this conversation, still exist, and may be spoken of here."""
+        conversation, labelled = self.log.conversation, self.log.shown.labelled
+        shown = await conversation.store.shown_memories(conversation.thread.id)
+        return await self.memory.get(sorted({*shown, *(item.id for item in labelled.items)}))
+
+    async def find_quotes(self, queries: Sequence[str], found: Collection[MemoryItem]) -> tuple[Quoted, ...]:
+        """Return past messages that say something about what is looked for, and that the last prompt did not show.
+
+        Memories that are `found` tell it better. If the message asks for what was said at a time, only what was.
+        """
+        memory, asked = self.memory, self.asked_time
+        past = await find_quotes(
+            self.log.conversation.store,
+            await memory.store.accounts(memory.owner),
+            self.wordings(queries),
+            lookup=memory.get,
+            room=memory.context.room,
+            said=asked.span if asked is not None and asked.said else None,
+            skip={self.log.asked.id, *self.log.shown.window},
+            beside={item.id for item in found},
+        )
+        self.log.shown.show_past(past)
+        return past.quotes
+
+    def _time_in(self, text: str) -> AskedTime | None:
+        """Return the time that a text of this turn names; reading one costs 0.2 ms, and each is asked for often."""
+        if text not in self._times_in:
+            self._times_in[text] = self.times.asked(text, self.said_at, self.log.person.locale)
+        return self._times_in[text]
+
+
+@dataclass(slots=True)
+class PromptBudget:
+    """The room for the prompts of one turn."""
+
+    conversations: Conversations
+
+    model: str = ""
+    """The model that found the conversation too long, whose window counts from then on; "" while none did."""
+
+    max_tokens: int | None = None
+    """The most of the conversation that is shown; None: what the window allows."""
+
+    shortenings: int = 0
+
+    _sent_tokens: int = 0
+    """Of the conversation, in the last prompt."""
+
+    def note(self, context: Context) -> None:
+        """Note what a prompt shows of the conversation."""
+        self._sent_tokens = context.budget.window + context.budget.memories
+
+    def shorten(self, error: ContextTooLong, question_tokens: int) -> bool:
+        """Show models less of the conversation from now on; return False if that was done often enough.
+
+        It is fitted to the window of the model that found it too long, if that is known; then it is halved each time.
+        The question always fits.
+        """
+        if self.shortenings == _MAX_SHORTENINGS:
+            return False
+        self.shortenings += 1
+        if not error.model or error.model == self.model:
+            self.max_tokens = max(self._sent_tokens // 2, question_tokens, 1)
+        self.model = error.model
+        return True
+
+    @property
+    def eighth_chars(self) -> int:
+        """An eighth of the chat model's window, at four characters a token."""
+        return self.conversations.window_tokens("chat", self.model) // 2
+
+    def affordable(self, items: Sequence[MemoryItem]) -> list[MemoryItem]:
+        """Return the first of the memories, as many as fit an eighth of the window."""
+        left = self.eighth_chars
+        return [item for item in items if (left := left - len(item.content)) >= 0]
+
+    async def first_fitting(self, texts: Sequence[str]) -> int | None:
+        """Return the index of the first system text that leaves room to talk in the chat model's window, or None."""
+        return await self.conversations.longest_fitting(texts, "chat", self.model)
 
 
 class Additions(Protocol):

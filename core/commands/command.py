@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from dataclasses import fields as fields_of
 from typing import TypeAlias
 
-from core.answering.answer import Answer
-from core.answering.person import Person
-from core.answering.turn import Turn
+from core.answering.turn import Answer, Person, Turn
 from core.commands.menu import MenuEntry, MenuOption
 from core.deadline import Deadline
 from core.outgoing import Choice

@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import Protocol
 
 from core.actions.finish import ANSWER
-from core.answering.loop import THINKING
-from core.answering.step_by_step import DECIDE
+from core.answering.loop import DECIDE, THINKING
 from core.clock import SystemClock
 from core.models import Cycle
 from tests.e2e.command import Running, start

@@ -9,8 +9,7 @@ from zoneinfo import ZoneInfo
 from core.actions.registry import Registry
 from core.answering.opening import new_turn
 from core.answering.parts import TurnLimits
-from core.answering.person import Person
-from core.answering.turn import Services, Turn
+from core.answering.turn import Person, Services, Turn
 from core.chatbot import ChatBot
 from core.confirmations import Confirmations
 from core.delivery.view import View

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.answering.labels import Labelled
+from core.answering.shown import Labelled
 from core.candidates import EMBED_WITHIN_S, MAX_CANDIDATES, Prefetch, searched_text
 from core.errors import StorageError
 from core.memory.indexes import Indexes
