@@ -17,20 +17,18 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from bot.cli.as_person import as_
 from bot.cli.backup import backup_, migrate_, restore_
-from bot.cli.memories import app as memories_app
-from bot.cli.memories import reindex_
 from bot.cli.move_storage import move_storage_
-from bot.cli.people import actions_app, users_app
+from bot.cli.people import users_app
 from bot.cli.personal import export_, forget_, import_
-from bot.cli.reminders import app as reminders_app
+from bot.cli.reindex import reindex_
 from bot.cli.service import app as service_app
 from bot.cli.setup import setup_
 from bot.cli.shell import JsonOption, load_settings, show
 from bot.cli.shell import run as run_now
 from bot.cli.status import status_
 from bot.cli.think import think_
-from bot.cli.threads import app as threads_app
 from bot.cli.usage import usage_
 from core.errors import BotError, ConfigError
 
@@ -43,10 +41,6 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 app.add_typer(users_app, name="users")
-app.add_typer(actions_app, name="actions")
-app.add_typer(memories_app, name="memories")
-app.add_typer(threads_app, name="threads")
-app.add_typer(reminders_app, name="reminders")
 app.add_typer(service_app, name="service")
 
 
@@ -117,6 +111,7 @@ def run(anyway: AnywayOption = False) -> None:
     run_now(run_platforms(load_settings(stored=False), anyway=anyway))
 
 
+app.command("as")(as_)
 app.command("status")(status_)
 app.command("think")(think_)
 

@@ -1,4 +1,4 @@
-"""`elefante users ...` and `elefante actions ...`: change who may use the bot, and which actions it has.
+"""`elefante users ...`: see and change who may use the bot.
 
 Decisions are recorded as the console owner's, like those that owners make in a chat.
 """
@@ -14,18 +14,14 @@ from bot.settings.settings import Settings
 from bot.wiring import App, build
 from core.errors import BotError, ConfigError
 from core.features.access.rules import STRANGERS_KEPT
-from core.features.admin.decisions import ALLOWED, OFF, ON, Applied, Decision, DecisionKind
+from core.features.admin.decisions import ALLOWED, Applied, Decision, DecisionKind
 from core.types import Role, UserKey
 
 users_app = typer.Typer(
     no_args_is_help=True, help="See and change who may use the bot. A bot that runs sees it at once."
 )
-actions_app = typer.Typer(
-    no_args_is_help=True, help="See and change what the bot may do; it holds from the next message."
-)
 
 PersonArgument = Annotated[str, typer.Argument(metavar="PLATFORM:ID", help="Who, such as telegram:123456.")]
-ActionArgument = Annotated[str, typer.Argument(help="The action; see `actions list`.")]
 
 
 @users_app.command("list")
@@ -80,40 +76,9 @@ def role_(
     _give(user, role, as_json=as_json)
 
 
-@actions_app.command("list")
-def list_actions_(as_json: JsonOption = False) -> None:
-    """List the actions, and whether each is on.
-
-    Example: elefante actions list
-    """
-    show(run(actions(load_settings())), as_json=as_json, plain=render)
-
-
-@actions_app.command("enable")
-def enable_(name: ActionArgument, as_json: JsonOption = False) -> None:
-    """Turn an action on, for good.
-
-    Example: elefante actions enable MemoryDelete
-    """
-    _switch("enable", name, as_json=as_json)
-
-
-@actions_app.command("disable")
-def disable_(name: ActionArgument, as_json: JsonOption = False) -> None:
-    """Turn an action off, for good.
-
-    Example: elefante actions disable MemoryDelete
-    """
-    _switch("disable", name, as_json=as_json)
-
-
 def _give(user: str, role: str, *, as_json: bool) -> None:
     loaded = load_settings()
     show(run(give(loaded, person(user, loaded), role)), as_json=as_json, plain=render)
-
-
-def _switch(verb: str, name: str, *, as_json: bool) -> None:
-    show(run(switch(load_settings(), name, SWITCHES[verb])), as_json=as_json, plain=render)
 
 
 Document: TypeAlias = dict[str, Any]
@@ -168,31 +133,6 @@ async def allow(settings: Settings, user: UserKey) -> Document:
         return await _decide(app, DecisionKind.ROLE, str(user), role)
 
 
-async def actions(settings: Settings) -> Document:
-    """Return every action, and whether it is on."""
-    async with build(settings) as app:
-        return _actions(app)
-
-
-async def switch(settings: Settings, name: str, value: str) -> Document:
-    """Turn an action on or off for good, and return every action.
-
-    Raises:
-        ConfigError: there is no such action, or it cannot be turned off.
-    """
-    async with build(settings) as app:
-        registry = app.parts.registry
-        known = {action.name.casefold(): action.name for action in (*registry.enabled, *registry.disabled)}
-        found = known.get(name.casefold())
-        if found is None:
-            raise ConfigError("actions", f"there is no action {name!r}; there are {', '.join(known.values())}")
-        if found == registry.fallback.name:
-            raise ConfigError("actions", f"{found} ends every answer and cannot be turned off")
-        decided = await _decide(app, DecisionKind.ACTION, found, value)
-        app.features.effects.take_effect(DecisionKind.ACTION, found, value)
-        return decided | _actions(app)
-
-
 def render(document: Document) -> str:
     """Return the document as text for a person."""
     lines = (
@@ -206,17 +146,7 @@ def render(document: Document) -> str:
             for each in document["strangers"]
         ]
         lines = lines or [f"Nobody has a role, and nobody wrote in {STRANGERS_KEPT.days} days."]
-    if "actions" in document:
-        lines += [f"{'on ' if each['on'] else 'off'}  {each['name']}" for each in document["actions"]]
     return "\n".join(lines)
-
-
-def _actions(app: App) -> Document:
-    registry = app.parts.registry
-    states = [(action.name, True) for action in registry.enabled] + [
-        (action.name, False) for action in registry.disabled
-    ]
-    return {"actions": [{"name": name, "on": on} for name, on in states]}
 
 
 async def _decide(app: App, matter: DecisionKind, name: str, after: str) -> Document:
@@ -229,6 +159,3 @@ async def _decide(app: App, matter: DecisionKind, name: str, after: str) -> Docu
         if applied is not Applied.DONE:
             raise BotError(f"{name}: {_REFUSED[applied]}; nothing was changed")
     return {"name": name, "before": before, "after": after}
-
-
-SWITCHES: Final = {"enable": ON, "disable": OFF}

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final
 from zoneinfo import ZoneInfo
 
 import typer
 
+from bot.cli.collecting import CollectingChannel, buttons, said_by
 from bot.cli.shell import JsonOption, UserOption, load_settings, person, run, show
 from bot.models.metering import AttributedHandler
 from bot.settings.settings import Settings
@@ -25,11 +25,11 @@ from core.errors import ConfigError
 from core.features.reminders.asked import QUESTIONS
 from core.features.reminders.reminders import Reminder, Schedule
 from core.features.reminders.telling import Wish, label, when
-from core.outgoing import ChannelLimits, OutgoingMessage
-from core.ports import Channel, Clock
+from core.outgoing import OutgoingMessage
+from core.ports import Clock
 from core.text.markdown import plain_times
 from core.times import rules
-from core.types import ChatKey, Incoming, JSONValue, Locale, MemoryHit, Message, Modal, ThreadStatus, UserKey
+from core.types import Incoming, JSONValue, Locale, MemoryHit, Message, UserKey
 
 _SHOWN_INSTANTS: Final = 5
 
@@ -71,36 +71,6 @@ class StoppedClock(SystemClock):
         return self.at
 
 
-@dataclass(slots=True)
-class LoggedChannel(Channel):
-    """A channel without a screen, which collects what is shown, and the status lines."""
-
-    limits: ChannelLimits = field(default_factory=lambda: ChannelLimits(max_chars=1_000_000, edit_interval_s=0.0))
-    statuses: list[str] = field(default_factory=list)
-    shown: dict[str, OutgoingMessage] = field(default_factory=dict)
-
-    def measure(self, text: str) -> int:
-        """Return the number of code points."""
-        return len(text)
-
-    async def post(self, shown: OutgoingMessage) -> str:
-        """Collect a message."""
-        handle = str(len(self.shown))
-        await self.edit(handle, shown)
-        return handle
-
-    async def edit(self, handle: str, shown: OutgoingMessage) -> None:
-        """Collect a message that replaced another."""
-        self.shown[handle] = shown
-        if shown.modal is Modal.TEXT_FOR_REPLACE and shown.text not in self.statuses[-1:]:
-            self.statuses.append(shown.text)
-
-    @property
-    def stays(self) -> Sequence[OutgoingMessage]:
-        """What the person sees in the end."""
-        return [each for each in self.shown.values() if each.stays]
-
-
 async def think(
     settings: Settings, texts: Sequence[str], user: UserKey, *, now: str = "", zone: str = ""
 ) -> list[dict[str, JSONValue]]:
@@ -120,14 +90,14 @@ async def _thought(
     """Return what came of a message: how it was read, the steps, the messages, what was set or asked."""
     from core.limited import LimitedMind  # another verb has no use for it
 
-    channel, turns = LoggedChannel(), list[Turn]()
+    channel, turns = CollectingChannel(), list[Turn]()
     async with build(settings, dry=user, clock=clock) as app:
         reminders, models = app.features.reminders.store, app.parts.services.models
         if own_zone is not None:
             preferences = app.features.stores.preferences
             await preferences.put(user, replace(await preferences.of(user), zone=own_zone.key))
         await warm_embedder(app)
-        said = await _message(app, text, user)
+        said = await said_by(app, text, user)
         before = {each.id for each in await reminders.of([user])}, await _open_question(app, said)
         watched = replace(app.parts, hooks=replace(app.parts.hooks, watch=turns.append))
         async with ChatBot(watched) as chatbot:
@@ -149,30 +119,13 @@ async def _thought(
             "steps": [_step(step) for step in turn.log.steps] if turn else [],
             "statuses": list(channel.statuses),
             "messages": [each.to_wire() for each in await _stored(turn)] if turn else [],
-            "shown": [{"text": each.words, "buttons": _buttons(each)} for each in channel.stays],
+            "shown": [{"text": each.words, "buttons": buttons(each)} for each in channel.stays],
             **({} if open_now is None or open_now == before[1] else _asked(open_now[1], channel, said, locale)),
             "reminders": [
                 _reminder(each, locale, said.at) for each in await reminders.of([user]) if each.id not in before[0]
             ],
             "total_ms": _ms(total_s),
         }
-
-
-async def _message(app: App, text: str, user: UserKey) -> Incoming:
-    """Return the text as a message in the conversation that the person used last, or in a first one."""
-    from adapters import console  # this loads prompt_toolkit
-
-    settings, store = app.settings, app.conversations.store
-    said = Incoming(ChatKey(user.platform, user.user), user, "", uuid.uuid4().hex, text, app.clock.now())
-    if user.platform == console.PLATFORM:
-        language = settings.locale.value if settings.locale else console.system_language()
-        chat = console.conversation(user).chat
-        return replace(said, chat=chat, language=language, user_name=user.user, thread_id=settings.default_thread)
-    threads = [each for each in await store.threads(user) if each.status is ThreadStatus.ACTIVE]
-    if not threads:
-        return said
-    newest = await store.tail(threads[0].id, 1)
-    return replace(said, chat=threads[0].conversation.chat, private=not any(each.room for each in newest))
 
 
 async def _open_question(app: App, said: Incoming) -> tuple[str, object] | None:
@@ -187,18 +140,14 @@ async def _stored(turn: Turn) -> Sequence[Message]:
     return [each for each in await turn.conversation.read(turn.memory.get) if each.turn == turn.asked.turn]
 
 
-def _asked(wanted: object, channel: LoggedChannel, said: Incoming, locale: Locale) -> dict[str, JSONValue]:
+def _asked(wanted: object, channel: CollectingChannel, said: Incoming, locale: Locale) -> dict[str, JSONValue]:
     """Return the question that was asked last: its words, its buttons, and the times that it offers."""
     [shown] = channel.stays[-1:] or [OutgoingMessage("")]
-    asks: dict[str, JSONValue] = {"question": shown.words, "buttons": _buttons(shown)}
+    asks: dict[str, JSONValue] = {"question": shown.words, "buttons": buttons(shown)}
     if not isinstance(wanted, Wish):
         return {"asks": asks}
     asks["options"] = [_option(each, locale, said.at) for each in wanted.options]
     return {"asks": asks} | ({"past": wanted.past.isoformat()} if wanted.past else {})
-
-
-def _buttons(shown: OutgoingMessage) -> list[JSONValue]:
-    return [{"label": each.label, "command": each.command} for each in (*shown.menu, *shown.choices)]
 
 
 def _reminder(reminder: Reminder, locale: Locale, now: datetime) -> dict[str, JSONValue]:

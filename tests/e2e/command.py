@@ -13,11 +13,13 @@ import multiprocessing
 import os
 import runpy
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 import termios
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from multiprocessing.reduction import DupFd
@@ -47,6 +49,11 @@ class Elefante:
         """Run it while servers of this loop answer it; return its exit code and what it printed."""
         done = await asyncio.to_thread(self, *arguments, said=said, **settings)
         return done.returncode, done.stdout, done.stderr
+
+    def memories(self, data: str = "data") -> list[str]:
+        """Return what is remembered, of everybody, in the database of that folder."""
+        with closing(sqlite3.connect(self.folder / data / "elefante.db")) as database:
+            return [content for (content,) in database.execute("SELECT content FROM memories ORDER BY id")]
 
     def environment(self, **settings: str) -> dict[str, str]:
         """Return the environment of Ana, who has no settings but these."""

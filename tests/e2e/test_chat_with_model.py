@@ -37,9 +37,9 @@ async def test_a_turn_of_a_language_model_saves_and_is_in_the_ledger_with_its_pe
     assert (code, out, err) == (0, "Guardei: “zebra77”\n\nPronto.\n→ /a ↩️ Desfazer\n", "")
     assert len(prompts(server)) == 4
     assert [body["messages"][0] for body in server.bodies] == [server.bodies[0]["messages"][0]] * 4
-    _, listed, _ = await Elefante(tmp_path).meanwhile("memories", "list", "--json")
-    (memory,) = json.loads(listed)["memories"]
-    assert (memory["content"], memory["bindings"]) == ("zebra77", ["senha do cofre"])
+    assert Elefante(tmp_path).memories() == ["zebra77"]
+    _, listed, _ = await Elefante(tmp_path).meanwhile("as", "me", "/memories")
+    assert "🧠 senha do cofre: zebra77" in listed
     _, used, _ = await Elefante(tmp_path).meanwhile("usage", "--by", "user,mode", "--json")
     rows: list[dict[str, Any]] = json.loads(used)["rows"]
     assert {(row["user"], row["mode"]): row["calls"] for row in rows} == {

@@ -56,17 +56,17 @@ def test_a_backup_is_made_while_the_bot_runs_and_put_back_only_when_it_does_not(
     assert named["file"] == "mine.zip"
     assert [each["file"] for each in document(elefante("backup", "--list", "--json"))["backups"]] == [made["file"]]
     document(elefante("forget", "--yes", "--json"))
-    assert document(elefante("memories", "list", "--json"))["total"] == 0
+    assert len(elefante.memories()) == 0
     restored = document(elefante("restore", "mine.zip", "--yes", "--json"))
     assert [Path(each).suffix for each in restored["aside"] if Path(each).exists()] == [".db"]
-    assert document(elefante("memories", "list", "--json"))["total"] == 1
+    assert len(elefante.memories()) == 1
 
 
 def test_what_cannot_be_put_back_or_copied_is_told_by_exit_codes(elefante: Elefante, tmp_path: Path) -> None:
     nothing = elefante("backup")
     assert (nothing.returncode, nothing.stdout) == (1, "")
     assert "nothing to copy" in nothing.stderr
-    elefante("memories", "add", "abc", "-b", "key")
+    elefante("as", "me", "/remember abc")
     (tmp_path / "text.db").write_text("no database" * 999)
     assert elefante("restore", "text.db", "--yes").returncode == 1
     asked = elefante("restore", "text.db")
@@ -91,7 +91,7 @@ def test_a_person_is_taken_out_and_taken_in_again_by_somebody_else(elefante: Ele
     shown = elefante("chat", said="/import ana.json\n/a\n/a\n", LANG="en_US.UTF-8", **elsewhere).stdout
     assert "The file holds 1 memory." in shown
     assert "Saved 1 new memory." in shown
-    assert document(elefante("memories", "list", "--json", **elsewhere))["total"] == 1
+    assert len(elefante.memories("elsewhere")) == 1
     handed = elefante("chat", said="/export\n", **elsewhere).stdout
     [name] = re.findall(r"📄 ~/elsewhere/exports/(\S+)", handed)
     assert ExportFile.model_validate_json((tmp_path / "elsewhere" / "exports" / name).read_text("utf-8")).memories
@@ -106,13 +106,13 @@ def test_a_list_that_is_sent_in_the_terminal_waits_for_a_yes_through_a_restart_a
     assert "The file holds 7 memories." in shown
     assert "My brother's birthday is 3 May" in shown
     [code] = re.findall(r"/import ([A-Z]{4})", shown)
-    assert document(elefante("memories", "list", "--json"))["total"] == 0
+    assert len(elefante.memories()) == 0
     assert "Saved 7 new memories." in elefante("chat", said=f"/import {code}\n", **english).stdout
-    assert document(elefante("memories", "list", "--json"))["total"] == 7
+    assert len(elefante.memories()) == 7
     elefante("chat", said="/undo\n", **english)
-    assert document(elefante("memories", "list", "--json"))["total"] == 0
+    assert len(elefante.memories()) == 0
     assert "✖ Cancel" in elefante("chat", said="/import notes.md\n/b\n", **english).stdout
-    assert document(elefante("memories", "list", "--json"))["total"] == 0
+    assert len(elefante.memories()) == 0
 
 
 @pytest.mark.long
@@ -125,11 +125,11 @@ def test_the_shell_takes_in_an_archive_after_a_yes_and_takes_it_back(elefante: E
     assert "- User is allergic to prawns.\nSave 1 memories, 0 of them known already, for console:ana" in asked.stderr
     done = document(elefante("import", "chatgpt.zip", "--yes", "--json"))
     assert (done["saved"], done["known"]) == (1, 0)
-    [memory] = document(elefante("memories", "list", "--json"))["memories"]
-    assert (memory["content"], memory["created_at"][:10]) == ("User is allergic to prawns.", "2025-01-01")
+    assert elefante.memories() == ["User is allergic to prawns."]
+    assert "2025-01-01" in elefante("as", "me", "/memories").stdout
     assert document(elefante("import", "chatgpt.zip", "--yes", "--json"))["known"] == 1
     assert elefante("import", "--undo", done["act"]).stdout == "Taken back: 1 memories.\n"
-    assert document(elefante("memories", "list", "--json"))["total"] == 0
+    assert len(elefante.memories()) == 0
     again = elefante("import", "--undo", done["act"])
     assert (again.returncode, "taken back before" in again.stderr) == (2, True)
     assert elefante("import").returncode == 2
@@ -145,7 +145,7 @@ def test_no_byte_of_a_person_who_was_forgotten_from_the_shell_is_left_but_in_cop
     elefante: Elefante, tmp_path: Path
 ) -> None:
     elefante("chat", said=SAID)
-    elefante("memories", "add", "zebra78", "-b", "another", "--user", "telegram:7770123")
+    elefante("as", "telegram:7770123", "/remember zebra78")
     assert holds(tmp_path / "data", "zebra77")
     copy = document(elefante("backup", "--json"))["file"]
     unasked = elefante("forget")
@@ -179,17 +179,3 @@ def test_who_may_use_the_bot_is_decided_from_the_shell_and_on_record(elefante: E
     record = elefante("chat", said="/admin changes\n", LANG="en_US.UTF-8").stdout
     assert "`console:ana`" in record
     assert "stranger → member" in record
-
-
-@pytest.mark.spec("T6")
-def test_an_action_is_turned_off_and_on_from_the_shell(elefante: Elefante) -> None:
-    told = elefante("actions", "disable", "memorysave").stdout
-    assert "off  MemorySave" in told
-    states = {each["name"]: each["on"] for each in document(elefante("actions", "list", "--json"))["actions"]}
-    assert not states["MemorySave"]
-    assert states["MemorySearch"]
-    assert "⛔ off: MemorySave" in elefante("chat", said="/admin actions\n", LANG="en_US.UTF-8").stdout
-    on = document(elefante("actions", "enable", "MemorySave", "--json"))["actions"]
-    assert all(each["on"] for each in on)
-    assert elefante("actions", "disable", "Finish").returncode == 2
-    assert elefante("actions", "disable", "Dance").returncode == 2

@@ -12,7 +12,7 @@ import pytest
 
 from tests.e2e.command import ROOT, execute
 
-ADD = ("memories", "add", "--user", "telegram:1", "--binding", "dog")
+AS = ("as", "telegram:1")
 LIMIT_BYTES = 40_000  # what SQLite shares between processes fits, a log of several pages does not
 _PR_CAPBSET_DROP = 24
 
@@ -40,21 +40,21 @@ def be_nobody_special() -> None:
 
 
 def test_a_disk_that_is_full_while_something_is_saved_is_a_sentence_and_nothing_is_half_written(tmp_path: Path) -> None:
-    code, said = call(tmp_path, *ADD, "My dog is called Rex")
+    code, said = call(tmp_path, *AS, "/remember My dog is called Rex")
     assert code == 0, said
-    code, said = call(tmp_path, *ADD, "x" * 60_000, before=let_files_grow_no_further)
+    code, said = call(tmp_path, *AS, f"/remember {'x' * 30_000}", before=let_files_grow_no_further)
     assert code == 1
     assert "Traceback" not in said
     assert "disk" in said
     assert "room" in said
     assert len(said.strip().splitlines()) == 1
-    code, said = call(tmp_path, "memories", "list", "--user", "telegram:1")
+    code, said = call(tmp_path, "as", "telegram:1", "/memories")
     assert code == 0
     assert "Rex" in said
     assert "xxx" not in said
 
 
-@pytest.mark.parametrize("verb", [("chat",), ("memories", "list", "--user", "telegram:1")])
+@pytest.mark.parametrize("verb", [("chat",), ("as", "telegram:1", "/memories")])
 def test_a_disk_that_is_full_at_the_first_start_is_a_sentence(tmp_path: Path, verb: tuple[str, ...]) -> None:
     code, said = call(tmp_path, *verb, said="hello\n", before=let_files_grow_no_further)
     assert code == 1
@@ -64,9 +64,9 @@ def test_a_disk_that_is_full_at_the_first_start_is_a_sentence(tmp_path: Path, ve
 
 @pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
-@pytest.mark.parametrize("verb", [("chat",), ("memories", "list", "--user", "telegram:1")])
+@pytest.mark.parametrize("verb", [("chat",), ("as", "telegram:1", "/memories")])
 def test_a_file_that_is_somebody_elses_is_a_sentence(tmp_path: Path, verb: tuple[str, ...]) -> None:
-    assert call(tmp_path, *ADD, "My dog is called Rex")[0] == 0
+    assert call(tmp_path, *AS, "/remember My dog is called Rex")[0] == 0
     file = tmp_path / "data" / "elefante.db"
     file.chmod(0o444)
     os.chown(file, 12345, 12345)

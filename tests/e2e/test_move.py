@@ -91,7 +91,7 @@ def kept(data: Path, name: str) -> str:
 
 
 def test_a_bot_is_moved_to_an_empty_machine_by_one_command_there(home: Home, tmp_path: Path) -> None:
-    home.done("memories", "add", "abc123", "-b", "wifi password")
+    home.done("as", "me", "/remember the wifi password is abc123")
     home.done("users", "role", "telegram:5", "owner")
     (home.data / "telegram.json").write_text('{"moved": {"-1": -2}, "menus": {}}')
     home.done("backup", str(tmp_path / "move.zip"))
@@ -103,7 +103,7 @@ def test_a_bot_is_moved_to_an_empty_machine_by_one_command_there(home: Home, tmp
     assert settings.stat().st_mode & 0o777 == 0o600
     assert TOKEN not in settings.read_text()
     assert {"LANGUAGE=es", "MAX_REMINDERS=7", "TELEGRAM_TOKEN="} <= set(settings.read_text().splitlines())
-    assert "abc123" in other.done("memories", "list")
+    assert "abc123" in other.done("as", "me", "/memories")
     assert "owner    telegram:5" in other.done("users", "list")
     assert json.loads(kept(other.data, "telegram"))["moved"] == {"-1": -2}
     assert "elefante.db is sound; people with memories: 1" in other.done("check")
@@ -111,10 +111,10 @@ def test_a_bot_is_moved_to_an_empty_machine_by_one_command_there(home: Home, tmp
 
 
 def test_what_is_replaced_is_asked_about_and_kept_whole(home: Home, tmp_path: Path) -> None:
-    home.done("memories", "add", "first", "-b", "a")
+    home.done("as", "me", "/remember first")
     (home.data / "telegram.json").write_text('{"moved": {}, "menus": {"1": "old"}}')
     home.done("backup", "first.zip")
-    home.done("memories", "add", "second", "-b", "b")
+    home.done("as", "me", "/remember second")
     (home.data / "telegram.json").write_text('{"moved": {}, "menus": {"1": "new"}}')
     (home.data / "discord.json").write_text("{}")
     before = home.files()
@@ -125,13 +125,13 @@ def test_what_is_replaced_is_asked_about_and_kept_whole(home: Home, tmp_path: Pa
     assert home.files() | {"data/elefante.log": b""} == before | {"data/elefante.log": b""}
     done = json.loads(home.done("restore", "first.zip", "--yes", "--json"))
     assert (done["settings"], done["secrets"]) == (None, ["TELEGRAM_TOKEN"])
-    assert "second" not in home.done("memories", "list")
+    assert "second" not in home.done("as", "me", "/memories")
     assert "old" in kept(home.data, "telegram")
     assert not (home.data / "discord.json").exists()
     database, *state = (Path(path) for path in done["aside"])
     assert ["new" in path.read_text() for path in state] == [False, True]
     home.done("restore", str(database), "--yes")
-    assert "second" in home.done("memories", "list")
+    assert "second" in home.done("as", "me", "/memories")
 
 
 def let_files_grow_no_further_than(size_bytes: int) -> Callable[[], object]:
@@ -142,7 +142,7 @@ def let_files_grow_no_further_than(size_bytes: int) -> Callable[[], object]:
 @pytest.mark.parametrize("share", [0.5, 1.02])
 def test_a_disk_that_fills_in_the_middle_of_a_backup_leaves_no_half_file(home: Home, share: float) -> None:
     for number in range(4):
-        home.done("memories", "add", os.urandom(40_000).hex(), "-b", f"noise {number}")
+        home.done("as", "me", f"/remember noise {number} {os.urandom(12_000).hex()}")
     size_bytes = (home.data / "elefante.db").stat().st_size
     (home.data / "discord.json").write_text(json.dumps(os.urandom(size_bytes).hex()))  # the archive is larger, then
     code, said = home.call("backup", before=let_files_grow_no_further_than(int(size_bytes * share)))
@@ -168,7 +168,7 @@ sys.stdin.read()
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as older:
         assert older.stdout is not None
         assert older.stdout.readline() == "3\n"
-        code, said = home.call("memories", "list")
+        code, said = home.call("as", "me", "/memories")
         checked = home.done("check")
         older.communicate("")
     assert code == 1
@@ -176,7 +176,7 @@ sys.stdin.read()
     assert f"schema 14: the next start backs it up and migrates it to {len(MIGRATIONS)}" in checked
     assert f"is migrated from schema 14 to {len(MIGRATIONS)}" in home.done("migrate")
     assert "nothing to migrate" in home.done("migrate")
-    assert "abc123" in home.done("memories", "list")
+    assert "abc123" in home.done("as", "me", "/memories")
 
 
 @pytest.mark.long
@@ -207,7 +207,7 @@ def test_check_reads_the_database_of_a_bot_that_runs(home: Home) -> None:
 @pytest.mark.long
 def test_several_verbs_that_start_together_on_an_old_folder_migrate_it_once(home: Home) -> None:
     path = home.put_old_database()
-    started = [home.start("memories", "list") for _ in range(3)]
+    started = [home.start("as", "me", "/memories") for _ in range(3)]
     told = [process.communicate("", timeout=180)[0] for process in started]
     assert [process.returncode for process in started] == [0, 0, 0], told
     [backup] = (home.data / "backups").iterdir()

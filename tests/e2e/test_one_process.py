@@ -92,9 +92,9 @@ def test_a_second_chat_is_refused_by_name_and_let_in_when_the_first_was_killed(s
 def test_what_verbs_change_beside_a_bot_is_so_at_the_next_message(shell: Shell) -> None:
     bot = shell.start("chat")
     ask(bot, "Remember that the wifi password is abc123", "abc123")
-    assert shell.call("memories", "add", "Rex", "-b", "name of the dog", "--json")[0] == 0
+    assert shell.call("as", "me", "/remember the name of the dog is Rex", "--json")[0] == 0
     assert "Rex" in ask(bot, "What is the name of the dog?", "Rex")
-    assert shell.call("actions", "disable", "MemorySave")[0] == 0
+    assert shell.call("as", "me", "/admin actions disable MemorySave")[0] == 0
     assert "off: MemorySave" in ask(bot, "/admin actions", "MemorySave")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,7 +33,7 @@ def data(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("CONSOLE_USER", "ana")
     monkeypatch.setenv("LANG", "en_US.UTF-8")
     monkeypatch.setattr("bot.cli.shell.logs.configure", lambda *_: None)  # it would take the place of pytest's own
-    run("memories", "add", "the wifi password is abc123", "-b", "wifi password")
+    run("as", "me", "/remember the wifi password is abc123")
     return tmp_path / "data"
 
 
@@ -52,7 +53,8 @@ def files(folder: Path) -> set[str]:
 
 
 def known() -> list[str]:
-    return [each["content"] for each in json.loads(run("memories", "list", "--json"))["memories"]]
+    run("export", name := f"{uuid.uuid4().hex}.json")
+    return [each["content"] for each in json.loads(Path(name).read_text("utf-8"))["memories"]]
 
 
 @pytest.mark.usefixtures("data")

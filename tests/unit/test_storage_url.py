@@ -116,7 +116,7 @@ def test_the_command_in_memory_talks_and_leaves_nothing_behind(elefante: Elefant
 
 
 @pytest.mark.spec("D8")
-@pytest.mark.parametrize("verb", [("memories", "add", "x", "-b", "y"), ("users", "list"), ("backup",)])
+@pytest.mark.parametrize("verb", [("as", "me", "/remember x"), ("users", "list"), ("backup",)])
 def test_a_verb_on_what_is_stored_says_that_nothing_is(
     elefante: Elefante, tmp_path: Path, verb: tuple[str, ...]
 ) -> None:
@@ -250,7 +250,8 @@ async def enter(app: AbstractAsyncContextManager[App]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("verb", "code"), [(("check",), 1), (("memories", "list"), 1), (("chat",), 1), (("doctor",), 1), (("usage",), 1)]
+    ("verb", "code"),
+    [(("check",), 1), (("as", "me", "/memories"), 1), (("chat",), 1), (("doctor",), 1), (("usage",), 1)],
 )
 def test_a_server_that_is_away_is_named_without_its_password(
     elefante: Elefante, tmp_path: Path, verb: tuple[str, ...], code: int
@@ -293,17 +294,16 @@ def test_every_verb_works_over_postgresql_and_makes_no_file_of_its_own(elefante:
     call("migrate")
     assert "There is nothing to migrate: schema" in call("migrate")
     assert "4417" in call("chat", said="Remember that my locker code is 4417\nwhat is my locker code?\n")
-    assert "4417" in call("memories", "list")
-    assert "4417" in call("memories", "search", "locker")
+    assert "4417" in call("as", "me", "/memories")
+    assert "4417" in call("as", "me", "/recall locker")
     assert "schema" in (checked := call("check"))
     assert "FAISS" not in checked, "the server searches"
-    assert "console:terminal" in call("threads", "list")
-    for verb in (("users", "list"), ("usage",), ("reminders", "list"), ("actions", "list"), ("reindex",)):
+    for verb in (("users", "list"), ("usage",), ("as", "me", "/reminders"), ("as", "me", "/threads"), ("reindex",)):
         call(*verb)
     call("export", str(tmp_path / "all.json"))
     assert "4417" in (tmp_path / "all.json").read_text()
     call("forget", "--yes")
-    assert "4417" not in call("memories", "list")
+    assert "4417" not in call("as", "me", "/memories")
     assert not list(tmp_path.rglob("*.db"))
 
 
