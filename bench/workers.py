@@ -36,7 +36,7 @@ from core.ports import Channel, Channels
 from core.storage.postgres import PostgresQuery
 from core.storage.sqlite import SqliteQuery
 from core.types import ChatKey, Incoming, UserKey
-from tests.crash.workers import Outcome, Storm, storm
+from tests.crash.workers import Outcome, Storm, pressed, storm
 from tests.postgres import Server, new_server, own_server
 
 WORKERS: Final = (1, 2, 4)
@@ -50,6 +50,9 @@ _STORMS: Final = (
     Storm(workers=2, kills=40, restarts=4, every_s=1.0),
     Storm(workers=4, kills=100, restarts=10, every_s=0.6),
 )
+
+_PRESSES: Final = ((2, 40), (4, 100))
+"""Workers, and presses at which one of them is killed or stands still."""
 
 _written: dict[str, float] = {}
 """The wall clock at the last write for each message, in this process."""
@@ -243,16 +246,36 @@ def on_disk() -> Iterator[Server]:
 def _kill() -> None:
     rows = []
     for plan in _STORMS:
-        with own_server() as server, tempfile.TemporaryDirectory() as folder:
-            with psycopg.connect(server.url(), autocommit=True) as connection:
-                connection.execute("CREATE DATABASE bot")
-            rows.append(_row(plan, asyncio.run(storm(plan, server, "bot", Path(folder)))))
+        with _new_bot() as (server, folder):
+            rows.append(_row(plan, asyncio.run(storm(plan, server, "bot", folder))))
     show(
         f"Workers and their database killed while {_STORMS[0].chats} people write",
         ("workers", "kills", "restarts", "messages", "lost", "twice", "unmarked", "out of order", "ended by themselves",
          "chats taken over, s", "polling taken over, s"),
         rows,
     )  # fmt: skip
+
+
+def _press() -> None:
+    rows = []
+    for workers, kills in _PRESSES:
+        with _new_bot() as (server, folder):
+            found = asyncio.run(pressed(server, "bot", folder, workers=workers, kills=kills))
+            counts = (found.pressed, len(found.lost), found.doubled, len(found.unmarked), len(found.untrue))
+            rows.append((str(workers), *map(str, counts)))
+    show(
+        "Workers killed, or standing still, at a press of a button",
+        ("workers", "presses", "lost", "twice", "unmarked", "sentences that differ from the store"),
+        rows,
+    )
+
+
+@contextmanager
+def _new_bot() -> Iterator[tuple[Server, Path]]:
+    with own_server() as server, tempfile.TemporaryDirectory() as folder:
+        with psycopg.connect(server.url(), autocommit=True) as connection:
+            connection.execute("CREATE DATABASE bot")
+        yield server, Path(folder)
 
 
 def _row(plan: Storm, outcome: Outcome) -> list[str]:
@@ -263,9 +286,10 @@ def _row(plan: Storm, outcome: Outcome) -> list[str]:
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    """Print the table; with `storm`, that of the kills."""
+    """Print the table; with `storm`, those of the kills."""
     if list(arguments) == ["storm"]:
         _kill()
+        _press()
         return
     rows = []
     with serving() as model_url, tempfile.TemporaryDirectory() as folder:

@@ -9,6 +9,7 @@ from importlib import metadata
 from typing import Final
 
 from bot.settings.settings import Settings
+from core.clock import SystemClock
 from core.errors import ConfigError
 from core.ports import Clock
 from core.storage.database import Database
@@ -54,6 +55,7 @@ async def open_worker(
         SqlWorkers(database, beats),
         clock,
         program=f"{metadata.version('elefante')} {process_name()}",
+        set_clock=clock.set if isinstance(clock, SystemClock) else None,
         listen=None if beats.is_pooled else listening(direct.get_secret_value(), clock),
     )
     return worker, claims_of(worker.wants)

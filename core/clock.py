@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from core.ports import Clock
 
@@ -15,11 +15,19 @@ def zone_name(at: datetime) -> str:
 
 
 class SystemClock(Clock):
-    """The operating system's clock."""
+    """The operating system's clock, or that of the database once it is `set` by it."""
+
+    def __init__(self) -> None:
+        self._ahead = timedelta()
 
     def now(self) -> datetime:
         """Return the wall clock, aware UTC."""
-        return datetime.now(UTC)
+        return datetime.now(UTC) + self._ahead
+
+    def set(self, now: datetime) -> timedelta:
+        """Go by another clock, on which it is `now`, and return how far that is ahead of the machine's."""
+        self._ahead = now - datetime.now(UTC)
+        return self._ahead
 
     def monotonic(self) -> float:
         """Return seconds since an arbitrary start; never goes back."""

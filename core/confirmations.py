@@ -1,6 +1,7 @@
 """Ask people to confirm things. A question is stored, so that it outlives a restart, and open for ten minutes.
 
-The code that confirms is in a button and can be typed. It is valid once, in the conversation of the question.
+The code that confirms is in a button and can be typed. It is valid once, in the conversation of the question: for one
+message, however often the answer to that is begun anew.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pydantic import TypeAdapter
 
 from core.ports import Clock
 from core.threads import Confirmation, ConfirmationStore
-from core.types import ConversationKey
+from core.types import ConversationKey, Incoming
 
 VALID_FOR: Final = timedelta(minutes=10)
 _SKEW: Final = timedelta(seconds=5)
@@ -31,10 +32,14 @@ Wanted = TypeVar("Wanted")
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """When a message came: its number among all messages and questions, and the platform's time."""
+    """When a message came: its number among all messages and questions, and the platform's time.
+
+    `again`: its answer was begun before, by a process that ended or another worker.
+    """
 
     number: int
     at: datetime
+    again: bool = False
 
 
 class Confirmations:
@@ -58,21 +63,28 @@ class Confirmations:
         self._asked[conversation] = next(self._numbers)
         return code
 
-    async def take(self, conversation: ConversationKey, said: str, *kinds: type[Wanted]) -> Wanted | None:
-        """Return what that code confirms; None for a wrong or expired code, or another kind.
+    async def take(self, incoming: Incoming, said: str, *kinds: type[Wanted]) -> Wanted | None:
+        """Return what the message confirms by that code; None for a wrong or expired code, or another kind.
 
-        Any code, right or wrong, closes the question.
+        Any code, right or wrong, closes the question. For a message that is answered again, all is as it was first.
         """
-        asked = await self._store.take(conversation)
+        since = self._clock.now() - VALID_FOR
+        asked = await self._store.take(incoming.conversation, incoming.message_id, since)
         right = asked is not None and said.strip().upper() == asked.code
-        return self._read(asked, kinds) if right else None
+        return _read(asked, kinds) if right else None
+
+    async def taken(self, incoming: Incoming, *kinds: type[Wanted]) -> tuple[str, Wanted] | None:
+        """Return the code and the question that the message closed, if its answer was begun before."""
+        asked = await self._store.taken(incoming.conversation, incoming.message_id)
+        wanted = _read(asked, kinds)
+        return None if asked is None or wanted is None else (asked.code, wanted)
 
     async def waiting(
         self, conversation: ConversationKey, arrival: Arrival, *kinds: type[Wanted]
     ) -> tuple[str, Wanted] | None:
         """Return the code and the open question, if it was asked before that message came."""
         asked = await self._store.find(conversation)
-        wanted = self._read(asked, kinds)
+        wanted = self._valid(asked, kinds)
         if asked is None or wanted is None:
             return None
         early = arrival.number < self._asked.get(conversation, 0) or arrival.at < asked.at - _SKEW
@@ -85,23 +97,26 @@ class Confirmations:
 
     async def drop(self, conversation: ConversationKey, *kinds: type[object]) -> bool:
         """Remove the open question if it is of those kinds; return whether it was still valid."""
-        wanted = self._read(asked := await self._store.find(conversation), kinds)
+        wanted = self._valid(asked := await self._store.find(conversation), kinds)
         if asked is not None and asked.kind in {kind.__name__ for kind in kinds}:
             await self._store.take(conversation)
         return wanted is not None
 
-    def arrived(self, at: datetime) -> Arrival:
+    def arrived(self, at: datetime, *, again: bool = False) -> Arrival:
         """Number a message that came, so that it does not answer a later question."""
-        return Arrival(next(self._numbers), at)
+        return Arrival(next(self._numbers), at, again)
 
     async def expire(self) -> None:
         """Remove the questions that are too old."""
         await self._store.expire(self._clock.now() - VALID_FOR)
 
-    def _read(self, asked: Confirmation | None, kinds: tuple[type[Wanted], ...]) -> Wanted | None:
-        if asked is None or self._clock.now() - asked.at > VALID_FOR:
-            return None
-        for kind in kinds:
-            if kind.__name__ == asked.kind:
-                return TypeAdapter(kind).validate_json(asked.data)
-        return None
+    def _valid(self, asked: Confirmation | None, kinds: tuple[type[Wanted], ...]) -> Wanted | None:
+        is_over = asked is not None and self._clock.now() - asked.at > VALID_FOR
+        return None if is_over else _read(asked, kinds)
+
+
+def _read(asked: Confirmation | None, kinds: tuple[type[Wanted], ...]) -> Wanted | None:
+    for kind in kinds:
+        if asked is not None and kind.__name__ == asked.kind:
+            return TypeAdapter(kind).validate_json(asked.data)
+    return None

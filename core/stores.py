@@ -22,6 +22,7 @@ from core.types import (
     MemoryItem,
     MemoryKind,
     Message,
+    MessageKey,
     Span,
     Thread,
     UserKey,
@@ -244,12 +245,15 @@ class HistoryStore(Threads, ToldMemories, Protocol):
 class ChangeContext:
     """How a change of memory came to be: the act that it is part of ("": it cannot be undone), the room it was said in.
 
-    `account` is who said it, where several accounts are one owner.
+    `account` is who said it, where several accounts are one owner. `message` asked for it; `is_again`: the command that
+    it is was begun before, and broken off.
     """
 
     act: str = ""
     room: str = ""
     account: UserKey | None = None
+    message: MessageKey | None = None
+    is_again: bool = False
 
 
 NO_CHANGE_CONTEXT = ChangeContext()
@@ -265,6 +269,19 @@ class Saved:
 
     items: Sequence[MemoryItem]
     new: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was done for a message: the ids of the memories deleted, and the act taken back ("": none).
+
+    `undone` are the changes of that act whose words are still kept, `gone` counts the saved memories whose are not.
+    """
+
+    deleted: tuple[str, ...] = ()
+    act: str = ""
+    undone: Sequence[Change] = ()
+    gone: int = 0
 
 
 class MemoryStore(Protocol):
@@ -368,14 +385,19 @@ class MemoryStore(Protocol):
         With `since`, nothing older; with `not_undone`, only what was not taken back.
         """
 
-    async def undo(self, owner: UserKey, act: str) -> Sequence[Change] | None:
+    async def undo(
+        self, owner: UserKey, act: str, *, context: ChangeContext = NO_CHANGE_CONTEXT, keeps: bool = False
+    ) -> Sequence[Change] | None:
         """Take back all of an act, in one transaction, and return its changes, the newest first, marked as undone.
 
         A deleted memory comes back with its id, age, flags, rooms and sources, without vectors; a saved one is gone,
         with all its changes; a changed one has the text that it had, and is heard where that was: in the same rooms,
         and shared if it was. None, and nothing changed, if there is nothing of that act, it was taken back before, or
-        one of its memories changed since.
+        one of its memories changed since. With `keeps`, the words of saved memories stay in what `done` returns.
         """
+
+    async def done(self, owner: UserKey, message: MessageKey) -> Done:
+        """Return what was deleted and taken back for a message (`context.message`) that is still owed an answer."""
 
     async def purge(self, before: datetime) -> int:
         """Remove all changes of memories that were deleted before then, every word of theirs; return how many.

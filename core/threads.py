@@ -200,8 +200,16 @@ class WaitingStore(Protocol[Waiting]):
     async def find(self, conversation: ConversationKey) -> Waiting | None:
         """Return what waits there, or None."""
 
-    async def take(self, conversation: ConversationKey) -> Waiting | None:
-        """Remove and return what waits there, or None; of two concurrent calls only one gets it."""
+    async def take(
+        self, conversation: ConversationKey, message_id: str = "", since: datetime | None = None
+    ) -> Waiting | None:
+        """Remove what waits there, and return it unless it is older than `since`; of two who take it, one has it.
+
+        With the id of a message that is owed an answer: taken again by that, it is what it took first.
+        """
+
+    async def taken(self, conversation: ConversationKey, message_id: str) -> Waiting | None:
+        """Return what that message has taken; None once it was answered."""
 
     async def expire(self, before: datetime) -> None:
         """Remove what was stored before then."""

@@ -144,6 +144,10 @@ class Preferences:
     zone: str = ""
 
 
+MessageKey: TypeAlias = tuple[ChatKey, str]
+"""A message that a person sent: its chat, and its id there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Incoming:
     """One message as a platform delivered it.
@@ -185,6 +189,11 @@ class Incoming:
     def conversation(self) -> ConversationKey:
         """The message's conversation."""
         return ConversationKey(self.chat, self.user)
+
+    @property
+    def key(self) -> MessageKey:
+        """What names this version of the message."""
+        return self.chat, self.message_id
 
     @property
     def original_id(self) -> str:

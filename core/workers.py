@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection,
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, Protocol, TypeAlias
 
@@ -35,6 +35,8 @@ _SPARE_CHATS: Final = 8
 """What a worker may have above the mean of all before it leaves a chat to another one."""
 
 _LOOK_S: Final = 1.0
+_CLOCK_S: Final = 60.0
+_FAR_OFF: Final = timedelta(seconds=2)
 _CHAT: Final = "chat:"
 _DUTY: Final = "duty:"
 _PART: Final = "part:"
@@ -179,6 +181,9 @@ class WorkerStore(Protocol):
     Every method raises StorageError if the database cannot be used.
     """
 
+    async def now(self) -> datetime:
+        """Return the time on the database's clock."""
+
     async def join(self, program: str, former: int = 0) -> int:
         """Add a worker, and return its number; remove the row of that process's former one."""
 
@@ -227,7 +232,8 @@ class Worker(Duties, ChatClaims):
     """One of several workers, while `at_work` is entered.
 
     When its row is gone, or it could not keep it alive for a lease by its own clock, all that it has claimed is lost,
-    and it joins anew. What others have for it it hears by `listen`, and looks for each second.
+    and it joins anew. What others have for it it hears by `listen`, and looks for each second. All workers go by one
+    clock, the database's: `set_clock` is called with its time, and returns how far the machine's was off.
     """
 
     def __init__(
@@ -239,8 +245,10 @@ class Worker(Duties, ChatClaims):
         listen: Listen | None = None,
         lease_s: float = LEASE_S,
         most_chats: int = CHATS,
+        set_clock: Callable[[datetime], timedelta] | None = None,
     ) -> None:
         self.id = 0
+        self._set_clock = set_clock
         self._store = store
         self._clock = clock
         self._program = program
@@ -272,7 +280,8 @@ class Worker(Duties, ChatClaims):
             StorageError: the database cannot be used.
         """
         await self._join()
-        works = self._live(), self._bury(), self._look_around(), self._tell()
+        await self._keep_time()
+        works = self._live(), self._bury(), self._look_around(), self._tell(), self._keep_time(again=True)
         tasks = [asyncio.create_task(work) for work in works]
         try:
             yield
@@ -320,6 +329,21 @@ class Worker(Duties, ChatClaims):
                 break
         self.id, self._beaten_s = self._former, sent_s
         self._hear("")
+
+    async def _keep_time(self, *, again: bool = False) -> None:
+        """Set the clock by the database's; `again` and again."""
+        while self._set_clock is not None:
+            if again:
+                await self._clock.sleep(_CLOCK_S)
+            try:
+                off = self._set_clock(await self._store.now())
+            except StorageError as error:
+                _log.warning("the clock was not set", extra={"error": type(error).__name__})
+            else:
+                if abs(off) > _FAR_OFF:
+                    _log.warning("this machine's clock is %+.1f s off the database's", -off.total_seconds())
+            if not again:
+                return
 
     async def _outlive(self) -> None:
         """Return when the lease is over by our own clock."""

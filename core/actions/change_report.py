@@ -7,7 +7,7 @@ from typing import Final
 
 from core.answering.turn import Turn
 from core.outgoing import Button
-from core.text.catalogue import text
+from core.text.catalogue import counted, forms, text
 from core.types import Locale, MemoryItem
 
 BOTH: Final = "both"
@@ -15,6 +15,7 @@ BOTH: Final = "both"
 
 ERASE = text("actions.erase")
 UNDO = text("actions.undo")
+DELETED = forms("memories.confirm.deleted")
 KEEP_BOTH = text("resolve.keep_both")
 ONLY_IN_PRIVATE = text("actions.audience.only_in_private")
 ONLY_HERE = text("actions.audience.only_here")
@@ -36,6 +37,13 @@ async def undo_button(turn: Turn, earlier: str = "") -> tuple[Button, ...]:
     if not await memory.store.changes(memory.owner, act=act, not_undone=True, limit=1):
         return ()
     return (Button(UNDO[turn.person.locale], f"/undo {act}", in_place=True),)
+
+
+async def deleted_text(turn: Turn, memory_ids: Sequence[str], deleted: Sequence[MemoryItem]) -> str:
+    """Return the sentence on those that were deleted before a restart, and whose words are gone since; or ""."""
+    known = {item.id for item in deleted}
+    gone = [key for key in (await turn.memory.done()).deleted if key in memory_ids and key not in known]
+    return counted(DELETED, turn.person.locale, len(gone)) if gone else ""
 
 
 def keep_both_button(turn: Turn) -> Button:

@@ -130,6 +130,8 @@ async def run(turn: Turn, answer: Drafts) -> Step:
             return await _offer(turn, wanted.drafts)
     kept = await keep(turn, wanted.drafts, wanted.hints, ask=answer.ask) if wanted.drafts else Kept()
     known = f"known before: {', '.join(item.id for item in kept.known)}" if kept.known else ""
+    mine = turn.log.changed_ids  # perhaps before a restart
+    kept = replace(kept, known=tuple(item for item in kept.known if item.id not in mine))
     missing = wanted.missing or (("",) if not wanted.drafts else ())
     step = Step(NAME, Outcome.NOTHING, refused_ids=wanted.refused, detail=known, writes=WRITES, missing=missing)
     if kept.saved:
@@ -165,7 +167,7 @@ async def propose(turn: Turn, proposed: Sequence[Compared], missing: tuple[str, 
     """
     first, step = proposed[0], Step(NAME, Outcome.NOTHING, detail=proposes(WRITES), writes=WRITES, missing=missing)
     if len(proposed) == 1 and first.known is not None:
-        rewrite = Rewrite(first.known.id, first.draft)
+        rewrite = Rewrite(first.known.id, first.draft, first.known.updated_at)
         return await propose_replacement(turn, step, [first.known], [rewrite], first.draft)
     return await propose_keeping(turn, step, [each.draft for each in proposed])
 

@@ -97,7 +97,8 @@ async def run(turn: Turn, answer: Changes) -> Step:
     changes = {item.id: wanted[name] for name, item in known.items()}
     items = list({item.id: item for item in known.values()}.values())
     drafts = {item.id: _timed(turn, item, changed(item, changes[item.id])) for item in items}
-    rewrites = [Rewrite(item.id, draft) for item in items if (draft := drafts[item.id]) and draft != item.draft]
+    new = [(item, draft) for item in items if (draft := drafts[item.id]) and draft != item.draft]
+    rewrites = [Rewrite(item.id, draft, item.updated_at) for item, draft in new]
     too_long = sum(draft is None for draft in drafts.values())
     missing = ("",) * (len(refused) + too_long + len(answer.items[MAX_DRAFTS:]))
     step = Step(NAME, Outcome.NOTHING, refused_ids=refused, writes=WRITES, missing=missing)

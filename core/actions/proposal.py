@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final, TypeAlias
 
 from core import outcomes
@@ -31,17 +32,19 @@ _MIN_SHOWN_CHARS: Final = 120
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """The memories to delete, as the person was shown."""
+    """The memories to delete, as the person was shown: their ids, and when each was changed last (its version)."""
 
     memory_ids: tuple[str, ...]
+    versions: tuple[datetime, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Rewrite:
-    """A memory's id and its new content."""
+    """A memory's id and its new content; `version` is when what was shown of it was changed last."""
 
     memory_id: str
     draft: MemoryDraft
+    version: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ async def propose_deletion(turn: Turn, step: Step, items: Sequence[MemoryItem]) 
     share = _share(len(items))
     lines = [quoted(item.content, share) for item in items]
     lead = counted(DELETE, turn.person.locale, len(items))
-    wanted = Deletion(tuple(item.id for item in items))
+    wanted = Deletion(tuple(item.id for item in items), tuple(item.updated_at for item in items))
     choices = {"yes {code}": DELETE_IT[turn.person.locale], "no {code}": KEEP[turn.person.locale]}
     return await _propose(turn, step, wanted, [lead, *_numbered(lines)], choices)
 

@@ -63,7 +63,8 @@ class Opening:
         person = await self._person(incoming)
         is_command = incoming.text.startswith("/")
         id_ = act_of(incoming.chat, incoming.message_id) if is_command else uuid.uuid4().hex
-        context = ChangeContext(id_, "" if incoming.private else room_name(incoming.chat), incoming.user)
+        room = "" if incoming.private else room_name(incoming.chat)
+        context = ChangeContext(id_, room, incoming.user, incoming.key, is_again=arrival.again and is_command)
         memory = self._parts.memories.of(await self._parts.memories.owner(incoming.user), context)
         asked = replace(message_of(incoming, id_), off_record=not person.remembers)
         return new_turn(asked, person, conversation, memory=memory, services=self._services(), view=view)

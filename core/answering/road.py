@@ -118,7 +118,8 @@ class Road:
         `posted` is what an earlier process had posted for it.
         """
         incoming, clock = asked.incoming, self._parts.services.clock
-        arrival, arrived_s = self._parts.services.confirmations.arrived(incoming.at), clock.monotonic()
+        arrived_s, confirmations = clock.monotonic(), self._parts.services.confirmations
+        arrival = confirmations.arrived(incoming.at, again=posted is not None)
         here = incoming.conversation
         is_busy = partial(self.locks.has_others, here)
         view = asked.view = self._views.open(incoming, asked.channel, posted, is_busy=is_busy)

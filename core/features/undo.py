@@ -21,7 +21,7 @@ from core.features.reminders.service import Reminders
 from core.features.reminders.telling import place_of
 from core.features.reminders.telling import undo_button as undo_reminder
 from core.hooks import TakeBack
-from core.memory.user_memory import UndoResult
+from core.memory.user_memory import Undone, UndoResult
 from core.outcomes import listed
 from core.outgoing import Button, memory_line
 from core.text.catalogue import counted, forms, in_words, text
@@ -54,7 +54,10 @@ def undo_command(reminders: Reminders, access: Access) -> Command:
 
 async def undo(reminders: Reminders, access: Access, request: Request, act: str) -> None:
     """Take back the changes of the act, or the newest one that can still be undone, and say what that did."""
-    reminder = None if act else await _newest_of_reminders(reminders, request)
+    done = await request.turn.memory.done()
+    reminder = None if act or done.act else await _newest_of_reminders(reminders, request)
+    if not act and (mine := await reminders.done(place_of(request.turn))):
+        reminder = mine[0]  # taken back before a restart
     if reminder is not None and reminder.before is None and reminder.batch.startswith(IMPORTED):
         act = reminder.batch.removeprefix(IMPORTED)
     elif reminder is not None:
@@ -111,13 +114,13 @@ async def _undo_memories(request: Request, access: Access, act: str, besides: Se
         await request.tell(UNDO_IS_OFF)
         return
     keeps_both, act = act.startswith(f"{BOTH} "), act.removeprefix(f"{BOTH} ")
-    undone = await request.turn.memory.undo(act)
+    undone = await request.turn.memory.undo(act, keeps=keeps_both)
     result = undone.result
     known = await _newest(request, act) if result is UndoResult.NOTHING else None
     if result is UndoResult.DONE and keeps_both:
         await _keep_both(request, undone.changes)
     elif result is UndoResult.DONE:
-        await _tell_undone(request, undone.changes, besides)
+        await _tell_undone(request, undone, besides)
     elif besides:
         await request.answer.tell("\n".join(besides))
     elif result is UndoResult.CHANGED:
@@ -149,9 +152,9 @@ async def _newest(request: Request, act: str) -> Change | None:
     return changes[0] if changes else None
 
 
-async def _tell_undone(request: Request, changes: Sequence[Change], besides: Sequence[str]) -> None:
+async def _tell_undone(request: Request, undone: Undone, besides: Sequence[str]) -> None:
     """Say, memory by memory, what came back, what is gone again, and what has its old text again."""
-    before, after = _states(changes)
+    before, after = _states(undone.changes)
     back = [item for key, item in before.items() if item and not after[key]]
     gone = [item for key, item in after.items() if item and not before[key]]
     restored = [item for key, item in before.items() if item and after[key]]
@@ -163,6 +166,8 @@ async def _tell_undone(request: Request, changes: Sequence[Change], besides: Seq
             if title is not GONE:
                 told = list(await request.turn.memory.get([item.id for item in items]))
             lines += [title[request.locale], *_lines(request, told, len(items))]
+    if undone.gone:
+        lines += [GONE[request.locale], counted(UNNAMED, request.locale, undone.gone)]
     answer = "\n".join((*lines, *besides)) or NOTHING_LEFT[request.locale]
     await request.answer.tell(answer, choices=_show(request, back + restored))
 
@@ -212,6 +217,7 @@ ANSWER_AGAIN = text("undo.disliked.answer_again")
 UNDO_IS_OFF = text("undo.undo_is_off")
 BACK = text("undo.back")
 GONE = text("undo.gone")
+UNNAMED = forms("undo.unnamed")
 RESTORED = text("undo.restored")
 REMINDERS_GONE = forms("undo.reminders_gone")
 NOTHING_LEFT = text("undo.nothing_left")

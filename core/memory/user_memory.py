@@ -17,11 +17,23 @@ from core.memory.resolve import NEIGHBOURS, Compared, Hint, Resolved, compared, 
 from core.memory.search import Query, Ranking, parts
 from core.memory.statement import read
 from core.ports import Clock
-from core.stores import AskedVectors, ChangeContext, MemoryStore, Search, VectorSearch
+from core.stores import AskedVectors, ChangeContext, Done, MemoryStore, Search, VectorSearch
 from core.text.days import without_day
 from core.text.unicode import clean, fold, one_line
 from core.text.words import FUNCTION_WORDS, folded_words, same
-from core.types import NEAR, Change, MemoryDraft, MemoryHit, MemoryItem, MemoryKind, Span, UserKey, Vector, Vectors
+from core.types import (
+    NEAR,
+    Change,
+    ChangeKind,
+    MemoryDraft,
+    MemoryHit,
+    MemoryItem,
+    MemoryKind,
+    Span,
+    UserKey,
+    Vector,
+    Vectors,
+)
 
 MAX_PHRASE_CHARS = 200
 
@@ -94,6 +106,16 @@ def _once(bindings: Iterable[str]) -> tuple[str, ...]:
     return tuple(found.values())
 
 
+def _as_done(resolved: Resolved, done: Change | None) -> Resolved:
+    """Return a memory that is known as what the act had made it, if it is known by that act."""
+    if resolved.relation is not Relation.SAME or done is None:
+        return resolved
+    if done.before is None:
+        return Resolved(resolved.item, Relation.NEW)
+    says_the_same = done.before.content == resolved.item.content
+    return resolved if says_the_same else Resolved(resolved.item, Relation.REPLACES, done.before)
+
+
 class UndoResult(StrEnum):
     """Whether it was undone, or why not."""
 
@@ -108,10 +130,14 @@ class UndoResult(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """The outcome, and the changes that were undone, the newest first; none unless it is DONE."""
+    """The outcome, and the changes that were undone, the newest first; none unless it is DONE.
+
+    `gone` counts saved memories that are gone again, and their words with them, if it was done before a restart.
+    """
 
     result: UndoResult
     changes: Sequence[Change] = ()
+    gone: int = 0
 
 
 _DEPTH: Final = 32
@@ -278,7 +304,11 @@ def _matched(item: MemoryItem, words: Collection[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class UserMemory(MemoryReading):
-    """What `Memories.of` gives: everything here is `owner`'s, and changes are recorded with `context`."""
+    """What `Memories.of` gives: everything here is `owner`'s, and changes are recorded with `context`.
+
+    A command that is run again after a crash (`context.is_again`) changes nothing twice: what it changed already is
+    returned as if it was changed now.
+    """
 
     undo_within: timedelta
     on_changed: Callable[[], None]
@@ -343,6 +373,8 @@ class UserMemory(MemoryReading):
         """
         plain = [each.draft for each in compared if each.relation is not Relation.REPLACES]
         resolved = await self._add(plain, vectors, source_ids)
+        if (done := await self.changed()) and any(each.relation is Relation.SAME for each in resolved):
+            resolved = [_as_done(each, done.get(each.item.id)) for each in resolved]
         for each in compared:
             if each.known is not None and each.relation is Relation.REPLACES:
                 item = await self._replace(each.known, each.draft, vectors, source_ids=source_ids, keeps_past=True)
@@ -384,6 +416,8 @@ class UserMemory(MemoryReading):
         Raises:
             ValueError: no readable binding; nothing is changed.
         """
+        if (done := (await self.changed()).get(memory_id)) is not None and done.kind is ChangeKind.UPDATED:
+            return next(iter(await self.store.get(self.owner, [memory_id])), None)
         for item in await self.store.get(self.owner, [memory_id]):
             known = item.draft
             if not self._is_audible(item):
@@ -419,7 +453,24 @@ class UserMemory(MemoryReading):
         deleted = await self.store.delete(self.owner, audible, at=self.clock.now(), context=context)
         if deleted:
             self.on_changed()
-        return deleted
+        done = [each.before for key, each in (await self.changed()).items() if key in memory_ids and not each.after]
+        now = {item.id: item for item in (*deleted, *filter(None, done))}
+        return [now[key] for key in dict.fromkeys(memory_ids) if key in now]
+
+    async def changed(self) -> Mapping[str, Change]:
+        """Map memories to what the act made of each before it was broken off; nothing if it is not run again."""
+        if not self.context.is_again:
+            return {}
+        changes = await self.store.changes(self.owner, act=self.context.act, not_undone=True)
+        last: dict[str, Change] = {}
+        for each in changes:  # the newest first
+            last[each.memory_id] = replace(last.get(each.memory_id, each), before=each.before)
+        return {key: each for key, each in last.items() if not (item := each.after or each.before) or not item.current}
+
+    async def done(self) -> Done:
+        """Return what was deleted and taken back for the message before its answer was broken off."""
+        message = self.context.message
+        return await self.store.done(self.owner, message) if self.context.is_again and message else Done()
 
     async def flag(
         self, memory_id: str, *, pinned: bool | None = None, shared: bool | None = None
@@ -440,8 +491,10 @@ class UserMemory(MemoryReading):
         changes = await self.store.changes(self.owner, since=since, not_undone=True, limit=1)
         return changes[0] if changes else None
 
-    async def undo(self, act: str = "") -> Undone:
-        """Undo all of an act, or of the newest one that can be undone."""
+    async def undo(self, act: str = "", *, keeps: bool = False) -> Undone:
+        """Undo all of an act, or of the newest one that can be undone; with `keeps`, its words are needed after it."""
+        if (done := await self.done()).act and act in {"", done.act}:
+            return Undone(UndoResult.DONE, done.undone, done.gone)
         if not act and (last := await self.last_change()):
             act = last.act
         changes = await self.store.changes(self.owner, act=act, not_undone=True) if act else ()
@@ -451,7 +504,7 @@ class UserMemory(MemoryReading):
             return Undone(UndoResult.TOO_LATE)
         before = [change.before for change in changes if change.before]
         vectors = await self.embed([text for item in before for text in (*item.bindings, item.content)])
-        undone = await self.store.undo(self.owner, act)
+        undone = await self.store.undo(self.owner, act, context=self.context, keeps=keeps)
         if undone is None:
             return Undone(UndoResult.CHANGED)
         await self._embed_again(list(dict.fromkeys(change.memory_id for change in changes)), vectors)

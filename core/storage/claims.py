@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Final
 
 from core.storage.database import Database, Query, Statement
@@ -65,6 +66,11 @@ class SqlWorkers(WorkerStore):
     def __init__(self, database: Database, beats: Database | None = None) -> None:
         self._database = database
         self._beats = beats or database
+
+    async def now(self) -> datetime:
+        """Return the time on the database's clock."""
+        [(now_us,)] = await self._beats.rows(f"SELECT {_NOW}")
+        return moment(now_us)
 
     async def join(self, program: str, former: int = 0) -> int:
         """Add a worker, and return its number; remove the row of that process's former one."""

@@ -14,7 +14,7 @@ from core.storage.batches import in_batches, statement
 from core.storage.database import Database, Query, Statement
 from core.storage.record import OF_USER, microseconds, moment, to_json, user_key
 from core.stores import LATEST, Accepted, Backlog, Inbox, Replaced
-from core.types import ChatKey, Incoming, JSONValue, UserKey
+from core.types import ChatKey, Incoming, JSONValue, MessageKey, UserKey
 
 ClaimChat: TypeAlias = Callable[[Query, ChatKey, Statement], Accepted | None]
 """Stores a message of a chat, and claims the chat if it is free; returns who answers it, None if it was known."""
@@ -24,6 +24,32 @@ def held_by_all(query: Query, chat: ChatKey, message: Statement) -> Accepted | N
     """Store the message, and claim nothing: there is one process."""
     del chat
     return Accepted() if query.run(*message) else None
+
+
+def done(query: Query, message: MessageKey | None) -> dict[str, JSONValue]:
+    """Return what was done for a message that is owed an answer, by the names of the steps."""
+    rows = query.run(f"SELECT done FROM inbox WHERE {_THIS} AND payload IS NOT NULL", _row(message)) if message else []
+    found: dict[str, JSONValue] = json.loads(rows[0][0] or "{}") if rows else {}
+    return found
+
+
+def note(query: Query, message: MessageKey | None, step: str, value: JSONValue) -> None:
+    """Record, in the transaction that does it, what was done for a message until it is closed; for None, nothing."""
+    if message is not None:
+        values = (to_json({**done(query, message), step: value}), *_row(message))
+        query.run(f"UPDATE inbox SET done = ? WHERE {_THIS} AND payload IS NOT NULL", values)
+
+
+def once(query: Query, message: MessageKey | None, step: str, work: Callable[[], JSONValue]) -> JSONValue:
+    """Do a step for a message, in this transaction, and return its result: done again for it, that of the first time.
+
+    For None, and for a message that is not owed an answer, it is done each time.
+    """
+    before = done(query, message)
+    if step not in before:
+        before[step] = work()
+        note(query, message, step, before[step])
+    return before[step]
 
 
 class SqlInbox(Inbox):
@@ -85,7 +111,8 @@ class SqlInbox(Inbox):
     async def close(self, incoming: Incoming) -> None:
         """Mark it answered and remove its words; do the same with its earlier versions."""
         close = f"""
-            UPDATE inbox SET payload = NULL, posted = coalesce(posted, '[]') WHERE {_THIS} AND payload IS NOT NULL
+            UPDATE inbox SET payload = NULL, done = NULL, posted = coalesce(posted, '[]')
+            WHERE {_THIS} AND payload IS NOT NULL
         """
 
         def job(query: Query) -> None:
@@ -167,7 +194,8 @@ _OWED = """
 """
 _VERSIONS = "platform = ? AND chat = ? AND topic = ? AND (message_id = ? OR edits = ?)"
 _CLOSE_EARLIER = f"""
-    UPDATE inbox SET payload = NULL, posted = NULL WHERE {_VERSIONS} AND id < (SELECT id FROM inbox WHERE {_THIS})
+    UPDATE inbox SET payload = NULL, done = NULL, posted = NULL
+    WHERE {_VERSIONS} AND id < (SELECT id FROM inbox WHERE {_THIS})
 """
 
 
@@ -206,7 +234,12 @@ def _versions(incoming: Incoming) -> tuple[str, ...]:
 
 
 def _key(incoming: Incoming) -> tuple[str, str, str, str]:
-    return (incoming.chat.platform, incoming.chat.chat, incoming.chat.thread, incoming.message_id)
+    return _row((incoming.chat, incoming.message_id))
+
+
+def _row(message: MessageKey) -> tuple[str, str, str, str]:
+    chat, message_id = message
+    return (chat.platform, chat.chat, chat.thread, message_id)
 
 
 def _incoming(platform: str, row: Sequence[str]) -> Incoming:

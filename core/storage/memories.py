@@ -13,8 +13,11 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
+from typing import Final
 
-from core.storage import memory_changes, memory_rows
+from pydantic import TypeAdapter
+
+from core.storage import inbox, memory_changes, memory_rows
 from core.storage.batches import each_batch, in_batches, statement
 from core.storage.database import Query
 from core.storage.memory_changes import Step
@@ -46,8 +49,8 @@ from core.storage.record import (
     storable,
     user_key,
 )
-from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore, Merge, Saved
-from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
+from core.stores import NO_CHANGE_CONTEXT, ChangeContext, Done, MemoryStore, Merge, Saved
+from core.types import Change, JSONValue, MemoryDraft, MemoryItem, MemoryKind, MessageKey, UserKey, Vector
 
 _COUNT = f"SELECT count(*) FROM memories AS m WHERE m.owner = {OWNER} AND m.current = ''"
 _ORDER = "m.pinned DESC, m.created_at DESC, m.id DESC"
@@ -75,6 +78,12 @@ _PARTING = """
     SELECT {table}.id, {table}.owner, owners.id, NULL FROM owners JOIN {table} ON {table}.account = owners.id
     WHERE owners.linked IS NULL LIMIT ?
 """
+
+
+_DELETED, _UNDONE = "deleted", "undone"
+"""The names under which an inbox row has what was done to memories for it."""
+
+_CHANGES: Final = TypeAdapter(list[Change])
 
 
 class SqlMemories(SqlPhrases, MemoryStore):
@@ -188,6 +197,9 @@ class SqlMemories(SqlPhrases, MemoryStore):
             if not gone:
                 return []
             memory_rows.remove(query, [each.number for each in gone])
+            if context.message is not None:
+                earlier = _texts(inbox.done(query, context.message).get(_DELETED))
+                inbox.note(query, context.message, _DELETED, [*earlier, *(each.item.id for each in gone)])
             if context.act and at is not None:
                 steps = [Step(each, None) for each in gone]
                 memory_changes.record(query, whose, storable(context.act), at, steps)
@@ -258,13 +270,34 @@ class SqlMemories(SqlPhrases, MemoryStore):
         )
         return [memory_changes.change(row) for row in rows]
 
-    async def undo(self, owner: UserKey, act: str) -> Sequence[Change] | None:
+    async def undo(
+        self, owner: UserKey, act: str, *, context: ChangeContext = NO_CHANGE_CONTEXT, keeps: bool = False
+    ) -> Sequence[Change] | None:
         """Take back all of an act, in one transaction, and return its changes, the newest first, marked as undone."""
-        undo = partial(memory_changes.undo, lexicon=self._lexicon, owner=owner, act=storable(act))
-        changes = await self._database.write(undo)
+
+        def job(query: Query) -> list[Change]:
+            changes = memory_changes.undo(query, self._lexicon, owner, storable(act))
+            gone = [each for each in changes if each.before is None and each.after and not each.after.current]
+            kept = _CHANGES.dump_python(changes, mode="json") if keeps else None
+            noted = {"act": storable(act), "gone": len(gone), "kept": kept}
+            inbox.note(query, context.message if changes else None, _UNDONE, noted)
+            return changes
+
+        changes = await self._database.write(job)
         if any(change.before is None for change in changes):
             await self._database.scrub()
         return changes or None
+
+    async def done(self, owner: UserKey, message: MessageKey) -> Done:
+        """Return what was deleted and taken back for a message that is still owed an answer."""
+        noted = await self._database.read(lambda query: inbox.done(query, message))
+        deleted, undone = tuple(_texts(noted.get(_DELETED))), noted.get(_UNDONE)
+        if not isinstance(undone, dict):
+            return Done(deleted)
+        if undone["kept"] is not None:
+            return Done(deleted, undone["act"], _CHANGES.validate_python(undone["kept"]))
+        left = [each for each in await self.changes(owner, act=undone["act"]) if each.undone]
+        return Done(deleted, undone["act"], left, undone["gone"])
 
     async def purge(self, before: datetime) -> int:
         """Remove all changes of memories that were deleted before then, every word of theirs; return how many.
@@ -494,3 +527,7 @@ def _move(table: str, found: str, query: Query, size: int) -> int:
     for each in _MOVED_WITH_THEIR_MEMORY if table == "memories" else ():
         query.run_many(f"UPDATE {each} SET owner = ? WHERE memory = ?", [(owner, i) for i, _, owner, _ in rows])
     return len(rows)
+
+
+def _texts(noted: JSONValue) -> list[str]:
+    return [str(each) for each in noted] if isinstance(noted, list) else []

@@ -345,4 +345,7 @@ _FIRST: Final = Migration(
     )
 )
 
-MIGRATIONS: Final = (_FIRST,)
+# What was done for an owed message so far, as JSON. Programs of the first version leave it behind when they close one.
+_DONE: Final = Migration(("ALTER TABLE inbox ADD COLUMN done TEXT",), oldest=1)
+
+MIGRATIONS: Final = (_FIRST, _DONE)

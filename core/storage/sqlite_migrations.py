@@ -575,6 +575,10 @@ _NO_ENDLESS_WORDS: Migration = tuple(
     for table in ("terms", "message_terms")
 )
 
+_DONE: Migration = (
+    "ALTER TABLE inbox ADD COLUMN done TEXT",  # JSON of what was done for it so far; NULL once it was answered
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _HISTORY,
     _INBOX,
@@ -604,4 +608,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _KEPT,
     _UNDER_WAY,
     _NO_ENDLESS_WORDS,
+    _DONE,
 )

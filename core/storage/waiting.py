@@ -7,10 +7,11 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any, Generic
 
-from core.storage.database import Database, Row
+from core.storage.database import Database, Query
+from core.storage.inbox import done, once
 from core.storage.record import OF_USER, microseconds, moment, user_key
 from core.threads import Confirmation, PendingInput, Waiting, WaitingStore
-from core.types import ConversationKey, UserKey
+from core.types import ConversationKey, JSONValue, UserKey
 
 _HERE = f"{OF_USER} AND chat = ? AND topic = ?"
 
@@ -40,10 +41,27 @@ class SqlWaiting(WaitingStore[Waiting], Generic[Waiting]):
         found = f"SELECT {', '.join(self._names)} FROM {self._table} WHERE {_HERE}"
         return self._read(await self._database.rows(found, _key(conversation)))
 
-    async def take(self, conversation: ConversationKey) -> Waiting | None:
+    async def take(
+        self, conversation: ConversationKey, message_id: str = "", since: datetime | None = None
+    ) -> Waiting | None:
         """Remove what waits there and return it, or None: of two that take it at once, one has it."""
         sql = f"DELETE FROM {self._table} WHERE {_HERE} RETURNING {', '.join(self._names)}"
-        return self._read(await self._database.write(lambda query: query.run(sql, _key(conversation))))
+        message = (conversation.chat, message_id) if message_id else None
+
+        def job(query: Query) -> Waiting | None:
+            def remove() -> JSONValue:
+                rows: list[JSONValue] = [list(row) for row in query.run(sql, _key(conversation))]
+                kept = self._read(rows)
+                return [] if kept is None or (since is not None and kept.at < since) else rows
+
+            return self._read(once(query, message, self._table, remove))
+
+        return await self._database.write(job)
+
+    async def taken(self, conversation: ConversationKey, message_id: str) -> Waiting | None:
+        """Return what that message has taken; None once it was answered."""
+        message = (conversation.chat, message_id)
+        return self._read(await self._database.read(lambda query: done(query, message).get(self._table)))
 
     async def expire(self, before: datetime) -> None:
         """Remove what was stored before then."""
@@ -55,8 +73,8 @@ class SqlWaiting(WaitingStore[Waiting], Generic[Waiting]):
         sql = f"DELETE FROM {self._table} WHERE {OF_USER}"
         await self._database.write(lambda query: query.run(sql, user_key(user)))
 
-    def _read(self, rows: list[Row]) -> Waiting | None:
-        for row in rows:
+    def _read(self, rows: Any) -> Waiting | None:
+        for row in rows or ():
             values: dict[str, Any] = dict(zip(self._names, row, strict=True))
             return self._kind(**{**values, "at": moment(values["at"])})
         return None

@@ -13,11 +13,13 @@ import pytest
 from core.actions.proposal import Deletion, Keeping, Replacement, Rewrite, Rewrites
 from core.confirmations import Confirmations
 from core.features.transfer.intake import Intake, Taken
+from core.storage.inbox import SqlInbox
 from core.storage.waiting import SqlConfirmations
 from core.threads import Confirmation, ConfirmationStore
-from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, UserKey
+from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, UserKey
 from tests.contracts.engines import ENGINES
 from tests.fakes.clock import FakeClock
+from tests.reference.inbox import InMemoryInbox
 from tests.reference.waiting import InMemoryConfirmations
 
 ANA, BIA = UserKey("telegram", "1"), UserKey("telegram", "2")
@@ -31,6 +33,10 @@ ELSEWHERE = [
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 ASKED = Confirmation("ABCD", "Deletion", '{"memory_ids":["x"]}', NOON)
 DRAFT = MemoryDraft(MemoryKind.JSON, '{"a": "é"}', ("a", "b"))
+
+
+def said_in(here: ConversationKey, message_id: str = "press") -> Incoming:
+    return Incoming(here.chat, here.user, "Ana", message_id, "/confirm", NOON, pressed=True)
 
 
 @pytest.fixture(params=["in-memory", *ENGINES])
@@ -52,6 +58,30 @@ async def test_it_waits_in_that_conversation_only_and_is_taken_once(store: Confi
     taken = await asyncio.gather(*(store.take(HERE) for _ in range(5)))
     assert [each for each in taken if each] == [ASKED]
     assert await store.find(HERE) is None
+
+
+async def test_a_message_that_is_owed_an_answer_takes_it_as_often_as_it_is_begun(store: ConfirmationStore) -> None:
+    """And nobody else; also what was no answer, or too old, stays so. What waits by then is left for others."""
+    inbox = SqlInbox(store._database) if isinstance(store, SqlConfirmations) else InMemoryInbox()
+    for message_id in ("press", "other", "late"):
+        await inbox.accept(said_in(HERE, message_id))
+    await store.put(HERE, ASKED)
+    taken = [await store.take(HERE, message_id) for message_id in ("press", "other", "press")]
+    assert taken == [ASKED, None, ASKED]
+    await store.put(HERE, newer := replace(ASKED, code="WXYZ"))
+    await store.expire(NOON - timedelta(hours=1))
+    assert await store.take(HERE, "press", NOON + timedelta(hours=1)) == ASKED, "it was in time"
+    assert (await store.take(HERE, "other"), await store.find(HERE)) == (None, newer)
+    assert await store.take(HERE, "late", NOON + timedelta(hours=1)) is None
+    assert await store.find(HERE) is None
+    assert (await store.taken(HERE, "press"), await store.taken(HERE, "late")) == (ASKED, None)
+    assert await store.taken(ELSEWHERE[2], "press") is None
+    await inbox.close(said_in(HERE, "press"))
+    if isinstance(store, SqlConfirmations):
+        assert await store.taken(HERE, "press") is None
+        assert await store._database.rows("SELECT message_id FROM inbox WHERE done IS NOT NULL ORDER BY id") == [
+            ("other",), ("late",)
+        ]  # fmt: skip
 
 
 async def test_the_last_that_was_asked_waits(store: ConfirmationStore) -> None:
@@ -82,7 +112,7 @@ async def test_any_number_of_people_are_asked_at_once(store: ConfirmationStore) 
     asked = [ConversationKey(ChatKey("telegram", str(n)), UserKey("telegram", str(n))) for n in range(200)]
     codes = [await confirmations.ask(here, Deletion((str(n),))) for n, here in enumerate(asked)]
     for number, (here, code) in enumerate(zip(asked, codes, strict=True)):
-        assert await confirmations.take(here, code.lower(), Deletion) == Deletion((str(number),))
+        assert await confirmations.take(said_in(here), code.lower(), Deletion) == Deletion((str(number),))
 
 
 @pytest.mark.parametrize(
@@ -99,15 +129,15 @@ async def test_any_number_of_people_are_asked_at_once(store: ConfirmationStore) 
 async def test_what_was_asked_comes_back_as_it_was_after_a_restart(store: ConfirmationStore, wanted: object) -> None:
     clock = FakeClock()
     code = await Confirmations(store, clock).ask(HERE, wanted)
-    assert await Confirmations(store, clock).take(HERE, code, type(wanted)) == wanted
+    assert await Confirmations(store, clock).take(said_in(HERE), code, type(wanted)) == wanted
 
 
 @pytest.mark.parametrize("said", ["", "WRONG", "-"])
 async def test_a_wrong_code_uses_it_up(store: ConfirmationStore, said: str) -> None:
     confirmations = Confirmations(store, FakeClock())
     code = await confirmations.ask(HERE, Deletion(()))
-    assert await confirmations.take(HERE, said, Deletion) is None
-    assert await confirmations.take(HERE, code, Deletion) is None
+    assert await confirmations.take(said_in(HERE), said, Deletion) is None
+    assert await confirmations.take(said_in(HERE, "later"), code, Deletion) is None
 
 
 async def test_it_is_good_for_ten_minutes(store: ConfirmationStore) -> None:
@@ -116,4 +146,4 @@ async def test_it_is_good_for_ten_minutes(store: ConfirmationStore) -> None:
     code = await confirmations.ask(HERE, Deletion(()))
     await clock.advance(601)
     assert await confirmations.waiting(HERE, confirmations.arrived(clock.now()), Deletion) is None
-    assert await confirmations.take(HERE, code, Deletion) is None
+    assert await confirmations.take(said_in(HERE, "later"), code, Deletion) is None

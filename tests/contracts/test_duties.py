@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from datetime import timedelta
 
 import psycopg
 import pytest
 
 from core.claims import check_claim, present_claim
+from core.clock import SystemClock
 from core.errors import ClaimLost, StorageDown
 from core.workers import OneWorker, Worker
 from tests.fakes.workers import LEASE_S, Member, Team, a_team
+
+LIKE = timedelta(seconds=90)
+"""Two clocks that differ by less are set alike; a busy machine takes its time."""
 
 
 @pytest.fixture
@@ -190,3 +195,24 @@ async def test_limits_are_shared_by_use_with_something_for_everybody_and_never_m
     assert abs(shares[0] - shares[1]) < 0.1
     assert shares[0] > 0.3
     assert sum(shares) > 0.9
+
+
+async def test_workers_whose_clocks_differ_go_by_that_of_the_database(team: Team) -> None:
+    """And again a minute later, when somebody has set the machine's clock."""
+    members = [await team.join(off=timedelta(minutes=minutes)) for minutes in (-2, 2)]
+
+    def are_alike() -> bool:
+        return all(abs(member.clock.now() - SystemClock().now()) < LIKE for member in members)
+
+    await team.until(are_alike)
+    for member in members:
+        member.clock.jump(timedelta(minutes=-5))
+        await member.clock.advance(60.0)
+    await team.until(are_alike)
+
+
+def test_the_systems_clock_can_be_set() -> None:
+    clock, machine = SystemClock(), SystemClock()
+    ahead = clock.set(machine.now() + timedelta(minutes=2))
+    assert abs(ahead - timedelta(minutes=2)) < LIKE
+    assert abs(clock.now() - machine.now() - timedelta(minutes=2)) < LIKE

@@ -22,6 +22,7 @@ from core.actions.finish import ANSWER
 from core.answering.loop import DECIDE, THINKING
 from core.clock import SystemClock
 from core.models import Cycle
+from tests.crash.presses import ALL, DiscordPlace, Presser, Presses, TelegramPlace, aimed, rows_of
 from tests.e2e.command import Running, start
 from tests.fakes import openai_server
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
@@ -181,6 +182,15 @@ class TelegramScene:
         else:
             self._server.says(self._owner, f"ask-{number}")
 
+    def place(self, language: str) -> TelegramPlace:
+        """The owner's private chat, in that language."""
+        self._owner = replace(self._owner, language_code=language)
+        return TelegramPlace(self._server, self._owner)
+
+    async def begin(self) -> None:
+        """Return when a bot has an owner."""
+        await self._server.until(lambda: 7 in self._server.chats and self._server.chat(7).screen())
+
     async def greeted(self, people: Sequence[Person]) -> None:
         """Let everybody write, and return when they were answered."""
         for person in people:
@@ -209,6 +219,15 @@ class DiscordScene:
     async def ready(self, _: asyncio.StreamReader) -> None:
         await self._server.until(lambda: len(self._server.gateway.identified) > self._sessions)
         self._sessions = len(self._server.gateway.identified)
+
+    def place(self, language: str) -> DiscordPlace:
+        """The owner's direct messages, in that language."""
+        self._owner = replace(self._owner, locale=language)
+        return DiscordPlace(self._server, self._owner)
+
+    async def begin(self) -> None:
+        """Return when a bot listens."""
+        await self._server.until(lambda: self._server.gateway.identified)
 
     def open_room(self, number: int) -> None:
         """Let there be a room of that id."""
@@ -299,3 +318,30 @@ async def killed(scene: Scene, folder: Path, *, kills: int, seed: int, cycle: Cy
             child.terminate()
             assert await asyncio.wait_for(child.wait(), 120) == 0
     return tally(scene.bubbles(), asked)
+
+
+async def pressed(scene: TelegramScene | DiscordScene, folder: Path, *, kills: int, seed: int) -> Presses:
+    """Press that many buttons, kill the bot at each, and let another one answer; return what came of it."""
+    chance = random.Random(seed)  # noqa: S311 - a dice
+    scene.settings |= {"MODEL": "limited", "LOCALE": "en"}
+    presser, model, killed = Presser(scene.place("en"), rows_of(folder), 0, ALL), SlowModel(), asyncio.Event()
+
+    async def live() -> None:
+        while True:
+            killed.clear()
+            async with process(scene, model, folder) as child:
+                await killed.wait()
+                child.kill()
+                await child.wait()
+
+    async def kill() -> None:
+        killed.set()
+
+    async with model.running():
+        living = asyncio.create_task(live())
+        await scene.begin()
+        for number in range(kills):
+            await presser.press(number, aimed(chance, kill))
+        living.cancel()
+        await asyncio.gather(living, return_exceptions=True)
+    return presser.found

@@ -23,6 +23,7 @@ import psycopg
 from core.clock import SystemClock
 from core.models import Cycle
 from tests.crash.kills import Bubble, SlowModel, Tally, tally
+from tests.crash.presses import Presser, Presses, Rows, TelegramPlace, aimed
 from tests.e2e.command import Running, start
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
@@ -31,6 +32,9 @@ from tests.postgres import Server
 LEASE_S: Final = 5.0
 _PATIENCE_S: Final = 240.0
 _WATCH_S: Final = 0.05
+_STANDS_STILL: Final = 0.25
+"""How often a worker stands still for two leases instead of being killed."""
+
 _ANSWER = re.compile(r"w(\d+)\.\d+\b")
 _CLAIMED: Final = """
 SELECT claims.name, workers.program, coalesce(bool_or(inbox.payload IS NOT NULL), false) FROM claims
@@ -302,3 +306,44 @@ def _answered_s(telegram: TelegramServer, number: int, asked_s: float) -> float:
     return (
         max((call.at_s for call in telegram.calls if call.code == 200 and word in call.text), default=asked_s) - asked_s
     )
+
+
+async def pressed(server: Server, database: str, folder: Path, *, workers: int, kills: int, seed: int = 0) -> Presses:
+    """Let people press buttons, and kill the worker that answers, or let it stand still; return what came of it."""
+    model, watch, chance = SlowModel(), Watch(server, database), random.Random(seed)  # noqa: S311 - a dice
+    rows = _rows_of(server.url(database))
+    async with (
+        TelegramServer(SystemClock(), patience_s=_PATIENCE_S) as telegram,
+        model.running(),
+        Fleet(server.url(database), model.url, folder, MODEL="limited", LOCALE="en", **settings_of(telegram)) as fleet,
+    ):
+        for _ in range(workers):
+            await fleet.grow()
+        await telegram.until(lambda: telegram.polled)
+        ana = Person(1000, "Ana", "en")
+        presser = Presser(TelegramPlace(telegram, ana), rows, seed)
+
+        async def strike() -> None:
+            held = await watch.claimed()
+            pid = held.get(f"chat:telegram:{ana.id}", (0, False))[0]
+            victim = next((worker for worker in fleet.running if worker.pid == pid), chance.choice(fleet.running))
+            if chance.random() < _STANDS_STILL:
+                os.kill(victim.pid, signal.SIGSTOP)
+                await asyncio.sleep(2 * LEASE_S)
+                os.kill(victim.pid, signal.SIGCONT)
+            else:
+                await fleet.kill(victim)
+                await fleet.grow()
+
+        for number in range(kills):
+            await presser.press(number, aimed(chance, strike))
+        await fleet.stop()
+    return presser.found
+
+
+def _rows_of(url: str) -> Rows:
+    def rows(sql: str) -> Sequence[Sequence[object]]:
+        with psycopg.connect(url, connect_timeout=2, autocommit=True) as connection:
+            return connection.execute(sql.encode()).fetchall()
+
+    return rows

@@ -42,6 +42,12 @@ class FakeClock(Clock):
         """Set the wall clock forward or back; nobody who sleeps notices."""
         self._start += delta
 
+    def set(self, now: datetime) -> timedelta:
+        """Go by another clock, and return how far that is ahead."""
+        ahead = now - self.now()
+        self.jump(ahead)
+        return ahead
+
     async def advance(self, delta_s: float) -> None:
         """Move time on, waking each sleeper at its own moment and letting it run before the next."""
         target_s = self._elapsed_s + delta_s

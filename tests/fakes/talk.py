@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from core.chatbot import ChatBot
+from core.features.links.storage import SqlLinkCodes
 from core.features.preferences.storage import SqlPreferences
 from core.features.reminders.storage import SqlReminders
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 from core.ports import ChatModel
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
+from core.storage.kept import SqlKept
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.storage.waiting import SqlConfirmations, SqlPendingInputs
@@ -60,6 +62,8 @@ class Talk:
             pending_inputs=SqlPendingInputs(database),
             confirmations=SqlConfirmations(database),
             reminders=SqlReminders(database),
+            links=SqlLinkCodes(database),
+            kept=SqlKept(database),
         )
         if self.mind is not None:
             self.house.answered_by(self.mind)

@@ -8,10 +8,12 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TypeVar
 
 from core.answering.parts import TurnLimits
 from core.chatbot import ChatBot
+from core.clock import SystemClock
 from core.dialogue import StreamEvent, Task
 from core.errors import ChannelGone, StorageError
 from core.models import Cycle
@@ -266,9 +268,16 @@ class Team:
     def texts(self, chat: str = "c") -> list[str]:
         return self.screen(chat).texts
 
-    async def join(self, *, hears: bool = True, most_chats: int = 100, is_open: bool = True) -> Member:
-        """Add a worker. With `hears` it is told what others have for it; its model answers if it `is_open`."""
+    async def join(
+        self, *, hears: bool = True, most_chats: int = 100, is_open: bool = True, off: timedelta | None = None
+    ) -> Member:
+        """Add a worker. With `hears` it is told what others have for it; its model answers if it `is_open`.
+
+        Its machine's clock stands still; with `off`, it goes by the database's, from which that one is so far off.
+        """
         plug, clock, gate = Plug(), FakeClock(), asyncio.Event()
+        if off is not None:
+            clock.jump(SystemClock().now() + off - clock.now())
         if is_open:
             gate.set()
         inner = await open_postgres(self.url, pool=4)
@@ -280,6 +289,7 @@ class Team:
             listen=listening(self.url, clock) if hears else None,
             lease_s=LEASE_S,
             most_chats=most_chats,
+            set_clock=None if off is None else clock.set,
         )
         house = House(
             self.script,

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from core.storage.record import checked, digest, random_id, storable
-from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore, Merge, Saved
-from core.types import Change, ChangeKind, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
+from core.stores import NO_CHANGE_CONTEXT, ChangeContext, Done, MemoryStore, Merge, Saved
+from core.types import Change, ChangeKind, MemoryDraft, MemoryItem, MemoryKind, MessageKey, UserKey, Vector
 from tests.reference.changes import Entry, InMemoryChanges, Step, said, with_rooms
 from tests.reference.phrases import InMemoryPhrases, check_space
 
@@ -168,8 +168,11 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         wanted = [c for c in found if (since is None or c.at >= since) and not (not_undone and c.undone)]
         return wanted[::-1][:limit]
 
-    async def undo(self, owner: UserKey, act: str) -> Sequence[Change] | None:
+    async def undo(
+        self, owner: UserKey, act: str, *, context: ChangeContext = NO_CHANGE_CONTEXT, keeps: bool = False
+    ) -> Sequence[Change] | None:
         """Take back all of an act and return its changes, the newest first, marked as undone."""
+        del context, keeps  # nothing is answered again
         owner, act = self._owner(owner), storable(act)
         steps, held = self._changes.steps(owner, act), self._of(owner)
         now = {key: held[key].item if key in held else None for key in steps}
@@ -181,6 +184,11 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
             self._take_back(owner, key, step)
         self._bump(owner)
         return self._changes.undone(owner, act)
+
+    async def done(self, owner: UserKey, message: MessageKey) -> Done:
+        """Return nothing: there is no inbox here, and so nothing is answered again."""
+        del owner, message
+        return Done()
 
     async def purge(self, before: datetime) -> int:
         """Forget all changes of memories that were deleted before then; return how many those are."""

@@ -62,7 +62,7 @@ class InMemoryReminders(ReminderStore):
             over = each.state in {State.DONE, State.FAILED} and all(
                 at < before for at in (each.created_at, each.sent_at, each.due) if at is not None
             )
-            removed = each.state is State.REMOVED and (each.changed_at is None or each.changed_at < removed_before)
+            removed = each.state is State.REMOVED and (each.changed_at or each.created_at) < removed_before
             if over or removed:
                 del self._all[each.id]
 

@@ -14,6 +14,7 @@ class InMemoryWaiting(WaitingStore[Waiting], Generic[Waiting]):
 
     def __init__(self) -> None:
         self._waiting: dict[ConversationKey, Waiting] = {}
+        self._taken: dict[tuple[ConversationKey, str], Waiting | None] = {}
 
     async def put(self, conversation: ConversationKey, waiting: Waiting) -> None:
         """Store it, in place of what waited there."""
@@ -23,9 +24,21 @@ class InMemoryWaiting(WaitingStore[Waiting], Generic[Waiting]):
         """Return what waits there, or None."""
         return self._waiting.get(conversation)
 
-    async def take(self, conversation: ConversationKey) -> Waiting | None:
+    async def take(
+        self, conversation: ConversationKey, message_id: str = "", since: datetime | None = None
+    ) -> Waiting | None:
         """Remove what waits there and return it, or None: of two that take it at once, one has it."""
-        return self._waiting.pop(conversation, None)
+        if message_id and (conversation, message_id) in self._taken:
+            return self._taken[conversation, message_id]
+        found = self._waiting.pop(conversation, None)
+        kept = None if found is None or (since is not None and found.at < since) else found
+        if message_id:
+            self._taken[conversation, message_id] = kept
+        return kept
+
+    async def taken(self, conversation: ConversationKey, message_id: str) -> Waiting | None:
+        """Return what that message has taken; all are owed an answer."""
+        return self._taken.get((conversation, message_id))
 
     async def expire(self, before: datetime) -> None:
         """Remove what was stored before then."""

@@ -443,9 +443,10 @@ async def test_opening_to_everybody_is_asked_once_more_and_then_holds_at_once_an
 async def test_another_confirmation_opens_nothing(office: Office) -> None:
     house, access = office.house, office.house.access()
     features = house.features(access)
-    here, there = house.incoming("").conversation, house.incoming("", user=BIA).conversation
-    code = await features.confirmations.ask(here, "something else")
-    assert await features.confirmations.take(here, code, Mode) is None
-    code = await features.confirmations.ask(here, Mode.OPEN)
+    first, there = house.incoming(""), house.incoming("", user=BIA)
+    second = house.incoming("", message_id="2")
+    code = await features.confirmations.ask(first.conversation, "something else")
+    assert await features.confirmations.take(first, code, Mode) is None
+    code = await features.confirmations.ask(second.conversation, Mode.OPEN)
     assert await features.confirmations.take(there, code, Mode) is None
-    assert await features.confirmations.take(here, code, Mode) is Mode.OPEN
+    assert await features.confirmations.take(second, code, Mode) is Mode.OPEN

@@ -207,13 +207,13 @@ async def test_of_two_who_say_yes_at_once_to_one_code_one_is_joined(lobby: Lobby
 async def test_an_account_that_was_joined_elsewhere_between_the_yes_and_the_deed_is_not_joined(lobby: Lobby) -> None:
     code = await code_of(lobby, HERE)
     await lobby.say(f"/link {code}", THERE)
-    take = lobby.house.links.take
+    link = lobby.house.store.link
 
-    async def slow(digest: str) -> bool:
-        await lobby.house.memories.link(STRANGE, THERE)
-        return await take(digest)
+    async def slow(owner: UserKey, other: UserKey) -> None:
+        await link(STRANGE, THERE)
+        await link(owner, other)
 
-    lobby.house.links.take = slow  # type: ignore[method-assign]
+    lobby.house.store.link = slow  # type: ignore[method-assign]
     assert "discord:bia, discord:ana2" in (await lobby.say(f"/link {code} yes", THERE))[0]
     assert list(await lobby.house.memories.accounts(HERE)) == [HERE]
 

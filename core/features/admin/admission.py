@@ -189,7 +189,7 @@ class PeopleVerbs:
         if wanted.casefold() not in set(Mode):
             raise WrongUse(NO_MODE[request.locale].format(name=wanted[:MAX_ID_CHARS]))
         mode, now = Mode(wanted.casefold()), await self._access.mode()
-        if mode is Mode.OPEN and now is not mode and await confirmations.take(here, code, Mode) is not mode:
+        if mode is Mode.OPEN and now is not mode and await confirmations.take(request.incoming, code, Mode) is not mode:
             command = f"/admin access {mode} {await confirmations.ask(here, mode)}"
             choices = [Button(OPEN_IT[request.locale], command, in_place=True)]
             await request.answer.tell(OPEN_ASKS[request.locale].format(command=command), choices=choices)

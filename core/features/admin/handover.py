@@ -150,7 +150,7 @@ class Handover:
 
     async def _confirmed(self, request: Request, code: str) -> None:
         wanted: NewOwner | SteppingDown | None = await self._confirmations.take(
-            request.incoming.conversation, code, NewOwner, SteppingDown
+            request.incoming, code, NewOwner, SteppingDown
         )
         match wanted:
             case NewOwner(user):
@@ -187,7 +187,8 @@ class Handover:
         me, word = request.incoming.user, argument.casefold()
         offer = await self._open_offer(me)
         if offer is None or word not in {ACCEPT, DECLINE}:
-            await request.tell(NO_OFFER)
+            is_owner = word == ACCEPT and await self._access.role(me) is Role.OWNER  # accepted before a restart
+            await request.tell(ACCEPTED if is_owner and request.turn.memory.context.is_again else NO_OFFER)
             return
         await self._close(me, me, offer)
         if word == DECLINE:

@@ -65,7 +65,10 @@ class LinkCommands:
         """Give a code; or say what entering one gives away; or link the accounts."""
         code, _, said = argument.partition(" ")
         accounts = await self._memories.accounts(request.incoming.user)
-        if len(accounts) > 1:
+        is_sure = said.strip().casefold() == YES
+        if len(accounts) > 1 and is_sure and request.turn.memory.context.is_again:  # linked just before a restart
+            await self._tell_joined(request, accounts, _digest(code))
+        elif len(accounts) > 1:
             await request.answer.tell(
                 LINKED[request.locale].format(accounts=_listed(accounts)),
                 choices=[Button(PART[request.locale], "/unlink")],
@@ -73,7 +76,7 @@ class LinkCommands:
         elif not code:
             await self._give_code(request)
         else:
-            await self._enter(request, code, sure=said.strip().casefold() == YES)
+            await self._enter(request, code, sure=is_sure)
 
     async def _unlink(self, request: Request, argument: str) -> None:
         """Say how many memories each account keeps, or part the accounts."""
@@ -151,19 +154,24 @@ class LinkCommands:
     async def _join(self, request: Request, found: LinkCode) -> None:
         """Link the accounts, unless the code was used or an account was linked in the meantime."""
         user = request.incoming.user
-        if not await self._codes.take(found.digest):
-            await request.tell(NO_CODE)
-            return
         try:
-            await self._memories.link(found.user, user)
+            await self._memories.link(found.user, user)  # first: nobody else can use a code of who is linked
         except ValueError:
             accounts = await self._memories.accounts(user)
             await request.tell(LINKED if len(accounts) > 1 else OTHER_LINKED, accounts=_listed(accounts))
             return
-        told = DONE[request.locale].format(accounts=_listed([found.user, user]))
+        await self._tell_joined(request, [found.user, user], found.digest)
+
+    async def _tell_joined(self, request: Request, accounts: Sequence[UserKey], digest: str) -> None:
+        """Say in both accounts that they are one now; then the code is used up."""
+        told = DONE[request.locale].format(accounts=_listed(accounts))
         await request.answer.tell(told)
         part = Button(PART[request.locale], "/unlink")
-        await self._notifier.tell(found.user, OutgoingMessage(told, choices=(part,)))
+        if await self._codes.find(digest) is not None:  # else the other was told before a restart
+            for other in accounts:
+                if other != request.incoming.user:
+                    await self._notifier.tell(other, OutgoingMessage(told, choices=(part,)))
+            await self._codes.take(digest)
 
 
 def _was_told(request: Request, found: LinkCode) -> bool:

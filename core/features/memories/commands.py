@@ -316,7 +316,7 @@ class MemoryCommands:
 
 async def _change(request: Request, item: MemoryItem, content: str) -> None:
     memory, locale = request.turn.memory, request.locale
-    if content == item.content:
+    if content == item.content and item.id not in await memory.changed():
         await show_card(request, item, told=SAME[locale])
         return
     phrases = renewed_bindings(item.bindings, item.content, content)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeVar
 
 from core import outcomes
-from core.actions.change_report import erase_button, narrowed_text, undo_button
+from core.actions.change_report import deleted_text, erase_button, narrowed_text, undo_button
 from core.actions.memory_delete import NAME as MEMORY_DELETE
 from core.actions.memory_delete import WRITING as DELETING
 from core.actions.memory_save import NAME as MEMORY_SAVE
@@ -70,30 +70,26 @@ class ConfirmCommand:
         if verb == SAID:
             await _save_said(request, code)
             return
-        here = request.incoming.conversation
         if not request.incoming.pressed and not request.incoming.text.startswith("/"):  # they said it in words
             asked = request.turn.asked
             said = Message(MessageRole.USER, request.incoming.text, source_id=request.incoming.message_id)
             said = replace(said, room=asked.room, off_record=asked.off_record)
             await request.turn.conversation.add(said)
-        asked_at = await self._confirmations.asked_at(here)
-        proposal: Proposal | None = await self._confirmations.take(here, code, *PROPOSALS)
+        proposal: Proposal | None = await self._confirmations.take(request.incoming, code, *PROPOSALS)
         chosen = [int(number) - 1 for number in numbers if number.isdecimal()]
-        if proposal is None or asked_at is None:
+        if proposal is None:
             await request.tell(NOT_OPEN)
         elif isinstance(proposal, Keeping | Replacement):
-            await _on_message(request, proposal, verb, chosen, asked_at)
+            await _on_message(request, proposal, verb, chosen)
         elif verb != YES:
             await request.answer.say(LEFT[request.locale], in_history=True)
         elif isinstance(proposal, Deletion):
-            await _delete(request, _of(proposal.memory_ids, chosen), asked_at)
+            await _delete(request, _of([*zip(proposal.memory_ids, proposal.versions, strict=False)], chosen))
         else:
-            await _rewrite(request, _of(proposal.rewrites, chosen), asked_at)
+            await _rewrite(request, _of(proposal.rewrites, chosen))
 
 
-async def _on_message(
-    request: Request, proposal: Keeping | Replacement, verb: str, chosen: Sequence[int], asked_at: datetime
-) -> None:
+async def _on_message(request: Request, proposal: Keeping | Replacement, verb: str, chosen: Sequence[int]) -> None:
     """Carry out a proposal about what a message of the person's told, on which the memories rest."""
     turn, is_keeping = request.turn, isinstance(proposal, Keeping)
     said = await _said(request, request.incoming.user, str(proposal.said_id))
@@ -111,7 +107,7 @@ async def _on_message(
         if verb == BOTH:
             await _keep_both(request, proposal, chosen)
         else:
-            await _replace(request, proposal, chosen, asked_at)
+            await _replace(request, proposal, chosen)
 
 
 async def _keep_both(request: Request, proposal: Replacement, chosen: Sequence[int]) -> None:
@@ -127,12 +123,12 @@ async def _keep_both(request: Request, proposal: Replacement, chosen: Sequence[i
         await _tell_kept(request, kept, told(turn, kept))
 
 
-async def _replace(request: Request, proposal: Replacement, chosen: Sequence[int], asked_at: datetime) -> None:
+async def _replace(request: Request, proposal: Replacement, chosen: Sequence[int]) -> None:
     """Make the chosen rewrite, or ask again which; if what was shown has changed, keep the statement beside it."""
     turn, rewrites = request.turn, proposal.rewrites
     picked = rewrites if len(rewrites) == 1 else _of(rewrites, chosen)
     wanted = picked if len(picked) == 1 else rewrites
-    items = await _as_shown(request, [each.memory_id for each in wanted], asked_at)
+    items = await _as_shown(request, {each.memory_id: each.version for each in wanted})
     if len(picked) != 1 and items:
         ids = {item.id for item in items}
         step = Step(MEMORY_UPDATE, Outcome.NOTHING, detail=proposes(ChangeKind.UPDATED), writes=ChangeKind.UPDATED)
@@ -194,15 +190,19 @@ async def _tell_kept(request: Request, kept: Kept, told: str) -> None:
     await turn.answer.report(step, told, await buttons(turn, kept))
 
 
-async def _delete(request: Request, memory_ids: Sequence[str], asked_at: datetime) -> None:
+async def _delete(request: Request, wanted: Sequence[tuple[str, datetime]]) -> None:
     """Delete the agreed memories that did not change since they were shown, and say which are gone."""
     await request.answer.status(DELETING[request.locale])
-    same = await _as_shown(request, memory_ids, asked_at)
-    deleted = await request.turn.memory.delete([item.id for item in same])
-    gone = ChangeKind.DELETED
+    memory_ids, gone = [key for key, _ in wanted], ChangeKind.DELETED
+    there = {item.id for item in await request.turn.memory.get(memory_ids)}
+    same = {item.id for item in await _as_shown(request, dict(wanted))}
+    # One that is not there may have been deleted by this very press, before a restart.
+    deleted = await request.turn.memory.delete([key for key in memory_ids if key in same or key not in there])
     step = Step(MEMORY_DELETE, Outcome.DONE, items=tuple(deleted), writes=gone)
     lines = [outcomes.written(gone, deleted, request.locale, request.person.zone)] if deleted else []
-    lines += _not_done(request, ChangeKind.DELETED, len(memory_ids) - len(deleted), some=bool(deleted))
+    lines += [before] if (before := await deleted_text(request.turn, memory_ids, deleted)) else []
+    if not before:
+        lines += _not_done(request, gone, len(memory_ids) - len(deleted), some=bool(deleted))
     left = await request.turn.memory.count()
     if len(deleted) > 1 and left:
         lines.append(counted(STAYS, request.locale, left))
@@ -210,11 +210,11 @@ async def _delete(request: Request, memory_ids: Sequence[str], asked_at: datetim
     await request.answer.report(step, "\n".join(lines), choices)
 
 
-async def _rewrite(request: Request, wanted: Sequence[Rewrite], asked_at: datetime) -> None:
+async def _rewrite(request: Request, wanted: Sequence[Rewrite]) -> None:
     """Rewrite the agreed memories that did not change since they were shown, and say what they are now."""
     turn = request.turn
     await turn.answer.status(UPDATING[request.locale])
-    same = {each.id: each for each in await _as_shown(request, [each.memory_id for each in wanted], asked_at)}
+    same = {each.id: each for each in await _as_shown(request, {each.memory_id: each.version for each in wanted})}
     rewrites = [each for each in wanted if each.memory_id in same] if turn.person.remembers else []
     updated = await rewrite(turn, rewrites)
     await _tell_updated(request, list(same.values()), updated, missing=len(wanted) - len(updated))
@@ -232,10 +232,13 @@ async def _tell_updated(
     await turn.answer.report(step, "\n".join(lines), await undo_button(turn))
 
 
-async def _as_shown(request: Request, memory_ids: Sequence[str], asked_at: datetime) -> list[MemoryItem]:
-    """Return the memories that exist and did not change since they were shown."""
-    items = await request.turn.memory.get(memory_ids)
-    return [item for item in items if item.updated_at <= asked_at]
+async def _as_shown(request: Request, versions: Mapping[str, datetime | None]) -> list[MemoryItem]:
+    """Return the memories that are as they were shown; those that this press changed before a restart, as they were."""
+    memory = request.turn.memory
+    changed = await memory.changed()
+    before = {key: each.before for key, each in changed.items() if each.before and each.after}
+    items = [before.get(item.id, item) for item in await memory.get(list(versions))]
+    return [item for item in items if item.updated_at == versions[item.id]]
 
 
 def _not_done(request: Request, kind: ChangeKind, count: int, *, some: bool) -> list[str]:

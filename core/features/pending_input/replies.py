@@ -49,7 +49,7 @@ class PendingReplies(ReplyReader):
 
     async def settle(self, request: Request) -> None:
         """Drop the command that waits there, because it was run."""
-        await self._store.take(request.incoming.conversation)
+        await self._store.take(request.incoming.conversation, request.incoming.message_id)
 
     async def read(self, incoming: Incoming, arrival: Arrival) -> str:
         """Return the command that the message amounts to, or its own text.
@@ -59,7 +59,11 @@ class PendingReplies(ReplyReader):
         """
         here, text = incoming.conversation, incoming.text
         waiting = await self._store.find(here)
+        if arrival.again:
+            waiting = await self._store.taken(here, incoming.message_id) or waiting
         if not incoming.pressed or is_retry(text):
+            if arrival.again and (answer := await self._answer_again(incoming)):
+                return answer
             answer = ""
             is_asked = await self._confirmations.asked_at(here) is not None
             if is_asked:
@@ -68,7 +72,7 @@ class PendingReplies(ReplyReader):
                 answer = answer or await self._on_reminders(incoming, arrival)
             if waiting is None and answer:
                 return answer
-            if waiting is None and means_undo(text) and await self._can_undo(incoming):
+            if waiting is None and means_undo(text) and (arrival.again or await self._can_undo(incoming)):
                 return "/undo"
         is_read = bool(text) or _names_somebody(incoming, waiting)
         if waiting is None or not is_read or incoming.at < waiting.at - _SKEW or is_stop(text):
@@ -93,14 +97,22 @@ class PendingReplies(ReplyReader):
         text, here = incoming.text, incoming.conversation
         waiting: tuple[str, Proposal] | None = await self._confirmations.waiting(here, arrival, *PROPOSALS)
         if waiting is not None:
-            code, proposal = waiting
-            if text.startswith("/") and code in text.upper().split():
+            if text.startswith("/") and waiting[0] in text.upper().split():
                 return ""  # it is the answer, typed as a command
-            if answer := _answer_to(proposal, text):
-                verb, *numbers = answer.split()
-                return " ".join(("/confirm", verb, code, *numbers))
+            if answer := _command_to(*waiting, text):
+                return answer
         await self._confirmations.drop(here, *PROPOSALS)
         return ""
+
+    async def _answer_again(self, incoming: Incoming) -> str:
+        """Return the command as which the message was read before its answer was broken off; "" if it was none."""
+        if incoming.text.startswith("/"):
+            return ""
+        proposed: tuple[str, Proposal] | None = await self._confirmations.taken(incoming, *PROPOSALS)
+        asked: tuple[str, Question] | None = await self._confirmations.taken(incoming, *QUESTIONS)
+        if proposed is not None:
+            return _command_to(*proposed, incoming.text)
+        return "" if asked is None else reply(*asked, incoming)
 
     async def _on_reminders(self, incoming: Incoming, arrival: Arrival) -> str:
         """Return the command that answers the open question about reminders as the message does; "" if it is none.
@@ -128,6 +140,12 @@ def _names_somebody(incoming: Incoming, waiting: PendingInput | None) -> bool:
     """Whether the message is a forwarded one, and the waiting command asks who is meant."""
     asked_who = waiting is not None and waiting.command.startswith("/admin ")
     return asked_who and any(quote.kind is QuoteKind.FORWARD for quote in incoming.quotes)
+
+
+def _command_to(code: str, proposal: Proposal, text: str) -> str:
+    """Return the command that answers a proposal as a text does; "" if it is no plain answer."""
+    verb, *numbers = _answer_to(proposal, text).split() or [""]
+    return " ".join(("/confirm", verb, code, *numbers)) if verb else ""
 
 
 def _answer_to(proposal: Proposal, text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from core.actions.change_report import erase_button, undo_button
+from core.actions.change_report import deleted_text, erase_button, undo_button
 from core.actions.proposal import Deletion
 from core.commands.command import STAFF, Command, Request
 from core.commands.menu import choice_field, completed_field, text_field
@@ -155,6 +155,8 @@ class ForgetCommand:
             await self._said(request, rest.strip())
         elif not argument:
             await request.tell(HOW_TO_FORGET)
+        elif deleted := (await request.turn.memory.done()).deleted:  # before a restart
+            await _delete(request, deleted)
         elif (item := await self._listed.named(request, argument)) is not None:
             await _delete(request, [item.id])
         elif is_number(argument):
@@ -170,7 +172,7 @@ class ForgetCommand:
         if not items:
             await request.tell(NO_SUCH_MEMORY)
             return
-        wanted = Deletion(tuple(item.id for item in items))
+        wanted = Deletion(tuple(item.id for item in items), tuple(item.updated_at for item in items))
         code = await self._confirmations.ask(request.incoming.conversation, wanted)
         confirm = Button(counted(DELETE_THOSE, request.locale, len(items)), f"/forget {CONFIRM} {code}", in_place=True)
         await self._listed.show(
@@ -183,7 +185,7 @@ class ForgetCommand:
         )
 
     async def _confirmed(self, request: Request, code: str) -> None:
-        wanted = await self._confirmations.take(request.incoming.conversation, code, Deletion)
+        wanted = await self._confirmations.take(request.incoming, code, Deletion)
         if wanted is None:
             await request.tell(NOT_CONFIRMED)
         else:
@@ -205,9 +207,9 @@ class ForgetCommand:
 
     async def _all(self, request: Request, code: str) -> None:
         """Ask for a code; with the right one, stop the person's answers elsewhere and erase everything of them."""
-        user, here = request.incoming.user, request.incoming.conversation
+        user = request.incoming.user
         accounts = await self._memories.accounts(user)
-        if await self._confirmations.take(here, code, Everything) is None:
+        if await self._confirmations.take(request.incoming, code, Everything) is None:
             await self._ask_for_all(request, accounts)
             return
         await request.stop_answers(accounts)
@@ -288,7 +290,7 @@ class ForgetVerb:
         return [ROLE_STAYS[locale].format(role=ROLES[found.role.value][locale])]
 
     async def _confirmed(self, request: Request, code: str) -> None:
-        somebody = await self._confirmations.take(request.incoming.conversation, code, Somebody)
+        somebody = await self._confirmations.take(request.incoming, code, Somebody)
         if somebody is None:
             await request.tell(SOMEBODY_NOT_CONFIRMED)
             return
@@ -301,7 +303,9 @@ class ForgetVerb:
 
 async def _delete(request: Request, memory_ids: Sequence[str]) -> None:
     deleted: Sequence[MemoryItem] = await request.turn.memory.delete(memory_ids)
-    if deleted:
+    if before := await deleted_text(request.turn, memory_ids, deleted):
+        await request.answer.tell(before)
+    elif deleted:
         lines = [
             FORGOT[request.locale],
             *(memory_line(noted(item, request.person.zone, request.locale)) for item in deleted),

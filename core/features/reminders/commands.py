@@ -37,6 +37,7 @@ from core.features.reminders.telling import (
     refused,
     settle_time,
     time_in,
+    told_set,
     undo_button,
 )
 from core.outgoing import Button, Choice
@@ -194,7 +195,8 @@ class ReminderCommands:
             return
         await self._replies.settle(request)
         wish = Wish(reminder.text, kind=reminder.kind, reminder_id=reminder.id)
-        await self._settle(request, wish, words)
+        if not await self._tell_done(request):
+            await self._settle(request, wish, words)
 
     async def _pause(self, request: Request, reminder: Reminder, _: str) -> None:
         paused = await self._reminders.pause(place_of(request.turn), reminder.id, paused=True)
@@ -230,6 +232,8 @@ class ReminderCommands:
         """Set a reminder by the words for a time and the rest of the text, or what a button says."""
         if not argument:
             await request.tell(HOW_TO_REMIND)
+        elif not _LATER.fullmatch(argument) and await self._tell_done(request):
+            pass
         elif (found := _PICK.fullmatch(argument)) is not None:
             await self._pick(request, found[1], int(found[2]))
         elif (found := _AT.fullmatch(argument)) is not None:
@@ -250,7 +254,7 @@ class ReminderCommands:
 
     async def _pick(self, request: Request, code: str, number: int) -> None:
         """Set the reminder that was asked about, at the time of that number."""
-        wish = await self._confirmations.take(request.incoming.conversation, code, Wish)
+        wish = await self._confirmations.take(request.incoming, code, Wish)
         await self._replies.settle(request)
         if wish is None or not 1 <= number <= len(wish.options):
             await request.tell(OVER)
@@ -260,9 +264,10 @@ class ReminderCommands:
 
     async def _at(self, request: Request, code: str, words: str) -> None:
         """Set the reminder that was asked about at the time in words; without any, take the next message for it."""
-        here = request.incoming.conversation
-        arrival = self._confirmations.arrived(request.incoming.at)
-        asked = await self._confirmations.waiting(here, arrival, Wish)
+        incoming = request.incoming
+        arrival = self._confirmations.arrived(incoming.at)
+        asked = await self._confirmations.taken(incoming, Wish)
+        asked = asked or await self._confirmations.waiting(incoming.conversation, arrival, Wish)
         if asked is None or asked[0] != code:
             await self._replies.settle(request)
             await request.tell(OVER)
@@ -271,7 +276,7 @@ class ReminderCommands:
             await request.answer.tell(WHEN[request.locale].format(text=heading(asked[1], request.locale)))
         else:
             await self._replies.settle(request)
-            await self._confirmations.drop(here, Wish)
+            await self._confirmations.take(incoming, code, Wish)
             now, _ = local_now(request.turn)
             if means_no(words) and find_time(words, now, request.locale) is None:  # "no, at 9"
                 await request.tell(LEFT)
@@ -287,6 +292,17 @@ class ReminderCommands:
             wish = Wish(item.content)
             await self._tell(request, wish, await settle_time(request.turn, self._reminders, wish, time))
         return bool(items)
+
+    async def _tell_done(self, request: Request) -> bool:
+        """Tell what the command had set or moved before a restart, whatever its words mean now; False for nothing."""
+        for reminder in (await self._reminders.done(place_of(request.turn)))[:1]:
+            if reminder.before is None:
+                answer = await told_set(request.turn, self._reminders, reminder)
+                await request.answer.tell(answer.text, choices=answer.choices)
+            else:
+                await self._changed(request, reminder, MOVED)
+            return True
+        return False
 
     async def _settle(self, request: Request, wish: Wish, words: str) -> None:
         now, _ = local_now(request.turn)
@@ -316,6 +332,7 @@ class ReminderCommands:
         if not again:
             await self._refuse(request, Refusal.GONE)
             return
+        until = again[0].due or until  # put off before a restart, it is due by the time of then
         at = time_link(wording.told(until, now, said[0].schedule.zone, request.locale), until)
         lines = [AGAIN[request.locale].format(when=at), *(heading(each, request.locale) for each in again)]
         await request.answer.tell("\n".join(lines))

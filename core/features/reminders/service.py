@@ -61,7 +61,8 @@ class Limits:
 class Place:
     """Where a person says something: their account and name, the chat, and whether nobody else reads along.
 
-    `act` is what changes made there are part of, or "".
+    `act` is what changes made there are part of, or ""; `is_again`: it was begun before, and broken off. What it has
+    changed already is returned then, and not changed again.
     """
 
     user: UserKey
@@ -70,6 +71,7 @@ class Place:
     locale: Locale
     name: str = ""
     act: str = ""
+    is_again: bool = False
 
 
 class Reminders:
@@ -106,7 +108,15 @@ class Reminders:
         return self._memories.undo_within
 
     async def set(
-        self, place: Place, text: str, time: Once | Repeated, *, guessed: bool = False, kind: Kind = Kind.REMINDER
+        self,
+        place: Place,
+        text: str,
+        time: Once | Repeated,
+        *,
+        guessed: bool = False,
+        kind: Kind = Kind.REMINDER,
+        state: State = State.WAITING,
+        batch: str = "",
     ) -> Reminder | Refusal:
         """Store a reminder; it is on disk when this returns. `time` is in the person's zone; `guessed`: our guess."""
         text, now = _kept(text), self._clock.now()
@@ -133,12 +143,21 @@ class Reminders:
             name=place.name,
             kind=kind,
             locale=place.locale,
+            state=state,
+            batch=batch,
             changed_at=now,
             act=place.act,
         )
         added = await self.store.add(reminder, most=self.limits.most)
         self.wake()
         return added or Refusal.TOO_MANY
+
+    async def done(self, place: Place) -> Sequence[Reminder]:
+        """Return the reminders that the act set or changed last before it was broken off."""
+        if not (place.is_again and place.act):
+            return []
+        found = await self.store.of(await self._memories.accounts(place.user), frozenset(State))
+        return [reminder for reminder in found if reminder.act == place.act]
 
     def refusal(self, time: Once | Repeated) -> Refusal | None:
         """Return why no reminder can be set for that time, whoever asks; None if one can."""
@@ -177,10 +196,10 @@ class Reminders:
         found = await self.store.in_batch(await self._memories.accounts(place.user), batch)
         return [reminder for reminder in found if is_heard(reminder, place)]
 
-    async def any_guessed(self, user: UserKey) -> bool:
-        """Return whether the person has a reminder, in any state, that was set by our guess of their zone."""
+    async def any_guessed(self, user: UserKey, besides: Reminder | None = None) -> bool:
+        """Return whether the person has a reminder, in any state, but that one, set by our guess of their zone."""
         found = await self.store.of(await self._memories.accounts(user), frozenset(State))
-        return any(reminder.schedule.guessed for reminder in found)
+        return any(each.schedule.guessed for each in found if besides is None or each.id != besides.id)
 
     async def newest_change(self, place: Place) -> Reminder | None:
         """Return the reminder that the person changed last, if that can still be taken back there, or None."""
@@ -250,7 +269,8 @@ class Reminders:
         for old in said:
             # Pressed twice, it is put off once.
             if old.schedule.rule and old.state is not State.REMOVED and (old.chat, old.text) not in known:
-                new = replace(self._snoozed(old, until), created_at=self._clock.now(), sent_at=None, before=None, id="")
+                new = replace(self._snoozed(old, until), created_at=self._clock.now(), sent_at=None, before=None)
+                new = replace(new, act=place.act, id="")
                 added = await self.store.add(new, most=self.limits.most + len(said))
                 again += [added] if added else []
         self.wake()
@@ -262,21 +282,23 @@ class Reminders:
         def undone(old: Reminder) -> Reminder | Refusal:
             if not self._can_undo(old):
                 return Refusal.TOO_LATE
-            return replace(self._as_before(old), changed_at=None, before=None, act="")
+            return replace(self._as_before(old), changed_at=None, before=None, act=place.act)
 
         return await self._change(place, reminder_id, undone, removed=True)
 
     async def undo_act(self, place: Place, act: str) -> Sequence[bool]:
         """Take back what an act changed; return for each reminder whether that could be done."""
         found = await self.store.of(await self._memories.accounts(place.user), frozenset(State))
-        undone = [await self.undo(place, each.id) for each in found if act and each.act == act]
+        changed = [each for each in found if act and each.act == act and each.changed_at is not None]
+        undone = [await self.undo(place, each.id) for each in changed]
         return [isinstance(each, Reminder) for each in undone]
 
     async def take_back(self, place: Place, batch: str) -> Sequence[Reminder]:
         """Delete those of a batch again that nobody has changed since they were set, and return them."""
+        done = await self.done(place)
         untouched = [each for each in await self.said(place, batch) if each.before is None]
         undone = [await self.undo(place, each.id) for each in untouched if each.state is not State.REMOVED]
-        return [each for each in undone if isinstance(each, Reminder)]
+        return [*(each for each in done if each in untouched), *(each for each in undone if isinstance(each, Reminder))]
 
     async def move_zone(self, user: UserKey, zone: str) -> tuple[Sequence[Reminder], Sequence[Reminder]]:
         """Let the person's reminders follow them to another zone; return those that moved, and those that stayed.
@@ -315,6 +337,8 @@ class Reminders:
         """Change a reminder that may be spoken of there; a removed one only where that is said."""
 
         def allowed(old: Reminder) -> Reminder | Refusal:
+            if place.is_again and place.act and old.act == place.act:
+                return old
             gone = not is_heard(old, place) or (old.state is State.REMOVED and not removed)
             return Refusal.GONE if gone else change(old)
 

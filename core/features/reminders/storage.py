@@ -137,7 +137,7 @@ class SqlReminders(ReminderStore):
         sql = """
             DELETE FROM reminders WHERE state IN ('done', 'failed') AND created < ?
             AND (sent IS NULL OR sent < ?) AND (due IS NULL OR due < ?)
-            OR state = 'removed' AND (changed IS NULL OR changed < ?) RETURNING id
+            OR state = 'removed' AND coalesce(changed, created) < ? RETURNING id
         """
         values = (before_us, before_us, before_us, microseconds(removed_before))
         if await self._database.write(lambda query: query.run(sql, values)):

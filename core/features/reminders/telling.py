@@ -62,8 +62,9 @@ class Told:
 
 def place_of(turn: Turn) -> Place:
     """Return where a turn takes place, and whose it is."""
-    here, person = turn.conversation.thread.conversation, turn.person
-    return Place(here.user, here.chat, person.is_private, person.locale, person.speaker, turn.memory.context.act)
+    here, person, context = turn.conversation.thread.conversation, turn.person, turn.memory.context
+    place = Place(here.user, here.chat, person.is_private, person.locale, person.speaker, context.act)
+    return replace(place, is_again=context.is_again)
 
 
 def local_now(turn: Turn) -> tuple[datetime, bool]:
@@ -131,21 +132,26 @@ def _minutes(wall: datetime) -> int:
 
 async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Repeated) -> Told:
     """Set the reminder at that time, or move it there, and word what became of it."""
-    place, (now, guessed) = place_of(turn), local_now(turn)
-    can_undo = bool(reminders.undo_within)
+    place, (_, guessed) = place_of(turn), local_now(turn)
     if wish.reminder_id:
         moved = await reminders.reschedule(place, wish.reminder_id, time)
         if isinstance(moved, Refusal):
             return refused(turn, reminders, moved)
-        return told(turn, moved, MOVED_TEXT, can_undo=can_undo)
-    known = await reminders.any_guessed(place.user) if guessed else True
+        return told(turn, moved, MOVED_TEXT, can_undo=bool(reminders.undo_within))
     made = await reminders.set(place, wish.text, time, guessed=guessed, kind=wish.kind)
     if isinstance(made, Refusal):
         if made is Refusal.PAST and isinstance(time, Once):
             return await _past(turn, wish, time.at)
         return refused(turn, reminders, made)
-    answer = told(turn, made, BRIEFED if made.kind is Kind.BRIEFING else SET, can_undo=can_undo)
-    if known:
+    return await told_set(turn, reminders, made)
+
+
+async def told_set(turn: Turn, reminders: Reminders, made: Reminder) -> Told:
+    """Return the sentence about a reminder that was set; the first by a guessed zone asks whether that is right."""
+    now, guessed = local_now(turn)
+    sentence = BRIEFED if made.kind is Kind.BRIEFING else SET
+    answer = told(turn, made, sentence, can_undo=bool(reminders.undo_within))
+    if not guessed or await reminders.any_guessed(made.user, made):
         return answer
     locale, zone = turn.person.locale, zone_key(now)
     asked = ZONE[locale].format(zone=wording.zone_told(zone, now, locale))

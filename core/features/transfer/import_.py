@@ -19,8 +19,8 @@ from core.confirmations import Confirmations
 from core.errors import ChannelError, ChannelGone, FileTooLarge, InputError
 from core.features.preferences.commands import NOT_REMEMBERING
 from core.features.reminders.reminders import IMPORTED, Reminder, State
-from core.features.reminders.service import Place, Refusal, Reminders
-from core.features.reminders.telling import as_time
+from core.features.reminders.service import Refusal, Reminders
+from core.features.reminders.telling import as_time, place_of
 from core.features.transfer.intake import (
     MAX_BYTES,
     MAX_MEMORIES,
@@ -76,7 +76,7 @@ class ImportCommand:
         elif request.incoming.file:
             await self._preview(request)
         elif argument.startswith(f"{_CANCEL} "):
-            held = await self._confirmations.take(request.incoming.conversation, argument[len(_CANCEL) :], Intake)
+            held = await self._confirmations.take(request.incoming, argument[len(_CANCEL) :], Intake)
             await request.tell(CANCELLED if held else NOT_CONFIRMED)
         elif argument:
             await self._confirmed(request, argument)
@@ -134,15 +134,19 @@ class ImportCommand:
         return None
 
     async def _confirmed(self, request: Request, code: str) -> None:
-        held = await self._confirmations.take(request.incoming.conversation, code, Intake)
+        held = await self._confirmations.take(request.incoming, code, Intake)
         if held is None:
             await request.tell(NOT_CONFIRMED)
             return
         await request.answer.status(SAVING[request.locale])
-        known = await known_of(request.turn.memory, held.taken)
+        changed = await request.turn.memory.changed()  # before a restart
+        saved = {key for key, each in changed.items() if each.before is None}
+        known = await known_of(request.turn.memory, held.taken) - saved
         await save(request.turn.memory, held.taken, known)
-        new, old = await self._sorted(request, held.reminders)
-        set_now = await self._set(request, new)
+        mine = {same(each) for each in await self._reminders.done(place_of(request.turn))}
+        new, known_ones = await self._sorted(request, held.reminders)
+        old = [each for each in known_ones if same(each) not in mine]
+        set_now = await self._set(request, new) + len(known_ones) - len(old)
         lines = [counted(SAVED, request.locale, len(held.taken) - len(known))] if held.taken else []
         lines += [counted(KNOWN, request.locale, len(known))] if known else []
         lines += [counted(REMINDERS_SET, request.locale, set_now)] if held.reminders else []
@@ -170,7 +174,7 @@ class ImportCommand:
         accounts = await self._memories.accounts(incoming.user) if taken else ()
         threads = [thread for account in accounts for thread in await self._history.threads(account)]
         written = {thread.conversation for thread in threads}
-        here = Place(incoming.user, incoming.chat, private=True, locale=request.locale, name=incoming.user_name)
+        here = replace(place_of(request.turn), private=True, name=incoming.user_name)
         made: list[Reminder] = []
         for each in taken:
             places = [replace(here, locale=each.locale or request.locale)]
@@ -178,11 +182,11 @@ class ImportCommand:
                 places.insert(0, replace(places[0], user=each.user, chat=each.chat, private=each.private))
             for place in places:
                 time, guessed = as_time(each.schedule), each.schedule.guessed
-                done = await self._reminders.set(place, each.text, time, guessed=guessed, kind=each.kind)
-                if isinstance(done, Reminder):
-                    state = State.PAUSED if each.paused else done.state
-                    await self._reminders.store.replace(done, replace(done, state=state, batch=batch))
-                    made.append(done)
+                state = State.PAUSED if each.paused else State.WAITING
+                done = await self._reminders.set(
+                    place, each.text, time, guessed=guessed, kind=each.kind, state=state, batch=batch
+                )
+                made += [done] if isinstance(done, Reminder) else []
                 if done is not Refusal.OFF_HERE:
                     break
         return len(made)
