@@ -16,13 +16,13 @@ from itertools import pairwise
 from pathlib import Path
 
 from bench.table import show
+from core.answering.prompts import SYSTEM, build
 from core.clock import SystemClock
 from core.dialogue import Prompt, PromptContext, Task
 from core.history.conversation import Conversation, Conversations
 from core.history.policy import NAMES, SUMMARY, HistoryLimits
 from core.history.summary import Summarizer
 from core.history.tokens import ByCharacters, ByWords, Calibration, O200k
-from core.prompts import SYSTEM, build
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database

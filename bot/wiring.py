@@ -29,7 +29,9 @@ from bot.settings.settings import Settings
 from bot.workers import open_worker
 from core import ask
 from core.actions.registry import Registry
+from core.answering.inbox import purge_answered
 from core.answering.parts import ChatBotParts
+from core.answering.prompts import SYSTEM
 from core.answering.single_call import tools_of
 from core.chatbot import ChatBot
 from core.clock import SystemClock
@@ -53,12 +55,10 @@ from core.history.conversation import Conversations, PlaceSettingsOf
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import TOKENIZERS, Calibration, TokenizerInUse, tokenizer_of
 from core.history.withholding import MemoriesOf
-from core.inbox import purge_answered
 from core.library import new_memories
 from core.memory.memories import Memories
 from core.models import Models
 from core.ports import Clock, Tokenizer
-from core.prompts import SYSTEM
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.inbox import ClaimChat, SqlInbox

@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Collection, Sequence
 from types import TracebackType
 from typing import Self
 
+from core.answering.inbox import cleaned
+from core.answering.intake import Intake
 from core.answering.lookup import find, role_of
 from core.answering.parts import ChatBotParts
 from core.answering.road import Road
 from core.commands.command import CompletionRequest
 from core.errors import ClaimLost, StorageDown, StorageError
-from core.inbox import cleaned
-from core.intake import Intake
 from core.outgoing import Choice
 from core.ports import Channel, Channels, MessageHandler
 from core.tasks import Tasks

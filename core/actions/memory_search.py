@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.actions.action import Action
+from core.answering.candidates import CANDIDATE_FLOOR
 from core.answering.prompting import notes_on
 from core.answering.turn import Turn
-from core.candidates import CANDIDATE_FLOOR
 from core.dialogue import Outcome, Step, Task
 from core.memory.asking import search_asked
 from core.memory.past import asks_past

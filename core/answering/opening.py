@@ -8,6 +8,8 @@ from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 from core import outcomes
+from core.answering.edits import act_of
+from core.answering.inbox import message_of
 from core.answering.parts import ChatBotParts
 from core.answering.shown import Shown
 from core.answering.turn import Answer, Log, Person, PromptBudget, Search, Services, Turn
@@ -16,10 +18,8 @@ from core.commands.menu import DISLIKED
 from core.confirmations import Arrival
 from core.delivery.view import View
 from core.dialogue import Outcome, Step
-from core.edits import act_of
 from core.enclosures import MAX_NAME_CHARS
 from core.history.conversation import Conversation
-from core.inbox import message_of
 from core.memory.user_memory import UserMemory
 from core.outgoing import Button
 from core.stores import ChangeContext

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from core.answering.prompts import build
 from core.answering.turn import Turn
 from core.dialogue import Prompt, PromptContext, Task
 from core.history.conversation import Context
 from core.models import mode_of
-from core.prompts import build
 from core.text.citations import not_cited
 from core.text.marks import quoted
 from core.text.unicode import one_line

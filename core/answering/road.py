@@ -15,19 +15,21 @@ from functools import partial
 from typing import Final
 
 from core.actions.change_report import undo_button
+from core.answering.conversation_locks import ConversationLocks
+from core.answering.deadline import Deadline
+from core.answering.edits import Asked, Edits, act_of, tell_of_earlier
+from core.answering.inbox import check
 from core.answering.lookup import still_known
 from core.answering.opening import Opening, recover, resume
 from core.answering.parts import ChatBotParts
+from core.answering.think import think
 from core.answering.turn import Turn
 from core.claims import check_claim
 from core.commands.builtin import again, is_continue, is_retry, is_stop
 from core.commands.command import Request
 from core.confirmations import Arrival
-from core.conversation_locks import ConversationLocks
-from core.deadline import Deadline
 from core.delivery.view import View
 from core.delivery.views import Views
-from core.edits import Asked, Edits, act_of, tell_of_earlier
 from core.errors import (
     BadReply,
     BotError,
@@ -42,13 +44,11 @@ from core.errors import (
     TurnStopped,
 )
 from core.hooks import Verdict
-from core.inbox import check
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel
 from core.stores import Replaced
 from core.tasks import Tasks
 from core.texts import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
-from core.think import think
 from core.threads import TurnState
 from core.trace import Phase, Trace, current, spend, traced
 from core.types import ChatKey, ConversationKey, Incoming, Role

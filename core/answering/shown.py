@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
+from core.answering.room_talk import SILENCE, RoomTalk, credited
 from core.enclosures import Quote, QuoteKind, Speaker
 from core.history.conversation import Context
 from core.history.quotes import NOTHING, Past
-from core.room_talk import SILENCE, RoomTalk, credited
 from core.text import claims
 from core.text.citations import not_cited
 from core.text.marks import quoted

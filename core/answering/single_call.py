@@ -15,6 +15,7 @@ from core.actions.action import Action
 from core.actions.registry import Registry
 from core.answering.loop import Call, Choice, Chooser, Offered, Performed
 from core.answering.prompting import context_of, labelled, notes_on, profile_lines, profile_of, show_conversation
+from core.answering.prompts import build_single, render_notes, render_past, render_steps, repeated, single_forms
 from core.answering.speech import Speech
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Prompt, PromptTurn, Step, Task, Tool, ToolCall, ToolResult
@@ -23,7 +24,6 @@ from core.history.conversation import Context
 from core.history.quotes import asks
 from core.history.withholding import tells_of
 from core.models import parsed, schema_of
-from core.prompts import build_single, render_notes, render_past, render_steps, repeated, single_forms
 from core.text.citations import Citations
 from core.types import JSONValue, MemoryItem, MessageRole, Modal
 
@@ -67,7 +67,7 @@ class SingleCall(Chooser):
     """The prompt before the exchange: the same in all calls of the turn, until the conversation is shortened."""
 
     _form: int = 0
-    """Which of the forms of the prompt is used (`core.prompts.single_forms`)."""
+    """Which of the forms of the prompt is used (`core.answering.prompts.single_forms`)."""
 
     _shortenings: int = 0
     _exchange: list[PromptTurn] = field(default_factory=list)

@@ -12,8 +12,8 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
+from core.answering.candidates import Prefetch
 from core.answering.shown import Shown
-from core.candidates import Prefetch
 from core.confirmations import Confirmations
 from core.delivery.view import View
 from core.dialogue import OF_MEMORY, ActionInfo, Step, committed

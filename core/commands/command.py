@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from dataclasses import fields as fields_of
 from typing import TypeAlias
 
+from core.answering.deadline import Deadline
 from core.answering.turn import Answer, Person, Turn
 from core.commands.menu import MenuEntry, MenuOption
-from core.deadline import Deadline
 from core.outgoing import Choice
 from core.ports import ChatClaims
 from core.text.catalogue import text

@@ -27,7 +27,7 @@ here and ask for its words; never guess them.)"""
 
 
 def rendered(message: Message, zone: tzinfo) -> str:
-    """Return a message with its marks. Only this package and `core/prompts.py` write marks."""
+    """Return a message with its marks. Only this package and `core/answering/prompts.py` write marks."""
     if message.modal is Modal.MEMORY:
         return f"<memory>{quoted(message.text)}</memory>"
     if is_withheld(message):

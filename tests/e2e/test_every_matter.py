@@ -17,6 +17,7 @@ import pytest
 
 from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
+from core.answering.prompts import SYSTEM, system_text
 from core.chatbot import ChatBot
 from core.features.access.people import Person
 from core.features.admin.decisions import DEEDS, DecisionKind
@@ -24,7 +25,6 @@ from core.features.ledger.calls import Asker
 from core.features.reminders.service import Place, Refusal
 from core.hooks import Verdict
 from core.outgoing import ChannelLimits
-from core.prompts import SYSTEM, system_text
 from core.times.reading import Once
 from core.types import ChatKey, ConversationKey, Incoming, Locale, Message, MessageRole, Role, UserKey
 from tests.fakes.channel import RecordingChannel

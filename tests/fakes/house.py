@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from core.actions.registry import Registry
 from core.answering.opening import new_turn
 from core.answering.parts import TurnLimits
+from core.answering.think import think
 from core.answering.turn import Person, Services, Turn
 from core.chatbot import ChatBot
 from core.confirmations import Confirmations
@@ -36,7 +37,6 @@ from core.models import MODES, Cycle, HotModel, Models
 from core.outgoing import ChannelLimits
 from core.ports import ChatModel, Clock
 from core.stores import HistoryStore, Inbox, KeptStore, SearchableMemoryStore
-from core.think import think
 from core.threads import ConfirmationStore, PendingInputs
 from core.times.reader import TimeWords
 from core.types import ChatKey, Incoming, Learn, Locale, Message, MessageRole, UserKey

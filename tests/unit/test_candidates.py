@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.answering.candidates import EMBED_WITHIN_S, MAX_CANDIDATES, Prefetch, searched_text
 from core.answering.shown import Labelled
-from core.candidates import EMBED_WITHIN_S, MAX_CANDIDATES, Prefetch, searched_text
 from core.errors import StorageError
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
@@ -214,7 +214,7 @@ async def test_a_search_that_fails_finds_nothing(
 
     monkeypatch.setattr(UserMemory, "search", fail)
     assert await found(ana, QUESTION) == []
-    ours = [record.getMessage() for record in caplog.records if record.name == "core.candidates"]
+    ours = [record.getMessage() for record in caplog.records if record.name == "core.answering.candidates"]
     assert ours == ["memories were not searched"]
 
 

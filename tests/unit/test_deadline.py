@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from core.deadline import Deadline
+from core.answering.deadline import Deadline
 from core.errors import TurnStopped, TurnTimeout
 from tests.fakes.clock import FakeClock
 

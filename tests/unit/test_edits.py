@@ -10,10 +10,10 @@ from datetime import timedelta
 
 import pytest
 
+from core.answering.edits import KEPT, TAKEN_BACK, withdrawn
 from core.answering.parts import TurnLimits
 from core.chatbot import ChatBot
 from core.dialogue import Prompt, StreamEvent, Task
-from core.edits import KEPT, TAKEN_BACK, withdrawn
 from core.errors import MessageLost
 from core.features.reminders.reminders import OPEN
 from core.models import Cycle

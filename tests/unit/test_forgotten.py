@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from core.answering.prompts import transcript
 from core.dialogue import Prompt, Task
 from core.history.conversation import Context
 from core.history.withholding import Redaction, tells_of, told_of
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
-from core.prompts import transcript
 from core.stores import ChangeContext
 from core.threads import Summary
 from core.types import MemoryItem, MemoryKind, Message, MessageRole

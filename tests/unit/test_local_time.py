@@ -9,11 +9,11 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from core.answering.prompting import prompt_of
+from core.answering.prompts import build, system_text
 from core.dialogue import PromptContext, Task
 from core.history.conversation import Context
 from core.history.rendering import rendered
 from core.outgoing import memory_line
-from core.prompts import build, system_text
 from core.types import Locale, MemoryDraft, MemoryItem, MemoryKind, Message, MessageRole, Modal, Preferences
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, House

@@ -10,6 +10,7 @@ from itertools import count
 
 import pytest
 
+from core.answering.prompts import SYSTEM
 from core.chatbot import ChatBot
 from core.dialogue import Task
 from core.features.access.people import Person
@@ -22,7 +23,6 @@ from core.features.broadcast.commands import MAX_TEXT_CHARS
 from core.features.ledger.calls import Call
 from core.models import MODES
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
-from core.prompts import SYSTEM
 from core.types import ChatKey, Locale, Preferences, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel

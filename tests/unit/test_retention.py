@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 
+from core.answering.inbox import EVERY_S, FIRST_S, KEPT_FOR, purge_answered
 from core.errors import StorageError
-from core.inbox import EVERY_S, FIRST_S, KEPT_FOR, purge_answered
 from core.types import ChatKey, Incoming, UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.reference.inbox import InMemoryInbox

@@ -9,6 +9,7 @@ from itertools import count
 import pytest
 
 from core.answering.parts import TurnLimits
+from core.answering.room_talk import SILENCE, credited, read
 from core.dialogue import Task
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.features.access.people import Person
@@ -17,7 +18,6 @@ from core.features.admin.decisions import DecisionKind
 from core.models import Cycle
 from core.outgoing import ChannelLimits
 from core.ports import Channel, Channels
-from core.room_talk import SILENCE, credited, read
 from core.text.catalogue import text
 from core.text.pointing import asks_for_work, points_only
 from core.types import ChatKey, Incoming, Learn, Localized, Role, UserKey

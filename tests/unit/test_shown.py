@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from core.answering.room_talk import RoomTalk
 from core.answering.shown import Shown
 from core.enclosures import Quote, QuoteKind, Speaker
 from core.history.conversation import Context
-from core.room_talk import RoomTalk
 from core.types import MemoryItem, MemoryKind, Message, MessageRole
 
 NOW = datetime(2026, 3, 14, tzinfo=UTC)

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from core.answering.parts import TurnLimits
+from core.answering.prompts import EXAMPLES, SYSTEM, single_forms
 from core.answering.single_call import tools_of
 from core.dialogue import Finish, Prompt, StreamEvent, Task, Tool, Usage
 from core.errors import ContextTooLong, ProviderDown
@@ -18,7 +19,6 @@ from core.history.tokens import ByCharacters, Calibration, O200k, ReportingModel
 from core.limited import LimitedMind
 from core.models import MODES, Cycle, HotModel, Models, complete
 from core.ports import ChatModel
-from core.prompts import EXAMPLES, SYSTEM, single_forms
 from core.providers.fallback import Circuit, FallbackModel, Link
 from core.types import Message, MessageRole
 from tests.fakes.clock import FakeClock

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Final
 
+from core.answering.room_talk import MAX_MESSAGES
 from core.commands.command import Request
 from core.commands.menu import choice_field, number_field, text_field
 from core.delivery.notifier import Delivery, Notifier
@@ -13,7 +14,6 @@ from core.features.admin.admin import HERE, MAX_ID_CHARS, Verb, WrongUse
 from core.features.admin.decide import Decider
 from core.features.admin.decisions import OFF, ON, Decision, DecisionKind, Decisions
 from core.outgoing import OutgoingMessage
-from core.room_talk import MAX_MESSAGES
 from core.text.catalogue import text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line

@@ -10,6 +10,7 @@ from typing import Final
 from core.actions.change_report import narrowed_text, undo_button
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
 from core.actions.memory_save import MEMORY_SAVE, NAME, SAVING, Kept, Wanted, buttons, hinted, keep, keep_beside, told
+from core.answering.think import UNREAD
 from core.answering.turn import Turn
 from core.commands.command import Command, CompletionRequest, Request
 from core.commands.menu import choice_field, completed_field, number_field, text_field
@@ -43,7 +44,6 @@ from core.text.language_names import name_in
 from core.text.markdown import verbatim
 from core.text.pointing import points_only
 from core.text.unicode import one_line
-from core.think import UNREAD
 from core.times.wording import zone_told
 from core.types import Localized, MemoryDraft, MemoryItem, MemoryKind
 

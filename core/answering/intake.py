@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
+from core.answering.edits import Asked, OpenQuestions, is_news, withdrawn
 from core.answering.parts import ChatBotParts
 from core.answering.road import Road
 from core.claims import Claim
-from core.edits import Asked, OpenQuestions, is_news, withdrawn
 from core.errors import ClaimLost, StorageError
 from core.hooks import Verdict
 from core.ports import Channel, Channels, HeldChats

@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from core.answering.deadline import Deadline
 from core.answering.turn import Turn
-from core.deadline import Deadline
 from core.delivery.view import View
 from core.errors import TurnReplaced
 from core.hooks import TakeBack

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
+from core.answering.worked_examples import worked_examples
 from core.clock import zone_name
 from core.dialogue import Prompt, PromptContext, PromptTurn, Step, ToldInWords, Tool, committed
 from core.history.conversation import Context
@@ -22,7 +23,6 @@ from core.text.citations import not_cited
 from core.text.language_names import english_name
 from core.text.marks import SUMMARY_MARK, WINDOW_MARK, quoted
 from core.types import MessageRole, Modal
-from core.worked_examples import worked_examples
 
 SYSTEM = """\
 You are Elefante, an assistant in a chat. You never forget what the person asks you to remember: you have a long-term \

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core import room_talk
 from core.actions.registry import Registry
+from core.answering import room_talk
 from core.answering.loop import Loop
 from core.answering.single_call import SingleCall, tools_of
 from core.answering.turn import Turn
