@@ -287,14 +287,6 @@ async def test_a_slow_first_word_ends_at_the_modes_timeout(lab: Wire) -> None:
     assert "0.1 s" in str(error)
 
 
-async def test_pings_do_not_keep_a_silent_model_waiting_for_ever(lab: Wire) -> None:
-    lab.server.answers = [lab.api.breaks("metade", ending=Break.SILENCE)]
-    async with lab.model(timeout_s=0.1) as model:
-        said, error = await failing(model)
-    assert said == "metade"
-    assert isinstance(error, StreamCut)
-
-
 @pytest.mark.parametrize("held", [HEAD, 0])
 async def test_a_server_that_takes_the_request_and_says_nothing_is_down(lab: Wire, held: int) -> None:
     lab.server.answers = [Answer(frames=[b""], gates={held: asyncio.Event()})]
@@ -308,7 +300,7 @@ async def test_the_connection_is_closed_when_the_reader_leaves(lab: Wire) -> Non
         async with model.stream(prompt()) as events:
             await anext(events)
             assert not lab.server.hung_up.is_set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await lab.server.hung_up.wait()
 
 

@@ -13,7 +13,12 @@ from core.features.access.rules import Mode
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.types import Incoming, Locale
 from tests.fakes.house import House
-from tests.table import TEXTS, Names, expected, settle
+from tests.table import Names, expected, settle
+
+OF_EACH_KIND = ("/help", "/memories", "/wonder", "hello", "/admin status", "/admin role {zoe} admin")
+"""Of what everybody may say, ask of their own, cannot say, say to a model, and say as staff and as an owner.
+
+All that can be said is in the table that the core is held to (`tests/unit/test_command_table.py`)."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,9 @@ class Cells(MessageHandler):
     async def __aexit__(self, *_: object) -> None:
         await self.stack.aclose()
 
-    async def row(self, role: str, place: str, names: Iterator[Names], texts: tuple[str, ...] = TEXTS) -> list[Cell]:
+    async def row(
+        self, role: str, place: str, names: Iterator[Names], texts: tuple[str, ...] = OF_EACH_KIND
+    ) -> list[Cell]:
         """Open a bot for each thing that somebody of that role may say there."""
         cells = []
         for text, who in zip(texts, names, strict=False):

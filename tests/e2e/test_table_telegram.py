@@ -1,4 +1,4 @@
-"""Who is answered what on Telegram: the table of roles, commands and places, in full, over the wire."""
+"""Who is answered what on Telegram: the table of roles and places, over the wire."""
 
 from __future__ import annotations
 

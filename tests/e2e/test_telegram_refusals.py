@@ -24,23 +24,19 @@ ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
 GROUP = -1001
 EDITS_ONLY = TelegramConfig(TOKEN, drafts=False)
 
+UNREADABLE = "400: Bad Request: can't parse entities: Unsupported start tag at byte offset 0"
 REFUSALS = [
-    "400: Bad Request: SOMETHING_NEW", "400: Bad Request: BUTTON_DATA_INVALID",
-    "400: Bad Request: can't parse entities: Unsupported start tag at byte offset 0",
-    "400: Bad Request: message can't be edited",
-    "400: Bad Request: not enough rights to send text messages to the chat",
-    "400: Bad Request: have no rights to send a message", "400: Bad Request: TOPIC_CLOSED",
-    "400: Bad Request: CHAT_WRITE_FORBIDDEN", "400: Bad Request: message thread not found",
-    "400: Bad Request: PEER_ID_INVALID", "403: Forbidden: user is deactivated",
-    "400: Bad Request: reply message not found",
-    "403: Forbidden: something else", "409: Conflict: whatever", "404: Not Found", "401: Unauthorized",
-    "418: I'm a teapot",
+    "400: Bad Request: SOMETHING_NEW", "400: Bad Request: message can't be edited", "400: Bad Request: TOPIC_CLOSED",
+    "403: Forbidden: something else", "409: Conflict: whatever", "401: Unauthorized",
 ]  # fmt: skip
+"""One of each kind; which words are of which kind is in `tests/unit/test_platform_refusals.py`."""
+
 GARBAGE: list[Any] = [
     b"<html>captive</html>", b"", b"\xff\xfe", b"null", b"[]", b"7", b'{"ok": true}', b'{"ok": true, "result": null}',
     b'{"ok": true, "result": {"message_id": "x"}}', b'{"ok": true, "result": [1]}', b"[" * 100_000,
     b'{"ok": true, "result": {"message_id": 1, "date": 1e300, "chat": {}}}',
 ]  # fmt: skip
+SOME_GARBAGE = [b"<html>captive</html>", b"null", b'{"ok": true, "result": {"message_id": "x"}}']
 
 
 def refusal(text: str) -> Refused:
@@ -77,24 +73,21 @@ async def answer(_: Incoming, view: View) -> None:
     await view.show(OutgoingMessage("um **dois** três", choices=(Button("Desfazer", "/undo"),)))
 
 
-@pytest.mark.parametrize("chat_id", [7, GROUP])
-@pytest.mark.parametrize("said", REFUSALS)
-async def test_an_answer_refused_in_its_form_is_there_once_as_plain_text_and_no_status_is_left(
-    said: str, chat_id: int
-) -> None:
+@pytest.mark.parametrize("said", [*REFUSALS, UNREADABLE])
+async def test_an_answer_refused_in_its_form_is_there_once_as_plain_text_and_no_status_is_left(said: str) -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, answer, EDITS_ONLY) as bot:
         server.faults.append(Fault(said, "editmessagetext"))
         server.faults.append(Fault(said, "sendmessage", lambda params: final(params) and not plain_and_new(params)))
-        server.says(ANA, "conte @elefante_bot", chat_id=chat_id)
+        server.says(ANA, "conte @elefante_bot", chat_id=GROUP)
         await flow(server, clock, lambda: bot.handler.answered == 1)
-        gone = "403" in said or any(sign in said for sign in ("TOPIC", "thread", "PEER"))
-        assert server.chats[chat_id].screen() == ([] if gone else ["um dois três"])
+        gone = "403" in said or "TOPIC" in said
+        assert server.chats[GROUP].screen() == ([] if gone else ["um dois três"])
         assert bool(bot.handler.failures) == gone
         server.faults.clear()
-        server.says(ANA, "de novo @elefante_bot", chat_id=chat_id)
+        server.says(ANA, "de novo @elefante_bot", chat_id=GROUP)
         await flow(server, clock, lambda: bot.handler.answered == 2)
-        assert server.chats[chat_id].screen()[-1] == "um dois três"
+        assert server.chats[GROUP].screen()[-1] == "um dois três"
 
 
 @pytest.mark.parametrize("said", REFUSALS)
@@ -105,14 +98,14 @@ async def test_edits_refused_in_mid_stream_end_in_one_whole_message_and_no_stop_
         server.faults.append(Fault(said, "editmessagetext"))
         server.says(ANA, "conte")
         await flow(server, clock, lambda: bot.handler.answered == 1)
-        if "403" in said or any(sign in said for sign in ("TOPIC", "thread", "PEER")):
+        if "403" in said or "TOPIC" in said:
             assert bot.handler.failures
         else:
             assert server.chats[7].screen() == ["um dois três"]
         assert not any(post.buttons for post in server.chats[7].ours())
 
 
-@pytest.mark.parametrize("said", REFUSALS)
+@pytest.mark.parametrize("said", REFUSALS[:3])
 async def test_a_message_that_can_neither_be_changed_nor_taken_away_does_not_hold_up_the_answer(said: str) -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, answer, EDITS_ONLY) as bot:
@@ -124,7 +117,7 @@ async def test_a_message_that_can_neither_be_changed_nor_taken_away_does_not_hol
 
 
 @pytest.mark.parametrize("method", ["sendchataction", "sendmessagedraft", "answercallbackquery", "setmycommands"])
-@pytest.mark.parametrize("said", [*REFUSALS[:1], *REFUSALS[-4:], "500: Internal Server Error"])
+@pytest.mark.parametrize("said", ["401: Unauthorized", "500: Internal Server Error"])
 async def test_a_courtesy_that_is_refused_costs_no_answer(method: str, said: str) -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server:
@@ -154,7 +147,7 @@ class Garbling:
         return web.Response(body=self.body, content_type="application/json")
 
 
-@pytest.mark.parametrize("body", GARBAGE, ids=lambda body: str(body[:30]))
+@pytest.mark.parametrize("body", SOME_GARBAGE, ids=lambda body: str(body[:30]))
 @pytest.mark.parametrize("done", [True, False])
 async def test_an_answer_nobody_understands_is_repeated_once_and_the_bot_goes_on(body: bytes, *, done: bool) -> None:
     clock = FakeClock()
@@ -173,7 +166,7 @@ async def test_an_answer_nobody_understands_is_repeated_once_and_the_bot_goes_on
         assert not bot.task.done()
 
 
-@pytest.mark.parametrize("body", GARBAGE, ids=lambda body: str(body[:30]))
+@pytest.mark.parametrize("body", SOME_GARBAGE, ids=lambda body: str(body[:30]))
 @pytest.mark.parametrize("method", ["sendmessage", "editmessagetext"])
 async def test_an_answer_that_is_not_understood_for_a_moment_leaves_the_text_on_the_screen(
     body: bytes, method: str
@@ -222,18 +215,17 @@ UPDATES: list[Any] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "body", [*GARBAGE, b'{"ok": true, "result": [null, 7, {}, {"update_id": "x"}]}'], ids=lambda b: str(b[:30])
-)
-async def test_a_poll_answered_with_anything_is_asked_again(body: bytes) -> None:
+async def test_a_poll_answered_with_anything_is_asked_again() -> None:
     clock = FakeClock()
     server = TelegramServer(clock)
-    garbling = Garbling(server, body, "getupdates", done=False, times=20)
+    garbling = Garbling(server, b"", "getupdates", done=False, times=0)
     async with server, running(server, clock) as bot:
-        server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
-        assert garbling.left == 0
-        assert clock.monotonic() > 19  # it was not hammered
+        for body in [*GARBAGE, b'{"ok": true, "result": [null, 7, {}, {"update_id": "x"}]}']:
+            began_s, answered = clock.monotonic(), bot.handler.answered
+            garbling.body, garbling.left = body, 20
+            server.says(ANA, "oi")
+            await flow(server, clock, lambda: bot.handler.answered == answered + 1 and not garbling.left)  # noqa: B023
+            assert clock.monotonic() - began_s > 19, f"after {body[:30]!r} it was hammered"
 
 
 def person(**more: Any) -> dict[str, Any]:
@@ -245,29 +237,28 @@ def message(**more: Any) -> dict[str, Any]:
     return {"message": {"message_id": 5, "date": 0, "chat": chat, "from": person(), "text": "oi"} | more}
 
 
-@pytest.mark.parametrize(
-    "update",
-    [
-        {"message": None}, {"message": 7}, {"message": []}, {"message": {"message_id": None}}, message(text=7),
-        message(date="soon"), message(date=10**18), message(chat=None), message(chat={"id": "x", "type": 5}),
-        message(**{"from": None}), message(**{"from": {"id": None}}), message(**{"from": person(first_name=None)}),
-        message(entities=[{"type": "mention"}]), message(entities=[{"type": "mention", "offset": -5, "length": 10**9}]),
-        message(entities=None), message(reply_to_message={"message_id": 1}), message(photo=[None]),
-        message(migrate_to_chat_id="x"), {"callback_query": {}}, {"my_chat_member": {"chat": {}}},
-        {"callback_query": {"id": 7, "from": person(), "chat_instance": None, "data": 7}},
-        {"edited_message": message()["message"] | {"edit_date": "x"}}, {"what": "is this"},
-    ],
-    ids=str,
-)  # fmt: skip
+MALFORMED = [
+    {"message": None}, {"message": 7}, {"message": []}, {"message": {"message_id": None}}, message(text=7),
+    message(date="soon"), message(date=10**18), message(chat=None), message(chat={"id": "x", "type": 5}),
+    message(**{"from": None}), message(**{"from": {"id": None}}), message(**{"from": person(first_name=None)}),
+    message(entities=[{"type": "mention"}]), message(entities=[{"type": "mention", "offset": -5, "length": 10**9}]),
+    message(entities=None), message(reply_to_message={"message_id": 1}), message(photo=[None]),
+    message(migrate_to_chat_id="x"), {"callback_query": {}}, {"my_chat_member": {"chat": {}}},
+    {"callback_query": {"id": 7, "from": person(), "chat_instance": None, "data": 7}},
+    {"edited_message": message()["message"] | {"edit_date": "x"}}, {"what": "is this"},
+]  # fmt: skip
+
+
 async def test_an_update_of_any_shape_is_left_out_once_and_what_comes_after_it_is_answered(
-    update: dict[str, Any], caplog: pytest.LogCaptureFixture
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock) as bot:
-        server.push(update)
-        server.says(BIA, "oi")
-        await flow(server, clock, lambda: any(one.user.user == "8" for one in bot.handler.received))
-        await flow(server, clock, lambda: server.chats[8].screen() == ["Você disse: oi"])
-        await flow(server, clock, lambda: not server.updates)
-        assert not bot.task.done()
-    assert sum(record.getMessage() == "an update was left out" for record in caplog.records) <= 1
+        for number, update in enumerate(MALFORMED, start=1):
+            caplog.clear()
+            server.push(update)
+            server.says(BIA, "oi")
+            await flow(server, clock, lambda: server.chats[8].screen() == ["Você disse: oi"] * number)  # noqa: B023
+            await flow(server, clock, lambda: not server.updates)
+            assert not bot.task.done(), update
+            assert sum(record.getMessage() == "an update was left out" for record in caplog.records) <= 1, update

@@ -229,6 +229,7 @@ async def test_one_that_is_refused_at_the_start_is_tried_again_beside_another() 
 async def test_the_whole_ends_with_a_platform_where_that_is_wanted() -> None:
     async with running(*BOTH, on_platform_end="exit") as (scene, task):
         scene.ends["telegram"].set_exception(REVOKED)
+        await scene.until(task.done, step_s=1.0)
         failure = await task
         assert isinstance(failure, BotError)
         assert not isinstance(failure, ConfigError)
