@@ -27,7 +27,7 @@ async def role_of(parts: ChatBotParts, incoming: Incoming) -> Role | None:
 
 
 async def find(parts: ChatBotParts, incoming: Incoming, limit: int) -> Sequence[MemoryItem]:
-    """Return the sender's memories that the text finds, or the newest; none if they may not be answered, or it fails."""
+    """Return the sender's memories that the text finds, or the newest; none if they may not ask, or it fails."""
     try:
         if await role_of(parts, incoming) is None:
             return ()

@@ -61,9 +61,9 @@ async def _steer(request: Request, verb: str, thread: Thread, title: str) -> Non
 
 async def context(request: Request, argument: str) -> None:
     """Say which part of the conversation a model is shown, and what each part costs in tokens; as JSON for "json"."""
-    shown = await request.turn.conversation.context("", lookup=request.turn.memory.get, zone=request.turn.zone)
+    shown = await request.turn.conversation.context("", lookup=request.turn.memory.get, zone=request.person.zone)
     if argument.strip().casefold() == JSON:
-        await request.turn.tell(f"```json\n{json.dumps(shown.to_json(), ensure_ascii=False, indent=1)}\n```")
+        await request.answer.tell(f"```json\n{json.dumps(shown.to_json(), ensure_ascii=False, indent=1)}\n```")
         return
     budget = shown.budget
     await request.tell(

@@ -195,7 +195,7 @@ async def test_an_id_that_was_not_shown_is_told_as_not_done_beside_what_is(actio
     house.model._script[task] = [json.dumps({"items": changes} if action == "MemoryUpdate" else {"ids": ids})]
     turn = await house.turn("my aliexpress password is 999 now", house.channel())
     await house.think(turn)
-    step = turn.steps[1]
+    step = turn.log.steps[1]
     assert (step.refused_ids, step.missing) == (("zzzzzzzzzz",), ("",))
 
 
@@ -204,12 +204,12 @@ async def test_with_remembering_off_an_action_that_is_run_all_the_same_writes_no
     house = House()
     memory_id = await keep(house, "123456", "aliexpress password")
     turn = await house.turn("my aliexpress password is 999 now", house.channel())
-    turn.asked, turn.remembers = await turn.conversation.add(turn.asked), False
-    await turn.recall(await turn.memory.get([memory_id]))
-    await MEMORY_SAVE.run(turn, Drafts([DraftAnswer("text", "999", ["aliexpress"])]))
-    await MEMORY_UPDATE.run(turn, Changes([Change(memory_id, "text", "999", None)]))
+    turn.person.remembers = False
+    await turn.answer.recall(await turn.memory.get([memory_id]))
+    saved = await MEMORY_SAVE.run(turn, Drafts([DraftAnswer("text", "999", ["aliexpress"])]))
+    updated = await MEMORY_UPDATE.run(turn, Changes([Change(memory_id, "text", "999", None)]))
     assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == ["123456"]
-    assert [step.outcome for step in turn.steps] == [Outcome.NOTHING] * 2
+    assert (saved.outcome, updated.outcome) == (Outcome.NOTHING, Outcome.NOTHING)
 
 
 @pytest.mark.spec("T10", "T11")
@@ -366,7 +366,7 @@ async def test_the_log_tells_of_the_message_and_of_what_was_loaded_before_anythi
     told = [
         vars(record)
         for record in caplog.records
-        if record.name in {"core.chatbot", "core.intake", "core.history.conversation"}
+        if record.name in {"core.answering.road", "core.intake", "core.history.conversation"}
     ]
     assert [line["msg"] for line in told] == ["message received", "memory loaded", "turn"] * 2
     assert (told[0]["platform"], told[0]["chars"], told[0]["private"]) == ("test", 17, True)
