@@ -34,7 +34,7 @@ def new_turn(
 ) -> Turn:
     """Return a turn in which nothing has happened yet."""
     shown = Shown(asked)
-    log = Log(asked, person, conversation, shown, memory.context.room)
+    log = Log(asked, person, conversation, shown, memory.context.room, view.channel.note)
     return Turn(
         person,
         conversation,

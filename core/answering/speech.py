@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from core import outcomes
 from core.answering.prompting import prompt_of
@@ -45,7 +45,6 @@ class Speech:
 
     turn: Turn
     checked: CheckedText
-    began_s: float
 
     calls: list[ToolCall] = field(default_factory=list)
     """What the model called beside it."""
@@ -61,7 +60,7 @@ class Speech:
         """Return an empty text."""
         hold = bool(outcomes.left_undone(turn.log.steps, turn.asked.text))
         checked = CheckedText(turn.asked.text, turn.log.may_claim, hold=hold)
-        return cls(turn, checked, turn.services.clock.monotonic())
+        return cls(turn, checked)
 
     @property
     def text(self) -> str:
@@ -152,9 +151,8 @@ class Speech:
 
     async def _store(self, *, in_history: bool) -> None:
         if said := self.checked.said.strip():
-            duration_s = self.turn.services.clock.monotonic() - self.began_s
-            message = Message(MessageRole.ASSISTANT, said, in_history=in_history, duration_s=duration_s)
-            await self.turn.log.store(replace(message, question=self._question))
+            message = Message(MessageRole.ASSISTANT, said, in_history=in_history, question=self._question)
+            await self.turn.log.store(message)
 
     async def _pieces(
         self, prompt: Prompt, citations: Citations | None, informing: frozenset[str]

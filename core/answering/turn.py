@@ -6,7 +6,7 @@ Each does one job: who is answered, what is kept, what stands on the screen, wha
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Final, Protocol
@@ -92,7 +92,17 @@ class Log:
     room: str = ""
     """The room in which the turn takes place; "" in private."""
 
+    note: Callable[[Message], None] = lambda _: None
+    """Gets each message of the turn as it is said."""
+
     steps: list[Step] = field(default_factory=list)
+
+    _began_s: float = field(init=False)
+    """When the turn began, then when the last part of its answer was complete."""
+
+    def __post_init__(self) -> None:
+        """Begin to count the time that the answer takes."""
+        self._began_s = self.conversation.conversations.clock.monotonic()
 
     def add(self, step: Step) -> Step:
         """Add a step. One that was added before, since its report was stored with it, is there once."""
@@ -114,10 +124,14 @@ class Log:
         """Store a message of this turn; of ours, also which memories it and the question tell of."""
         if isinstance(message.content, str):
             message = replace(message, content=plain_times(message.content))
+        if message.role is MessageRole.ASSISTANT:  # since the question, or the part of the answer before it (D2)
+            began_s, self._began_s = self._began_s, self.conversation.conversations.clock.monotonic()
+            message = replace(message, duration_s=self._began_s - began_s)
         # What was answered from the room's talk is found by no search from another place.
         off_record = not self.person.remembers or bool(self.shown.room.said)
         message = replace(message, turn=self.asked.turn, room=self.room, off_record=off_record)
         stored = await self.conversation.add(message)
+        self.note(stored)
         if stored.role is MessageRole.ASSISTANT:
             await self._store_told(stored)
 
@@ -183,6 +197,9 @@ class Answer:
 
     async def status(self, text: str) -> None:
         """Show a `textForReplace`, which the next message replaces (T5)."""
+        at, turn = self.log.conversation.conversations.clock.now(), self.log.asked.turn
+        status = Message(MessageRole.ASSISTANT, text, Modal.TEXT_FOR_REPLACE, in_history=False, at=at, turn=turn)
+        self.log.note(status)
         await self.view.status(text)
 
     def write(self, text: str, *, whole: bool = False) -> None:
@@ -212,12 +229,8 @@ class Answer:
 
     async def recall(self, items: Sequence[MemoryItem]) -> None:
         """Add one `memory` message for each item to the conversation, and show them below the answer."""
-        conversations = self.log.conversation.conversations
         for item in items:
-            # Only its id: a later reader gets the memory as it is then, or nothing.
-            tokens = max(await conversations.count(Message(MessageRole.SYSTEM, item.to_json()).text), 1)
-            content = {"id": item.id}
-            await self.log.store(Message(MessageRole.SYSTEM, content, Modal.MEMORY, memory_id=item.id, tokens=tokens))
+            await self.log.store(Message(MessageRole.SYSTEM, item.to_json(), Modal.MEMORY, memory_id=item.id))
         self.put_below(items)
         self.log.shown.memories += tuple(items)
 

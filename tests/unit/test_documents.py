@@ -366,7 +366,7 @@ async def test_the_log_tells_of_the_message_and_of_what_was_loaded_before_anythi
     told = [
         vars(record)
         for record in caplog.records
-        if record.name in {"core.chatbot", "core.answering.intake", "core.history.conversation"}
+        if record.name in {"core.answering.road", "core.answering.intake", "core.history.conversation"}
     ]
     assert [line["msg"] for line in told] == ["message received", "memory loaded", "turn"] * 2
     assert (told[0]["platform"], told[0]["chars"], told[0]["private"]) == ("test", 17, True)

@@ -106,7 +106,7 @@ async def test_document_2s_requests_are_answered_in_its_form_and_the_second_know
 @pytest.mark.spec("T1", "J6")
 async def test_who_accepts_lines_gets_every_message_as_it_is_said_and_the_answer_last() -> None:
     async with serving(House(SCRIPT)) as client:
-        headers = {"Accept": "application/x-ndjson"}
+        headers = {"Accept": "application/x-ndjson", "Authorization": f"Bearer {SECRET}"}
         async with client.session.post(client.url, json=REQUEST, headers=headers) as response:
             assert (response.status, response.content_type) == (200, "application/x-ndjson")
             *messages, answer = [json.loads(line) async for line in response.content]
