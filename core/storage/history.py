@@ -297,8 +297,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
     async def enter(self, thread_id: str, *entered: Transition) -> None:
         """Store that a turn entered these states."""
-        statement = rows_of.enter(thread_id, entered)
-        await self._database.write(lambda query: query.run(*statement))
+        await self._database.change(*rows_of.enter_once(thread_id, entered))
 
     async def transitions(self, thread_id: str, turn: str = "") -> Sequence[Transition]:
         """Return the states that the turn entered (every turn, for ""), oldest first."""

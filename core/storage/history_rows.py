@@ -57,6 +57,11 @@ _ENTER = """
     INSERT INTO transitions (thread, turn, state, at, error)
     SELECT ?, value ->> 0, value ->> 1, CAST(value ->> 2 AS BIGINT), value ->> 3 FROM tuples(?)
 """
+_ENTER_ONCE = f"""{_ENTER} WHERE NOT EXISTS (
+        SELECT 1 FROM transitions AS t WHERE t.thread = ? AND t.turn = value ->> 0 AND t.state = value ->> 1
+        AND t.at = CAST(value ->> 2 AS BIGINT)
+    )
+"""
 
 
 def place(conversation: ConversationKey) -> tuple[str, str, str, str]:
@@ -166,6 +171,12 @@ def enter(thread_id: str, entered: Sequence[Transition]) -> Statement:
     """Return what stores those states of turns."""
     values = [[storable(each.turn), each.state, microseconds(each.at), storable(each.error)] for each in entered]
     return _ENTER, (thread_id, to_json(values))
+
+
+def enter_once(thread_id: str, entered: Sequence[Transition]) -> Statement:
+    """Return what stores those states of turns that are not stored yet."""
+    _, values = enter(thread_id, entered)
+    return _ENTER_ONCE, (*values, thread_id)
 
 
 def _enclosed(message: Message) -> str:

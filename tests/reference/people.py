@@ -22,6 +22,10 @@ class InMemoryPeople(People):
         """Return the person, or None for a stranger."""
         return self._people.get(user)
 
+    async def known(self, user: UserKey) -> tuple[Person | None, Account | None]:
+        """Return the person, and what is kept of their account."""
+        return self._people.get(user), self._accounts.get(user)
+
     async def put(self, person: Person) -> None:
         """Give a person a role, in place of the one they had."""
         self._people[person.user] = person

@@ -187,7 +187,7 @@ async def test_a_check_that_cannot_read_is_told_and_never_raised() -> None:
     async def unreadable(_: object) -> None:
         raise StorageError("disk gone")
 
-    house.people.find = unreadable  # type: ignore[method-assign,assignment]
+    house.people.known = unreadable  # type: ignore[method-assign,assignment]
     channel = house.channel()
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("hello there"), channel))

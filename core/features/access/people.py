@@ -59,6 +59,10 @@ class People(Protocol):
         """Return the person, or None for a stranger."""
         ...
 
+    async def known(self, user: UserKey) -> tuple[Person | None, Account | None]:
+        """Return the person, and what is kept of their account; None for what there is not."""
+        ...
+
     async def put(self, person: Person) -> None:
         """Give a person a role, in place of the one they had."""
         ...

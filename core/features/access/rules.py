@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Collection, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from datetime import timedelta
 from enum import StrEnum
@@ -30,6 +31,10 @@ CODE = "claim:{}"
 _MAX_NAME_CHARS = 64
 _MAX_TAG_CHARS = 16
 _CLAIM_BYTES = 16
+
+
+_rechecked: ContextVar[tuple[Incoming, Person | None] | None] = ContextVar("rechecked", default=None)
+"""The message whose answer the task has begun, and its sender as they were then."""
 
 
 class Mode(StrEnum):
@@ -128,25 +133,30 @@ class Access:
         return self._role_of(user, await self._people.find(user))
 
     async def role_here(self, incoming: Incoming) -> Role | None:
-        """Return the sender's role where they wrote, or None for a stranger there."""
-        given = await self.role(incoming.user)
+        """Return the sender's role where they wrote, or None for a stranger there; as it was when it was rechecked."""
+        judged = _rechecked.get()
+        if judged is not None and judged[0] is incoming:
+            given = self._role_of(incoming.user, judged[1])
+        else:
+            given = await self.role(incoming.user)
         return given or (Role.GUEST if await self._welcomes(incoming) else None)
 
     async def judge(self, incoming: Incoming) -> Verdict:
         """Return what is done with a message that has just come: it may claim the bot, and a stranger is noted."""
         if await self._claims(incoming):
-            await self._meet(incoming)
+            await self._meet(incoming, await self._people.account(incoming.user))
             return Verdict.CLAIMED
-        verdict = await self._verdict(incoming)
+        person, account = await self._known(incoming)
+        verdict = await self._verdict(incoming, person)
         if verdict is Verdict.ANSWER:
-            await self._meet(incoming)
+            await self._meet(incoming, account)
         if verdict is not Verdict.TELL_OFF:
             return verdict
         now = self._clock.now()
         stranger = Stranger(incoming.user, _name(incoming), now, _language(incoming))
         if not await self._people.note_stranger(stranger, TOLD_EVERY):
             return Verdict.IGNORE
-        await self._meet(incoming)
+        await self._meet(incoming, account)
         await self._people.drop_strangers(now - STRANGERS_KEPT)
         return Verdict.TELL_OFF
 
@@ -156,14 +166,16 @@ class Access:
         ANSWER, IGNORE, TELL_PAUSED, or TELL_OFF for a stranger in private.
         """
         await self._decisions.refresh()
-        return await self._verdict(incoming)
+        person, _ = await self._known(incoming)
+        _rechecked.set((incoming, person))
+        return await self._verdict(incoming, person)
 
-    async def _verdict(self, incoming: Incoming) -> Verdict:
+    async def _verdict(self, incoming: Incoming, person: Person | None) -> Verdict:
         if incoming.user.platform in self._trusted:
             return Verdict.ANSWER
         if not incoming.addressed:
             return Verdict.IGNORE
-        role = await self._known(incoming)
+        role = await self._named_role(incoming, person)
         if role is Role.BLOCKED:
             return Verdict.IGNORE
         if role is None and not await self._welcomes(incoming):
@@ -240,21 +252,26 @@ class Access:
             return await self._decisions.is_let_in(room_name(incoming.chat))
         return mode is Mode.OPEN
 
-    async def _meet(self, incoming: Incoming) -> None:
+    async def _meet(self, incoming: Incoming, known: Account | None) -> None:
         """Store the sender's handle and language as they are now. A tag told in a room may be the room's own."""
         user, tag = incoming.user, one_line(incoming.language, _MAX_TAG_CHARS)
         if user.platform in self._trusted:
             return
-        known = await self._people.account(user)
         before = known.language if known is not None else ""
         language = tag if tag and (incoming.private or not before) else before
         account = Account(user, one_line(incoming.handle, _MAX_NAME_CHARS).removeprefix("@"), language)
         if account != known:
             await self._people.put_account(account)
 
-    async def _known(self, incoming: Incoming) -> Role | None:
+    async def _known(self, incoming: Incoming) -> tuple[Person | None, Account | None]:
+        """Return what is known of a sender on whom the verdict depends."""
+        if incoming.user.platform in self._trusted or not incoming.addressed:
+            return None, None
+        return await self._people.known(incoming.user)
+
+    async def _named_role(self, incoming: Incoming, person: Person | None) -> Role | None:
         """Return the sender's role, and store the name that they go by now."""
-        person, name = await self._people.find(incoming.user), _name(incoming)
+        name = _name(incoming)
         if person is not None and name and name != person.name:
             await self._people.rename(incoming.user, name)
         return self._role_of(incoming.user, person)

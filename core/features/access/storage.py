@@ -13,6 +13,12 @@ from core.types import Role, UserKey
 
 _PERSON = 'platform, "user", standing, name, since'
 _SELECT = f"SELECT {_PERSON} FROM people"
+_KNOWN = """
+    SELECT p.standing, p.name, p.since, a.handle, a.language
+    FROM (SELECT CAST(? AS TEXT) AS platform, CAST(? AS TEXT) AS "user") AS who
+    LEFT JOIN people AS p ON p.platform = who.platform AND p."user" = who."user"
+    LEFT JOIN accounts AS a ON a.platform = who.platform AND a."user" = who."user"
+"""
 _INSERT = f"""
     INSERT INTO people ({_PERSON}) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (platform, "user") DO UPDATE SET standing = excluded.standing
@@ -33,6 +39,12 @@ class SqlPeople(People):
         """Return the person, or None for a stranger."""
         rows = await self._database.rows(f"{_SELECT} WHERE {OF_USER}", user_key(user))
         return _person(rows[0]) if rows else None
+
+    async def known(self, user: UserKey) -> tuple[Person | None, Account | None]:
+        """Return the person, and what is kept of their account."""
+        [(standing, name, since, handle, language)] = await self._database.rows(_KNOWN, user_key(user))
+        person = None if standing is None else Person(user, Role(standing), name, moment(since))
+        return person, None if handle is None else Account(user, handle, language)
 
     async def put(self, person: Person) -> None:
         """Give a person a role, in place of the one they had."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from enum import Enum, auto
 from typing import Final, Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -193,8 +194,19 @@ def _midnight(day: date, zone: ZoneInfo) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC)
 
 
+class Ask(Enum):
+    """What a `Spending` is asked with a scope and a time: its `minute`, `by_calls`, or `expected`."""
+
+    MINUTE = auto()
+    BY_CALLS = auto()
+    EXPECTED = auto()
+
+
 class Spending(Protocol):
     """What all workers have let in and spent, read in one transaction."""
+
+    def read_ahead(self, *questions: tuple[Ask, Scope, datetime]) -> None:
+        """Read in one go what will be asked. It changes no answer."""
 
     def minute(self, scope: Scope, after: datetime) -> Sequence[datetime]:
         """Return when messages that count were let in after then, the oldest first."""

@@ -20,6 +20,7 @@ from core.features.ledger.calls import (
     JUDGED_BY,
     JUDGED_FOR,
     Arrival,
+    Ask,
     Call,
     Ledger,
     Scope,
@@ -166,25 +167,34 @@ class SqlSpending(Spending):
 
     def __init__(self, query: Query) -> None:
         self._query = query
+        self._found: dict[tuple[Ask, Scope, datetime], list[Row]] = {}
+
+    def read_ahead(self, *questions: tuple[Ask, Scope, datetime]) -> None:
+        """Read in one statement what will be asked."""
+        missing = [each for each in dict.fromkeys(questions) if each not in self._found]
+        if not missing:
+            return
+        selects, parameters = list[str](), list[object]()
+        for place, (ask, scope, at) in enumerate(missing):
+            sql, values = _ASKED[ask](scope, at)
+            selects.append(f"SELECT {place} AS place, number, cost_usd, unpriced FROM ({sql}) AS asked_{place}")
+            parameters += values
+        self._found |= {each: [] for each in missing}
+        for place, *row in self._query.run(f"{' UNION ALL '.join(selects)} ORDER BY place, number", parameters):
+            self._found[missing[place]].append(tuple(row))
 
     def minute(self, scope: Scope, after: datetime) -> Sequence[datetime]:
         """Return when messages that count were let in after then, the oldest first."""
-        where, values = narrowed(_only(scope))
-        sql = f"SELECT at FROM asked WHERE at > ? AND counts = 1{where} ORDER BY at"
-        return [moment(at) for (at,) in self._query.run(sql, (microseconds(after), *values))]
+        return [moment(int(at)) for at, _, _ in self._rows(Ask.MINUTE, scope, after)]
 
     def by_calls(self, scope: Scope, *since: datetime) -> Sequence[Spend]:
         """Return what calls spent since each of these times. Messages are not counted."""
-        sums, parameters = list[str](), list[object]()
-        for place, first in enumerate(since):
-            rows, values = summed((), microseconds(first), _only(scope))
-            sums.append(f"""
-                SELECT {place} AS place, coalesce(sum(input_tokens + output_tokens), 0), coalesce(sum(cost_usd), 0),
-                coalesce(sum(unpriced), 0) FROM ({rows}) AS summed
-            """)
-            parameters += values
-        found = self._query.run(f"{' UNION ALL '.join(sums)} ORDER BY place", parameters)
-        return [Spend(0, int(tokens), float(cost_usd), int(unpriced)) for _, tokens, cost_usd, unpriced in found]
+        self.read_ahead(*((Ask.BY_CALLS, scope, first) for first in since))
+        return [
+            Spend(0, int(tokens), float(cost_usd), int(unpriced))
+            for first in since
+            for tokens, cost_usd, unpriced in self._rows(Ask.BY_CALLS, scope, first)
+        ]
 
     def messages(self, scope: Scope, since: datetime) -> int:
         """Return how many messages models were asked about since then."""
@@ -195,8 +205,7 @@ class SqlSpending(Spending):
     def expected(self, scope: Scope, at: datetime) -> Spend:
         """Return what the answers that are under way may still use: each as the newest answers of the last day."""
         where, values = narrowed(_only(scope))
-        sql = f"SELECT count(*) FROM asked WHERE under_way = 1 AND at > ?{where}"
-        [(busy,)] = self._query.run(sql, (microseconds(at - JUDGED_FOR), *values))
+        [(busy, _, _)] = self._rows(Ask.EXPECTED, scope, at)
         if not busy:
             return Spend()
         newest = f"SELECT at FROM asked WHERE at > ? AND thinks = 1{where} ORDER BY at DESC LIMIT {JUDGED_BY + busy}"
@@ -207,6 +216,31 @@ class SqlSpending(Spending):
             return Spend()
         [spent] = self.by_calls(scope, moment(first))
         return Spend(0, spent.tokens * busy // (count - busy), spent.cost_usd * busy / (count - busy))
+
+    def _rows(self, ask: Ask, scope: Scope, at: datetime) -> list[Row]:
+        self.read_ahead((ask, scope, at))
+        return self._found[ask, scope, at]
+
+
+def _minute(scope: Scope, after: datetime) -> tuple[str, list[object]]:
+    where, values = narrowed(_only(scope))
+    sql = f"SELECT at AS number, 0.0 AS cost_usd, 0 AS unpriced FROM asked WHERE at > ? AND counts = 1{where}"
+    return sql, [microseconds(after), *values]
+
+
+def _by_calls(scope: Scope, since: datetime) -> tuple[str, list[object]]:
+    rows, values = summed((), microseconds(since), _only(scope))
+    sums = "coalesce(sum(input_tokens + output_tokens), 0) AS number, coalesce(sum(cost_usd), 0) AS cost_usd"
+    return f"SELECT {sums}, coalesce(sum(unpriced), 0) AS unpriced FROM ({rows}) AS summed", values
+
+
+def _under_way(scope: Scope, at: datetime) -> tuple[str, list[object]]:
+    where, values = narrowed(_only(scope))
+    counted = "SELECT count(*) AS number, 0.0 AS cost_usd, 0 AS unpriced FROM asked"
+    return f"{counted} WHERE under_way = 1 AND at > ?{where}", [microseconds(at - JUDGED_FOR), *values]
+
+
+_ASKED: Final = {Ask.MINUTE: _minute, Ask.BY_CALLS: _by_calls, Ask.EXPECTED: _under_way}
 
 
 class SqlLedger(Ledger):

@@ -14,6 +14,7 @@ from core.errors import ClaimLost, StorageError
 from core.features.admin.decisions import DecisionKind, Decisions
 from core.features.ledger.calls import (
     Arrival,
+    Ask,
     Asker,
     Call,
     Ledger,
@@ -131,7 +132,7 @@ class Quotas:
         is_under_way = any(limits & SPENDING for _, limits in held)
 
         def refusal(spending: Spending) -> Use | None:
-            uses = [use for holding, limits in held for use in self._uses(spending, holding, limits, now, busy=True)]
+            uses = self._all_uses(spending, held, now, busy=True)
             return max((use for use in uses if use.is_full), key=lambda use: use.ends, default=None)
 
         arrival = Arrival(asker, now, thinks, counts, is_under_way)
@@ -174,9 +175,7 @@ class Quotas:
         if not held:
             return []
         now = self._clock.now()
-        uses = await self.ledger.read(
-            lambda spending: [use for each in held for use in self._uses(spending, *each, now)]
-        )
+        uses = await self.ledger.read(lambda spending: self._all_uses(spending, held, now))
         found: list[Use] = []
         for use in uses:
             share = FULL_SHARE if use.is_used_up else NOTE_SHARE
@@ -193,6 +192,24 @@ class Quotas:
         if scope.user is None:
             return Holding(scope, self.defaults.room if scope.room else self.defaults.bot)
         return Holding(scope, self.default(role))
+
+    def _all_uses(
+        self,
+        spending: Spending,
+        held: Sequence[tuple[Holding, Collection[Limit]]],
+        now: datetime,
+        *,
+        busy: bool = False,
+    ) -> list[Use]:
+        questions = list[tuple[Ask, Scope, datetime]]()
+        for scope, limits in ((holding.scope, limits) for holding, limits in held):
+            if Limit.MESSAGES_MINUTE in limits:
+                questions.append((Ask.MINUTE, scope, now - MINUTE))
+            if SPENDING & set(limits):
+                questions += [(Ask.BY_CALLS, scope, since) for since in self._since(scope, now)]
+                questions += [(Ask.EXPECTED, scope, now)] * busy
+        spending.read_ahead(*questions)
+        return [use for holding, limits in held for use in self._uses(spending, holding, limits, now, busy=busy)]
 
     def _uses(
         self, spending: Spending, holding: Holding, limits: Collection[Limit], now: datetime, *, busy: bool = False
@@ -217,17 +234,20 @@ class Quotas:
 
         What is older than yesterday changes no more, and is read once a day.
         """
-        today, month = day_of(now, self.zone), month_of(now, self.zone)
-        since = (today.start, max(month.start, today.start - _A_DAY))
+        today = day_of(now, self.zone)
         settled = self._settled.get((today.name, scope))
-        if settled is not None:
-            spent, recent = spending.by_calls(scope, *since)
-        else:
-            spent, recent, whole = spending.by_calls(scope, *since, month.start)
-            settled = whole - recent
+        spent, recent, *whole = spending.by_calls(scope, *self._since(scope, now))
+        if settled is None:
+            settled = whole[0] - recent
             todays = {key: value for key, value in self._settled.items() if key[0] == today.name}
             self._settled = todays | {(today.name, scope): settled}  # a new one: this may run on several threads
         return spent, settled + recent
+
+    def _since(self, scope: Scope, now: datetime) -> tuple[datetime, ...]:
+        """Return today, yesterday if it is of this month, and the first of the month where that is not read yet."""
+        today, month = day_of(now, self.zone), month_of(now, self.zone)
+        since = (today.start, max(month.start, today.start - _A_DAY))
+        return since if (today.name, scope) in self._settled else (*since, month.start)
 
     async def _is_first(self, use: Use, share: int) -> bool:
         key = (use.scope.name, use.period, share)
