@@ -123,7 +123,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
                     memory_rows.insert_sources(query, after.number, sources)
                     if account != before.account:
                         said = Stored(0, account, _new(draft, now, sources, context.room))
-                        memory_changes.record_repeated(query, whose, storable(context.act), at, before, said)
+                        memory_changes.record_repeated(query, whose, storable(context.act), at, known=before, said=said)
                     if (after.item.draft, after.item.rooms) == (before.item.draft, before.item.rooms):
                         item = replace(after.item, updated_at=before.item.updated_at)
                     else:

@@ -71,7 +71,7 @@ def record(query: Query, owner: int, act: str, at: datetime, steps: Iterable[Ste
     query.run_many(_RECORD, rows)
 
 
-def record_repeated(query: Query, owner: int, act: str, at: datetime, known: Stored, said: Stored) -> None:
+def record_repeated(query: Query, owner: int, act: str, at: datetime, *, known: Stored, said: Stored) -> None:
     """Write that another account said a memory, too, and in which words; in place of what it said before."""
     query.run(
         f"DELETE FROM changes WHERE key = ? AND kind = '{REPEATED}' AND coalesce(speaker, owner) = ?",

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import pairwise
 from typing import Final, Generic, TypeVar
 
 from core.storage import memory_rows
@@ -176,7 +177,7 @@ class Shares:
 
 
 def shares(query: Query, owner: int) -> Shares:
-    """Return what each account would have: the keys in which no other has words, and how many memories in all."""
+    """Return what each account would have: keys in which no other has words, and how many memories."""
     log = query.run(
         f"""
         SELECT key, coalesce(account, owner), coalesce(speaker, owner), kind, undone FROM changes
@@ -316,7 +317,7 @@ class Parting:
     def _keep_versions(self, account: int, history: Sequence[Version], memory: Stored, past: list[Stored]) -> None:
         """Keep what was once true and said by the account, below its own last words."""
         for each in [each for each in past if each.account == account]:
-            for version, later in zip(history, history[1:], strict=False):
+            for version, later in pairwise(history):
                 if version.item.content != each.item.content:
                     continue
                 past.remove(each)

@@ -113,7 +113,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
             entry.account = speaker
         self._set_phrases(entry, vectors or {}, space)
         change = Change(context.act, ChangeKind.UPDATED, at, before, entry.item)
-        self._record(owner, context, entry, change, account, speaker)
+        self._record(owner, context, entry, change, account=account, speaker=speaker)
         self._bump(owner)
         return entry.item
 
@@ -356,7 +356,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
             entry.item = _saying(entry.item, ready, updated_at=given.at, rooms=heard)
             self._set_phrases(entry, given.vectors, given.space)
             change = Change(given.context.act, ChangeKind.UPDATED, given.at, before, entry.item)
-            self._record(given.owner, given.context, entry, change, entry.account, speaker)
+            self._record(given.owner, given.context, entry, change, speaker=speaker)
         self._bump(given.owner)
 
     def _narrowed(self, owner: UserKey, kind: MemoryKind | None, room: str) -> list[Entry]:
@@ -388,6 +388,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         context: ChangeContext,
         entry: Entry,
         change: Change,
+        *,
         account: UserKey | None = None,
         speaker: UserKey | None = None,
     ) -> None:
@@ -445,7 +446,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
     def _place_of(
         self, account: UserKey, history: Sequence[Version], there: Entry | None, past: list[Entry], *, pinned: bool
     ) -> Entry:
-        """Return the memory that is to have an account's last words: the joint one, an earlier version, or a new one."""
+        """Return the memory that is to have an account's last words: the joint, an earlier, or a new one."""
         last = history[-1].item
         if there:
             there.item = last
