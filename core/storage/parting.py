@@ -148,7 +148,7 @@ def _own(item: MemoryItem, account: Account, brought: _Brought[Account], heard: 
     )
 
 
-def kind_of(before: MemoryItem | None, after: MemoryItem | None) -> ChangeKind:
+def kind_of(before: object | None, after: object | None) -> ChangeKind:
     """Return what was done to a memory that was so before, and after."""
     if before is None:
         return ChangeKind.SAVED
@@ -162,7 +162,8 @@ def mixed_keys(query: Query, owner: int, limit: int) -> list[str]:
     """Return the keys of some memories in which both accounts of an owner have words."""
     unrecorded = """
         SELECT past.current FROM memories AS past JOIN memories AS m ON m.key = past.current
-        WHERE past.owner = ? AND past.current != '' AND coalesce(past.account, past.owner) != coalesce(m.account, m.owner)
+        WHERE past.owner = ? AND past.current != ''
+        AND coalesce(past.account, past.owner) != coalesce(m.account, m.owner)
     """
     found = query.run(f"SELECT key FROM changes WHERE {_MIXED} UNION {unrecorded} LIMIT ?", (owner, owner, limit))
     return [key for (key,) in found]
@@ -170,7 +171,7 @@ def mixed_keys(query: Query, owner: int, limit: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What the accounts of an owner would have if they were parted: memories by number of account, mixed ones apart."""
+    """What the accounts of an owner would have if they were parted, by their numbers."""
 
     own: Mapping[int, frozenset[str]]
     counts: Mapping[int, int]
@@ -266,7 +267,7 @@ class Parting:
             JOIN owners AS o ON o.platform = t.platform AND o."user" = t."user"
             WHERE m.role = 'user' AND m.id IN (SELECT value FROM numbers(?))
             """,
-            (to_json(sources),),
+            (to_json([*sources]),),
         )
         heard: dict[int, str] = defaultdict(str)
         for account, content in found:
@@ -322,8 +323,7 @@ class Parting:
                     continue
                 past.remove(each)
                 words = version.item
-                own = {"bindings": words.bindings, "source_ids": words.source_ids, "created_at": words.created_at}
-                item = replace(each.item, current=memory.item.id, **own)
+                item = replace(words, id=each.item.id, until=each.item.until, current=memory.item.id)
                 mine = self._rewritten(Stored(each.number, account, item))
                 if not later.act:
                     self._drop([each.item.id])

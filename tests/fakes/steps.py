@@ -32,7 +32,7 @@ def watched() -> Iterator[LoopTime]:
 
     gc.collect()
     gc.disable()
-    events.Handle._run = timed  # type: ignore[method-assign]
+    events.Handle._run = timed  # type: ignore[method-assign, assignment]
     try:
         yield found
     finally:

@@ -1,8 +1,8 @@
 """What was said stays where and with whom it was said, by a model that tells all it sees.
 
-The whole core over SQLite. Every word of a memory is a token of its own; the machine knows who said each, and where, and
-which were shared. After every step, no room has read a token that was said elsewhere, and no account holds, or was told
-since the step before, one that neither it nor the account that it is linked to now has said.
+The whole core over SQLite. Every word of a memory is a token of its own; the machine knows who said each, and where,
+and which were shared. After every step, no room has read a token that was said elsewhere, and no account holds, or was
+told since the step before, one that neither it nor the account that it is linked to now has said.
 """
 
 from __future__ import annotations

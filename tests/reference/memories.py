@@ -466,8 +466,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
                 if version.item.content == each.item.content:
                     past.remove(each)
                     words = version.item
-                    own = {"bindings": words.bindings, "source_ids": words.source_ids, "created_at": words.created_at}
-                    each.item = replace(each.item, current=entry.item.id, **own)
+                    each.item = replace(words, id=each.item.id, until=each.item.until, current=entry.item.id)
                     self._set_phrases(each, {}, "")
                     self._changes.rename(each.item.id, later.act, account, each.item)
                     break

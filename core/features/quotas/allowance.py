@@ -18,7 +18,6 @@ from core.outgoing import OutgoingMessage
 from core.ports import Clock
 from core.types import Incoming, Locale, Role
 
-
 CHARS_OF_ONE: Final = 4000
 """A text that is longer counts as several messages of a minute."""
 
@@ -39,8 +38,8 @@ class Allowance(Limiter):
     ) -> bool:
         """Run `work`, which answers the text, if the limits allow it, else say why not; return whether it was run.
 
-        Commands are only held against messages a minute, buttons and /stop not even against those; a long text counts as
-        several messages. An answer that used most of a limit gets a warning below it.
+        Commands are only held against messages a minute, buttons and /stop not even against those. A long text counts
+        as several messages. An answer that used most of a limit gets a warning below it.
         """
         thinks = not text.startswith("/")
         is_free = incoming.pressed or text.split(maxsplit=1)[:1] == ["/stop"]
