@@ -9,9 +9,6 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from bench.table import show
@@ -19,40 +16,10 @@ from bench.turn import NoChannel, incoming
 from bot.settings.settings import load
 from bot.wiring import build, open_chatbot
 from tests.fakes.hostile import hostile
+from tests.fakes.steps import watched
 
 CHARS = 32_000
 SHOWN = 8
-
-
-@dataclass
-class LoopTime:
-    """CPU of the event loop's thread: the longest that one step of it took, and all of them, in seconds."""
-
-    longest_s: float = 0.0
-    all_s: float = 0.0
-
-
-@asynccontextmanager
-async def watched() -> AsyncIterator[LoopTime]:
-    """Measure every step of the event loop meanwhile."""
-    found, loop = LoopTime(), asyncio.get_running_loop()
-    began_s = last_s = time.thread_time()
-    ended = False
-
-    def look() -> None:
-        nonlocal last_s
-        now_s = time.thread_time()
-        found.longest_s, last_s = max(found.longest_s, now_s - last_s), now_s
-        if not ended:
-            loop.call_later(0.001, look)
-
-    look()
-    try:
-        yield found
-    finally:
-        ended = True
-        look()
-        found.all_s = time.thread_time() - began_s
 
 
 async def measure(folder: Path, lengths: tuple[int, ...]) -> dict[str, list[tuple[float, float, float]]]:
@@ -66,7 +33,7 @@ async def measure(folder: Path, lengths: tuple[int, ...]) -> dict[str, list[tupl
             for name, text in hostile(length).items():
                 number += 1
                 began_s = time.process_time()
-                async with watched() as loop:
+                with watched() as loop:
                     await (await handler.receive(incoming(f"{text[:-10]} {number}", number), NoChannel()))
                 all_s = time.process_time() - began_s
                 rows.setdefault(name, []).append((1000 * all_s, 1000 * loop.all_s, 1000 * loop.longest_s))

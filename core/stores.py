@@ -245,8 +245,8 @@ class HistoryStore(Threads, ToldMemories, Protocol):
 class ChangeContext:
     """How a change of memory came to be: the act that it is part of ("": it cannot be undone), the room it was said in.
 
-    `account` is who said it, where several accounts are one owner. `message` asked for it; `is_again`: the command that
-    it is was begun before, and broken off.
+    `account` is who said it, where two accounts are one owner: those words are its own if they are parted. `message`
+    asked for it; `is_again`: the command that it is was begun before, and broken off.
     """
 
     act: str = ""
@@ -282,6 +282,17 @@ class Done:
     act: str = ""
     undone: Sequence[Change] = ()
     gone: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What an account has of a memory that it shares with another, or would have if they were parted.
+
+    `own`: ids of memories, earlier versions included, in which the other one has no words. `count`: how many memories.
+    """
+
+    own: frozenset[str]
+    count: int
 
 
 class MemoryStore(Protocol):
@@ -409,7 +420,7 @@ class MemoryStore(Protocol):
     async def link(self, owner: UserKey, other: UserKey) -> None:
         """Make two accounts one owner, by the name of the first: what the other has is the owner's from now on.
 
-        Each memory, and each of its changes, keeps the account that it came from. Every verb takes either account for
+        Each memory, and each of its changes, keeps the account that said its words. Every verb takes either account for
         the owner.
 
         Raises:
@@ -417,7 +428,12 @@ class MemoryStore(Protocol):
         """
 
     async def unlink(self, owner: UserKey, other: UserKey) -> None:
-        """Part them again: what came from the other account is its own again. Do nothing if they are not linked."""
+        """Part them again: each has its own last words, as if the other had said nothing; what both said, both have.
+
+        The memory keeps its id with who said its present words; the other account's have a new one. What an account had
+        said and the other one changed comes back; phrases and sources go with who brought them; a deletion stays one,
+        and each can undo it for itself. Do nothing if they are not linked.
+        """
 
     async def whose(self, act: str) -> UserKey | None:
         """Return the account that made those changes, None if nobody did: for who pressed another person's button."""
@@ -425,8 +441,8 @@ class MemoryStore(Protocol):
     async def accounts(self, user: UserKey) -> Sequence[UserKey]:
         """Return every account of that person's, the owner first: only themselves, where nothing was linked."""
 
-    async def from_account(self, owner: UserKey, account: UserKey) -> frozenset[str]:
-        """Return the ids of the owner's memories that came from that account."""
+    async def shares(self, owner: UserKey) -> Mapping[UserKey, Share]:
+        """Return what each of the owner's accounts would have if they were parted now."""
 
     async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that the owner has, in the order asked."""

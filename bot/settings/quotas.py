@@ -20,7 +20,8 @@ class QuotaSettings(BaseSettings):
         default="messages_minute=30",
         description="Limits of each person who is no guest and no owner, separated by spaces: messages_minute, "
         "tokens_day, tokens_month, cost_day, cost_month (in US dollars). 0 means zero; of what is not written there is "
-        "no limit; none: nothing is limited. /admin quota changes them while the bot runs.",
+        "no limit; none: nothing is limited. A text of more than 4,000 characters counts as several messages. "
+        "/admin quota changes them while the bot runs.",
         examples=["messages_minute=10 tokens_day=50000 cost_month=2.50"],
     )
     quota_guest: str = Field(

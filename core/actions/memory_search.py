@@ -8,6 +8,7 @@ from core.actions.action import Action
 from core.answering.candidates import CANDIDATE_FLOOR
 from core.answering.prompting import notes_on
 from core.answering.turn import Turn
+from core.aside import aside
 from core.dialogue import Outcome, Step, Task
 from core.memory.asking import search_asked
 from core.memory.past import asks_past
@@ -58,7 +59,8 @@ async def run(turn: Turn, answer: Queries) -> Step:
         items = tuple(await turn.memory.page(limit=MAX_LISTED))
     else:
         await turn.answer.status(EMBEDDING[turn.person.locale])
-        asked, looked_for = turn.search.asked_time, turn.search.wordings(queries)
+        asked = await aside(len(turn.asked.text), lambda: turn.search.asked_time)
+        looked_for = turn.search.wordings(queries)
         vectors = await turn.memory.embed_queries(looked_for)
         await turn.answer.status(LOOKING_UP[turn.person.locale])
         past = any(map(asks_past, (turn.asked.text, *queries)))

@@ -16,7 +16,7 @@ from core.memory.embedding import Embedding
 from core.memory.profile import Profiles
 from core.memory.user_memory import UserMemory
 from core.ports import Clock, Embedder
-from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore, VectorSearch
+from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore, Share, VectorSearch
 from core.types import MemoryItem, UserKey
 
 _log = logging.getLogger(__name__)
@@ -158,18 +158,13 @@ class Memories:
         self._indexes.drop(other)
 
     async def unlink(self, owner: UserKey, other: UserKey) -> None:
-        """Part two accounts again: each has what came from it. Do nothing if they are not linked."""
+        """Part two accounts again: each has its own last words. Do nothing if they are not linked."""
         await self._store.unlink(owner, other)
         self._purge.plan()
 
-    async def counts(self, owner: UserKey) -> Mapping[UserKey, int]:
-        """Map each of the owner's accounts to how many memories came from it."""
-        accounts = await self._store.accounts(owner)
-        return {account: len(await self._store.from_account(owner, account)) for account in accounts}
-
-    async def from_account(self, account: UserKey) -> frozenset[str]:
-        """Return the ids of the memories that came from that account, whoever has them now."""
-        return await self._store.from_account(account, account)
+    async def shares(self, owner: UserKey) -> Mapping[UserKey, Share]:
+        """Return what each of the owner's accounts would have if they were parted now."""
+        return await self._store.shares(owner)
 
     async def owners(self) -> Sequence[UserKey]:
         """Return everybody who has a memory."""

@@ -1,7 +1,7 @@
 """The truth about memories, in the database: saved, changed, listed, undone, linked, forgotten.
 
 Accounts that are linked are one owner: each memory, and each of its changes, stands under the owner and keeps the
-account that it came from. What a link or a `forget` moves or removes goes some rows at a time; a crash in between is
+account that said its words. What a link or a `forget` moves or removes goes some rows at a time; a crash in between is
 made good by `purge`.
 """
 
@@ -36,6 +36,7 @@ from core.storage.memory_rows import (
     stored,
     those,
 )
+from core.storage.parting import REPEATED, Parting, mixed_keys, shares
 from core.storage.phrases import SqlPhrases, narrowed
 from core.storage.record import (
     NO_LIMIT,
@@ -49,7 +50,7 @@ from core.storage.record import (
     storable,
     user_key,
 )
-from core.stores import NO_CHANGE_CONTEXT, ChangeContext, Done, MemoryStore, Merge, Saved
+from core.stores import NO_CHANGE_CONTEXT, ChangeContext, Done, MemoryStore, Merge, Saved, Share
 from core.types import Change, JSONValue, MemoryDraft, MemoryItem, MemoryKind, MessageKey, UserKey, Vector
 
 _COUNT = f"SELECT count(*) FROM memories AS m WHERE m.owner = {OWNER} AND m.current = ''"
@@ -60,10 +61,9 @@ _ACCOUNTS = f"""
     SELECT platform, "user" FROM owners WHERE id = {OWNER} OR linked = {OWNER} ORDER BY linked IS NOT NULL, id
 """
 _WHOSE = """
-    SELECT owners.platform, owners."user" FROM changes AS c JOIN owners ON owners.id = coalesce(c.account, c.owner)
+    SELECT owners.platform, owners."user" FROM changes AS c JOIN owners ON owners.id = coalesce(c.speaker, c.owner)
     WHERE c.act = ? LIMIT 1
 """
-_FROM_ACCOUNT = f"SELECT key FROM memories WHERE owner = {OWNER} AND coalesce(account, owner) = ({_ID})"
 _FORGOTTEN = "SELECT id FROM owners WHERE platform = ''"
 
 # The terms stay as they are: they name the account, and an owner's search asks for all of theirs.
@@ -115,18 +115,21 @@ class SqlMemories(SqlPhrases, MemoryStore):
                 if before is None:
                     item = _new(draft, now, sources, context.room)
                     after = memory_rows.insert(query, self._lexicon, whose, Stored(0, account, item), embedded)
-                    steps.append(Step(None, after))
+                    steps.append(Step(None, after, account))
                 else:
                     merged, rooms = merge(before.item, draft)
                     shared = before.item.shared
                     after = _changed(before, checked(merged), now, rooms, sources, shared=shared)
                     memory_rows.insert_sources(query, after.number, sources)
+                    if account != before.account:
+                        said = Stored(0, account, _new(draft, now, sources, context.room))
+                        memory_changes.record_repeated(query, whose, storable(context.act), at, known=before, said=said)
                     if (after.item.draft, after.item.rooms) == (before.item.draft, before.item.rooms):
                         item = replace(after.item, updated_at=before.item.updated_at)
                     else:
                         item = after.item
                         removed += memory_rows.replace(query, self._lexicon, whose, after, embedded)
-                        steps.append(Step(before, after))
+                        steps.append(Step(before, after, account))
                 written.append((item, before is None))
             memory_changes.record(query, whose, storable(context.act), at, steps)
             memory_rows.bump(query, whose, removed)
@@ -161,15 +164,19 @@ class SqlMemories(SqlPhrases, MemoryStore):
 
         def job(query: Query) -> MemoryItem | None:
             whose = memory_rows.lock_owner(query, owner)
+            speaker = memory_rows.account_number(query, whose, context.account or owner)
             for before in those(query, owner, [storable(memory_id)]):
                 steps = []
                 if keeps_past and not before.item.current:
                     past = replace(before.item, id=random_id(), current=before.item.id, until=now, pinned=False)
-                    steps = [Step(None, memory_rows.insert_past(query, self._lexicon, whose, before, past))]
+                    copy = memory_rows.insert_past(query, self._lexicon, whose, before, past)
+                    steps = [Step(None, copy, copy.account)]
                 after = _changed(before, ready, now, (context.room, *rooms), source_ids, shared=shared)
+                if ready.content != before.item.content:
+                    after = replace(after, account=speaker)
                 removed = memory_rows.replace(query, self._lexicon, whose, after, embedded)
                 memory_rows.insert_sources(query, after.number, after.item.source_ids)
-                steps.append(Step(before, after))
+                steps.append(Step(before, after, speaker))
                 memory_changes.record(query, whose, storable(context.act), at, steps)
                 memory_rows.bump(query, whose, removed)
                 return after.item
@@ -201,7 +208,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
                 earlier = _texts(inbox.done(query, context.message).get(_DELETED))
                 inbox.note(query, context.message, _DELETED, [*earlier, *(each.item.id for each in gone)])
             if context.act and at is not None:
-                steps = [Step(each, None) for each in gone]
+                steps = [Step(each, None, each.account) for each in gone]
                 memory_changes.record(query, whose, storable(context.act), at, steps)
             else:
                 memory_changes.drop(query, [each.item.id for each in gone])
@@ -261,6 +268,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
             ("key = ?", storable(memory_id), bool(memory_id)),
             ("at >= ?", 0 if since is None else microseconds(since), since is not None),
             ("undone = ?", 0, not_undone),
+            ("kind != ?", REPEATED, True),
         ]
         also = "".join(f" AND {condition}" for condition, _, wanted in chosen if wanted)
         mine = "+owner" if memory_id else "owner"  # a key leads to its own rows, the owner to all of theirs
@@ -336,15 +344,29 @@ class SqlMemories(SqlPhrases, MemoryStore):
         await self._settle()
 
     async def unlink(self, owner: UserKey, other: UserKey) -> None:
-        """Give the other account back what came from it; do nothing if they are not linked."""
-        part = f"UPDATE owners SET linked = NULL WHERE id = ({_ID}) AND linked = ({_ID})"
+        """Give each account its own last words; do nothing if they are not linked.
 
-        def job(query: Query) -> None:
+        While memories in which both have words are parted, some at a time, the accounts are still linked.
+        """
+        are_linked = f"id = ({_ID}) AND linked = ({_ID})"
+
+        def step(query: Query, size: int) -> int:
             query.lock("links")
-            memory_rows.lock_owner(query, owner)
-            query.run(part, (*user_key(other), *user_key(owner)))
+            query.lock("undo")
+            whose = memory_rows.lock_owner(query, owner)
+            if not query.run(f"SELECT 1 FROM owners WHERE {are_linked}", (*user_key(other), *user_key(owner))):
+                return 0
+            keys = mixed_keys(query, whose, size)
+            parting = Parting(query, self._lexicon, whose)
+            for key in keys:
+                parting.part(key)
+            memory_rows.bump(query, whose, len(keys))
+            if len(keys) < size:  # none is left: nobody can say anything in both names any more
+                query.run(f"UPDATE owners SET linked = NULL WHERE {are_linked}", (*user_key(other), *user_key(owner)))
+            return len(keys)
 
-        await self._database.write(job)
+        await self._settle()
+        await in_batches(self._database, step)
         await self._settle()
 
     async def whose(self, act: str) -> UserKey | None:
@@ -358,10 +380,20 @@ class SqlMemories(SqlPhrases, MemoryStore):
         rows = await self._database.rows(_ACCOUNTS, user_key(user) * 2)
         return [UserKey(platform, name) for platform, name in rows] or [user]
 
-    async def from_account(self, owner: UserKey, account: UserKey) -> frozenset[str]:
-        """Return the ids of the owner's memories that came from that account."""
-        rows = await self._database.rows(_FROM_ACCOUNT, (*user_key(owner), *user_key(account)))
-        return frozenset(key for (key,) in rows)
+    async def shares(self, owner: UserKey) -> Mapping[UserKey, Share]:
+        """Return what each of the owner's accounts has said, and would have if they were parted."""
+
+        def job(query: Query) -> Mapping[UserKey, Share]:
+            found = shares(query, memory_rows.owner_number(query, owner))
+            named = {name: query.run(_ID, user_key(name)) for name in accounts}
+            numbers = {name: rows[0][0] if rows else 0 for name, rows in named.items()}
+            return {
+                name: Share(found.own.get(number, frozenset()), found.counts.get(number, 0))
+                for name, number in numbers.items()
+            }
+
+        accounts = await self.accounts(owner)
+        return await self._database.read(job)
 
     async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that the owner has, in the order asked."""
@@ -520,9 +552,10 @@ def _move(table: str, found: str, query: Query, size: int) -> int:
     rows = [row for row in query.run(found, (size,)) if concerned.issuperset(row[1:3])]
     for number in sorted({number for _, *both, _ in rows for number in both}) if table == "memories" else ():
         memory_rows.bump(query, number, removed=1)
+    columns = ("owner", "account") if table == "memories" else ("owner", "account", "speaker")
     query.run_many(
-        f"UPDATE {table} SET owner = ?, account = ? WHERE id = ?",
-        [(owner, account, i) for i, _, owner, account in rows],
+        f"UPDATE {table} SET {', '.join(f'{column} = ?' for column in columns)} WHERE id = ?",
+        [(owner, *[account] * (len(columns) - 1), i) for i, _, owner, account in rows],
     )
     for each in _MOVED_WITH_THEIR_MEMORY if table == "memories" else ():
         query.run_many(f"UPDATE {each} SET owner = ? WHERE memory = ?", [(owner, i) for i, _, owner, _ in rows])

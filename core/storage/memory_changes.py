@@ -11,10 +11,15 @@ from core.storage import memory_rows
 from core.storage.database import Query, Row
 from core.storage.lexicon import Lexicon
 from core.storage.memory_rows import OWNER, Stored, read, those, written
+from core.storage.parting import REPEATED, kind_of
 from core.storage.record import listed, microseconds, moment, phrases_of, to_json, user_key
 from core.types import Change, ChangeKind, UserKey
 
 CHANGE = "id, account, act, kind, at, key, before, after, undone"
+_RECORD = """
+    INSERT INTO changes (owner, account, speaker, act, kind, at, key, before, after)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
 GONE = "SELECT key FROM changes WHERE kind = 'deleted' AND undone = 0 GROUP BY key HAVING max(at) < ?"
 _GONE_OF_THOSE = """
     SELECT key FROM changes WHERE key IN (SELECT value FROM texts(?)) AND kind = 'deleted' AND undone = 0
@@ -29,22 +34,24 @@ _OVERTAKEN = """
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What an act made of one memory: how it was before (None: not there), and after (None: deleted)."""
+    """What an act made of one memory: how it was before (None: not there), and after (None: deleted).
+
+    `speaker` is the number of the account that did it, None for the owner's own; of a deletion, whose words are gone.
+    """
 
     before: Stored | None
     after: Stored | None
+    speaker: int | None
 
     @property
-    def memory(self) -> Stored:
-        """The memory, as it is or was."""
-        return next(each for each in (self.after, self.before) if each is not None)
+    def key(self) -> str:
+        """The memory's id."""
+        return next(each.item.id for each in (self.before, self.after) if each is not None)
 
     @property
     def kind(self) -> ChangeKind:
         """What was done to it."""
-        if self.before is None:
-            return ChangeKind.SAVED
-        return ChangeKind.DELETED if self.after is None else ChangeKind.UPDATED
+        return kind_of(self.before, self.after)
 
 
 def change(row: Row) -> Change:
@@ -59,11 +66,22 @@ def record(query: Query, owner: int, act: str, at: datetime, steps: Iterable[Ste
     rows = []
     for step in steps if act else ():
         texts = [None if each is None else written(each) for each in (step.before, step.after)]
-        known = step.memory
-        rows.append((owner, known.account, act, step.kind, microseconds(at), known.item.id, *texts))
-    query.run_many(
-        "INSERT INTO changes (owner, account, act, kind, at, key, before, after) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows
+        whose = next(each.account for each in (step.before, step.after) if each is not None)
+        rows.append((owner, whose, step.speaker, act, step.kind, microseconds(at), step.key, *texts))
+    query.run_many(_RECORD, rows)
+
+
+def record_repeated(query: Query, owner: int, act: str, at: datetime, *, known: Stored, said: Stored) -> None:
+    """Write that another account said a memory, too, and in which words; in place of what it said before."""
+    query.run(
+        f"DELETE FROM changes WHERE key = ? AND kind = '{REPEATED}' AND coalesce(speaker, owner) = ?",
+        (known.item.id, said.account or owner),
     )
+    row = (owner, known.account, said.account, act, REPEATED, microseconds(at), known.item.id, None, written(said))
+    query.run_many(_RECORD, [row])
+    query.run(
+        f"UPDATE changes SET undone = 1 WHERE key = ? AND kind = '{REPEATED}'", (known.item.id,)
+    )  # nothing of it can be undone, and it overtakes nothing
 
 
 def drop(query: Query, keys: Sequence[str]) -> None:
@@ -98,6 +116,8 @@ def undo(query: Query, lexicon: Lexicon, owner: UserKey, act: str) -> list[Chang
         removed += _take_back(query, lexicon, whose, step, now.get(key))
     query.run("UPDATE changes SET undone = 1 WHERE id IN (SELECT value FROM numbers(?))", (numbers,))
     drop(query, [key for key, step in steps.items() if step.before is None])
+    repeated = f"DELETE FROM changes WHERE act = ? AND kind = '{REPEATED}' AND key IN (SELECT value FROM texts(?))"
+    query.run(repeated, (act, listed(steps)))
     memory_rows.bump(query, whose, removed)
     return [replace(change(row), undone=True) for row in reversed(rows)]
 
@@ -119,7 +139,7 @@ def _steps(rows: Sequence[Row]) -> Mapping[str, Step]:
     steps: dict[str, Step] = {}
     for _, account, _, _, _, key, text_before, text_after, _ in rows:
         before, after = (None if text is None else read(key, account, text) for text in (text_before, text_after))
-        steps[key] = Step(steps[key].before if key in steps else before, after)
+        steps[key] = Step(steps[key].before if key in steps else before, after, account)
     return steps
 
 

@@ -57,7 +57,7 @@ FIND = f"""
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A memory with the number of its row, which says how old it is among others, and that of its account's owner.
+    """A memory with the number of its row, which says how old it is among others, and that of who said its words.
 
     The number of one that is not stored yet is 0. The account is None for the owner's own.
     """
@@ -249,10 +249,14 @@ def replace(query: Query, lexicon: Lexicon, owner: int, new: Stored, embedded: E
     Phrases whose text stays keep their rows, and so their ids and vectors.
     """
     number, item = new.number, new.item
+    [(account,)] = query.run("SELECT account FROM memories WHERE id = ?", (number,))
     query.run(
-        "UPDATE memories SET kind = ?, content = ?, digest = ?, updated_at = ?, until = ?, meant = ? WHERE id = ?",
+        """
+        UPDATE memories SET account = ?, kind = ?, content = ?, digest = ?, updated_at = ?, until = ?, meant = ?
+        WHERE id = ?
+        """,
         (
-            *(item.kind, item.content, digest(item.kind, item.content)),
+            *(new.account, item.kind, item.content, digest(item.kind, item.content)),
             *(microseconds(item.updated_at), _time(item.until), item.meant, number),
         ),
     )
@@ -264,7 +268,7 @@ def replace(query: Query, lexicon: Lexicon, owner: int, new: Stored, embedded: E
     query.run_many("UPDATE phrases SET position = ? WHERE id = ?", ((positions[text], i) for text, i in stay.items()))
     _put_vectors(query, embedded, stay)
     _insert_phrases(query, owner, number, {t: place for t, place in positions.items() if t not in old}, embedded)
-    if old.keys() != positions.keys():
+    if old.keys() != positions.keys() or new.account != account:
         query.run("DELETE FROM terms WHERE memory = ?", (number,))
         _insert_terms(query, lexicon, new.account or owner, number, item.draft)
     query.run("DELETE FROM rooms WHERE memory = ?", (number,))

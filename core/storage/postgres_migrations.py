@@ -348,4 +348,12 @@ _FIRST: Final = Migration(
 # What was done for an owed message so far, as JSON. Programs of the first version leave it behind when they close one.
 _DONE: Final = Migration(("ALTER TABLE inbox ADD COLUMN done TEXT",), oldest=1)
 
-MIGRATIONS: Final = (_FIRST, _DONE)
+# No program that records no speaker may run beside: an account would be taken to have said what the other one did.
+_SPEAKERS: Final = Migration(
+    (
+        "ALTER TABLE changes ADD COLUMN speaker BIGINT REFERENCES owners (id)",
+        "UPDATE changes SET speaker = account WHERE account IS NOT NULL",
+    )
+)
+
+MIGRATIONS: Final = (_FIRST, _DONE, _SPEAKERS)

@@ -579,6 +579,12 @@ _DONE: Migration = (
     "ALTER TABLE inbox ADD COLUMN done TEXT",  # JSON of what was done for it so far; NULL once it was answered
 )
 
+_SPEAKERS: Migration = (
+    # Who made a change; `account` is whose words it replaced. Nobody knows of the old ones: as if they were the same.
+    "ALTER TABLE changes ADD COLUMN speaker INTEGER REFERENCES owners (id)",
+    "UPDATE changes SET speaker = account WHERE account IS NOT NULL",
+)
+
 MIGRATIONS: tuple[Migration, ...] = (
     _HISTORY,
     _INBOX,
@@ -609,4 +615,5 @@ MIGRATIONS: tuple[Migration, ...] = (
     _UNDER_WAY,
     _NO_ENDLESS_WORDS,
     _DONE,
+    _SPEAKERS,
 )

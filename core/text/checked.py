@@ -20,7 +20,7 @@ class CheckedText:
     def __init__(self, message: str, written: frozenset[ChangeKind], *, hold: bool) -> None:
         self.text = ""
         self.said = ""
-        self._message = message
+        self._occasion = claims.Occasion(message)
         self._written = written
         self._hold = hold
         self._shown = 0
@@ -46,11 +46,11 @@ class CheckedText:
         """Let be shown what can be, now that this much of the text is there."""
         end = claims.settled(text)
         if end > self._shown and not says_nothing(text):
-            self._shown = max(self._shown, min(end, claims.unclaimed(text, self._message, self._written)))
+            self._shown = max(self._shown, min(end, claims.unclaimed(text, self._occasion, self._written)))
 
     def claims_falsely(self, written: frozenset[ChangeKind]) -> frozenset[ChangeKind]:
         """Return the kinds of change that the text claims though they were not made."""
-        return claims.volunteered(self.text, self._message) - written
+        return claims.volunteered(self.text, self._occasion) - written
 
     def broken_off(self) -> str:
         """Return what is left to show of a text that ended too early: nothing of what may be false."""

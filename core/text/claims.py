@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from typing import Final
 
 from core.text.unicode import fold
@@ -27,6 +28,9 @@ _MAX_DONE_CHARS: Final = 80
 """Of an answer that says "done" or "sure": longer ones are about something else, too."""
 
 _MAX_OBJECT_WORDS: Final = 4
+
+_MAX_ABOUT_CHARS: Final = 4000
+"""Of a message: what an answer of a sentence or two takes up is at its beginning."""
 
 _S, _U, _D, _R = ChangeKind.SAVED, ChangeKind.UPDATED, ChangeKind.DELETED, ChangeKind.REMINDER
 _OF_MEMORY: Final = (_S, _U, _D)
@@ -199,7 +203,7 @@ _WORK = re.compile(
     r"paragraphs?|lines?|words?|grammar|commas?|title|tone|textos?|frases?|paragrafos?|parrafos?|linhas?|lineas?|"
     r"palavras?|palabras?|virgulas|comas|titulo|tom|tono)\b))"
 )
-"""A request for work on a text: an answer that something was changed means that text."""
+"""A request for work on a text."""
 
 
 def asked(message: str) -> frozenset[ChangeKind]:
@@ -237,25 +241,43 @@ def claimed(text: str) -> frozenset[ChangeKind]:
     return frozenset(found)
 
 
-def volunteered(text: str, message: str) -> frozenset[ChangeKind]:
+class Occasion:
+    """The message that an answer is given to, read once for all pieces of the answer, and only as far as needed."""
+
+    def __init__(self, message: str) -> None:
+        self._message = message
+
+    @cached_property
+    def is_work(self) -> bool:
+        """Whether it asks for work on a text: an answer that something was changed means that text."""
+        return bool(_WORK.match(fold(self._message[:_MAX_ASKED_CHARS].replace("\n", ": "))))
+
+    @cached_property
+    def about(self) -> Collection[str]:
+        """The words of what it tells; none for a question."""
+        if self._message.rstrip().endswith("?"):
+            return frozenset()
+        return frozenset(folded_words(self._message[:_MAX_ABOUT_CHARS])) - FUNCTION_WORDS
+
+
+def volunteered(text: str, occasion: Occasion) -> frozenset[ChangeKind]:
     """Return the kinds of change in memory that an answer plainly claims, though nobody asked for one."""
-    return frozenset(kind for _, kinds in _volunteering(text, message) for kind in kinds)
+    return frozenset(kind for _, kinds in _volunteering(text, occasion) for kind in kinds)
 
 
-def unclaimed(text: str, message: str, written: Collection[ChangeKind] = ()) -> int:
+def unclaimed(text: str, occasion: Occasion, written: Collection[ChangeKind] = ()) -> int:
     """Return how much of the text comes before the first sentence that claims a change which was not `written`."""
-    return next((before for before, kinds in _volunteering(text, message) if not kinds <= set(written)), len(text))
+    return next((before for before, kinds in _volunteering(text, occasion) if not kinds <= set(written)), len(text))
 
 
-def _volunteering(text: str, message: str) -> Iterator[tuple[int, frozenset[ChangeKind]]]:
+def _volunteering(text: str, occasion: Occasion) -> Iterator[tuple[int, frozenset[ChangeKind]]]:
     """Yield, of each sentence that claims changes nobody asked for, where the one before it ends, and their kinds."""
-    if len(text) > MAX_UNASKED_CHARS or _WORK.match(fold(message[:_MAX_ASKED_CHARS].replace("\n", ": "))):
+    if len(text) > MAX_UNASKED_CHARS or occasion.is_work:
         return
-    about = set() if message.rstrip().endswith("?") else set(folded_words(message)) - FUNCTION_WORDS
     own, before, start = _QUOTED.sub(lambda quote: "\0" * len(quote[0]), text), 0, 0
     for end, following in [*(found.span() for found in _SENTENCES.finditer(own)), (len(own), len(own))]:
         clauses = [] if own[start:end].rstrip().endswith("?") else _clauses(own[start:end])
-        kinds = frozenset(kind for kind in ChangeKind for clause in clauses if _volunteers(clause, kind, about))
+        kinds = frozenset(kind for kind in ChangeKind for clause in clauses if _volunteers(clause, kind, occasion))
         if clauses and _CONDITION.match(clauses[0]):  # "if you tell me when, I'll remind you"
             kinds -= {_R}
         if kinds:
@@ -299,8 +321,8 @@ def _says(clause: str, kind: ChangeKind) -> bool:
     return found is not None and not _is_denied(clause, found)
 
 
-def _volunteers(clause: str, kind: ChangeKind, about: Collection[str]) -> bool:
-    """Return whether the clause begins with a change of the person's things, or of what their message was `about`."""
+def _volunteers(clause: str, kind: ChangeKind, occasion: Occasion) -> bool:
+    """Return whether the clause begins with a change of the person's things, or of what their message was about."""
     if kind is _R:
         return _says(clause, kind) and not _EARLIER.search(clause)
     lead = _LEAD.match(clause)
@@ -311,7 +333,7 @@ def _volunteers(clause: str, kind: ChangeKind, about: Collection[str]) -> bool:
     if found is None or found.start() > start or _is_denied(clause, found) or _EARLIER.search(clause):
         return False
     rest = clause[found.end() :]
-    return bool(_OURS.match(rest)) or not set(folded_words(rest)[:_MAX_OBJECT_WORDS]).isdisjoint(about)
+    return bool(_OURS.match(rest)) or not set(folded_words(rest)[:_MAX_OBJECT_WORDS]).isdisjoint(occasion.about)
 
 
 def _is_denied(clause: str, found: re.Match[str]) -> bool:

@@ -148,7 +148,7 @@ async def test_what_is_spent_in_a_room_is_the_persons_the_rooms_and_the_bots(led
 
 async def test_a_message_is_let_in_unless_it_is_refused(ledger: Ledger) -> None:
     arrival = Arrival(Asker(ANA, ROOM), START)
-    numbers = [await ledger.admit(replace(arrival, counts=counts)) for counts in (True, False)]
+    numbers = [await ledger.admit(replace(arrival, counts=counts)) for counts in (1, 0)]
     assert numbers[0] != numbers[1]
     command = replace(arrival, thinks=False)
     assert (await ledger.admit(command))[1] is None

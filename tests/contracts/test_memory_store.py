@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -50,7 +51,7 @@ async def heard(store: SearchableMemoryStore, owner: UserKey, room: str) -> set[
 
 
 async def counts(store: SearchableMemoryStore, owner: UserKey) -> dict[UserKey, int]:
-    return {account: len(await store.from_account(owner, account)) for account in await store.accounts(owner)}
+    return {account: share.count for account, share in (await store.shares(owner)).items()}
 
 
 @pytest.mark.spec("T10")
@@ -675,22 +676,104 @@ async def test_unlinking_gives_each_account_what_came_from_it(store: SearchableM
     [stranger] = await add(
         store, ANA, [replace(BIRTHDAY, content="Júlia")], at=LATER, context=ChangeContext(account=CAIO)
     )
-    changed = await store.update(ANA, other.id, WIFI, at=LATER, context=ChangeContext("edit", account=ANA))
     [gone] = await store.delete(ANA, [late.id], at=LATER, context=ChangeContext("delete", account=ANA))
     await store.unlink(ANA, BIA)
     assert list(await store.page(ANA, limit=9)) == [stranger, mine]
-    assert list(await store.page(BIA, limit=9)) == [ours, changed]
+    assert list(await store.page(BIA, limit=9)) == [ours, other]
     assert (list(await store.accounts(BIA)), await counts(store, BIA)) == ([BIA], {BIA: 2})
     assert await heard(store, BIA, KITCHEN) == {ours.id}
+    assert await heard(store, BIA, GARDEN) == {other.id}
     assert await heard(store, ANA, KITCHEN) == await heard(store, ANA, GARDEN) == frozenset()
     assert set(await ids_found(store, BIA, "wifi Júlia aliexpress")) == {ours.id, other.id}
     assert set(await ids_found(store, ANA, "wifi Júlia aliexpress")) == {mine.id, stranger.id}
     assert [change.act for change in await store.changes(ANA)] == ["before"]
-    assert [change.act for change in await store.changes(BIA)] == ["delete", "edit", "late", "while", "before"]
+    assert [change.act for change in await store.changes(BIA)] == ["delete", "late", "while", "before"]
     assert await store.undo(ANA, "delete") is None
     assert await store.undo(BIA, "delete")
     assert list(await store.page(BIA, limit=1)) == [gone]
     assert len(await store.unembedded(ANA, SPACE, 99)) == 5, "their phrases went with them"
+
+
+PIN, NEW_PIN, NEWEST_PIN = (
+    MemoryDraft(MemoryKind.TEXT, f"my bank pin is {pin}", (f"pin {pin}",)) for pin in ("1111", "2222", "3333")
+)
+Said: TypeAlias = tuple[UserKey, str, MemoryDraft | None]
+"""Who said it, by which verb, and what."""
+
+CHAINS: Sequence[tuple[list[Said], MemoryDraft | None, MemoryDraft | None]] = [
+    ([(BIA, "replace", NEW_PIN)], PIN, NEW_PIN),
+    ([(BIA, "edit", NEW_PIN)], PIN, NEW_PIN),
+    ([(BIA, "replace", NEW_PIN), (ANA, "replace", NEWEST_PIN)], NEWEST_PIN, NEW_PIN),
+    ([(ANA, "replace", NEW_PIN), (BIA, "replace", NEWEST_PIN)], NEW_PIN, NEWEST_PIN),
+    ([(BIA, "replace", NEW_PIN), (BIA, "replace", NEWEST_PIN)], PIN, NEWEST_PIN),
+    ([(BIA, "edit", NEW_PIN), (BIA, "undo", None)], PIN, None),
+    ([(BIA, "replace", NEW_PIN), (ANA, "undo", None)], PIN, None),
+    ([(BIA, "save", PIN)], PIN, PIN),
+    ([(BIA, "save", replace(PIN, bindings=("of bia",)))], PIN, replace(PIN, bindings=("of bia",))),
+    ([(BIA, "save", PIN), (ANA, "edit", NEW_PIN)], NEW_PIN, PIN),
+    ([(BIA, "save", replace(PIN, bindings=("of bia",))), (BIA, "undo", None)], PIN, None),
+    ([(BIA, "edit", replace(PIN, bindings=(*PIN.bindings, "of bia")))], PIN, None),
+    (
+        [(BIA, "edit", replace(NEW_PIN, bindings=(*PIN.bindings, "of bia")))],
+        PIN,
+        replace(NEW_PIN, bindings=("of bia",)),
+    ),
+    ([(BIA, "edit", replace(NEW_PIN, bindings=PIN.bindings))], PIN, replace(NEW_PIN, bindings=(NEW_PIN.content,))),
+    ([(BIA, "delete", None)], None, None),
+    ([(BIA, "replace", NEW_PIN), (ANA, "delete", None)], None, None),
+    ([(BIA, "replace", NEW_PIN), (ANA, "delete", None), (ANA, "undo", None)], PIN, NEW_PIN),
+]
+
+
+def with_all_phrases(item: MemoryItem, draft: MemoryDraft) -> tuple[MemoryDraft, tuple[str, ...]]:
+    return replace(item.draft, bindings=tuple(dict.fromkeys((*item.bindings, *draft.bindings)))), item.rooms
+
+
+@pytest.mark.parametrize("owner", [ANA, BIA])
+@pytest.mark.parametrize(("said", "anas", "bias"), CHAINS)
+async def test_unlinking_gives_each_account_its_own_last_words(
+    store: SearchableMemoryStore, said: list[Said], anas: MemoryDraft | None, bias: MemoryDraft | None, owner: UserKey
+) -> None:
+    [item] = await add(store, ANA, [PIN], at=START, context=ChangeContext("first"))
+    await store.link(owner, BIA if owner == ANA else ANA)
+    act = ""
+    for place, (speaker, verb, draft) in enumerate(said):
+        act, context = (f"act {place}" if verb != "undo" else act), ChangeContext(f"act {place}", account=speaker)
+        if verb == "save":
+            await store.save(owner, [draft or PIN], at=LATER, merge=with_all_phrases, context=context)
+        elif verb == "undo":
+            assert await store.undo(speaker, act)
+        elif verb == "delete":
+            await store.delete(owner, [item.id], at=LATER, context=context)
+        else:
+            past = verb == "replace"
+            await store.update(owner, item.id, draft or PIN, at=LATER, context=context, keeps_past=past)
+    wanted = {ANA: anas, BIA: bias}
+    assert await counts(store, owner) == {account: int(draft is not None) for account, draft in wanted.items()}
+    await store.unlink(owner, BIA if owner == ANA else ANA)
+    for account, draft in wanted.items():
+        assert [each.draft for each in await store.page(account, limit=9)] == ([draft] if draft else [])
+        assert await counts(store, account) == {account: int(draft is not None)}
+        told = repr([draft for speaker, _, draft in [(ANA, "", PIN), *said] if speaker == account])
+        pages = [*await store.page(account, limit=9), *await store.earlier(account, [item.id])]
+        held = repr([*await store.changes(account), *pages])
+        assert {word for word in ("1111", "2222", "3333", "of bia") if word in held and word not in told} == set()
+
+
+async def test_after_unlinking_each_account_undoes_its_own_words_and_the_common_deletion(
+    store: SearchableMemoryStore,
+) -> None:
+    [item] = await add(store, ANA, [PIN], at=START, context=ChangeContext("first"))
+    await store.link(ANA, BIA)
+    await store.update(ANA, item.id, NEW_PIN, at=LATER, context=ChangeContext("second", account=BIA), keeps_past=True)
+    await store.delete(ANA, [item.id], at=LATER, context=ChangeContext("gone", account=BIA))
+    await store.unlink(ANA, BIA)
+    for account, act, draft in ((ANA, "first", PIN), (BIA, "second", NEW_PIN)):
+        assert await store.undo(account, "gone")
+        assert [each.draft for each in await store.page(account, limit=9)] == [draft]
+        assert await store.undo(account, "second" if account == ANA else "first") is None
+        assert await store.undo(account, act)
+        assert (await store.count(account), list(await store.changes(account))) == (0, [])
 
 
 async def test_a_deleted_memory_comes_back_to_the_account_that_it_came_from(store: SearchableMemoryStore) -> None:

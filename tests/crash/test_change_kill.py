@@ -101,7 +101,7 @@ async def test_links_and_undos_are_whole_whenever_the_process_is_killed(tmp_path
         assert len(undone) == 1
         assert there == 0 or undone == {True}
         held = SIZE - DELETED + there
-        from_bia = len(await store.from_account(BIA, BIA))
+        from_bia = (await store.shares(BIA))[BIA].count
         assert (from_bia, await store.count(BIA)) == (held, held + (SIZE if linked else 0))
         assert await store.count(ANA) == SIZE + (held if linked else 0)
         for change in await store.changes(BIA, not_undone=True, limit=1):

@@ -1,7 +1,8 @@
-"""What was said in private only never reaches a room, whatever is done to memories, by a model that tells all it sees.
+"""What was said stays where and with whom it was said, by a model that tells all it sees.
 
-The whole core over SQLite. Every word of a memory is a token of its own; the machine knows where each was said, and
-which were shared. After every step, no room has read a token that was said elsewhere, and no model was shown one there.
+The whole core over SQLite. Every word of a memory is a token of its own; the machine knows who said each, and where,
+and which were shared. After every step, no room has read a token that was said elsewhere, and no account holds, or was
+told since the step before, one that neither it nor the account that it is linked to now has said.
 """
 
 from __future__ import annotations
@@ -37,12 +38,13 @@ from tests.profile import examples
 T = TypeVar("T")
 TOKEN = re.compile(r"tok\d+x")
 PRIVATE, ROOMS = "", ("kitchen", "garden")
-people = st.sampled_from((ANA, BIA))
+PEOPLE = (ANA, BIA, UserKey("test", "caio"))
+people = st.sampled_from(PEOPLE)
 places = st.sampled_from((PRIVATE, *ROOMS))
 
 
 class AudienceMachine(RuleBasedStateMachine):
-    """Ana and Bia, two accounts that may be linked, talk in private and in rooms that both are in."""
+    """Three accounts, of which any two may be linked, talk in private and in rooms that all are in."""
 
     @initialize()
     def open(self) -> None:
@@ -61,6 +63,8 @@ class AudienceMachine(RuleBasedStateMachine):
         self.bot = self.house.chatbot()
         self.run(self.bot.__aenter__())
         self.said: defaultdict[str, set[str]] = defaultdict(set)
+        self.by: defaultdict[UserKey, set[str]] = defaultdict(set)
+        self.told: list[tuple[UserKey, str]] = []
         self.shared: set[str] = set()
         self.numbers = 0
         self.read: list[tuple[str, str]] = []
@@ -99,6 +103,7 @@ class AudienceMachine(RuleBasedStateMachine):
         self.answers = answers or {Task.DECIDE: ["Finish"]}
         for token in TOKEN.findall(text):
             self.said[token].add(place)
+        self.by[user] |= {*TOKEN.findall(f"{text} {answers}"), *TOKEN.findall(raw.decode())}
         channel = FileChannel(self.clock, ChannelLimits(4096, 0.0), sent={"f": raw})
         incoming = self.house.incoming(text, user=user, message_id=f"{self.numbers}", chat=place or f"with {user.user}")
         incoming = replace(incoming, private=not place, file="f" if raw else "")
@@ -111,11 +116,16 @@ class AudienceMachine(RuleBasedStateMachine):
         self.run(said())
         shown = [repr(seen.shown) for seen in channel.log]
         prompted = [repr(prompt) for prompt in self.house.model.prompts[before:]]
-        self.read += [(place, token) for text in (*shown, *prompted) for token in TOKEN.findall(text)]
+        tokens = [token for text in (*shown, *prompted) for token in TOKEN.findall(text)]
+        self.read += [(place, token) for token in tokens]
+        self.told = [(user, token) for token in tokens] if not place else []  # what rooms say, everybody there hears
         return channel
 
     def items(self, user: UserKey) -> list[MemoryItem]:
         return list(self.run(self.house.memories.of(user).page(limit=999)))
+
+    def everything(self) -> list[MemoryItem]:
+        return [item for user in PEOPLE for item in self.items(user)]
 
     @rule(user=people, place=places, data=st.data(), command=st.booleans(), again=st.booleans(), letters=st.booleans())
     def save(
@@ -134,11 +144,11 @@ class AudienceMachine(RuleBasedStateMachine):
         answers = {Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [json.dumps({"items": [draft]})]}
         self.say(user, place, f"{'/remember ' if command else ''}{content} as {phrase}", answers)
 
-    @precondition(lambda self: self.items(ANA) or self.items(BIA))
+    @precondition(lambda self: self.everything())
     @rule(user=people, place=places, data=st.data(), content=st.booleans(), phrase=st.booleans())
     def update(self, user: UserKey, place: str, data: st.DataObject, *, content: bool, phrase: bool) -> None:
         """Change a memory that the model finds, or one that it names out of the blue."""
-        item = data.draw(st.sampled_from([*self.items(ANA), *self.items(BIA)]))
+        item = data.draw(st.sampled_from(self.everything()))
         new = {
             "id": item.id,
             "type": "text",
@@ -152,20 +162,20 @@ class AudienceMachine(RuleBasedStateMachine):
         }
         self.say(user, place, f"now {json.dumps(new)}", answers)
 
-    @precondition(lambda self: self.items(ANA) or self.items(BIA))
+    @precondition(lambda self: self.everything())
     @rule(user=people, data=st.data(), form=st.booleans())
     def edit(self, user: UserKey, data: st.DataObject, *, form: bool) -> None:
-        item = data.draw(st.sampled_from([*self.items(ANA), *self.items(BIA)]))
+        item = data.draw(st.sampled_from(self.everything()))
         if form:
             self.say(user, PRIVATE, f"/memories edit {item.id} {self.new()}")
         else:
             self.say(user, PRIVATE, f"/memories edit {item.id}")
             self.say(user, PRIVATE, self.new())
 
-    @precondition(lambda self: self.items(ANA) or self.items(BIA))
+    @precondition(lambda self: self.everything())
     @rule(user=people, data=st.data(), share=st.booleans())
     def share(self, user: UserKey, data: st.DataObject, *, share: bool) -> None:
-        item = data.draw(st.sampled_from([*self.items(ANA), *self.items(BIA)]))
+        item = data.draw(st.sampled_from(self.everything()))
         if share and item in self.items(user):
             self.shared |= set(TOKEN.findall(f"{item.content} {item.bindings}"))
         self.say(user, PRIVATE, f"/memory {'share' if share else 'unshare'} {item.id}")
@@ -174,10 +184,10 @@ class AudienceMachine(RuleBasedStateMachine):
     def undo(self, user: UserKey, place: str) -> None:
         self.say(user, place, "/undo")
 
-    @precondition(lambda self: self.items(ANA) or self.items(BIA))
+    @precondition(lambda self: self.everything())
     @rule(user=people, place=places, data=st.data())
     def delete(self, user: UserKey, place: str, data: st.DataObject) -> None:
-        item = data.draw(st.sampled_from([*self.items(ANA), *self.items(BIA)]))
+        item = data.draw(st.sampled_from(self.everything()))
         answers = {
             Task.DECIDE: ["MemorySearch", "MemoryDelete", "Finish"],
             Task.SEARCH_QUERIES: ['{"items": ["*"]}'],
@@ -200,13 +210,20 @@ class AudienceMachine(RuleBasedStateMachine):
         for choice in channel.screen[-1].choices:
             self.say(user, PRIVATE, choice.command)
 
-    @rule(linked=st.booleans())
-    def link(self, *, linked: bool) -> None:
-        accounts = self.run(self.house.memories.accounts(ANA))
-        if linked and len(accounts) == 1:
-            self.run(self.house.memories.link(ANA, BIA))
-        elif not linked:
-            self.run(self.house.memories.unlink(ANA, BIA))
+    @rule(user=people, other=people)
+    def link(self, user: UserKey, other: UserKey) -> None:
+        if user != other and all(len(self.run(self.house.memories.accounts(each))) == 1 for each in (user, other)):
+            self.run(self.house.memories.link(user, other))
+
+    @rule(user=people)
+    def unlink(self, user: UserKey) -> None:
+        accounts = self.run(self.house.memories.accounts(user))
+        foreseen = {account: share.count for account, share in self.run(self.house.memories.shares(user)).items()}
+        [notice] = [seen.text for seen in self.say(user, PRIVATE, "/unlink yes").screen]
+        for account in accounts if len(accounts) > 1 else ():
+            assert list(self.run(self.house.memories.accounts(account))) == [account]
+            assert len(self.items(account)) == foreseen[account]
+            assert f"{account}: {foreseen[account]} memor" in notice
 
     @rule(user=people, room=st.sampled_from(ROOMS), everything=st.booleans())
     def ask(self, user: UserKey, room: str, *, everything: bool) -> None:
@@ -219,6 +236,22 @@ class AudienceMachine(RuleBasedStateMachine):
     def no_room_has_read_what_was_not_said_there(self) -> None:
         for place, token in getattr(self, "read", ()):
             assert not place or place in self.said[token] or token in self.shared, (place, token)
+
+    @invariant()
+    def nobody_has_words_of_an_account_that_is_not_linked_to_theirs(self) -> None:
+        if not hasattr(self, "database"):
+            return
+        memories = self.house.memories
+        for user in PEOPLE:
+            said = set().union(*(self.by[account] for account in self.run(memories.accounts(user))))
+            memory, store = memories.of(self.run(memories.owner(user))), memories._store
+            items = self.run(memory.page(limit=999))
+            changes = self.run(store.changes(memory.owner))
+            ids = {*(item.id for item in items), *(change.memory_id for change in changes)}
+            held = [*items, *changes, *self.run(store.earlier(memory.owner, list(ids)))]
+            assert set(TOKEN.findall(repr(held))) <= said, user
+            assert {token for hearer, token in self.told if hearer == user} <= said, user
+        self.told = []
 
 
 AudienceMachine.TestCase.settings = settings(max_examples=examples(10), stateful_step_count=14, deadline=None)

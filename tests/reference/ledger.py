@@ -65,7 +65,7 @@ class InMemoryLedger(Ledger, Spending):
 
     def minute(self, scope: Scope, after: datetime) -> Sequence[datetime]:
         """Return when messages that count were let in after then, the oldest first."""
-        return sorted(each.at for each in self._of(scope) if each.at > after and each.counts)
+        return sorted(each.at for each in self._of(scope) if each.at > after for _ in range(each.counts))
 
     def by_calls(self, scope: Scope, *since: datetime) -> Sequence[Spend]:
         """Return what calls spent since each of these times."""

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from core.storage.parting import Version, kind_of, versions
 from core.storage.record import checked, digest, random_id, storable
-from core.stores import NO_CHANGE_CONTEXT, ChangeContext, Done, MemoryStore, Merge, Saved
+from core.stores import NO_CHANGE_CONTEXT, ChangeContext, Done, MemoryStore, Merge, Saved, Share
 from core.types import Change, ChangeKind, MemoryDraft, MemoryItem, MemoryKind, MessageKey, UserKey, Vector
-from tests.reference.changes import Entry, InMemoryChanges, Step, said, with_rooms
+from tests.reference.changes import Entry, InMemoryChanges, RecordedChange, Step, said, with_rooms
 from tests.reference.phrases import InMemoryPhrases, check_space
 
 
@@ -61,7 +62,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
                 entry = self._add(draft, given)
                 new.add(entry.item.id)
             else:
-                self._say_again(entry, *merge(entry.item, draft), given)
+                self._say_again(entry, *merge(entry.item, draft), given, draft)
             entries.append(entry)
         return Saved([entry.item for entry in entries], frozenset(new))
 
@@ -90,7 +91,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         entry = self._of(owner).get(memory_id)
         if entry is None:
             return None
-        before = entry.item
+        before, account = entry.item, entry.account
         if keeps_past and not before.current:
             past = replace(before, id=random_id(), current=before.id, until=at, pinned=False)
             copy = Entry(next(self._numbers), entry.account, past)
@@ -107,8 +108,12 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
             shared=shared,
             source_ids=tuple(sorted({*before.source_ids, *source_ids})),
         )
+        speaker = self._account(owner, context.account or owner)
+        if entry.item.content != before.content:
+            entry.account = speaker
         self._set_phrases(entry, vectors or {}, space)
-        self._record(owner, context, entry, Change(context.act, ChangeKind.UPDATED, at, before, entry.item))
+        change = Change(context.act, ChangeKind.UPDATED, at, before, entry.item)
+        self._record(owner, context, entry, change, account=account, speaker=speaker)
         self._bump(owner)
         return entry.item
 
@@ -214,6 +219,10 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         """Give the other account back what came from it; accounts that are not linked are fine."""
         if self._linked.get(other) != owner:
             return
+        held = self._of(owner)
+        past = [e.item.current for e in held.values() if e.item.current and e.account != held[e.item.current].account]
+        for key in dict.fromkeys([*self._changes.mixed(owner), *past]):
+            self._part(owner, key)
         del self._linked[other]
         for account in (owner, other):
             self._bump(account, removed=True)
@@ -231,9 +240,19 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         owner = self._owner(user)
         return [owner, *(other for other, main in self._linked.items() if main == owner)]
 
-    async def from_account(self, owner: UserKey, account: UserKey) -> frozenset[str]:
-        """Return the ids of the owner's memories that came from that account."""
-        return frozenset(key for key, entry in self._of(owner).items() if entry.account == account)
+    async def shares(self, owner: UserKey) -> Mapping[UserKey, Share]:
+        """Return what each of the owner's accounts would have if they were parted now."""
+        main, held, accounts = self._owner(owner), self._of(owner), await self.accounts(owner)
+        mixed = set(self._changes.mixed(main))
+        mixed |= {e.item.current for e in held.values() if e.item.current and e.account != held[e.item.current].account}
+        own: dict[UserKey, set[str]] = {account: set() for account in accounts}
+        counts = dict.fromkeys(accounts, 0)
+        for key, entry in held.items():
+            if not {key, entry.item.current} & mixed:
+                own[entry.account].add(key)
+            for account in self._said(main, key) if not entry.item.current else ():
+                counts[account] += 1
+        return {account: Share(frozenset(own[account]), counts[account]) for account in accounts}
 
     async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that the owner has, in the order asked."""
@@ -298,9 +317,10 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         ]
         return min(alike, key=lambda entry: (entry.item.content != text, entry.number), default=None)
 
-    def _add(self, draft: MemoryDraft, given: _Given) -> Entry:
+    @staticmethod
+    def _new(draft: MemoryDraft, given: _Given) -> MemoryItem:
         said_at = min(draft.said_at or given.at, given.at)
-        item = MemoryItem(
+        return MemoryItem(
             id=random_id(),
             kind=draft.kind,
             content=draft.content,
@@ -312,6 +332,9 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
             until=draft.until,
             meant=draft.meant,
         )
+
+    def _add(self, draft: MemoryDraft, given: _Given) -> Entry:
+        item = self._new(draft, given)
         entry = Entry(next(self._numbers), self._account(given.owner, given.context.account or given.owner), item)
         self._keep(given.owner, entry, given.vectors, given.space)
         self._record(
@@ -319,14 +342,21 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         )
         return entry
 
-    def _say_again(self, entry: Entry, draft: MemoryDraft, rooms: Sequence[str], given: _Given) -> None:
+    def _say_again(
+        self, entry: Entry, draft: MemoryDraft, rooms: Sequence[str], given: _Given, said: MemoryDraft
+    ) -> None:
+        speaker = self._account(given.owner, given.context.account or given.owner)
+        if speaker != entry.account:
+            words = replace(self._new(said, given), id=entry.item.id)
+            again = Change(storable(given.context.act), ChangeKind.SAVED, given.at, None, words)
+            self._changes.repeat(self._owner(given.owner), entry, again, speaker)
         before, ready, heard = entry.item, checked(draft), with_rooms((), *rooms)
         entry.item = replace(before, source_ids=tuple(sorted({*before.source_ids, *given.source_ids})))
         if (_saying(before, ready).draft, heard) != (before.draft, before.rooms):
             entry.item = _saying(entry.item, ready, updated_at=given.at, rooms=heard)
             self._set_phrases(entry, given.vectors, given.space)
             change = Change(given.context.act, ChangeKind.UPDATED, given.at, before, entry.item)
-            self._record(given.owner, given.context, entry, change)
+            self._record(given.owner, given.context, entry, change, speaker=speaker)
         self._bump(given.owner)
 
     def _narrowed(self, owner: UserKey, kind: MemoryKind | None, room: str) -> list[Entry]:
@@ -352,9 +382,94 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         self._bump(owner, removed=True)
         return entry
 
-    def _record(self, owner: UserKey, context: ChangeContext, entry: Entry, change: Change) -> None:
+    def _record(
+        self,
+        owner: UserKey,
+        context: ChangeContext,
+        entry: Entry,
+        change: Change,
+        *,
+        account: UserKey | None = None,
+        speaker: UserKey | None = None,
+    ) -> None:
         if context.act:
-            self._changes.record(self._owner(owner), entry, replace(change, act=storable(context.act)))
+            done = replace(change, act=storable(context.act))
+            whose = account or entry.account
+            self._changes.record(self._owner(owner), entry, done, whose, speaker or whose)
+
+    def _said(self, owner: UserKey, key: str) -> Mapping[UserKey, Sequence[Version]]:
+        """Map the accounts to what each said of a memory, oldest first."""
+        there = self._of(owner).get(key)
+        kept = [(entry.account, entry.item) for entry in (*self._past(owner, key), *([there] if there else []))]
+        return versions(self._changes.log(owner, key), kept, {})
+
+    def _past(self, owner: UserKey, key: str) -> list[Entry]:
+        found = [entry for entry in self._of(owner).values() if entry.item.current == key]
+        return sorted(found, key=lambda each: (each.item.until, each.number))
+
+    def _part(self, owner: UserKey, key: str) -> None:
+        """Give each account its own last words of a memory, and the changes of them."""
+        said, past, log = self._said(owner, key), self._past(owner, key), self._changes.log(owner, key)
+        there = self._of(owner).get(key)
+        deleted = next((row for row in reversed(log) if row.after is None), None)
+        pinned, whose = (there.item.pinned, there.account) if there else (False, deleted.account if deleted else None)
+        kept, more = [], []
+        for account, history in said.items() if there or deleted else ():
+            entry = self._place_of(account, history, there if account == whose else None, past, pinned=pinned)
+            if account == whose:
+                entry.item = replace(entry.item, id=key)
+            if there:
+                self._of(owner)[entry.item.id] = entry
+                self._set_phrases(entry, {}, "")
+            self._keep_versions(account, history, entry, past)
+            before: MemoryItem | None = None
+            for version in history:
+                item = replace(version.item, id=entry.item.id)
+                if version.number:
+                    at = self._changes.at(version.number)
+                    change = Change(version.act, kind_of(before, item), at, before, item)
+                    kept.append(self._changes.rewrite(account, entry.number, version.number, change))
+                before = item
+            if deleted:
+                gone = Change(deleted.act, ChangeKind.DELETED, self._changes.at(deleted.number), before, None)
+                if account == whose:
+                    kept.append(self._changes.rewrite(account, entry.number, deleted.number, gone))
+                else:
+                    more.append(RecordedChange(owner, account, entry.number, gone, account))
+        for each in past:
+            self._remove(owner, each.item.id)
+            self._changes.drop(each.item.id)
+        if deleted:
+            self._changes.drop_versions(owner, deleted.act, key)
+        self._changes.keep_of(key, kept, more)
+
+    def _place_of(
+        self, account: UserKey, history: Sequence[Version], there: Entry | None, past: list[Entry], *, pinned: bool
+    ) -> Entry:
+        """Return the memory that is to have an account's last words: the joint, an earlier, or a new one."""
+        last = history[-1].item
+        if there:
+            there.item = last
+            return there
+        last = replace(last, current="", until=None if last.current else last.until, pinned=pinned)
+        for each in reversed(past):
+            if each.account == account and each.item.content == last.content:
+                past.remove(each)
+                each.item = replace(last, id=each.item.id)
+                return each
+        return Entry(next(self._numbers), account, replace(last, id=random_id()))
+
+    def _keep_versions(self, account: UserKey, history: Sequence[Version], entry: Entry, past: list[Entry]) -> None:
+        """Keep what was once true and said by the account, below its own last words."""
+        for each in [each for each in past if each.account == account]:
+            for version, later in itertools.pairwise(history):
+                if version.item.content == each.item.content:
+                    past.remove(each)
+                    words = version.item
+                    each.item = replace(words, id=each.item.id, until=each.item.until, current=entry.item.id)
+                    self._set_phrases(each, {}, "")
+                    self._changes.rename(each.item.id, later.act, account, each.item)
+                    break
 
     def _take_back(self, owner: UserKey, key: str, step: Step) -> None:
         entry = self._of(owner).get(key)
@@ -364,6 +479,7 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         elif entry is None or step.after is None:
             self._keep(owner, Entry(step.number, step.account, step.before), {}, "")
         else:
+            entry.account = step.account
             now, old = entry.item, step.before
             entry.item = replace(old, pinned=now.pinned, source_ids=now.source_ids)
             self._set_phrases(entry, {}, "")

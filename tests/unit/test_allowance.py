@@ -158,6 +158,15 @@ async def test_too_many_messages_a_minute_are_answered_later_and_stop_and_button
         assert "Today" in (await bot.screen(handler, pressed))[0].text
 
 
+async def test_a_long_text_counts_as_as_many_messages_as_it_is_long() -> None:
+    bot = await metered("messages_minute=4")
+    async with bot.open() as handler:
+        assert await bot.say(handler, "a" * 4000, BIA) == "Hello"
+        assert await bot.say(handler, "a" * 12_001, BIA) == "Hello", "what begins within the limit is answered whole"
+        assert "your limit of 4 messages a minute is reached" in await bot.say(handler, "hi", BIA)
+        assert "Today" in await bot.say(handler, "/usage", CARO)
+
+
 async def test_a_button_that_has_a_model_asked_again_is_held_against_what_was_spent() -> None:
     bot = await metered(f"tokens_day={TURN_TOKENS}")
     async with bot.open() as handler:

@@ -119,6 +119,23 @@ async def test_reminders_of_both_are_known_on_either_and_stay_where_they_were_se
     assert (await texts(HERE), await texts(THERE)) == ({"set by telegram:ana"}, {"set by discord:ana2"})
 
 
+@pytest.mark.spec("T15")
+async def test_parting_gives_each_account_its_own_last_words_and_no_word_travels_on(lobby: Lobby) -> None:
+    await lobby.say("/remember my bank pin is 1111", HERE)
+    await linked(lobby)
+    [item] = await lobby.house.memories.of(HERE).page(limit=9)
+    await lobby.say(f"/memories edit {item.id} my bank pin is now 2222", THERE)
+    assert await facts(lobby, HERE) == {"my bank pin is now 2222"}
+    keeps = "• telegram:ana: 1 memory\n• discord:ana2: 1 memory"
+    assert keeps in (await lobby.say("/unlink", HERE))[0]
+    assert keeps in (await lobby.say("/unlink yes", HERE))[0]
+    assert await facts(lobby, HERE) == {"my bank pin is 1111"}
+    assert await facts(lobby, THERE) == {"my bank pin is now 2222"}
+    await agree(lobby, await code_of(lobby, HERE), STRANGE)
+    assert await facts(lobby, STRANGE) == {"my bank pin is 1111"}
+    assert "2222" not in repr(await lobby.house.memories.of(HERE).versions(item.id))
+
+
 @pytest.mark.parametrize("given", ["AAAA-AAAA", "x", "'; DROP TABLE link_codes", "🐘" * 30])
 async def test_a_wrong_code_links_nothing(lobby: Lobby, given: str) -> None:
     await code_of(lobby, HERE)

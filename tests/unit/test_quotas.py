@@ -75,7 +75,7 @@ class Bank:
                 await self.spend(tokens, user, room, cost)
         return full
 
-    async def command(self, role: Role = MEMBER, *, user: UserKey = ANA, counts: bool = True) -> Use | None:
+    async def command(self, role: Role = MEMBER, *, user: UserKey = ANA, counts: int = 1) -> Use | None:
         async with self.quotas.admitted(Asker(user), role, thinks=False, counts=counts) as full:
             return full
 
@@ -212,8 +212,8 @@ async def test_messages_a_minute_count_back_sixty_seconds() -> None:
     assert full is not None
     assert full.ends - bank.clock.now() == timedelta(seconds=40)
     assert await bank.command() is not None
-    assert await bank.command(counts=False) is None, "a button, or /stop"
-    async with bank.quotas.admitted(Asker(ANA), MEMBER, thinks=True, counts=False) as kept_out:
+    assert await bank.command(counts=0) is None, "a button, or /stop"
+    async with bank.quotas.admitted(Asker(ANA), MEMBER, thinks=True, counts=0) as kept_out:
         assert kept_out is None, "a button by which a model is asked again"
     assert await bank.command(OWNER) is None, "it may be what takes the limit back"
     await bank.clock.advance(40)

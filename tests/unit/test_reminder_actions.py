@@ -367,12 +367,12 @@ NO_PROMISES = (
 
 @pytest.mark.parametrize("said", PROMISES)
 def test_a_promise_is_recognised(said: str) -> None:
-    assert claims.volunteered(said, "oi") == {ChangeKind.REMINDER}
+    assert claims.volunteered(said, claims.Occasion("oi")) == {ChangeKind.REMINDER}
 
 
 @pytest.mark.parametrize("said", NO_PROMISES)
 def test_what_promises_nothing_is_left_alone(said: str) -> None:
-    assert claims.volunteered(said, "oi") == frozenset()
+    assert claims.volunteered(said, claims.Occasion("oi")) == frozenset()
 
 
 async def test_a_true_promise_passes() -> None:

@@ -34,7 +34,7 @@ def asker_of(incoming: Incoming) -> Asker:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A message that is let in. A model is asked about one that `thinks`; one that `counts` is one of the minute.
+    """A message that is let in. A model is asked about one that `thinks`; `counts` is as how many of the minute.
 
     `is_under_way`: others are judged by what its answer is expected to use, until `Ledger.finish`.
     """
@@ -42,7 +42,7 @@ class Arrival:
     asker: Asker
     at: datetime
     thinks: bool = True
-    counts: bool = True
+    counts: int = 1
     is_under_way: bool = False
 
 

@@ -184,8 +184,8 @@ class SqlSpending(Spending):
             self._found[missing[place]].append(tuple(row))
 
     def minute(self, scope: Scope, after: datetime) -> Sequence[datetime]:
-        """Return when messages that count were let in after then, the oldest first."""
-        return [moment(int(at)) for at, _, _ in self._rows(Ask.MINUTE, scope, after)]
+        """Return when messages that count were let in after then, the oldest first, each as often as it counts."""
+        return [moment(int(at)) for at, _, counts in self._rows(Ask.MINUTE, scope, after) for _ in range(counts)]
 
     def by_calls(self, scope: Scope, *since: datetime) -> Sequence[Spend]:
         """Return what calls spent since each of these times. Messages are not counted."""
@@ -224,7 +224,8 @@ class SqlSpending(Spending):
 
 def _minute(scope: Scope, after: datetime) -> tuple[str, list[object]]:
     where, values = narrowed(_only(scope))
-    sql = f"SELECT at AS number, 0.0 AS cost_usd, 0 AS unpriced FROM asked WHERE at > ? AND counts = 1{where}"
+    # The third column tells as how many messages each counts.
+    sql = f"SELECT at AS number, 0.0 AS cost_usd, counts AS unpriced FROM asked WHERE at > ? AND counts > 0{where}"
     return sql, [microseconds(after), *values]
 
 

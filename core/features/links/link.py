@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
@@ -21,11 +21,11 @@ from core.history.withholding import withhold
 from core.memory.memories import Memories
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Clock
-from core.stores import HistoryStore
+from core.stores import HistoryStore, Share
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
-from core.types import UserKey
+from core.types import Locale, UserKey
 
 VALID_FOR: Final = timedelta(minutes=10)
 YES: Final = "yes"
@@ -79,40 +79,40 @@ class LinkCommands:
             await self._enter(request, code, sure=is_sure)
 
     async def _unlink(self, request: Request, argument: str) -> None:
-        """Say how many memories each account keeps, or part the accounts."""
+        """Say how many memories each account would have, or part the accounts."""
         user = request.incoming.user
         accounts = await self._memories.accounts(user)
         if len(accounts) == 1:
             await request.tell(NOT_LINKED)
             return
-        counts = await self._memories.counts(accounts[0])
-        keeps = "\n".join(
-            counted(KEEPS, request.locale, counts.get(account, 0), account=verbatim(str(account)))
-            for account in accounts
-        )
         if argument.strip().casefold() != YES:
+            keeps = _keeps(request.locale, await self._memories.shares(user))
             await request.answer.tell(
                 UNLINK[request.locale].format(keeps=keeps), choices=[Button(PART[request.locale], f"/unlink {YES}")]
             )
             return
         await request.stop_answers(accounts)  # they would go on with the joint memory
-        await self._part(accounts)
-        told = PARTED[request.locale].format(keeps=keeps)
+        told = PARTED[request.locale].format(keeps=_keeps(request.locale, await self._part(accounts)))
         await request.answer.tell(told)
         for other in accounts:
             if other != user:
                 await self._notifier.tell(other, OutgoingMessage(told))
 
-    async def _part(self, accounts: Sequence[UserKey]) -> None:
-        """Part the accounts, and keep from each one's prompts what its threads showed of the others' memories."""
-        await self._withhold_others(accounts)  # first: a crash must not leave parted accounts with each other's words
+    async def _part(self, accounts: Sequence[UserKey]) -> Mapping[UserKey, Share]:
+        """Part the accounts, and keep from each one's prompts what its threads showed of the others' memories.
+
+        Return what each has then.
+        """
+        before = await self._memories.shares(accounts[0])
+        for account in accounts:  # first: a crash must not leave parted accounts with each other's words
+            await withhold(self._history, account, before[account].own)
         for other in accounts[1:]:
             await self._memories.unlink(accounts[0], other)
-        await self._withhold_others(accounts)  # and what was said in between
-
-    async def _withhold_others(self, accounts: Sequence[UserKey]) -> None:
-        for account in accounts:
-            await withhold(self._history, account, await self._memories.from_account(account))
+        after: dict[UserKey, Share] = {}
+        for account in accounts:  # and what was said in between
+            after |= await self._memories.shares(account)
+            await withhold(self._history, account, before[account].own)
+        return after
 
     async def _give_code(self, request: Request) -> None:
         incoming, now = request.incoming, self._clock.now()
@@ -180,6 +180,13 @@ def _was_told(request: Request, found: LinkCode) -> bool:
     if found.asked != incoming.user or found.asked_at is None:
         return False
     return incoming.at >= found.asked_at.replace(microsecond=0)
+
+
+def _keeps(locale: Locale, shares: Mapping[UserKey, Share]) -> str:
+    """Say how many memories each account has, a line each."""
+    return "\n".join(
+        counted(KEEPS, locale, share.count, account=verbatim(str(account))) for account, share in shares.items()
+    )
 
 
 def _listed(accounts: Sequence[UserKey]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Final
 
 from core.delivery.notifier import Notifier
 from core.delivery.view import View
@@ -16,6 +17,9 @@ from core.language_choice import Locales
 from core.outgoing import OutgoingMessage
 from core.ports import Clock
 from core.types import Incoming, Locale, Role
+
+CHARS_OF_ONE: Final = 4000
+"""A text that is longer counts as several messages of a minute."""
 
 
 @dataclass(slots=True)
@@ -34,11 +38,12 @@ class Allowance(Limiter):
     ) -> bool:
         """Run `work`, which answers the text, if the limits allow it, else say why not; return whether it was run.
 
-        Commands are only held against messages a minute, buttons and /stop not even against those. An answer that used
-        most of a limit gets a warning below it.
+        Commands are only held against messages a minute, buttons and /stop not even against those. A long text counts
+        as several messages. An answer that used most of a limit gets a warning below it.
         """
         thinks = not text.startswith("/")
-        counts = not incoming.pressed and text.split(maxsplit=1)[:1] != ["/stop"]
+        is_free = incoming.pressed or text.split(maxsplit=1)[:1] == ["/stop"]
+        counts = 0 if is_free else max(1, -(-len(text) // CHARS_OF_ONE))
         asker, role = asker_of(incoming), await self.access.role_here(incoming)
         async with self.quotas.admitted(asker, role, thinks=thinks, counts=counts) as full:
             if full is None:

@@ -108,13 +108,13 @@ class Quotas:
 
     @asynccontextmanager
     async def admitted(
-        self, asker: Asker, role: Role | None, *, thinks: bool, counts: bool = True
+        self, asker: Asker, role: Role | None, *, thinks: bool, counts: int = 1
     ) -> AsyncIterator[Use | None]:
         """Let a message in while the context is entered, or yield the limit that keeps it out.
 
-        A message that `thinks` is held against what was spent, one that `counts` against messages a minute. An owner's
-        command is never kept out: it may be the one that changes a limit. Of several full limits the one that ends last
-        is yielded.
+        A message that `thinks` is held against what was spent, one that `counts` against messages a minute, let in as a
+        whole if there is room for one more. An owner's command is never kept out: it may change a limit. Of several
+        full limits the one that ends last is yielded.
         """
         if not thinks and (role is Role.OWNER or not counts):
             yield None
