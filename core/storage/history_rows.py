@@ -17,6 +17,7 @@ from core.threads import Summary, Told, ToldMemories, Transition, TurnState
 from core.types import (
     ChatKey,
     ConversationKey,
+    JSONValue,
     MemoryDraft,
     MemoryKind,
     Message,
@@ -169,7 +170,9 @@ def transition(row: Row) -> Transition:
 
 def enter(thread_id: str, entered: Sequence[Transition]) -> Statement:
     """Return what stores those states of turns."""
-    values = [[storable(each.turn), each.state, microseconds(each.at), storable(each.error)] for each in entered]
+    values: JSONValue = [
+        [storable(each.turn), each.state, microseconds(each.at), storable(each.error)] for each in entered
+    ]
     return _ENTER, (thread_id, to_json(values))
 
 
@@ -213,7 +216,7 @@ class SqlToldMemories(ToldMemories):
 
     async def tell(self, told: Mapping[int, Collection[Told]]) -> None:
         """Store what each of those messages tells of; what is stored already is fine."""
-        rows = [[each.memory_id, each.version, i] for i, those in told.items() for each in those]
+        rows: JSONValue = [[each.memory_id, each.version, i] for i, those in told.items() for each in those]
         if not rows:
             return
         sql = """
