@@ -207,6 +207,7 @@ class Spending(Protocol):
 
     def read_ahead(self, *questions: tuple[Ask, Scope, datetime]) -> None:
         """Read in one go what will be asked. It changes no answer."""
+        del questions
 
     def minute(self, scope: Scope, after: datetime) -> Sequence[datetime]:
         """Return when messages that count were let in after then, the oldest first."""
