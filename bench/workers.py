@@ -291,7 +291,7 @@ async def _far_turns(server: Server, name: str, settings: dict[str, Any], texts:
         app = await stack.enter_async_context(build(load(None, access="open", **urls, **settings)))
         bot = await stack.enter_async_context(open_chatbot(app))
         await bot.resume(_PLATFORM, TimedChannels())
-        for number, text in enumerate(["Good morning!"] * 6 + [*texts]):
+        for number, text in enumerate(["Good morning!"] * 2 + [*texts]):
             await asyncio.sleep(3)
             idle_s, idle_trips, idle_sent = time.monotonic(), far.trips, _statements()
             await asyncio.sleep(3)

@@ -28,7 +28,7 @@ from core.storage.postgres import open_postgres
 from tests import postgres
 
 PROGRAM: Final = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-WHY_NOT: Final = "no pgbouncer on this machine: nothing is tested through a pooler"
+WHY_NOT: Final = "no pgbouncer on this machine (Debian: apt install pgbouncer): nothing is tested through a pooler"
 
 _START_S: Final = 30.0
 _INI: Final = """

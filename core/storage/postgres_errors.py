@@ -63,7 +63,11 @@ _ABSENCES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
         "it has no connection left: raise max_connections there, lower STORAGE_POOL, or put PgBouncer in front",
     ),
     (("session is read-only", "in a read-only transaction"), _STANDBY),
-    (("the database system is",), "it is starting or stopping"),
+    (("the database system is", "terminating connection due to admin"), "it is starting or stopping"),
+    (
+        ("server closed the connection", "Connection reset", "Broken pipe", "SSL connection has been closed"),
+        "it closed the connection: it is stopping, or a program in between ended it",
+    ),
     (("timeout expired",), "it does not answer"),
     (("Connection refused", "No such file or directory"), "nothing listens at its address"),
     (("translate host name", "resolve"), "its name is not known"),
@@ -104,7 +108,8 @@ def reason(error: BaseException) -> str:
     if advice := refusal(error):
         return advice
     said = str(error)
-    return next((why for words, why in _ABSENCES if any(each in said for each in words)), type(error).__name__)
+    unknown = f"the connection failed, and the server's log says why ({type(error).__name__})"
+    return next((why for words, why in _ABSENCES if any(each in said for each in words)), unknown)
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from core.errors import DiskFull, StorageDown, StorageError
 from core.storage.database import Query
 from core.storage.postgres import PostgresDatabase, open_postgres
 from core.storage.postgres_connection import STATEMENT_S
+from core.storage.postgres_errors import reason
 from core.storage.postgres_migrations import Migration
 from core.workers import Worker
 from tests.fakes.tcp_proxy import TcpProxy
@@ -30,6 +31,9 @@ pytestmark = pytest.mark.skipif(not HAS_POSTGRES, reason=WHY_NOT)
 COUNTER = [
     Migration(("CREATE TABLE counter (name TEXT PRIMARY KEY, value BIGINT NOT NULL)",)),
 ]
+_WHY_AWAY = {"nothing listens at its address", "it is starting or stopping", "it closed the connection"}
+"""What is said of a server that has just stopped: a connection may be refused, turned down or closed half way."""
+
 UNKNOWN = "whether the last change was stored is not known"
 
 
@@ -151,11 +155,24 @@ async def test_a_single_job_that_waits_wakes_when_the_server_is_back(server: Ser
         server.stop()
         job = asyncio.create_task(database.write(add_one))
         await eventually(database.away)
-        assert database.away() in {"nothing listens at its address", "it is starting or stopping"}
+        assert database.away().partition(":")[0] in _WHY_AWAY
         await asyncio.to_thread(server.start)
         await job
         assert database.away() == ""
         assert await count(database) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("consuming input failed: server closed the connection unexpectedly", "it closed the connection"),
+        ("connection failed: could not receive data from server: Connection reset by peer", "it closed the connection"),
+        ("terminating connection due to administrator command", "it is starting or stopping"),
+        ("something that nobody has seen", "the connection failed, and the server's log says why (OperationalError)"),
+    ],
+)
+def test_why_the_server_is_away_is_said_in_words(said: str, told: str) -> None:
+    assert reason(psycopg.OperationalError(said)).startswith(told)
 
 
 async def test_a_server_that_stays_away_is_said_with_the_reason_and_closing_does_not_wait_for_it(
@@ -163,7 +180,9 @@ async def test_a_server_that_stays_away_is_said_with_the_reason_and_closing_does
 ) -> None:
     async with opened(url, wait_s=0.0) as database:
         server.stop()
-        with pytest.raises(StorageDown, match=r"cannot be reached \((nothing listens at its address|it is starting)"):
+        with pytest.raises(
+            StorageDown, match=r"cannot be reached \((nothing listens at its address|it is starting|it closed)"
+        ):
             await database.write(add_one)
     async with asyncio.TaskGroup() as group:
         await asyncio.to_thread(server.start)

@@ -206,8 +206,8 @@ class Spending(Protocol):
     """What all workers have let in and spent, read in one transaction."""
 
     def read_ahead(self, *questions: tuple[Ask, Scope, datetime]) -> None:
-        """Read in one go what will be asked. It changes no answer; a ledger in RAM has nothing to read."""
-        del self, questions
+        """Read in one go what will be asked. It changes no answer."""
+        del questions
 
     def minute(self, scope: Scope, after: datetime) -> Sequence[datetime]:
         """Return when messages that count were let in after then, the oldest first."""
