@@ -168,10 +168,12 @@ class LinkCommands:
         await request.answer.tell(told)
         part = Button(PART[request.locale], "/unlink")
         if await self._codes.find(digest) is not None:  # else the other was told before a restart
-            for other in accounts:
-                if other != request.incoming.user:
-                    await self._notifier.tell(other, OutgoingMessage(told, choices=(part,)))
-            await self._codes.take(digest)
+            try:
+                for other in accounts:
+                    if other != request.incoming.user:
+                        await self._notifier.tell(other, OutgoingMessage(told, choices=(part,)))
+            finally:  # /unlink stops this answer
+                await self._codes.take(digest)
 
 
 def _was_told(request: Request, found: LinkCode) -> bool:
