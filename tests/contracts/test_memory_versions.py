@@ -250,7 +250,7 @@ async def test_versions_move_with_their_account(store: SearchableMemoryStore) ->
     item, now = await kept(store)
     [past] = await store.earlier(ANA, [item.id])
     await store.link(BIA, ANA)
-    await store.update(BIA, item.id, WIFI, at=LATEST, keeps_past=True)
+    await store.update(BIA, item.id, WIFI, at=LATEST, keeps_past=True, context=ChangeContext(account=ANA))
     assert [each.id for each in await store.earlier(BIA, [item.id])][1:] == [past.id]
     await store.unlink(BIA, ANA)
     second, first = await store.earlier(ANA, [item.id])

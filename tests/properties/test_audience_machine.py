@@ -124,6 +124,13 @@ class AudienceMachine(RuleBasedStateMachine):
     def items(self, user: UserKey) -> list[MemoryItem]:
         return list(self.run(self.house.memories.of(user).page(limit=999)))
 
+    def linked(self, user: UserKey) -> bool:
+        return len(self.run(self.house.memories.accounts(user))) > 1
+
+    def within_reach(self, user: UserKey) -> list[MemoryItem]:
+        """Return what the account may change; of all others', too, where it has nothing of its own."""
+        return self.items(user) or self.everything()
+
     def everything(self) -> list[MemoryItem]:
         return [item for user in PEOPLE for item in self.items(user)]
 
@@ -165,7 +172,7 @@ class AudienceMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.everything())
     @rule(user=people, data=st.data(), form=st.booleans())
     def edit(self, user: UserKey, data: st.DataObject, *, form: bool) -> None:
-        item = data.draw(st.sampled_from(self.everything()))
+        item = data.draw(st.sampled_from(self.within_reach(user)))
         if form:
             self.say(user, PRIVATE, f"/memories edit {item.id} {self.new()}")
         else:
@@ -210,11 +217,28 @@ class AudienceMachine(RuleBasedStateMachine):
         for choice in channel.screen[-1].choices:
             self.say(user, PRIVATE, choice.command)
 
+    @precondition(lambda self: not any(map(self.linked, PEOPLE)))
     @rule(user=people, other=people)
     def link(self, user: UserKey, other: UserKey) -> None:
-        if user != other and all(len(self.run(self.house.memories.accounts(each))) == 1 for each in (user, other)):
+        if user != other:
             self.run(self.house.memories.link(user, other))
 
+    @precondition(lambda self: self.everything())
+    @rule(speakers=st.lists(people, min_size=1, max_size=3), data=st.data())
+    def change_together(self, speakers: list[UserKey], data: st.DataObject) -> None:
+        """Link the account of a memory, unless it is, and have either account say other words for it, or the same."""
+        [holder, *_] = [user for user in PEOPLE if self.items(user)]
+        if not any(map(self.linked, PEOPLE)):
+            self.link(holder, data.draw(people.filter(lambda user: user != holder)))
+        for speaker in speakers:
+            items = self.items(speaker)
+            item = data.draw(st.sampled_from(items)) if items else None
+            if item is not None and data.draw(st.booleans()):
+                self.say(speaker, PRIVATE, f"/memories edit {item.id} {self.new()}")
+            elif item is not None:
+                self.say(speaker, PRIVATE, f"/remember {item.content}")
+
+    @precondition(lambda self: any(map(self.linked, PEOPLE)))
     @rule(user=people)
     def unlink(self, user: UserKey) -> None:
         accounts = self.run(self.house.memories.accounts(user))
