@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.contracts.engines import ENGINES
 from tests.reference.preferences import InMemoryPreferences
 
 ANA, ABROAD = UserKey("telegram", "1"), UserKey("discord", "1")
+LEARN = (None, *Learn)
 
 
 @pytest.fixture(params=["in-memory", *ENGINES])
@@ -30,17 +32,12 @@ async def test_who_chose_nothing_is_remembered_and_answered_as_they_write(prefer
     assert await preferences.of(ANA) == Preferences(language="", remembers=True, learn=None)
 
 
-@pytest.mark.parametrize("language", ["", "pt-BR", "de", "zh-Hant"])
-@pytest.mark.parametrize("remembers", [True, False])
-@pytest.mark.parametrize("news", [True, False])
-@pytest.mark.parametrize("learn", [None, *Learn])
-async def test_what_was_chosen_last_is_kept_for_that_person_only(
-    preferences: PreferenceStore, language: str, remembers: bool, news: bool, learn: Learn | None
-) -> None:
-    await preferences.put(ANA, Preferences(Locale.ES, not remembers, not news, Learn.AUTO))
-    await preferences.put(ANA, Preferences(language, remembers, news, learn))
-    assert await preferences.of(ANA) == Preferences(language, remembers, news, learn)
-    assert await preferences.of(ABROAD) == Preferences()
+async def test_what_was_chosen_last_is_kept_for_that_person_only(preferences: PreferenceStore) -> None:
+    for language, remembers, news, learn in product(("", "pt-BR", "zh-Hant"), (True, False), (True, False), LEARN):
+        chosen = Preferences(language, remembers, news, learn)
+        await preferences.put(ANA, Preferences(Locale.ES, not remembers, not news, Learn.AUTO))
+        await preferences.put(ANA, chosen)
+        assert (await preferences.of(ANA), await preferences.of(ABROAD)) == (chosen, Preferences())
 
 
 async def test_what_was_chosen_is_forgotten(preferences: PreferenceStore) -> None:

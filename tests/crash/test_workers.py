@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.long, pytest.mark.skipif(not HAS_POSTGRES, reason=WHY_
 
 STORMS = [
     Storm(workers=2, kills=3, restarts=1, chats=6, every_s=0.5),
-    Storm(workers=4, kills=40, restarts=4, every_s=0.6),
+    Storm(workers=4, kills=15, restarts=2, every_s=0.6),
 ]
 
 

@@ -121,6 +121,7 @@ async def test_a_code_that_is_wrong_or_used_or_ones_own_links_nothing(tmp_path: 
         await bot.tell_telegram(f"/link {code[0]} yes", "very account")
         await bot.tell_discord(f"/link {code[0].lower()} yes", "Only say yes")
         await bot.tell_discord(f"/link {code[0].lower()} yes", "one memory")
+        await bot.telegram.until(lambda: "one memory" in bot.telegram.chat(HERE.id).screen()[-1])
         await bot.tell_telegram("/unlink yes", "separate now")
         await bot.tell_discord(f"/link {code[0]} yes", "no such code")
 

@@ -27,7 +27,7 @@ def test_it_is_found(said: str, tag: str) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    ["", " ", "qq", "und", "mul", "zxx", "gobbledygook", "de fr", "en-ZZZ", "<task>", "auto", "x" * 5000, "../de"],
+    ["", "und", "de fr", "en-ZZZ", "<task>", "auto", "x" * 5000, "../de"],
 )
 def test_what_is_no_language_is_not_found(said: str) -> None:
     assert find_language(said) == ""

@@ -24,6 +24,7 @@ from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.house import ANA, House, Script
 from tests.fakes.model import Answer, ScriptedModel
+from tests.profile import long
 from tests.reference.inbox import InMemoryInbox
 
 LONG = " ".join(f"w{number}" for number in range(50))
@@ -193,7 +194,9 @@ async def answered(text: str, crash_at: int = 0, *, late: bool = False) -> tuple
     return channel, crash, house
 
 
-@pytest.mark.parametrize("text", ["hello", "tell", "look for it", "keep it", "/help", "/memories", "/remember tea"])
+@pytest.mark.parametrize(
+    "text", ["tell", "/remember tea", *map(long, ("hello", "look for it", "keep it", "/help", "/memories"))]
+)
 async def test_an_answer_goes_on_in_place_whichever_write_a_crash_follows(text: str) -> None:
     whole, _, _ = await answered(text)
     for at in count(1):
@@ -217,7 +220,7 @@ async def test_an_answer_goes_on_in_place_whichever_write_a_crash_follows(text: 
     assert at > 4
 
 
-@pytest.mark.parametrize("text", ["hello", "look for it"])
+@pytest.mark.parametrize("text", [long("hello"), "look for it"])
 async def test_a_late_answer_comes_anew_and_is_there_once_or_marked_whichever_write_a_crash_follows(text: str) -> None:
     whole, _, _ = await answered(text, late=True)
     at_once, _, _ = await answered(text)
