@@ -30,6 +30,7 @@
     ├── StorageError
     │   ├── StorageDown                  wait: the database server is away
     │   ├── SchemaTooNew                 this database was written by a newer version
+    │   ├── SchemaTooOld                 or by one that is too old to be migrated
     │   ├── Damaged                      restore a backup
     │   └── DiskFull                     make room
     ├── WindowTooSmall                   the owner must choose a model with a larger window
@@ -205,6 +206,18 @@ class StorageDown(StorageError):
 
 class SchemaTooNew(StorageError):
     """The database was written by a newer version of this program."""
+
+
+class SchemaTooOld(StorageError):
+    """The database was written by a version from which no migration leads here. Says what to do."""
+
+    def __init__(self, version: int, program: str) -> None:
+        writer = f"Elefante {program}" if program else "the version that wrote it"
+        super().__init__(
+            f"the database has schema {version} of an older Elefante, which this one does not migrate; nothing was "
+            f"changed. Export people's memories with {writer} (`elefante export --user PLATFORM:ID`), start this one "
+            "on an empty database, and take them in by `elefante import FILE`"
+        )
 
 
 class Damaged(StorageError):

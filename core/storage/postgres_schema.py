@@ -14,7 +14,7 @@ from typing import Any, Final, LiteralString
 import psycopg
 from psycopg import errors
 
-from core.errors import ConfigError, SchemaTooNew, StorageDown
+from core.errors import ConfigError, SchemaTooNew, SchemaTooOld, StorageDown
 from core.storage.postgres_connection import SETTING
 from core.storage.postgres_errors import reason, refusal, translated
 from core.storage.postgres_migrations import Migration
@@ -70,14 +70,14 @@ def inspect(named: dict[str, Any], migrations: Sequence[Migration]) -> PostgresI
 
     Raises:
         ConfigError: something is missing that somebody has to give; the advice names the command.
-        SchemaTooNew: a newer program wrote it.
+        SchemaTooNew, SchemaTooOld: it was written by a program with whose schema this one cannot work.
         StorageError: it cannot be reached.
     """
     with translated(), connected(named) as connection:
         _check_server(connection)
         _check_path(connection)
         extensions = {name: _extension(connection, name, oldest) for name, oldest in _EXTENSIONS.items()}
-        version = schema_version(connection, len(migrations))
+        version = schema_version(connection, migrations)
         [(server,)] = connection.execute("SHOW server_version").fetchall()
         people = connection.execute("SELECT count(DISTINCT owner) FROM memories").fetchall() if version else [(0,)]
         return PostgresInspection(server.split()[0], extensions, version, len(migrations), people[0][0])
@@ -90,7 +90,7 @@ def prepare(named: dict[str, Any], migrations: Sequence[Migration]) -> bool:
 
     Raises:
         ConfigError: something is missing that somebody has to give; the advice names the command.
-        SchemaTooNew: a newer program wrote it, with which this one cannot work.
+        SchemaTooNew, SchemaTooOld: it was written by a program with whose schema this one cannot work.
         StorageError: the server cannot be reached, or refused a migration; nothing was changed.
     """
     with translated(), connected(named) as connection:
@@ -104,12 +104,14 @@ def prepare(named: dict[str, Any], migrations: Sequence[Migration]) -> bool:
         return bool(connection.info.backend_pid != backend)
 
 
-def schema_version(connection: psycopg.Connection, known: int) -> int:
-    """Return the schema version of a database; 0 if it is empty. This program knows versions up to `known`.
+def schema_version(connection: psycopg.Connection, migrations: Sequence[Migration]) -> int:
+    """Return the schema version of a database that these migrations lead on from; 0 if it is empty.
 
     Raises:
         SchemaTooNew: a newer program wrote it, with which this one cannot work.
+        SchemaTooOld: a program wrote it from whose version no migration leads here.
     """
+    known = len(migrations)
     [(table,)] = connection.execute("SELECT to_regclass('schema_history')").fetchall()
     if table is None:
         return 0
@@ -120,19 +122,23 @@ def schema_version(connection: psycopg.Connection, known: int) -> int:
                 f"the database has schema {version} of Elefante {program}, on which programs from schema {oldest} on "
                 f"can work; this is Elefante {program_version()}, which knows {known}: update the program"
             )
+        if version <= known and not migrations[version - 1].statements:  # before the baseline
+            raise SchemaTooOld(version, program)
         return int(version)
     return 0
 
 
 def _migrate(connection: psycopg.Connection, migrations: Sequence[Migration]) -> None:
-    if _version(connection, len(migrations)) >= len(migrations):
+    if _version(connection, migrations) >= len(migrations):
         return
     try:
         with connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-            version = schema_version(connection, len(migrations))  # another process may have been faster
+            version = schema_version(connection, migrations)  # another process may have been faster
             connection.execute(_HISTORY)
             for number, migration in enumerate(migrations[version:], version + 1):
+                if not migration.statements:  # before the baseline
+                    continue
                 for statement in migration.statements:
                     connection.execute(statement)
                 connection.execute(
@@ -143,9 +149,9 @@ def _migrate(connection: psycopg.Connection, migrations: Sequence[Migration]) ->
         raise ConfigError(SETTING, _right_to_make(connection)) from error
 
 
-def _version(connection: psycopg.Connection, known: int) -> int:
+def _version(connection: psycopg.Connection, migrations: Sequence[Migration]) -> int:
     try:
-        return schema_version(connection, known)
+        return schema_version(connection, migrations)
     except errors.InsufficientPrivilege as error:
         raise ConfigError(SETTING, _right_to_make(connection)) from error
 

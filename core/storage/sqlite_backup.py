@@ -22,8 +22,8 @@ from typing import Final, TypeVar
 
 from core.errors import Damaged, DiskFull, StorageError
 from core.storage.sqlite_errors import translated
-from core.storage.sqlite_migrations import MIGRATIONS
-from core.storage.sqlite_schema import schema_version
+from core.storage.sqlite_migrations import MIGRATIONS, Migration
+from core.storage.sqlite_schema import usable_version
 
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ async def verify(path: Path) -> None:
     """Read the whole file and return if it is a sound database of this program, of this version or an older one.
 
     Raises:
-        SchemaTooNew: a newer version of this program wrote it.
+        SchemaTooNew, SchemaTooOld: this version of the program cannot use it.
         Damaged, StorageError: it is none, or cannot be read.
     """
     await in_thread(partial(verified, path))
@@ -84,7 +84,7 @@ async def restore_database(copy: Path, database: Path, aside: Path) -> list[Path
     """Put the copy in the database's place, and what was there in `aside`; return the files that it is kept in.
 
     Raises:
-        SchemaTooNew, Damaged: the copy cannot be used; nothing was changed.
+        SchemaTooNew, SchemaTooOld, Damaged: the copy cannot be used; nothing was changed.
         StorageError: somebody has the database open, or there is no room; nothing was changed.
     """
     return await asyncio.to_thread(_restored, copy, database, aside)
@@ -186,14 +186,14 @@ def unwritten(path: Path, error: OSError) -> StorageError:
     return kind(f"{path} cannot be written: {error.strerror}")
 
 
-def verified(path: Path, stop: threading.Event | None = None) -> int:
+def verified(path: Path, stop: threading.Event | None = None, *, migrations: Sequence[Migration] | None = None) -> int:
     """Do what `verify` says, until `stop` is set, and return the version of the schema."""
     if not path.is_file():
         raise StorageError(f"there is no file {path}")
     with translated(), closing(_open(path, "ro")) as connection:
         if stop is not None:
             connection.set_progress_handler(stop.is_set, _STEPS_BETWEEN_LOOKS)
-        version = schema_version(connection, len(MIGRATIONS))
+        version = usable_version(connection, MIGRATIONS if migrations is None else migrations)
         if not version:
             raise Damaged("this file is no database of this program")
         [found] = connection.execute("PRAGMA integrity_check(1)").fetchone()

@@ -8,7 +8,6 @@ that were given since, so that no button or list in a chat names something else 
 from __future__ import annotations
 
 import sqlite3
-import sys
 from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -43,7 +42,7 @@ def marks_of(path: Path) -> Marks:
         Damaged, StorageError: it cannot be read.
     """
     with translated(), closing(open_to_read(path, _PATIENCE_S)) as connection:
-        schema = schema_version(connection, sys.maxsize)
+        schema = schema_version(connection)
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
         made, numbers = 0, {}
         if "schema_history" in tables:

@@ -11,8 +11,8 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
-from core.errors import Damaged, SchemaTooNew
-from core.storage.record import digest, program_version
+from core.errors import Damaged, SchemaTooNew, SchemaTooOld
+from core.storage.record import program_version
 from core.storage.sqlite_migrations import Migration
 
 APPLICATION_ID: Final = 0x456C6566
@@ -33,11 +33,10 @@ CREATE TABLE IF NOT EXISTS schema_history (
 """
 
 
-def schema_version(connection: sqlite3.Connection, known: int) -> int:
-    """Return the schema version of a database; 0 if it is empty. This program knows versions up to `known`.
+def schema_version(connection: sqlite3.Connection) -> int:
+    """Return the schema version of a database; 0 if it is empty.
 
     Raises:
-        SchemaTooNew: the database is newer; the message says which program wrote it, and what to do.
         Damaged: it is another program's database.
         sqlite3.Error: it cannot be read.
     """
@@ -46,22 +45,34 @@ def schema_version(connection: sqlite3.Connection, known: int) -> int:
     [tables] = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
     if application != APPLICATION_ID and (application or tables):
         raise Damaged("this file is another program's database")
+    return int(version)
+
+
+def usable_version(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> int:
+    """Return the schema version of a database that these migrations lead on from; 0 if it is empty.
+
+    Raises:
+        SchemaTooNew, SchemaTooOld: they do not; the message says which program wrote it, and what to do.
+        Damaged, sqlite3.Error: as `schema_version`.
+    """
+    version, known = schema_version(connection), len(migrations)
     if version > known:
         raise SchemaTooNew(_too_new(connection, version, known))
-    return int(version)
+    if version and not migrations[version - 1]:  # before the baseline
+        raise SchemaTooOld(version, _writer(connection))
+    return version
 
 
 def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration], backup: str = "") -> None:
     """Run the missing migrations in one transaction, and record them with the path of the backup made before.
 
     Raises:
-        SchemaTooNew, Damaged, sqlite3.Error: nothing was changed.
+        SchemaTooNew, SchemaTooOld, Damaged, sqlite3.Error: nothing was changed.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
-        version = schema_version(connection, len(migrations))
+        version = usable_version(connection, migrations)
         if version < len(migrations):
-            connection.create_function("content_digest", 2, digest, deterministic=True)
             for statement in (statement for migration in migrations[version:] for statement in migration):
                 connection.execute(statement)
             connection.execute(_HISTORY)
@@ -77,17 +88,24 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration], bac
         raise
 
 
+def _writer(connection: sqlite3.Connection) -> str:
+    """Return the version of the program that wrote the database last; "" if it does not say."""
+    try:
+        [writer] = connection.execute("SELECT program FROM schema_history ORDER BY version DESC LIMIT 1").fetchone()
+    except (sqlite3.Error, TypeError):  # no such table, or no row in it
+        return ""
+    return str(writer)
+
+
 def _too_new(connection: sqlite3.Connection, version: int, known: int) -> str:
     """Return what to do about a database of a newer program, as far as it says which."""
     here = f"this is Elefante {program_version()}, which knows {known}"
-    try:
-        [writer] = connection.execute("SELECT program FROM schema_history ORDER BY version DESC LIMIT 1").fetchone()
-        [backup] = connection.execute(
-            "SELECT backup FROM schema_history WHERE version > ? ORDER BY version LIMIT 1", (known,)
-        ).fetchone()
-    except (sqlite3.Error, TypeError):  # no such table, or no row in it
+    if not (writer := _writer(connection)):
         return f"the database has schema {version} of a newer Elefante; {here}: update the program"
+    backup = connection.execute(
+        "SELECT backup FROM schema_history WHERE version > ? ORDER BY version LIMIT 1", (known,)
+    ).fetchone()
     return (
         f"the database has schema {version} of Elefante {writer}; {here}. Update the program to {writer} or newer"
-        + (f"; or go back to what was there before: `elefante restore {backup}`" if backup else "")
+        + (f"; or go back to what was there before: `elefante restore {backup[0]}`" if backup and backup[0] else "")
     )

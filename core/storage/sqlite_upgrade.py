@@ -31,7 +31,7 @@ from core.storage.sqlite_backup import (
 )
 from core.storage.sqlite_errors import RESTORE, translated
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
-from core.storage.sqlite_schema import PRAGMAS, migrate, schema_version
+from core.storage.sqlite_schema import PRAGMAS, migrate, usable_version
 
 BEFORE_UPDATE: Final = "before-update-"
 """What the names of backups that migrations make begin with."""
@@ -68,12 +68,12 @@ def upgrade(path: Path, migrations: Sequence[Migration], backups: Path, *, wait_
     Another migration is waited for, `wait_s` at most; so is, for a few seconds, another program that has it open.
 
     Raises:
-        SchemaTooNew, Damaged: the file cannot be used.
+        SchemaTooNew, SchemaTooOld, Damaged: the file cannot be used.
         DiskFull, StorageError: another process has it open, the backup failed or a migration; nothing was changed.
     """
     give_up_s = time.monotonic() + min(_PATIENCE_S, wait_s)
     with translated():
-        while (version := _version(path, len(migrations), wait_s)) != len(migrations):
+        while (version := _version(path, migrations, wait_s)) != len(migrations):
             try:
                 connection = alone(path)
             except InUse as error:
@@ -88,36 +88,36 @@ def upgrade(path: Path, migrations: Sequence[Migration], backups: Path, *, wait_
     return None
 
 
-def inspect(path: Path) -> Inspection:
+def inspect(path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> Inspection:
     """Read a whole database file, which others may have open, and return what it is; nothing is written.
 
     Raises:
-        SchemaTooNew, Damaged, StorageError: it cannot be used.
+        SchemaTooNew, SchemaTooOld, Damaged, StorageError: it cannot be used.
     """
     with translated(), closing(open_to_read(path)) as connection:
         connection.execute("PRAGMA query_only = ON")
-        version = schema_version(connection, len(MIGRATIONS))
+        version = usable_version(connection, migrations)
         if connection.execute("PRAGMA quick_check(1)").fetchone() != ("ok",) or (
             connection.execute("PRAGMA foreign_key_check").fetchone()
         ):
             raise Damaged(f"{path} is not sound: {RESTORE}")
         [has_memories] = connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'memories'").fetchone()
         people = connection.execute("SELECT count(DISTINCT owner) FROM memories").fetchone() if has_memories else (0,)
-        return Inspection(version, len(MIGRATIONS), people[0])
+        return Inspection(version, len(migrations), people[0])
 
 
-def _version(path: Path, known: int, wait_s: float) -> int:
+def _version(path: Path, migrations: Sequence[Migration], wait_s: float) -> int:
     with closing(sqlite3.connect(path, isolation_level=None, timeout=wait_s)) as connection:
-        return schema_version(connection, known)
+        return usable_version(connection, migrations)
 
 
 def _upgraded(connection: sqlite3.Connection, migrations: Sequence[Migration], backups: Path) -> Migrated | None:
     for pragma in PRAGMAS:
         connection.execute(pragma)
     known = len(migrations)
-    if (version := schema_version(connection, known)) == known:  # another process was first
+    if (version := usable_version(connection, migrations)) == known:  # another process was first
         return None
-    backup = _backup(connection, backups) if version else None
+    backup = _backup(connection, migrations, backups) if version else None
     try:
         with translated():
             migrate(connection, migrations, str(backup or ""))
@@ -131,7 +131,7 @@ def _upgraded(connection: sqlite3.Connection, migrations: Sequence[Migration], b
     return Migrated(version, known, backup)
 
 
-def _backup(connection: sqlite3.Connection, folder: Path) -> Path:
+def _backup(connection: sqlite3.Connection, migrations: Sequence[Migration], folder: Path) -> Path:
     """Make and verify a copy of what the connection holds alone, and return its path.
 
     Raises:
@@ -144,7 +144,7 @@ def _backup(connection: sqlite3.Connection, folder: Path) -> Path:
             left.unlink(missing_ok=True)
         with translated(), new_file(path) as part:
             write_copy(connection, part, threading.Event())
-            verified(part)
+            verified(part, migrations=migrations)
     except (OSError, StorageError) as error:
         failure = unwritten(path, error) if isinstance(error, OSError) else error
         raise type(failure)(f"not migrated, as no backup could be made before: {failure}") from error

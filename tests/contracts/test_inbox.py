@@ -10,10 +10,8 @@ from pathlib import Path
 import pytest
 
 from core.enclosures import Attachment, AttachmentKind
-from core.storage.database import Query
 from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database
-from core.storage.sqlite_migrations import _POSTED, MIGRATIONS
 from core.stores import LATEST, Backlog, Inbox, Replaced
 from core.types import ChatKey, Incoming, UserKey
 from tests.contracts.engines import AND_POOLED, ENGINES
@@ -224,30 +222,6 @@ async def test_what_is_owed_survives_a_restart(tmp_path: Path) -> None:
     assert list(await SqlInbox(database).owed("telegram")) == [FIRST]
     assert list((await SqlInbox(database).owed("telegram"))[FIRST]) == ["17"]
     await database.close()
-
-
-async def test_what_an_older_version_owed_may_have_been_posted(tmp_path: Path) -> None:
-    path = tmp_path / "elefante.db"
-    database = await open_database(path, MIGRATIONS[: MIGRATIONS.index(_POSTED)])
-
-    def fill(query: Query) -> None:
-        for message_id, payload in (("1", OLD_PAYLOAD), ("2", None)):
-            query.run(
-                """
-                INSERT INTO inbox (platform, chat, topic, message_id, "user", payload) VALUES (?, 'c', '', ?, 'ana', ?)
-                """,
-                ("telegram", message_id, payload),
-            )
-
-    await database.write(fill)
-    await database.close()
-    database = await open_database(path)
-    inbox = SqlInbox(database)
-    [owed] = await inbox.owed("telegram")
-    posted, purged = (await inbox.owed("telegram")).get(owed, ()), await inbox.purge(START, 9)
-    await database.close()
-    assert list(posted) == [""]
-    assert purged == 0, "when it was sent is not known, so it is kept from now on"
 
 
 async def test_rows_are_found_for_purging_without_reading_those_that_stay(tmp_path: Path) -> None:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-import gzip
 import json
 import os
 import resource
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -18,14 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.archive import unpack
-from core.storage.sqlite_migrations import MIGRATIONS
-from core.storage.sqlite_upgrade import inspect
 from tests.e2e.command import execute
-from tests.unit.test_http import free_port
 
 ROOT = Path(__file__).parents[2]
-OLD = ROOT / "tests" / "data" / "database_v14.db.gz"
 TOKEN = "123:abc_DEF-9"
 
 
@@ -63,12 +55,6 @@ class Home:
 
     def write_settings(self, settings: Mapping[str, str]) -> None:
         (self.folder / ".env").write_text("".join(f"{name}={value}\n" for name, value in settings.items()))
-
-    def put_old_database(self) -> Path:
-        self.data.mkdir()
-        path = self.data / "elefante.db"
-        path.write_bytes(gzip.decompress(OLD.read_bytes()))
-        return path
 
     def files(self) -> dict[str, bytes]:
         return {
@@ -155,40 +141,30 @@ def test_a_disk_that_fills_in_the_middle_of_a_backup_leaves_no_half_file(home: H
 
 
 @pytest.mark.long
-def test_a_verb_does_not_migrate_under_a_bot_that_runs(home: Home) -> None:
-    path = home.put_old_database()
-    reading = """
-import sqlite3, sys
-connection = sqlite3.connect(sys.argv[2], isolation_level=None)
-connection.execute("PRAGMA journal_mode = WAL")
-print(connection.execute("SELECT count(*) FROM memories").fetchone()[0], flush=True)
-sys.stdin.read()
-"""
-    command = [sys.executable, "-c", reading, "elefante", str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as older:
-        assert older.stdout is not None
-        assert older.stdout.readline() == "3\n"
-        code, said = home.call("as", "me", "/memories")
-        checked = home.done("check")
-        older.communicate("")
-    assert code == 1
-    assert f"(process {older.pid}) has the database open" in said
-    assert f"schema 14: the next start backs it up and migrates it to {len(MIGRATIONS)}" in checked
-    assert f"is migrated from schema 14 to {len(MIGRATIONS)}" in home.done("migrate")
-    assert "nothing to migrate" in home.done("migrate")
-    assert "abc123" in home.done("as", "me", "/memories")
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("stored", [False, True])
-def test_check_writes_nothing_and_migrates_nothing(home: Home, *, stored: bool) -> None:
+def test_check_writes_nothing(home: Home, *, stored: bool) -> None:
     if stored:
-        home.put_old_database()
+        home.done("as", "me", "/remember first")
     before = home.files()
     said = home.done("check")
     assert home.files() == before
     assert home.data.exists() == stored
-    assert ("migrates it to" if stored else "there is no database yet") in said
+    assert ("is sound; people with memories: 1" if stored else "there is no database yet") in said
+
+
+@pytest.mark.long
+def test_a_database_that_is_too_old_is_left_alone_and_every_verb_says_what_to_do(home: Home) -> None:
+    home.done("as", "me", "/remember first")
+    with closing(sqlite3.connect(home.data / "elefante.db")) as database, database:
+        database.execute("UPDATE schema_history SET program = '0.1.0'")
+        database.execute("PRAGMA user_version = 14")
+    before = (home.data / "elefante.db").read_bytes()
+    for verb in (["check"], ["migrate"], ["as", "me", "/memories"]):
+        code, said = home.call(*verb)
+        assert code == 1, said
+        assert "has schema 14 of an older Elefante" in said
+        assert "with Elefante 0.1.0 (`elefante export --user PLATFORM:ID`)" in said
+        assert (home.data / "elefante.db").read_bytes() == before
 
 
 @pytest.mark.long
@@ -202,36 +178,3 @@ def test_check_reads_the_database_of_a_bot_that_runs(home: Home) -> None:
         assert "elefante.db is sound; people with memories: 1" in home.done("check")
         running.communicate("", timeout=180)
     assert running.returncode == 0
-
-
-@pytest.mark.long
-def test_several_verbs_that_start_together_on_an_old_folder_migrate_it_once(home: Home) -> None:
-    path = home.put_old_database()
-    started = [home.start("as", "me", "/memories") for _ in range(3)]
-    told = [process.communicate("", timeout=180)[0] for process in started]
-    assert [process.returncode for process in started] == [0, 0, 0], told
-    [backup] = (home.data / "backups").iterdir()
-    assert unpack(backup, home.folder / "scratch").about is None
-    assert (inspect(backup).version, inspect(path).version) == (14, len(MIGRATIONS))
-
-
-@pytest.mark.long
-async def test_a_bot_that_starts_on_an_old_folder_migrates_it_and_makes_the_backup_of_the_day(tmp_path: Path) -> None:
-    home = Home(
-        tmp_path / "old", HTTP_PORT=str(free_port()), HTTP_TOKEN="a-secret-of-this-test", ELEFANTE_ENV=os.devnull
-    )
-    path = home.put_old_database()
-    running = await asyncio.to_thread(home.start, "run")
-    try:
-        async with asyncio.timeout(120):
-            while not (made := sorted((home.data / "backups").glob("elefante-*.zip"))):  # noqa: ASYNC110
-                await asyncio.sleep(0.05)
-    finally:
-        running.send_signal(signal.SIGTERM)
-        said, _ = await asyncio.to_thread(running.communicate)
-    assert running.returncode == 0, said
-    [before] = (home.data / "backups").glob("before-update-*.db")
-    assert inspect(before).version == 14
-    held = unpack(made[0], tmp_path / "scratch")
-    assert inspect(held.database).people == inspect(path).people == 2
-    assert inspect(path).version == len(MIGRATIONS)

@@ -13,10 +13,9 @@ import pytest
 
 from core.dialogue import Usage
 from core.features.ledger.calls import BOT, GROUPINGS, Arrival, Asker, Call, Ledger, Scope, Spend
-from core.features.ledger.storage import ROLLUPS, SqlLedger
-from core.storage.database import Query, Row
+from core.features.ledger.storage import SqlLedger
+from core.storage.database import Row
 from core.storage.sqlite import open_database
-from core.storage.sqlite_migrations import MIGRATIONS
 from core.types import UserKey
 from tests.fakes.clock import START
 from tests.reference.ledger import InMemoryLedger
@@ -89,23 +88,6 @@ async def test_what_was_summed_beforehand_is_what_the_calls_add_up_to(tmp_path: 
         await each.forget(ANA)
     assert await _all_sums(ledger) == await _all_sums(truth)
     assert await database.rows("SELECT 1 FROM call_payers WHERE user = 'ana'") == []
-    await database.close()
-
-
-async def test_a_ledger_of_an_earlier_version_is_summed_when_it_is_opened(tmp_path: Path) -> None:
-    database = await open_database(tmp_path / "elefante.db")
-    ledger, truth = SqlLedger(database), InMemoryLedger()
-    await _random_calls(ledger, truth)
-
-    def fill(query: Query) -> None:
-        for rollup in ROLLUPS:
-            query.run(f"DELETE FROM {rollup.table}")  # noqa: S608
-        assert query.run("SELECT * FROM call_quarters") == []
-        for sql in [sql for step in MIGRATIONS for sql in step if "FROM calls GROUP BY" in sql]:
-            query.run(sql)
-
-    await database.write(fill)
-    assert await _all_sums(ledger) == await _all_sums(truth)
     await database.close()
 
 

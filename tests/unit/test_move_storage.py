@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import sqlite3
@@ -26,6 +25,7 @@ from core.storage.move_postgres import postgres_source, postgres_target
 from core.storage.move_sqlite import sqlite_source, sqlite_target
 from core.storage.postgres import open_postgres
 from core.storage.sqlite import open_database
+from core.storage.sqlite_migrations import MIGRATIONS, Migration
 from core.storage.tables import TABLES
 from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryKind, UserKey
@@ -36,7 +36,6 @@ from tests.fakes.memories import add
 from tests.postgres import new_database, shared_server
 from tests.profile import long
 
-OLD = Path(__file__).parents[1] / "data" / "database_v14.db.gz"
 ANA = UserKey("telegram", "ana")
 Rows = dict[str, list[tuple[Any, ...]]]
 
@@ -223,11 +222,15 @@ async def test_what_postgresql_cannot_hold_is_replaced_and_counted(home: Path) -
 
 
 @pytest.mark.long
-def test_a_database_of_an_older_version_is_migrated_first_with_a_backup(home: Path) -> None:
-    (home / "elefante.db").write_bytes(gzip.decompress(OLD.read_bytes()))
+def test_a_database_of_an_older_version_is_migrated_first_with_a_backup(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later: tuple[Migration, ...] = (*MIGRATIONS, ("CREATE INDEX people_since ON people (since)",))
+    for module in ("bot.cli.move_storage", "core.storage.move_sqlite"):
+        monkeypatch.setattr(f"{module}.MIGRATIONS", later)
     done = move_storage(load(), new_database())
-    assert done["migrated_from"] == 14
-    assert "was of an older version (schema 14), and was migrated first" in render(done)
+    assert done["migrated_from"] == len(MIGRATIONS)
+    assert f"was of an older version (schema {len(MIGRATIONS)}), and was migrated first" in render(done)
     assert list((home / "backups").glob("before-update-*.db"))
 
 

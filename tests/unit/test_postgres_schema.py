@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 import core.storage.postgres_schema as schema
-from core.errors import ConfigError, SchemaTooNew, StorageDown
+from core.errors import ConfigError, SchemaTooNew, SchemaTooOld, StorageDown
 from core.storage.postgres import PostgresDatabase, open_postgres
 from core.storage.postgres_migrations import MIGRATIONS, Migration
 from tests.postgres import HAS_POSTGRES, WHY_NOT, new_database, own_server, shared_server
@@ -176,7 +176,7 @@ async def test_processes_that_start_together_migrate_once() -> None:
     url = new_database()
     databases = await asyncio.gather(*(opens(url) for _ in range(4)))
     rows = await databases[0].rows("SELECT version FROM schema_history ORDER BY version")
-    assert rows == [(number,) for number in range(1, len(MIGRATIONS) + 1)]
+    assert rows == [(number,) for number, each in enumerate(MIGRATIONS, 1) if each.statements]
     for database in databases:
         await database.close()
 
@@ -206,3 +206,15 @@ async def test_programs_of_neighbouring_versions_work_side_by_side_and_older_one
         await opens(url)
     for database in (old, new, old_again, newest):
         await database.close()
+
+
+async def test_a_database_of_before_the_baseline_is_refused_with_what_to_do() -> None:
+    url = new_database()
+    await (await opens(url)).close()
+    do(
+        url,
+        "DELETE FROM schema_history",
+        "INSERT INTO schema_history (version, oldest, program) VALUES (1, 1, '0.1.0')",
+    )
+    with pytest.raises(SchemaTooOld, match=r"schema 1 of an older .* with Elefante 0\.1\.0 \(`elefante export"):
+        await opens(url)

