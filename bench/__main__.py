@@ -25,7 +25,7 @@ BENCHES = {
     "start": "seconds and memory of a start, and of a bot that waits",
     "turn": "CPU of a whole turn in limited mode",
     "times": "how well times and requests for reminders are read, by language; --data PATH for other labels",
-    "workers": "turns a second at 1, 2 and 4 workers over PostgreSQL, beside SQLite; storm: killed again and again; far: 100 ms",
+    "workers": "turns a second at 1, 2 and 4 workers over PostgreSQL, beside SQLite; storm: killed; far: 100 ms away",
 }
 """Modules of this package that have a `main()`, and what each measures."""
 

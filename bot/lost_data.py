@@ -52,7 +52,14 @@ def damaged(settings: Settings, error: Damaged) -> Damaged:
     """Return the error about a database that cannot be opened, with the lines to type."""
     reason = f"{settings.database_path}: {str(error).removesuffix(f': {RESTORE}')}"
     backups = DataFolder(settings, SystemClock()).restorable()
-    return Damaged(_told(reason, backups)) if backups else Damaged(f"{reason}, and there is no backup")
+    return (
+        Damaged(_told(reason, backups))
+        if backups
+        else Damaged(
+            f"{reason}, and there is no backup in {settings.backups_folder}. If there is one elsewhere: "
+            f"elefante restore FILE. To begin anew: mv {settings.database_path} {settings.database_path}.broken"
+        )
+    )
 
 
 async def go_on_anyway(settings: Settings) -> None:

@@ -15,7 +15,7 @@ import pg_query
 from pg_query import pg_query_pb2 as pg
 
 OURS = {"numbers", "texts", "tuples", "json_list"}
-COMMON = {"count", "sum", "max", "min", "lower", "substr", "length"}
+COMMON = {"count", "sum", "max", "min", "lower", "substr", "length", "replace"}
 _MARK = re.compile(r"'(?:[^']|'')*'|\?(\d*)")
 _CONDITIONS = ("A_Expr", "BoolExpr", "NullTest", "SubLink", "BooleanTest")
 

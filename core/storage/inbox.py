@@ -177,7 +177,11 @@ class SqlInbox(Inbox):
         return {platform: Backlog(messages, moment(oldest)) for platform, messages, oldest in rows}
 
     async def forget(self, user: UserKey) -> None:
-        """Remove every row of that person's."""
+        """Remove every row of that person's, and their id from what is being done for others about them."""
+        named, nobody = json.dumps(json.dumps(user.user, ensure_ascii=False))[1:-1], json.dumps('""')[1:-1]
+        await self._database.change(
+            "UPDATE inbox SET done = replace(done, ?, ?) WHERE done IS NOT NULL", (named, nobody)
+        )
         rows = f"SELECT id FROM inbox WHERE {OF_USER} LIMIT ?"
         forget = statement(f"DELETE FROM inbox WHERE id IN ({rows}) RETURNING id", *user_key(user))
         await in_batches(self._database, forget)

@@ -98,7 +98,7 @@ def test_check_fails_on_a_broken_database_and_says_what_to_do(elefante: Elefante
     (tmp_path / "data" / "elefante.db").write_bytes(b"not a database at all" * 500)
     broken = elefante("check")
     assert broken.returncode == 1
-    assert "restore a backup" in broken.stdout
+    assert "elefante restore FILE" in broken.stdout
     assert "Traceback" not in broken.stdout + broken.stderr
 
 

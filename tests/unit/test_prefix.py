@@ -22,6 +22,6 @@ from core.history.policy import LAST_MESSAGES, LAST_TOKENS, SUMMARY, HistoryLimi
 async def test_a_request_begins_with_the_one_before_it_except_at_few_trims(
     policy: str, window: int, most_trims: int, least_share: float
 ) -> None:
-    trims, share = resent(await stable_parts(HistoryLimits(policy, max_context_tokens=window)))
+    trims, share = resent(await stable_parts(HistoryLimits(policy, max_context_tokens=window, steady=True)))
     assert trims <= most_trims
     assert share >= least_share
