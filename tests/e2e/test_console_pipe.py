@@ -92,6 +92,7 @@ def test_a_line_of_anything_is_answered_and_the_next_one_too(tmp_path: Path) -> 
     assert done.stderr == b""
 
 
+@pytest.mark.long
 def test_a_reader_that_leaves_ends_the_bot_without_a_complaint(tmp_path: Path) -> None:
     process = subprocess.Popen(
         CHAT,
@@ -132,6 +133,7 @@ def test_an_answer_is_there_before_the_next_line_is_sent(tmp_path: Path) -> None
     process.stdout.close()
 
 
+@pytest.mark.long
 def test_an_output_that_cannot_encode_everything_still_gets_every_line(tmp_path: Path) -> None:
     done = chat_in_bytes(b"/help\n", tmp_path, PYTHONUTF8="0", PYTHONIOENCODING="latin-1")
     assert done.returncode == 0

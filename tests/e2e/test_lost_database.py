@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import Elefante, document
+from tests.profile import long
 
 REX, WIFI = "Remember that my dog is called Rex\n", "Remember that the wifi password is abc123\n"
 
@@ -76,7 +77,7 @@ def garbage(database: Path) -> None:
     database.write_bytes(os.urandom(100_000))
 
 
-@pytest.mark.parametrize("lose", [emptied, removed, only_zeros, garbage])
+@pytest.mark.parametrize("lose", [removed, garbage, *map(long, (emptied, only_zeros))])
 def test_a_lost_database_is_no_new_bot_and_the_line_that_is_printed_brings_it_back(
     elefante: Elefante, tmp_path: Path, other_disk: Path, lose: Callable[[Path], None]
 ) -> None:

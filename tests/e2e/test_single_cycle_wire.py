@@ -23,6 +23,7 @@ from tests.fakes.channel import RecordingChannel
 from tests.fakes.http_server import Answer, Asked, Break
 from tests.fakes.tool_calls import Call
 from tests.fakes.wires import Wire, wire
+from tests.profile import long
 
 ANA = UserKey("console", "ana")
 CUT = "(The answer was cut off in the middle.)"
@@ -376,7 +377,7 @@ async def test_an_obeyed_order_in_what_others_wrote_changes_nothing_without_the_
 
 
 @in_both_cycles
-@pytest.mark.parametrize("how", ["as asked for", "in passing", "in passing, which is kept"])
+@pytest.mark.parametrize("how", ["as asked for", long("in passing"), "in passing, which is kept"])
 @pytest.mark.parametrize("carrier", CARRIERS)
 async def test_what_others_wrote_is_neither_saved_nor_offered(
     label: str, carrier: str, how: str, cycle: str, tmp_path: Path

@@ -20,7 +20,7 @@ WELL_FORMED = re.compile(
 near_misses = st.one_of(
     st.from_regex(r"\A(telegram|discord|telgram|console|)?:?@?[-+]?[0-9٣²]{0,22}[a-z]?\Z"),
     st.from_regex(r"\A@?(b[il]a|here|me|bia_)\Z"),
-    st.text(max_size=70),
+    st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=70),  # control characters are cut off what is said
 )
 
 

@@ -77,7 +77,7 @@ EVENTS = st.builds(
 Step: TypeAlias = Say | Change | Happens
 
 
-@settings(max_examples=examples(25), phases=[Phase.generate], suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=examples(12), phases=[Phase.generate], suppress_health_check=list(HealthCheck), deadline=None)
 @given(st.lists(st.one_of(SAYS, SAYS, SAYS, OVERTAKES, CHANGES, CHANGES, EVENTS, EVENTS), min_size=4, max_size=24))
 def test_each_message_is_answered_once_or_marked_and_in_order(steps: list[Step]) -> None:
     asyncio.run(_play(steps))

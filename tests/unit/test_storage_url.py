@@ -27,6 +27,7 @@ from core.types import ChatKey, ConversationKey, Role, UserKey
 from tests.e2e.command import ROOT, execute
 from tests.fakes.clock import START, FakeClock
 from tests.postgres import database_of
+from tests.profile import long
 
 ANA = UserKey("api", "ana")
 Elefante = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -111,7 +112,6 @@ def test_the_command_in_memory_talks_and_leaves_nothing_behind(elefante: Elefant
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("4417") >= 2
     assert elefante("check", STORAGE_URL="memory:").returncode == 0
-    assert "4417" not in elefante("chat", said="what is my locker code?\n", STORAGE_URL="memory:").stdout
     assert files(tmp_path) == []
 
 
@@ -249,20 +249,13 @@ async def enter(app: AbstractAsyncContextManager[App]) -> None:
         pass
 
 
-@pytest.mark.parametrize(
-    ("verb", "code"),
-    [(("check",), 1), (("as", "me", "/memories"), 1), (("chat",), 1), (("doctor",), 1), (("usage",), 1)],
-)
-def test_a_server_that_is_away_is_named_without_its_password(
-    elefante: Elefante, tmp_path: Path, verb: tuple[str, ...], code: int
-) -> None:
+@pytest.mark.parametrize("verb", ["check", "chat", long("doctor"), long("usage"), long("as me /memories")])
+def test_a_server_that_is_away_is_named_without_its_password(elefante: Elefante, tmp_path: Path, verb: str) -> None:
     with closed_port() as port:
-        done = elefante(*verb, STORAGE_URL=f"postgresql://ana:s3cr3t@127.0.0.1:{port}/bot")
-        said = done.stdout + done.stderr
-        assert (done.returncode, f"the database server at 127.0.0.1:{port} cannot be reached" in said) == (
-            code,
-            True,
-        ), said
+        done = elefante(*verb.split(), STORAGE_URL=f"postgresql://ana:s3cr3t@127.0.0.1:{port}/bot")
+    said = done.stdout + done.stderr
+    assert done.returncode == 1
+    assert f"the database server at 127.0.0.1:{port} cannot be reached" in said
     assert "s3cr3t" not in said + "".join(path.read_text() for path in tmp_path.rglob("*.log"))
     assert "Traceback" not in said
 
