@@ -40,7 +40,7 @@ def test_nothing_that_a_terminal_obeys_is_left(text: str) -> None:
 @given(texts, st.integers(2, 90), st.booleans(), st.sampled_from(Style))
 def test_no_row_is_wider_than_the_terminal(text: str, columns: int, colour: bool, style: Style) -> None:
     for row in layout(text, columns, style=style, colour=colour):
-        assert columns_of(row.text) == row.columns <= columns
+        assert columns_of(row.text) <= row.columns <= columns  # less where a row ends within a cluster
         assert "\n" not in row.text
 
 
