@@ -69,14 +69,17 @@ _FORGOTTEN = "SELECT id FROM owners WHERE platform = ''"
 # The terms stay as they are: they name the account, and an owner's search asks for all of theirs.
 _MOVED_WITH_THEIR_MEMORY = ("phrases", "rooms")
 _BELONGING_TO_AN_ACCOUNT = ("memories", "changes")
-# What is not yet where its account belongs: of those just linked, and of those just parted.
+# What is not yet where its account belongs: of those just linked; of those just parted, whoever they are linked to now.
 _JOINING = """
-    SELECT {table}.id, {table}.owner, owners.linked, owners.id FROM owners JOIN {table} ON {table}.owner = owners.id
+    SELECT {table}.id, {table}.owner, owners.linked, owners.id
+    FROM owners JOIN {table} ON {table}.owner = owners.id AND {table}.account IS NULL
     WHERE owners.linked IS NOT NULL LIMIT ?
 """
 _PARTING = """
-    SELECT {table}.id, {table}.owner, owners.id, NULL FROM owners JOIN {table} ON {table}.account = owners.id
-    WHERE owners.linked IS NULL LIMIT ?
+    SELECT {table}.id, {table}.owner, coalesce(owners.linked, owners.id),
+        CASE WHEN owners.linked IS NULL THEN NULL ELSE owners.id END
+    FROM owners JOIN {table} ON {table}.account = owners.id
+    WHERE {table}.owner != coalesce(owners.linked, owners.id) LIMIT ?
 """
 
 

@@ -19,7 +19,7 @@ from core.storage import memory_rows
 from core.storage.database import Query
 from core.storage.lexicon import Lexicon
 from core.storage.memory_rows import ALL, Stored, read, stored, written
-from core.storage.record import microseconds, random_id, to_json
+from core.storage.record import digest, microseconds, random_id, to_json
 from core.text.unicode import fold, one_line
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.types import ChangeKind, MemoryItem
@@ -281,11 +281,22 @@ class Parting:
             return self._rewritten(Stored(there.number, account, last))
         until = None if last.current else last.until
         last = replace(last, id=random_id(), current="", until=until, pinned=there.item.pinned)
+        if (known := self._known(account, last)) is not None:
+            bindings = tuple(dict.fromkeys((*known.item.bindings, *last.bindings)))
+            return self._rewritten(Stored(known.number, account, replace(known.item, bindings=bindings)))
         for each in reversed(past):
             if each.account == account and each.item.content == last.content:
                 past.remove(each)
                 return self._rewritten(Stored(each.number, account, replace(last, id=each.item.id)))
         return memory_rows.insert(self._query, self._lexicon, self._owner, Stored(0, self._column(account), last))
+
+    def _known(self, account: int, item: MemoryItem) -> Stored | None:
+        """Return the memory of an account that says the same, if it has one."""
+        same = "m.owner = ? AND coalesce(m.account, m.owner) = ? AND m.current = '' AND m.digest = ?"
+        found = self._query.run(
+            f"{ALL} WHERE {same} ORDER BY m.id LIMIT 1", (self._owner, account, digest(item.kind, item.content))
+        )
+        return stored(found[0]) if found else None
 
     def _rewritten(self, memory: Stored) -> Stored:
         sources = to_json(list(memory.item.source_ids))

@@ -223,7 +223,7 @@ async def test_another_program_in_the_way_is_told_after_a_minute_and_once_it_has
             server.says(ANA, "hello")
             await until(lambda: "another program" in app.features.platforms.all["telegram"].reason)
             await until(app.features.alerts.open_now)
-            assert 60 <= clock.monotonic() - began_s <= 90
+            assert clock.monotonic() - began_s >= 60
             await until(lambda: "⚠" in "".join(screen()))
             await until(lambda: clock.monotonic() > began_s + 600)
             [told] = [text for text in screen() if "⚠" in text]

@@ -52,7 +52,7 @@ def test_what_is_not_well_is_named_with_what_to_do(tmp_path: Path, change: dict[
         found = status(settings, NOW)
         assert (found["ok"], not found["problems"]) == (ok, ok)
         assert said in render(found)
-        late = NOW + timedelta(seconds=90)
+        late = SystemClock().now() + timedelta(seconds=90)
         (tmp_path / "status.json").unlink()  # it could not be written
         assert "is the disk full?" in render(status(settings, late))
     stopped = status(settings, NOW)
