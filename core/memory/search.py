@@ -27,6 +27,9 @@ COSINE_WEIGHT: Final = 0.75
 PARTS_WEIGHT: Final = 0.5
 MAX_PARTS: Final = 8
 
+_SCORE_DECIMALS: Final = 5
+"""Scores that differ less are equal: a product of matrices rounds the same row differently, by where it lies."""
+
 _WORD: Final = re.compile(r"[^\W_]+")
 
 
@@ -93,7 +96,8 @@ class Ranking:
         scores, chances, dense = (np.stack(columns, axis=1) for columns in zip(*found, strict=True))
         numbers = np.array([each.number for each in candidates])
         best, likely = scores.max(axis=1), chances.max(axis=1)
-        order = [place for place in np.lexsort((-numbers, -best)) if likely[place] >= self._floor][: self._limit]
+        ranked = np.lexsort((-numbers, -best.round(_SCORE_DECIMALS)))
+        order = [place for place in ranked if likely[place] >= self._floor][: self._limit]
         queries = scores.argmax(axis=1)
         self.chosen = [
             Fit(float(best[place]), float(likely[place]), float(dense[at]), float(covered[at]))
