@@ -332,8 +332,9 @@ class MemoryMachine(RuleBasedStateMachine):
                 (SELECT count(*) FROM terms AS t JOIN memories AS m ON m.id = t.memory
                     WHERE t.account != coalesce(m.account, m.owner)),
                 (SELECT count(*) FROM memories AS m JOIN owners AS o ON o.id = m.account WHERE o.linked != m.owner),
-                (SELECT count(*) FROM changes AS c JOIN memories AS m ON m.key = c.key
-                    WHERE c.owner != m.owner OR c.account IS NOT m.account),
+                (SELECT count(*) FROM changes AS c JOIN memories AS m ON m.key = c.key WHERE c.owner != m.owner),
+                (SELECT count(*) FROM changes AS c JOIN owners AS o ON o.id IN (c.account, c.speaker)
+                    WHERE o.linked IS NOT c.owner),
                 (SELECT count(*) FROM changes WHERE key NOT IN (SELECT key FROM memories) AND key NOT IN
                     (SELECT key FROM changes WHERE kind = 'deleted' AND NOT undone)),
                 (SELECT count(*) FROM pragma_foreign_key_check)
