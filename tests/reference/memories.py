@@ -250,7 +250,8 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         for key, entry in held.items():
             if not {key, entry.item.current} & mixed:
                 own[entry.account].add(key)
-            for account in self._said(main, key) if not entry.item.current else ():
+            said = self._said(main, key) if key in mixed else (entry.account,)
+            for account in said if not entry.item.current else ():
                 counts[account] += 1
         return {account: Share(frozenset(own[account]), counts[account]) for account in accounts}
 
