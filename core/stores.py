@@ -275,13 +275,15 @@ class Saved:
 class Done:
     """What was done for a message: the ids of the memories deleted, and the act taken back ("": none).
 
-    `undone` are the changes of that act whose words are still kept, `gone` counts the saved memories whose are not.
+    `undone` are the changes of that act whose words are still kept, `gone` counts the saved memories whose are not;
+    `linked` tells whether it linked two accounts.
     """
 
     deleted: tuple[str, ...] = ()
     act: str = ""
     undone: Sequence[Change] = ()
     gone: int = 0
+    linked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,7 +410,7 @@ class MemoryStore(Protocol):
         """
 
     async def done(self, owner: UserKey, message: MessageKey) -> Done:
-        """Return what was deleted and taken back for a message (`context.message`) that is still owed an answer."""
+        """Return what was deleted, taken back and linked for a message (`context.message`) that is still owed an answer."""
 
     async def purge(self, before: datetime) -> int:
         """Remove all changes of memories that were deleted before then, every word of theirs; return how many.
@@ -417,11 +419,11 @@ class MemoryStore(Protocol):
         short has left to do is done, too.
         """
 
-    async def link(self, owner: UserKey, other: UserKey) -> None:
+    async def link(self, owner: UserKey, other: UserKey, message: MessageKey | None = None) -> None:
         """Make two accounts one owner, by the name of the first: what the other has is the owner's from now on.
 
         Each memory, and each of its changes, keeps the account that said its words. Every verb takes either account for
-        the owner.
+        the owner. That it was done for the message is in what `done` returns, until that is answered.
 
         Raises:
             ValueError: one of them is linked already, or both are the same.

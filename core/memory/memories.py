@@ -17,7 +17,7 @@ from core.memory.profile import Profiles
 from core.memory.user_memory import UserMemory
 from core.ports import Clock, Embedder
 from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore, Share, VectorSearch
-from core.types import MemoryItem, UserKey
+from core.types import MemoryItem, MessageKey, UserKey
 
 _log = logging.getLogger(__name__)
 
@@ -148,13 +148,13 @@ class Memories:
             context=context,
         )
 
-    async def link(self, owner: UserKey, other: UserKey) -> None:
-        """Make two accounts one owner, by the name of the first.
+    async def link(self, owner: UserKey, other: UserKey, message: MessageKey | None = None) -> None:
+        """Make two accounts one owner, by the name of the first; `message` asked for it.
 
         Raises:
             ValueError: one of them is linked already, or both are the same.
         """
-        await self._store.link(owner, other)
+        await self._store.link(owner, other, message)
         self._indexes.drop(other)
 
     async def unlink(self, owner: UserKey, other: UserKey) -> None:

@@ -83,7 +83,7 @@ _PARTING = """
 """
 
 
-_DELETED, _UNDONE = "deleted", "undone"
+_DELETED, _LINKED, _UNDONE = "deleted", "linked", "undone"
 """The names under which an inbox row has what was done to memories for it."""
 
 _CHANGES: Final = TypeAdapter(list[Change])
@@ -300,11 +300,11 @@ class SqlMemories(SqlPhrases, MemoryStore):
         return changes or None
 
     async def done(self, owner: UserKey, message: MessageKey) -> Done:
-        """Return what was deleted and taken back for a message that is still owed an answer."""
+        """Return what was deleted, taken back and linked for a message that is still owed an answer."""
         noted = await self._database.read(lambda query: inbox.done(query, message))
         deleted, undone = tuple(_texts(noted.get(_DELETED))), noted.get(_UNDONE)
         if not isinstance(undone, dict):
-            return Done(deleted)
+            return Done(deleted, linked=_LINKED in noted)
         if undone["kept"] is not None:
             return Done(deleted, undone["act"], _CHANGES.validate_python(undone["kept"]))
         left = [each for each in await self.changes(owner, act=undone["act"]) if each.undone]
@@ -323,7 +323,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
             await self._database.scrub()
         return len(gone)
 
-    async def link(self, owner: UserKey, other: UserKey) -> None:
+    async def link(self, owner: UserKey, other: UserKey, message: MessageKey | None = None) -> None:
         """Put all that the other account has under the owner; they are linked first, and what that moves follows.
 
         Raises:
@@ -341,6 +341,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
             if linked or owner == other:
                 raise ValueError("an account is linked to one other")
             query.run("UPDATE owners SET linked = ? WHERE id = ?", numbers)
+            inbox.note(query, message, _LINKED, True)
 
         await self._settle()
         await self._database.write(job)

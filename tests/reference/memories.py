@@ -199,12 +199,13 @@ class InMemoryMemories(InMemoryPhrases, MemoryStore):
         """Forget all changes of memories that were deleted before then; return how many those are."""
         return self._changes.purge(before)
 
-    async def link(self, owner: UserKey, other: UserKey) -> None:
+    async def link(self, owner: UserKey, other: UserKey, message: MessageKey | None = None) -> None:
         """Put all that the other account has under the owner.
 
         Raises:
             ValueError: one of them is linked already, or both are the same.
         """
+        del message
         if owner == other or {owner, other} & {*self._linked, *self._linked.values()}:
             raise ValueError("an account is linked to one other")
         self._linked[other] = owner

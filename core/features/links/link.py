@@ -65,8 +65,7 @@ class LinkCommands:
         """Give a code; or say what entering one gives away; or link the accounts."""
         code, _, said = argument.partition(" ")
         accounts = await self._memories.accounts(request.incoming.user)
-        is_sure = said.strip().casefold() == YES
-        if len(accounts) > 1 and is_sure and request.turn.memory.context.is_again:  # linked just before a restart
+        if len(accounts) > 1 and (await request.turn.memory.done()).linked:  # by this message, before a restart
             await self._tell_joined(request, accounts, _digest(code))
         elif len(accounts) > 1:
             await request.answer.tell(
@@ -76,7 +75,7 @@ class LinkCommands:
         elif not code:
             await self._give_code(request)
         else:
-            await self._enter(request, code, sure=is_sure)
+            await self._enter(request, code, sure=said.strip().casefold() == YES)
 
     async def _unlink(self, request: Request, argument: str) -> None:
         """Say how many memories each account would have, or part the accounts."""
@@ -155,7 +154,9 @@ class LinkCommands:
         """Link the accounts, unless the code was used or an account was linked in the meantime."""
         user = request.incoming.user
         try:
-            await self._memories.link(found.user, user)  # first: nobody else can use a code of who is linked
+            await self._memories.link(
+                found.user, user, request.turn.memory.context.message
+            )  # first: nobody else can use a code of who is linked
         except ValueError:
             accounts = await self._memories.accounts(user)
             await request.tell(LINKED if len(accounts) > 1 else OTHER_LINKED, accounts=_listed(accounts))
