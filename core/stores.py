@@ -410,7 +410,7 @@ class MemoryStore(Protocol):
         """
 
     async def done(self, owner: UserKey, message: MessageKey) -> Done:
-        """Return what was deleted, taken back and linked for a message (`context.message`) that is still owed an answer."""
+        """Return what was deleted, taken back and linked for a message that is still owed an answer."""
 
     async def purge(self, before: datetime) -> int:
         """Remove all changes of memories that were deleted before then, every word of theirs; return how many.
