@@ -11,7 +11,7 @@ import pytest
 
 from core.features.reminders.service import Place
 from core.times.reading import Once
-from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, Role, UserKey
+from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, MessageKey, Role, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House
 from tests.fakes.lobby import FINISH, Lobby
@@ -226,9 +226,9 @@ async def test_an_account_that_was_joined_elsewhere_between_the_yes_and_the_deed
     await lobby.say(f"/link {code}", THERE)
     link = lobby.house.store.link
 
-    async def slow(owner: UserKey, other: UserKey) -> None:
+    async def slow(owner: UserKey, other: UserKey, message: MessageKey | None = None) -> None:
         await link(STRANGE, THERE)
-        await link(owner, other)
+        await link(owner, other, message)
 
     lobby.house.store.link = slow  # type: ignore[method-assign]
     assert "discord:bia, discord:ana2" in (await lobby.say(f"/link {code} yes", THERE))[0]
