@@ -126,8 +126,8 @@ transcript: $(VENV)/.installed-dev ## Print and draw what people see, anew in do
 	@$(BIN)/python -m tests.transcripts $(PLATFORM) --write
 
 lock: $(VENV)/.installed-dev ## Renew the lock files from pyproject.toml (needs uv)
-	uv pip compile -q pyproject.toml --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -o requirements.txt
-	uv pip compile -q pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header -c requirements.txt -o requirements-dev.txt
+	uv pip compile -q pyproject.toml --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-strip-extras -o requirements.txt
+	uv pip compile -q pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-strip-extras -c requirements.txt -o requirements-dev.txt
 
 clean: ## Remove the environment and every cache; your data stays
 	rm -rf $(VENV) $(VENV)-peers .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage

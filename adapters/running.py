@@ -5,20 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from core.claims import check_claim
 from core.errors import ClaimLost, ConfigError
-from core.outgoing import Choice
-from core.ports import Channel, Channels, Clock, Duties, MessageHandler
+from core.outgoing import Suggestion
+from core.ports import Channel, Channels, Clock, MessageHandler
 from core.text.catalogue import text
 from core.text.unicode import one_line
 from core.types import ChatKey, Incoming, Localized, MemoryItem
+from core.workers.port import Worker, check_claim
 
 _ROUNDING = 1e-9  # of a refill
+
+_Key = TypeVar("_Key")
 
 
 @dataclass(slots=True)
@@ -57,23 +60,23 @@ SHARE_S = 1.0
 
 
 class SharedBucket(Bucket):
-    """This worker's share of a limit that holds for all workers of the bot together (`Duties.share`).
+    """This worker's share of a limit that holds for all workers of the bot together (`Worker.share`).
 
     In any second all of them together write `burst` and `refill_per_s` at most, as one alone would. A bucket holds one
     token at least, so of a share that is smaller the rate pays for it: from some 15 workers on, which write in the same
     instant by chance, it is true of the mean.
     """
 
-    def __init__(self, limit: str, duties: Duties, burst: float, refill_per_s: float, at_s: float) -> None:
+    def __init__(self, limit: str, worker: Worker, burst: float, refill_per_s: float, at_s: float) -> None:
         super().__init__(burst, refill_per_s, at_s)
         self._taken = 0
         self._limit = limit
-        self._duties = duties
+        self._worker = worker
         self._whole_burst, self._whole_per_s = burst, refill_per_s
 
     def refill(self, now_s: float) -> None:
         """Add what was earned since the last refill, at the present share."""
-        share = self._duties.share(self._limit)
+        share = self._worker.share(self._limit)
         self.burst = max(share * self._whole_burst, 1.0)
         of_a_second = share * (self._whole_burst + self._whole_per_s)
         self.refill_per_s = max(of_a_second - self.burst, share * self._whole_per_s / 2)
@@ -83,7 +86,7 @@ class SharedBucket(Bucket):
         """Take a token, and tell of it: shares follow what is used."""
         super().take()
         self._taken += 1
-        self._duties.used(self._limit)
+        self._worker.used(self._limit)
 
     async def take_in_turn(self, clock: Clock) -> None:
         """Take a token, and return when it is there, after those that were taken before.
@@ -99,6 +102,36 @@ class SharedBucket(Bucket):
             await clock.sleep(min(debt / self.refill_per_s, SHARE_S))
             self.refill(clock.monotonic())
             check_claim()
+
+
+_MOST_LATELY = 1024
+
+
+class Lately(Generic[_Key]):
+    """Keys of which something was so lately, each for `for_s` seconds; once there are too many, all are forgotten."""
+
+    def __init__(self, now_s: Callable[[], float], for_s: float) -> None:
+        self._now_s = now_s
+        self._for_s = for_s
+        self._until_s: dict[_Key, float] = {}
+
+    def __contains__(self, key: _Key) -> bool:
+        """Whether it was so of that key lately."""
+        return self._until_s.get(key, -math.inf) > self._now_s()
+
+    def note(self, key: _Key, for_s: float | None = None) -> None:
+        """Note that it is so of that key, for so many seconds if it is not for as many as usual."""
+        if len(self._until_s) >= _MOST_LATELY:
+            self._until_s.clear()
+        self._until_s[key] = self._now_s() + (self._for_s if for_s is None else for_s)
+
+    def forget(self, key: _Key) -> None:
+        """Forget that it was so of that key."""
+        self._until_s.pop(key, None)
+
+
+REFUSED_S = 600.0
+"""For so long a chat that has refused something is not asked for it again."""
 
 
 class Backoff:
@@ -253,7 +286,7 @@ class Session:
         """
         return self.keep(_here(await self._handler.receive(incoming, channel)))
 
-    async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
+    async def complete(self, incoming: Incoming, option: str) -> Sequence[Suggestion]:
         """Return what a field of a command offers while a person fills it in."""
         return await self._handler.complete(incoming, option)
 

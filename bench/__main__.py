@@ -11,15 +11,12 @@ from importlib import import_module
 from bench import table
 
 BENCHES = {
+    "changes": "what becomes of changes that people tell, and of questions about a neighbour; --report, --show",
     "chat": "what people see of an answer, and when; parts: turns, room, crowd, cpu; it takes minutes",
     "cycle": "the stepwise and the single cycle beside a bare bot of one call: calls, tokens, seconds, messages",
-    "history": "contexts of short and endless threads, tokens sent over a long talk, errors of the token estimates",
     "limited": "how well limited mode keeps, finds, changes and removes, by language; --help for what it can show",
     "limited_examples": "how well the classifier of limited mode judges messages that it never saw",
-    "longest": "the longest message, made of whatever is hard to read: CPU, and how long it holds others up",
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
-    "models": "the model leaves beside the bare SDKs, and what imports cost",
-    "postgres_search": "a search in PostgreSQL beside SQLite and FAISS, to a million memories; it takes minutes",
     "recall": "how well memory finds what was told, and says nothing otherwise, beside simple ways; --data PATH",
     "structure": "lines, modules, importers, and the files that one plain message enters",
     "start": "seconds and memory of a start, and of a bot that waits",
@@ -43,7 +40,7 @@ def main(names: list[str]) -> int:
 
         read_times(names[2:])
         return 0
-    if names[:1] in (["limited"], ["chat"], ["workers"]):
+    if names[:1] in (["limited"], ["chat"], ["changes"], ["workers"]):
         import_module(f"bench.{names[0]}").main(names[1:])
         return 0
     if names[:1] == ["recall"] and names[1:2] and names[1].startswith("--"):

@@ -25,7 +25,7 @@ from bench.table import show
 from bot.settings.settings import load
 from core.clock import SystemClock
 from core.features.access.people import Person as Known
-from core.features.access.storage import SqlPeople
+from core.features.access.storage import People
 from core.storage.sqlite import open_database
 from core.types import Role, UserKey
 from tests.fakes.discord_limits import Limits as DiscordLimits
@@ -339,7 +339,7 @@ async def world(model: str = "", *, program: Sequence[str] = (), unlimited: bool
 
 async def _own(folder: Path) -> None:
     database = await open_database(load(None, data_dir=folder).database_path)
-    people, now = SqlPeople(database), datetime.now(UTC)
+    people, now = People(database), datetime.now(UTC)
     await people.put(Known(UserKey("telegram", "7"), Role.OWNER, "Eve", now))
     await people.put(Known(UserKey("discord", str(OWNER_ID)), Role.OWNER, "Eve", now))
     await database.close()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from bench.recall_data import Held, Life
-from core.limited.words import concepts
+from core.text.senses import concepts
 from core.text.words import FUNCTION_WORDS, folded_words
 
 _PARTS = Path(__file__).with_name("fillers.toml")

@@ -44,6 +44,7 @@ from core.library import new_search
 from core.limited.bindings import bindings as own_bindings
 from core.memory.memories import Memories
 from core.memory.past import asks_past
+from core.memory.relation import Relation
 from core.memory.user_memory import MAX_PHRASE_CHARS, UserMemory
 from core.ports import Embedder
 from core.providers.cached_embedder import CachedEmbedder
@@ -98,17 +99,16 @@ class Person:
         self._ids: dict[str, frozenset[str]] = defaultdict(frozenset)
         self.searched_s = 0.0
 
-    async def tell(self, told: Sequence[Held], *, resolves: bool = False) -> int:
-        """Save what is told, compared with what is known if it `resolves`; return how many memories there are then."""
+    async def tell(self, told: Sequence[Held]) -> int:
+        """Save what is told, as the bot does, and return how many memories there are then."""
         drafts = [MemoryDraft(MemoryKind.TEXT, held.text, self._bindings(held)) for held in told]
         for start in range(0, len(drafts), _AT_ONCE):
             few = drafts[start : start + _AT_ONCE]
             vectors = await self.memory.embed([text for draft in few for text in self.memory.phrases_of(draft)])
-            if resolves:
-                items = [each.item for each in await self.memory.save(few, vectors)]
-            else:
-                items = list(await self.memory.add(few, vectors))
-            saved = {_words(item.content): item.id for item in items}
+            resolved = await self.memory.save(few, vectors)
+            saved = {_words(each.item.content): each.item.id for each in resolved}
+            replaced = [each.item.id for each in resolved if each.relation is Relation.REPLACES]
+            self._ids.update(dict.fromkeys(replaced, frozenset()))
             for held in told[start : start + _AT_ONCE]:
                 self._ids[saved.get(_words(held.text), "")] |= held.ids
         return await self.memory.count()
@@ -299,8 +299,8 @@ async def played(house: House, life: Life) -> Mapping[str, Played]:
     found: dict[str, Played] = defaultdict(Played)
     for change in life.changes:
         outcome = found[change.relation]
-        await person.tell([Held(change.first)], resolves=True)
-        now = await person.tell([Held(change.then)], resolves=True)
+        await person.tell([Held(change.first)])
+        now = await person.tell([Held(change.then)])
         hits = await person.search(change.question, SHOWN)
         shown = [hit.item.content for hit in hits if accepted(certainty([hit]))]
         outcome.played += 1

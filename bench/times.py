@@ -19,11 +19,11 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from bench.table import show
-from core.features.reminders.request import Request, read_request
+from core.features.reminders.request import ReminderRequest, read_request
 from core.text.unicode import fold
 from core.times import rules
 from core.times.grammar import find_time
-from core.times.reading import Beside, Once, Past, Repeated, Time, Unclear
+from core.times.reading import Beside, Once, Past, Recurrence, Time, Unclear
 from core.types import Locale
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
@@ -43,7 +43,7 @@ class Verdict:
     outcome: str
     text_right: bool | None
     time: Time | None
-    request: Request | None
+    request: ReminderRequest | None
 
 
 def labels(path: Path) -> Sequence[Label]:
@@ -80,7 +80,7 @@ def _is_right(label: Label, said: Time | None, now: datetime) -> bool:
             ranges = [label["loose"].values()] if "loose" in label else [(each, each) for each in label["at"]]
             # A duration is counted from the second.
             return any(_instant(first) <= at <= _instant(last) + timedelta(seconds=59) for first, last in ranges)
-        case "every", Repeated():
+        case "every", Recurrence():
             wanted = [_instant(each) for each in label["first"]]
             pairs = zip_longest(first_instants(said, now, len(wanted)), wanted, fillvalue=now)
             return all(got.date() == want.date() if label.get("loose_hour") else got == want for got, want in pairs)
@@ -96,7 +96,7 @@ def _instant(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def first_instants(said: Repeated, now: datetime, count: int) -> Sequence[datetime]:
+def first_instants(said: Recurrence, now: datetime, count: int) -> Sequence[datetime]:
     """Return the first instants of a recurrence after a moment, in its zone, as the scheduler would compute them."""
     found: list[datetime] = []
     zone, after = str(now.tzinfo), now

@@ -30,7 +30,7 @@ from bench.process import cpu_s
 from bench.table import show
 from bot.settings.settings import load
 from bot.wiring import App, build, open_chatbot
-from core.chatbot import ChatBot
+from core.answering.chatbot import ChatBot
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Channels
 from core.storage.postgres import PostgresQuery

@@ -5,7 +5,6 @@
 | `about.json` | versions of the program and of the schema, when it was made, settings that are left to be filled in |
 | `marks.json` | how far the database came (`core.storage.sqlite_marks`) |
 | `elefante.db` | the database, verified |
-| `state/NAME.json` | each file that a platform keeps in the data folder |
 | `settings.env` | the settings that differ from the defaults; secrets by their name only, paths commented out |
 """
 
@@ -50,8 +49,6 @@ _ABOUT: Final = "about.json"
 _MARKS: Final = "marks.json"
 _DATABASE: Final = "elefante.db"
 _SETTINGS: Final = "settings.env"
-_STATE: Final = re.compile(r"state/([\w-]+\.json)")
-_OF_THIS_MACHINE: Final = {"status.json", "alerts.json", "claim.json"}
 _NOT_KEPT: Final = ("alarms", "status", "claim:")
 """What the names begin with of texts that no backup holds: what owners were told, and codes that make an owner."""
 
@@ -78,17 +75,11 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """An opened backup: the path of a verified database, platform files by name, and settings; None of a bare .db."""
+    """An opened backup: the path of a verified database, and settings; None of a bare .db."""
 
     database: Path
-    state: Mapping[str, bytes]
     settings: str | None
     about: About | None
-
-
-def state_files(settings: Settings) -> list[Path]:
-    """Return the files that platforms keep in the data folder."""
-    return [path for path in sorted(settings.data_dir.glob("*.json")) if path.name not in _OF_THIS_MACHINE]
 
 
 async def pack(settings: Settings, target: Path, at: datetime) -> int:
@@ -114,7 +105,7 @@ def unpack(file: Path, scratch: Path) -> Contents:
     if not zipfile.is_zipfile(file):
         _check_kind(file)
         _verify(file, file)
-        return Contents(file, {}, None, None)
+        return Contents(file, None, None)
     try:
         with zipfile.ZipFile(file) as archive:
             _check_ours(archive, file)
@@ -201,8 +192,7 @@ def _pack(settings: Settings, target: Path, at: datetime, stop: threading.Event)
                 ensure_room(part.parent, database.stat().st_size)
                 text, secrets, paths = _settings_text(settings, at)
                 about = About(program_version(), schema, at.isoformat(timespec="seconds"), secrets, paths)
-                entries = {f"state/{path.name}": path.read_bytes() for path in state_files(settings)}
-                entries |= {_MARKS: json.dumps(asdict(marks_of(database))).encode()}
+                entries = {_MARKS: json.dumps(asdict(marks_of(database))).encode()}
                 entries |= {_ABOUT: json.dumps(asdict(about), indent=2).encode(), _SETTINGS: text.encode()}
                 _write(part, entries, database, stop)
             finally:
@@ -229,12 +219,11 @@ def _write(part: Path, entries: Mapping[str, bytes], database: Path, stop: threa
 def _read(archive: zipfile.ZipFile, database: Path) -> Contents:
     kept = json.loads(archive.read(_ABOUT))
     about = About(**(kept | {name: tuple(kept[name]) for name in ("secrets", "paths")}))
-    state = {found[1]: archive.read(name) for name in archive.namelist() if (found := _STATE.fullmatch(name))}
     settings = archive.read(_SETTINGS).decode()
     ensure_room(database.parent, archive.getinfo(_DATABASE).file_size)
     with archive.open(_DATABASE) as entry, os.fdopen(private_file(database), "wb") as target:
         shutil.copyfileobj(entry, target, _CHUNK_BYTES)
-    return Contents(database, state, settings, about)
+    return Contents(database, settings, about)
 
 
 def _settings_text(settings: Settings, at: datetime) -> tuple[str, tuple[str, ...], tuple[str, ...]]:

@@ -22,7 +22,7 @@ from core.ports import Clock
 from core.storage.database import Database
 from core.storage.sqlite_backup import PART, free_path
 from core.storage.sqlite_upgrade import BEFORE_UPDATE
-from core.text.catalogue import text
+from core.text.catalogue import filled, text
 from core.types import UserKey
 
 _log = logging.getLogger(__name__)
@@ -181,7 +181,7 @@ async def upkeep(database: Database, alerts: OwnerAlerts, clock: Clock) -> None:
             await database.maintain()
             if found := await database.integrity():
                 raise Damaged(f"the database is not sound: {len(found)} faults")  # they may quote what is stored
-            alerts.over_soon(DAMAGED, IS_SOUND)
+            alerts.over(DAMAGED, IS_SOUND)
             await database.scrub()
         except StorageError as error:
             alerts.storage_failed(error)
@@ -210,11 +210,9 @@ async def _back_up(folder: DataFolder, alerts: OwnerAlerts, clock: Clock) -> Non
                 pass  # it is looked at again in an hour
             except StorageError as error:
                 _log.error("no backup: %s", error)
-                with suppress(StorageError):
-                    alerts.tell_soon("backup", {at: said.format(reason=error) for at, said in FAILED.items()})
+                alerts.tell("backup", filled(FAILED, reason=str(error)))
             else:
-                with suppress(StorageError):
-                    alerts.over_soon("backup", MADE)
+                alerts.over("backup", MADE)
         await clock.sleep(min(due_in.total_seconds(), _HOUR_S) if due_in > timedelta(0) else _HOUR_S)
 
 

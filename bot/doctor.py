@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AsyncExitStack
+from dataclasses import astuple
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -20,7 +22,7 @@ from bot.models.health import ModelHealth
 from bot.models.hot import prove
 from bot.models.metering import Meter
 from bot.models.presets import PROVIDERS, Mode
-from bot.models.prices import load_prices
+from bot.models.prices import prices_of
 from bot.origins import origins
 from bot.platforms import PLATFORMS, Platform, about
 from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
@@ -42,7 +44,7 @@ from core.errors import (
     ProviderError,
     ProviderRefused,
 )
-from core.features.ledger.calls import Call
+from core.features.ledger.calls import ModelCall
 from core.library import new_index
 from core.ports import ChatModel, Clock
 from core.providers.failure import Rejected
@@ -52,6 +54,10 @@ from core.storage.sqlite_upgrade import inspect
 Document: TypeAlias = dict[str, Any]
 
 PROBE = "elefante"
+UNPRICED: Final = (
+    "its price is not known: limits in money count it like the dearest model of its provider, and on a server of your "
+    "own not at all; MODEL_PRICES can tell"
+)
 
 
 async def check(settings: Settings) -> Document:
@@ -59,19 +65,33 @@ async def check(settings: Settings) -> Document:
 
     Nothing is written and nothing migrated, whether the bot runs or not: parts are tried in a bot that is in RAM.
     """
-    findings = [_probed("settings", partial(_folder, settings)), _probed("storage", partial(_storage, settings))]
+    findings = [
+        await _tried("settings", partial(_folder, settings)),
+        await _tried("storage", partial(asyncio.to_thread, _storage, settings)),
+    ]
     try:
         async with build(settings.model_copy(update={"storage_url": SecretStr("memory:")})) as app:
-            for name, probe in _PROBES.items():
-                if settings.engine == "postgres" and probe is _index:  # there the server searches
-                    continue
-                findings.append(await _tried(name, probe, app))
+            findings.append(await _tried("embedder", partial(_embedder, app)))
+            if settings.engine != "postgres":  # there the server searches
+                findings.append(await _tried("index", partial(_index, app)))
+            findings.append(_finding("models", _models(app)))
     except BotError as error:
         findings.append(_finding("start", str(error), ok=False))
     return {"ok": all(finding["ok"] for finding in findings), "findings": findings}
 
 
-def _folder(settings: Settings) -> str:
+async def _tried(name: str, probe: Callable[[], Awaitable[str]]) -> Document:
+    try:
+        return _finding(name, await probe())
+    except (BotError, ImportError) as error:
+        return _finding(name, str(error), ok=False)
+
+
+def _finding(name: str, detail: str, *, ok: bool = True) -> Document:
+    return {"name": name, "ok": ok, "detail": detail}
+
+
+async def _folder(settings: Settings) -> str:
     if settings.in_memory:
         return "nothing is written to the disk"
     folder = settings.data_dir
@@ -130,39 +150,12 @@ async def _index(app: App) -> str:
     return "FAISS finds what it was given"
 
 
-async def _models(app: App) -> str:
-    names = {
-        "reasoningHeavy": app.parts.services.models.heavy.name,
-        "reasoning": app.parts.services.models.reasoning.name,
-        "chat": app.parts.services.models.chat.name,
-        "summary": app.parts.services.models.summary.name,
-    }
-    return ", ".join(f"{mode} {name}" for mode, name in names.items())
-
-
-_PROBES: dict[str, Callable[[App], Awaitable[str]]] = {
-    "embedder": _embedder,
-    "index": _index,
-    "models": _models,
-}
-
-
-def _probed(name: str, probe: Callable[[], str]) -> Document:
-    try:
-        return _finding(name, probe())
-    except BotError as error:
-        return _finding(name, str(error), ok=False)
-
-
-async def _tried(name: str, probe: Callable[[App], Awaitable[str]], app: App) -> Document:
-    try:
-        return _finding(name, await probe(app))
-    except (BotError, ImportError) as error:
-        return _finding(name, str(error), ok=False)
-
-
-def _finding(name: str, detail: str, *, ok: bool = True) -> Document:
-    return {"name": name, "ok": ok, "detail": detail}
+def _models(app: App) -> str:
+    models = app.parts.services.models
+    return (
+        f"reasoningHeavy {models.heavy.name}, reasoning {models.reasoning.name}, chat {models.chat.name}, "
+        f"summary {models.summary.name}"
+    )
 
 
 def render_check(document: Document) -> str:
@@ -179,7 +172,14 @@ async def examine(settings: Settings) -> Document:
     ]
     report = await doctor(settings)
     stored = [_stored(settings)] if settings.engine == "postgres" else []  # a file is read whole by `check`
-    findings = [*_settings(settings), *stored, *await _running(settings), *platforms, *report["findings"]]
+    findings = [
+        *_settings(settings),
+        *stored,
+        *await _running(settings),
+        *platforms,
+        *report["findings"],
+        *_unpriced(settings),
+    ]
     return report | {"ok": all(finding["ok"] for finding in findings), "findings": findings}
 
 
@@ -188,6 +188,16 @@ def _settings(settings: Settings) -> list[Document]:
     here: Document = {"mode": "settings", "ok": True, "said": "\n      ".join(origins(settings))}
     unknown = unknown_settings()
     return [here, *({"mode": "settings", "ok": True, "warning": True, "said": sentence} for sentence in unknown)]
+
+
+def _unpriced(settings: Settings) -> list[Document]:
+    """Return a warning for each model without a known price, if a limit in money is set."""
+    if not any(limit.is_cost for limits in astuple(settings.quotas()) for limit in limits):
+        return []
+    prices = prices_of(settings)
+    names = dict.fromkeys(name for mode in Mode for name in settings.chain(mode) if name.provider != LIMITED)
+    warning = {"mode": "price", "ok": True, "warning": True, "said": UNPRICED}
+    return [warning | {"model": str(name)} for name in names if prices.of(str(name)) is None]
 
 
 def _stored(settings: Settings) -> Document:
@@ -235,7 +245,7 @@ async def doctor(settings: ModelSettings) -> Document:
         "ok": all(finding["ok"] for finding in findings),
         "findings": findings,
         "cost_usd": sum(finding.get("cost_usd") or 0.0 for finding in findings),
-        "prices_of": load_prices(settings.model_prices).date,
+        "prices_of": prices_of(settings).date,
     }
 
 
@@ -245,9 +255,9 @@ async def ask_models(settings: ModelSettings, asked: Iterable[tuple[Mode, ModelN
     That of a model that did not answer has `error` (the class of core.errors), `said` and `advice`.
     """
     clock = SystemClock()
-    calls: list[Call] = []
+    calls: list[ModelCall] = []
 
-    async def record(call: Call) -> None:
+    async def record(call: ModelCall) -> None:
         calls.append(call)
 
     findings: list[Document] = []
@@ -259,44 +269,40 @@ async def ask_models(settings: ModelSettings, asked: Iterable[tuple[Mode, ModelN
             embedder,
             ModelHealth(settings, clock),
             stack,
-            meter=Meter(record, load_prices(settings.model_prices), clock),
+            meter=Meter(record, prices_of(settings), clock),
         )
         for mode, name in asked:
             calls.clear()
             [link] = chains.links(mode, [name])
             finding = await _asked(mode, settings, name, link.model, calls)
+            if mode is Mode.CHAT and finding["ok"] and name.provider != LIMITED:
+                finding["form"] = chains.form(name)
             findings.append({"mode": mode.value, "model": str(name)} | finding)
     return findings
 
 
-async def _asked(mode: Mode, settings: ModelSettings, name: ModelName, model: ChatModel, calls: list[Call]) -> Document:
+async def _asked(
+    mode: Mode, settings: ModelSettings, name: ModelName, model: ChatModel, calls: list[ModelCall]
+) -> Document:
     if name.provider == LIMITED:
         return {"ok": True, "said": "no language model: limited mode"}
     try:
         said = await prove(mode, model, SystemClock())
     except ProviderError as error:
         return _failed(error, settings, name)
-    return {"ok": True, "said": said} | _figures(calls)
+    costs = [call.cost_usd for call in calls]  # there are several calls if a bad answer was retried
+    return {
+        "ok": True,
+        "said": said,
+        "total_ms": round(sum(call.duration_s for call in calls) * 1000),
+        "cost_usd": None if None in costs else float(sum(cost or 0 for cost in costs)),
+    }
 
 
 def _failed(error: ProviderError, settings: ModelSettings, name: ModelName) -> Document:
     """Return the finding of a failure. It says nothing of the model's name, which is shown beside it."""
     said = str(error).removeprefix(f"{name} ")
     return {"ok": False, "error": type(error).__name__, "said": said, "advice": _advice(error, settings, name)}
-
-
-def _figures(calls: list[Call]) -> Document:
-    """Return time, tokens and cost of the calls; there are several if a bad answer was retried."""
-    usages = [call.usage for call in calls if call.usage is not None]
-    costs = [call.cost_usd for call in calls]
-    return {
-        "calls": len(calls),
-        "first_ms": None if calls[-1].first_s is None else round(calls[-1].first_s * 1000),
-        "total_ms": round(sum(call.duration_s for call in calls) * 1000),
-        "input_tokens": sum(usage.input_tokens for usage in usages),
-        "output_tokens": sum(usage.output_tokens for usage in usages),
-        "cost_usd": None if None in costs else float(sum(cost for cost in costs if cost is not None)),
-    }
 
 
 async def _embedded(settings: ModelSettings, clock: Clock) -> Document:
@@ -349,8 +355,8 @@ def render(document: Document) -> str:
         mark = "warn" if "warning" in finding else "ok  " if finding["ok"] else "FAIL"
         about_what = f"{finding['model']}: " if "model" in finding else ""
         lines.append(f"{mark}  {finding['mode']:<15} {about_what}{finding['said']}")
-        if finding["ok"] and "total_ms" in finding:
-            lines[-1] += f" ({_took(finding)})"
+        if "total_ms" in finding:
+            lines[-1] += f" ({'; '.join(filter(None, (finding.get('form'), _took(finding))))})"
         if not finding["ok"] and finding["advice"]:
             lines.append(f"      -> {finding['advice']}")
     if document["cost_usd"]:
@@ -359,11 +365,8 @@ def render(document: Document) -> str:
 
 
 def _took(finding: Document) -> str:
-    parts = [f"{finding['total_ms']} ms"]
-    if finding.get("first_ms") is not None:
-        parts.append(f"first word after {finding['first_ms']} ms")
-    if "input_tokens" in finding:
-        parts.append(f"{finding['input_tokens']} + {finding['output_tokens']} tokens")
-        cost = finding["cost_usd"]
-        parts.append("cost unknown" if cost is None else f"US$ {cost:.6f}" if cost else "free")
-    return ", ".join(parts)
+    took = f"{finding['total_ms']} ms"
+    if "cost_usd" not in finding:
+        return took
+    cost = finding["cost_usd"]
+    return f"{took}, " + ("cost unknown" if cost is None else f"US$ {cost:.6f}" if cost else "free")

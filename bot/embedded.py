@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from bot.models.metering import AttributedHandler
 from bot.settings.settings import load
 from bot.wiring import App, build, open_chatbot, warm_embedder
 from core.ask import PLATFORM, Answer, ask
@@ -82,7 +81,7 @@ async def open_chat(
     async with build(load(**{**settings, **place}), grants=grants) as app, open_chatbot(app) as chatbot:
         await warm_embedder(app)
         try:
-            yield EmbeddedChat(AttributedHandler(chatbot), app)  # a question is on the account of who asked it
+            yield EmbeddedChat(chatbot, app)  # a question is on the account of who asked it
         except Exception as error:  # noqa: BLE001  (raised below, as itself: a task group would wrap it)
             failure = error
     if failure is not None:

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import time
 from collections import OrderedDict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -29,6 +28,9 @@ from core.trace import current
 LOG_FILE = "elefante.log"
 _MAX_BYTES = 5_000_000
 _BACKUPS = 3
+_NOISY: Final = (
+    "httpx", "httpx2", "httpcore", "httpcore2", "aiosqlite", "telegram", "discord", "openai", "anthropic"
+)  # fmt: skip
 _OURS: Final = frozenset({"core", "bot", "adapters"})
 _MAX_KINDS: Final = 200
 _MAX_ERRORS: Final = 10_000
@@ -60,11 +62,11 @@ class JsonLines(logging.Formatter):
     @staticmethod
     def event(record: logging.LogRecord) -> dict[str, object]:
         """Return what a line says besides its time."""
-        event: dict[str, object] = {
-            "level": record.levelname,
-            "logger": record.name,
-            "event": record.getMessage(),
-        }
+        event: dict[str, object] = {"level": record.levelname, "logger": record.name}
+        try:
+            event["event"] = record.getMessage()
+        except (TypeError, ValueError):  # a wrong log call must not fail its caller
+            event["event"] = str(record.msg)
         if record.args:
             event["kind"] = str(record.msg)
         event |= {key: value for key, value in vars(record).items() if key not in _STANDARD}
@@ -75,49 +77,12 @@ class JsonLines(logging.Formatter):
 
 
 @dataclass(slots=True)
-class _Repeated:
-    """A line that was written, when, by this process or the one before, and how often it came again."""
+class _RepeatedLine:
+    """A line that was written, when, and how often it came again."""
 
     event: Mapping[str, object]
     at_s: float
-    is_ours: bool = True
     count: int = 0
-
-
-class Repeats:
-    """The warnings and errors of the last ten minutes: what says the same is one line in that time, and then a count.
-
-    Lines are the same if they differ in their time, in their turn and in measured values only.
-    """
-
-    def __init__(self) -> None:
-        self._lines: OrderedDict[str, _Repeated] = OrderedDict()  # the one written longest ago first
-
-    def is_new(self, event: Mapping[str, object], at_s: float) -> bool:
-        """Whether a line is to be written; else it is counted."""
-        if (known := self._lines.get(_said(event))) is not None:
-            known.count += 1
-            return False
-        self._lines[_said(event)] = _Repeated(event, at_s)
-        return True
-
-    def found(self, event: Mapping[str, object], at_s: float) -> None:
-        """Note a line that an earlier process wrote: one that dies again and again does not write it each time."""
-        self._lines.pop(_said(event), None)
-        self._lines[_said(event)] = _Repeated(event, at_s, is_ours=False)
-
-    def over(self, at_s: float) -> Iterator[Mapping[str, object]]:
-        """Yield what was repeated, with how often, when its time is over; it is new again then.
-
-        At the end, at infinity, that is only what this process wrote first.
-        """
-        while self._lines:
-            key, oldest = next(iter(self._lines.items()))
-            if 0 <= at_s - oldest.at_s < _SAME_S and len(self._lines) <= _MAX_KINDS:
-                return
-            del self._lines[key]
-            if oldest.count and (oldest.is_ours or at_s != math.inf):
-                yield {**oldest.event, "repeated": oldest.count}
 
 
 def _said(event: Mapping[str, object]) -> str:
@@ -127,32 +92,41 @@ def _said(event: Mapping[str, object]) -> str:
 
 
 class _LogFile(RotatingFileHandler):
-    """A file that only its owner reads, in which a warning that comes again and again is one line, with a count."""
+    """A file that only its owner reads. Warnings and errors that say the same are one line in ten minutes, and a count.
+
+    They do if they differ in their time, in their turn and in measured values only.
+    """
 
     def __init__(self, path: Path, secrets: Iterable[str]) -> None:
         super().__init__(path, maxBytes=_MAX_BYTES, backupCount=_BACKUPS, encoding="utf-8")
         self.setFormatter(JsonLines(secrets))
-        self._repeats = Repeats()
-        for line in _tail(path):  # what the processes before this one wrote
-            with suppress(ValueError, KeyError, TypeError, AttributeError):
-                event = json.loads(line)
-                at_s = datetime.fromisoformat(event.pop("at")).timestamp()
-                event.pop("repeated", None)
-                if event["level"] in _LEVELS:
-                    self._repeats.found(event, at_s)
+        self._lines: OrderedDict[str, _RepeatedLine] = OrderedDict()  # the one written longest ago first
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record, unless the same was written lately; before it, how often others were repeated."""
-        for event in self._repeats.over(record.created):
-            super().emit(_record(event, record.created))
-        if record.levelno < logging.WARNING or self._repeats.is_new(JsonLines.event(record), record.created):
-            super().emit(record)
+        self._count(record.created)
+        if record.levelno >= logging.WARNING:
+            event = JsonLines.event(record)
+            if (known := self._lines.get(_said(event))) is not None:
+                known.count += 1
+                return
+            self._lines[_said(event)] = _RepeatedLine(event, record.created)
+        super().emit(record)
 
     def close(self) -> None:
         """Write what was repeated, and close the file."""
-        for event in self._repeats.over(math.inf):
-            super().emit(_record(event, time.time()))
+        self._count(time.time(), is_end=True)
         super().close()
+
+    def _count(self, at_s: float, *, is_end: bool = False) -> None:
+        """Write how often the lines whose time is over were repeated; they are new again then."""
+        while self._lines:
+            key, oldest = next(iter(self._lines.items()))
+            if not is_end and 0 <= at_s - oldest.at_s < _SAME_S and len(self._lines) <= _MAX_KINDS:
+                return
+            del self._lines[key]
+            if oldest.count:
+                super().emit(_record({**oldest.event, "repeated": oldest.count}, at_s))
 
     def _open(self):  # type: ignore[no-untyped-def]  # noqa: ANN202  (the type of the stream is the library's secret)
         os.close(os.open(self.baseFilename, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600))
@@ -167,17 +141,7 @@ def configure(folder: Path | None, level: str, secrets: Iterable[str] = ()) -> N
         handler = _LogFile(folder / LOG_FILE, secrets)
     handler.addFilter(_in_turn)
     logging.basicConfig(level=level, handlers=[handler], force=True)
-    for noisy in (
-        "httpx",
-        "httpx2",
-        "httpcore",
-        "httpcore2",
-        "aiosqlite",
-        "telegram",
-        "discord",
-        "openai",
-        "anthropic",
-    ):
+    for noisy in _NOISY:
         logging.getLogger(noisy).setLevel(logging.WARNING)
 
 
@@ -229,26 +193,15 @@ class RecentTroubles(logging.Handler, TroubleLog):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Note a record. Called by any thread, under the handler's lock."""
-        phrase = str(record.msg)
-        try:
-            said = record.getMessage() if _is_ours(record.name) else phrase
-        except (TypeError, ValueError):  # a wrong log call must not fail its caller
-            said = phrase
-        error = getattr(record, "error", "")
-        place = record.name
-        if record.exc_info and record.exc_info[0] is not None:
-            error = record.exc_info[0].__name__
-            place = " ".join((place, *where(record)[-1:]))
-        at = datetime.fromtimestamp(record.created, UTC)
-        self._note(at, record.levelname, place, phrase, self._kind(said, error))
+        self._note(datetime.fromtimestamp(record.created, UTC), JsonLines.event(record))
 
     def read(self, folder: Path) -> None:
         """Note the warnings and errors at the end of the log file in that folder, if there is one."""
         for line in _tail(folder / LOG_FILE):
-            try:
-                self._read_line(json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError):
-                continue
+            with suppress(ValueError, KeyError, TypeError, AttributeError):
+                event = json.loads(line)
+                if event["level"] in _LEVELS:
+                    self._note(datetime.fromisoformat(event["at"]), event)
 
     def newest(self, limit: int) -> Sequence[Trouble]:
         """Return the last kinds of trouble, the newest first."""
@@ -260,17 +213,12 @@ class RecentTroubles(logging.Handler, TroubleLog):
         with self._held():
             return sum(each >= at for each in self._errors)
 
-    def _read_line(self, event: Any) -> None:
-        if event["level"] not in _LEVELS:
-            return
-        phrase = event.get("kind", event["event"])
-        said = event["event"] if _is_ours(event["logger"]) else phrase
-        place = " ".join((event["logger"], *event.get("where", [])[-1:]))
-        kind = self._kind(said, event.get("error", ""))
-        count = int(event.get("repeated", 1))
-        self._note(datetime.fromisoformat(event["at"]), event["level"], place, phrase, kind, count=count)
-
-    def _note(self, at: datetime, level: str, place: str, phrase: str, kind: str, *, count: int = 1) -> None:
+    def _note(self, at: datetime, event: Any) -> None:
+        """Note what a line of the log says besides its time."""
+        level, logger, phrase = event["level"], event["logger"], event.get("kind", event["event"])
+        said = event["event"] if logger.partition(".")[0] in _OURS else phrase
+        place = " ".join((logger, *event.get("where", [])[-1:]))
+        kind, count = self._kind(said, event.get("error", "")), int(event.get("repeated", 1))
         key = (level, place, phrase)
         before = self._kinds.pop(key, None)
         self._kinds[key] = Trouble(at, level, place, kind, count + (before.count if before else 0))
@@ -306,10 +254,6 @@ def _record(event: Mapping[str, object], created: float) -> logging.LogRecord:
     """Return a record of which the line says that."""
     names = {"level": "levelname", "logger": "name", "event": "msg"}
     return logging.makeLogRecord({names.get(name, name): value for name, value in event.items()} | {"created": created})
-
-
-def _is_ours(logger: str) -> bool:
-    return logger.partition(".")[0] in _OURS
 
 
 def open_machine(settings: Settings, models: ModelSwitch, survey: Survey, stack: AsyncExitStack) -> Machine:

@@ -7,8 +7,9 @@ only when METRICS is set, as it loads the client library.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from importlib import metadata
@@ -28,16 +29,29 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
 from adapters.running import Wrote
 from adapters.serving import listening
-from bot.wiring import App
 from core.errors import StorageError
-from core.features.admin.platforms import Link
-from core.features.ledger.calls import Call
+from core.features.admin.platforms import Link, PlatformState
+from core.features.ledger.calls import ModelCall
+from core.ports import Clock
+from core.storage.database import PoolUse
 from core.stores import Backlog
 from core.trace import Phase
 
 COMPLETED: Final = "completed"
 _PATIENCE_S: Final = 2.0  # with the storage: who asks waits for 10 s at most by default, Kubernetes for 1 to 3
 _SECONDS: Final = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Readings:
+    """What is read of a bot when somebody asks."""
+
+    clock: Clock
+    platforms: Mapping[str, PlatformState]
+    backlog: Callable[[], Awaitable[Mapping[str, Backlog]]]
+    pool: Callable[[], PoolUse | None]
+    is_known: Callable[[], bool]
+    """Whether the other workers hear of this one."""
 
 
 class Metrics:
@@ -68,12 +82,12 @@ class Metrics:
         gauge("elefante_info", "The version that runs.", ["version"]).labels(metadata.version("elefante")).set(1)
 
     def turn_ended(self, platform: str, failure: str, spent_s: Mapping[Phase, float]) -> None:
-        """Count a turn (`core.hooks.TurnEnded`)."""
+        """Count a turn (`core.answering.hooks.TurnEnded`)."""
         self._turns.labels(platform, failure or COMPLETED).inc()
         for phase, seconds in spent_s.items():
             self._phases.labels(phase.value).observe(seconds)
 
-    def model_called(self, call: Call) -> None:
+    def model_called(self, call: ModelCall) -> None:
         """Count a call of a model."""
         self._calls.labels(call.mode, call.model, call.outcome).inc()
         self._call_seconds.labels(call.mode, call.model).observe(call.duration_s)
@@ -85,25 +99,25 @@ class Metrics:
         """Return what counts the writes on that platform."""
         return lambda status: self._writes.labels(platform, str(status)).inc()
 
-    async def text(self, app: App | None) -> bytes:
+    async def text(self, bot: Readings | None) -> bytes:
         """Return everything in Prometheus' text format. What cannot be read now is left out."""
         self._owed.clear()
         self._oldest.clear()
-        owed = None if app is None else await _backlog(app)
+        owed = None if bot is None else await _backlog(bot)
         self._storage_up.set(owed is not None)
-        if app is not None:
-            self._read_states(app, owed)
+        if bot is not None:
+            self._read_states(bot, owed)
         return generate_latest(self.registry)
 
-    def _read_states(self, app: App, owed: Mapping[str, Backlog] | None) -> None:
-        now, platforms = app.clock.now(), app.features.platforms.all
-        for name, state in platforms.items():
+    def _read_states(self, bot: Readings, owed: Mapping[str, Backlog] | None) -> None:
+        now = bot.clock.now()
+        for name, state in bot.platforms.items():
             self._connected.labels(name).set(state.link is Link.CONNECTED)
         if owed is not None:
-            for name, backlog in (dict.fromkeys(platforms, Backlog(0, now)) | dict(owed)).items():
+            for name, backlog in (dict.fromkeys(bot.platforms, Backlog(0, now)) | dict(owed)).items():
                 self._owed.labels(name).set(backlog.messages)
                 self._oldest.labels(name).set((now - backlog.oldest).total_seconds())
-        if (pool := app.database.pool()) is not None:
+        if (pool := bot.pool()) is not None:
             self._pool.labels("idle").set(pool.idle)
             self._pool.labels("used").set(pool.size - pool.idle)
             self._pool.labels("closed").set(pool.limit - pool.size)
@@ -111,11 +125,11 @@ class Metrics:
 
 
 class MetricsServer:
-    """Serves the metrics of a process, and its state. `app` is None until the bot is put together."""
+    """Serves the metrics of a process, and its state. `bot` is None until it is put together."""
 
     def __init__(self, metrics: Metrics, stop: asyncio.Event) -> None:
         self.metrics = metrics
-        self.app: App | None = None
+        self.bot: Readings | None = None
         self._stop = stop
 
     @asynccontextmanager
@@ -133,7 +147,7 @@ class MetricsServer:
             yield
 
     async def _metrics(self, _: web.Request) -> web.Response:
-        text = await self.metrics.text(self.app)
+        text = await self.metrics.text(self.bot)
         return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
 
     async def _healthz(self, _: web.Request) -> web.Response:
@@ -149,18 +163,18 @@ class MetricsServer:
         """Return why the bot is not ready; nothing if it is."""
         if self._stop.is_set():
             return ["the bot is stopping"]
-        if self.app is None:
+        if self.bot is None:
             return ["the bot is starting"]
-        reasons = [] if await _backlog(self.app) is not None else ["the storage does not answer"]
-        reasons += [] if self.app.worker.is_alive else ["the other workers do not hear of this one"]
-        links = [state.link for state in self.app.features.platforms.all.values()]
+        reasons = [] if await _backlog(self.bot) is not None else ["the storage does not answer"]
+        reasons += [] if self.bot.is_known() else ["the other workers do not hear of this one"]
+        links = [state.link for state in self.bot.platforms.values()]
         return reasons if Link.CONNECTED in links else [*reasons, "no platform is connected"]
 
 
-async def _backlog(app: App) -> Mapping[str, Backlog] | None:
+async def _backlog(bot: Readings) -> Mapping[str, Backlog] | None:
     """Return what is owed on each platform; None if the storage does not say it in time."""
     try:
         async with asyncio.timeout(_PATIENCE_S):
-            return await app.parts.inbox.backlog()
+            return await bot.backlog()
     except (StorageError, TimeoutError):
         return None

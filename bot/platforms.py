@@ -8,21 +8,69 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
+from zoneinfo import ZoneInfo
 
 from pydantic import SecretStr
 
 from adapters.running import Connected, Hindered, Wrote, ignored
 from bot.settings.settings import Settings
-from bot.unread import tell_unread
 from bot.wiring import App, build
 from core.clock import SystemClock
 from core.commands.command import STAFF
 from core.errors import ConfigError
 from core.features.admin.decisions import DecisionKind
-from core.ports import Duties, MessageHandler
-from core.workers import OneWorker
+from core.ports import MessageHandler
+from core.text.catalogue import counted, forms
+from core.types import Locale
+from core.workers.port import Worker
+
+if TYPE_CHECKING:
+    from adapters.discord.read_back import Unread
+
+
+_KEY: Final = "discord-unread"
+_MOST_NAMES: Final = 5
+_LASTS_S: Final = 7200.0  # it is past already, and is told within the hour
+
+
+def tell_unread(app: App, unread: Unread | None) -> None:
+    """Report to the owners which channels were not read back, and when; None ends an earlier report."""
+    alerts, now, zone = app.features.alerts, app.clock.now(), app.settings.zone()
+    alerts.over(_KEY)  # another report is another alarm
+    if unread is not None:
+        alerts.tell(_KEY, {locale: sentence(unread, now, zone, locale) for locale in Locale})
+        alerts.over(_KEY, settle_s=_LASTS_S)
+
+
+def sentence(unread: Unread, now: datetime, zone: ZoneInfo, locale: Locale) -> str:
+    """Return what owners are told, with times in that zone."""
+    shown = ", ".join(unread.names[:_MOST_NAMES]) + (", …" if len(unread.names) > _MOST_NAMES else "")
+    reasons = ", ".join(counted(REASONS[why], locale, count) for why, count in sorted(unread.counts.items()))
+    since, until = (_told(at, now, zone, locale) for at in (unread.since, unread.until))
+    count = sum(unread.counts.values())
+    return counted(CHANNELS, locale, count, channels=shown, reasons=reasons, since=since, until=until)
+
+
+def _told(at: datetime, now: datetime, zone: ZoneInfo, locale: Locale) -> str:
+    """Return the hour of an instant of today, or else the day with its hour."""
+    from core.times.wording import hour_told, told  # a start needs no calendars
+
+    local = at.astimezone(zone)
+    is_today = local.date() == now.astimezone(zone).date()
+    return hour_told(local, locale) if is_today else told(at, now, str(zone), locale)
+
+
+CHANNELS = forms("unread.channels")
+REASONS = {
+    "no_right": forms("unread.no_right"),
+    "too_much": forms("unread.too_much"),
+    "too_old": forms("unread.too_old"),
+}
+"""What was the matter, by the values of `Why`."""
+
 
 PATIENCE_S = 15.0
 
@@ -34,7 +82,7 @@ class Start:
     """What a platform is started with: the bot, its message handler, when to stop, how to tell the owner something.
 
     `connected` is told whether the platform can be reached, `hindered` what keeps messages away that only the owner can
-    end, `wrote` how it answered each write. `duties` are shared with the other workers of the bot.
+    end, `wrote` how it answered each write. `worker` is this one of the bot's workers.
     """
 
     app: App
@@ -44,7 +92,7 @@ class Start:
     connected: Connected = ignored
     hindered: Hindered = ignored
     wrote: Wrote = ignored
-    duties: Duties = field(default_factory=OneWorker)
+    worker: Worker = field(default_factory=Worker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,14 +133,14 @@ async def _telegram(start: Start) -> None:
         people = [person.user for person in await app.features.access.people() if person.role in STAFF]
         return [int(user.user) for user in people if user.platform == "telegram" and user.user.isdecimal()]
 
-    app.features.effects.on(DecisionKind.ROLE, lambda _name, _value: changed.set())
+    app.features.decider.on(DecisionKind.ROLE, lambda _name, _value: changed.set())
     await telegram.run(
         config,
         start.handler,
         app.clock,
         start.stop,
         menu=app.parts.commands.menu(),
-        duties=start.duties,
+        worker=start.worker,
         kept=app.kept,
         say=start.say,
         claim_code=await app.features.access.claim_code("telegram"),
@@ -113,7 +161,7 @@ async def _discord(start: Start) -> None:
             start.app.clock,
             start.stop,
             menu=start.app.parts.commands.menu(),
-            duties=start.duties,
+            worker=start.worker,
             kept=start.app.kept,
             say=start.say,
             own=start.app.features.access.own,

@@ -18,7 +18,6 @@ from bot.background import background
 from bot.data_folder import daily_backups
 from bot.logs import to_stderr
 from bot.lost_data import go_on_anyway
-from bot.models.metering import AttributedHandler
 from bot.origins import models_line, origins
 from bot.platforms import PLATFORMS, Platform, Start
 from bot.settings.env_file import env_path
@@ -31,7 +30,7 @@ from core.errors import BotError, ClaimLost, ConfigError, InputError, StorageDow
 from core.ports import Clock
 
 if TYPE_CHECKING:
-    from bot.metrics import MetricsServer
+    from bot.metrics import MetricsServer, Readings
 
 _AWAY_S: Final = 60.0
 _LONGEST_S: Final = 4.0  # between two attempts to reach the database; people wait for it
@@ -102,10 +101,10 @@ async def _answer(
     ):
         say(models_line(app.parts.services.models))
         status = StatusReport(app)
-        start = Start(app, AttributedHandler(chatbot), stop, say, duties=app.worker)
+        start = Start(app, chatbot, stop, say, worker=app.worker)
         supervisor = Supervisor(start, chosen, changed=status.change, wrote=server.metrics.wrote if server else None)
         if server is not None:
-            server.app = app
+            server.bot = readings(app)
         loop.add_signal_handler(signal.SIGHUP, supervisor.retry_now)
         async with status.kept():
             failure = await supervisor.run()
@@ -164,10 +163,23 @@ async def _served(settings: Settings, stop: asyncio.Event) -> AsyncIterator[Metr
         yield server
 
 
+def readings(app: App) -> Readings:
+    """Return what METRICS reads of a bot."""
+    from bot.metrics import Readings  # it loads a library that few need
+
+    return Readings(
+        app.clock,
+        app.features.platforms.all,
+        backlog=app.parts.inbox.backlog,
+        pool=app.database.pool,
+        is_known=lambda: app.worker.is_alive,
+    )
+
+
 @asynccontextmanager
 async def _unasked(app: App, stop: asyncio.Event) -> AsyncIterator[None]:
     """Say what nobody has just asked for while the context is entered; once `stop` is set, nothing more."""
-    async with app.features.broadcaster.until(stop), app.features.scheduler.until(stop):
+    async with app.features.at_work(stop, serves=True):
         yield
 
 
@@ -194,9 +206,9 @@ async def _talk(settings: Settings, thread_id: str) -> None:
     async with build(at_once) as app, open_chatbot(app) as chatbot, background(warm_up(app)), only_terminal(app):
         try:
             await _go_on(app, thread_id)
-            async with app.features.scheduler.until(asyncio.Event()):
+            async with app.features.at_work(asyncio.Event(), serves=False):
                 await console.run(
-                    AttributedHandler(chatbot),
+                    chatbot,
                     app.clock,
                     user=settings.console_owner,
                     data_dir=settings.data_dir,

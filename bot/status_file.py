@@ -11,24 +11,23 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from adapters.running import until
-from bot.alarms import KeptAlarms
 from bot.background import background
 from bot.data_folder import DataFolder
 from bot.settings.settings import Settings
 from bot.wiring import App
 from bot.workers import process_name
-from core.delivery.alerts import OpenAlarm, open_alarms
+from core.delivery.alerts import KEPT_AS, Alarms, open_alarms, read_alarms
 from core.errors import StorageError
-from core.features.admin.platforms import Link, PlatformState
+from core.features.admin.platforms import Link
 from core.storage.inbox import SqlInbox
 from core.storage.kept import SqlKept
 from core.types import Locale
-from core.workers import ASKS, LEASE_S
 
 Document: TypeAlias = dict[str, Any]
 
@@ -45,20 +44,6 @@ _EVERY_S: Final = 30.0
 _FORGOTTEN: Final = timedelta(days=1)
 _log = logging.getLogger(__name__)
 _FRESH: Final = timedelta(seconds=60)  # twice that
-
-
-def _replace(path: Path, document: Document | None) -> None:
-    """Replace the file as a whole, readable by its owner only, or remove it; a failure is logged."""
-    aside = path.with_suffix(".new")
-    try:
-        if document is None:
-            path.unlink(missing_ok=True)
-            return
-        with os.fdopen(os.open(aside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-            file.write(json.dumps(document))
-        aside.replace(path)
-    except OSError as error:
-        _log.warning("status not written", extra={"error": type(error).__name__})
 
 
 class StatusReport:
@@ -94,48 +79,54 @@ class StatusReport:
         return {
             "pid": os.getpid(),
             "version": metadata.version("elefante"),
-            "since": self._since.isoformat(),
-            "platforms": [_document(state) for state in app.features.platforms.all.values()],
+            "since": self._since,
+            "platforms": [asdict(state) for state in app.features.platforms.all.values()],
             "alarms": _alarms(app.features.alerts.open_now()),
-            "last_backup": _last_backup(app),
-            "at": app.clock.now().isoformat(),
+            "last_backup": DataFolder(app.settings, app.clock).newest(),
+            "at": app.clock.now(),
         }
 
-    async def _save(self, document: Document | None) -> None:
-        """Keep the document in place of the one before; None: none."""
+    async def _save(self, told: Document | None) -> None:
+        """Keep what is told in place of what was before; None: nothing."""
         if (folder := self._app.settings.state_dir) is None:
             return
-        if self._app.settings.engine != "postgres":
-            _replace(folder / _FILE, document)
-            return
-        oldest = (self._app.clock.now() - _FORGOTTEN).isoformat()
-
-        def change(text: str | None) -> str:
-            reports: dict[str, Document] = json.loads(text or "{}")
-            reports = {name: told for name, told in reports.items() if told["at"] > oldest and name != process_name()}
-            return json.dumps(reports if document is None else {**reports, process_name(): document})
-
+        document = None if told is None else json.loads(json.dumps(told, default=datetime.isoformat))
         try:
-            await self._app.kept.change(_NAME, change)
-        except StorageError as error:
+            if self._app.settings.engine == "postgres":
+                await self._app.kept.change(_NAME, partial(self._with_others, document))
+            elif document is None:
+                (folder / _FILE).unlink(missing_ok=True)
+            else:
+                _replace(folder / _FILE, json.dumps(document))
+        except (OSError, StorageError) as error:
             _log.warning("status not kept", extra={"error": type(error).__name__})
 
+    def _with_others(self, document: Document | None, kept: str | None) -> str:
+        """Return the reports of all workers, but those of which nothing was heard for a day."""
+        oldest = (self._app.clock.now() - _FORGOTTEN).isoformat()
+        reports: dict[str, Document] = json.loads(kept or "{}")
+        reports = {name: told for name, told in reports.items() if told["at"] > oldest and name != process_name()}
+        return json.dumps(reports if document is None else {**reports, process_name(): document})
 
-def _document(state: PlatformState) -> Document:
-    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in asdict(state).items()}
+
+def _replace(path: Path, text: str) -> None:
+    """Replace a file as a whole, readable by its owner only."""
+    aside = path.with_suffix(".new")
+    with os.fdopen(os.open(aside, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+        file.write(text)
+    aside.replace(path)
 
 
-def _alarms(alarms: Sequence[OpenAlarm]) -> list[Document]:
-    return [asdict(alarm) | {"since": alarm.since.isoformat(), "text": alarm.text[Locale.EN]} for alarm in alarms]
-
-
-def _last_backup(app: App) -> str | None:
-    """Return when the newest backup was made, or None."""
-    try:
-        made = [path.stat().st_mtime for path in DataFolder(app.settings, app.clock).backups.glob("elefante-*")]
-    except OSError:  # one was removed just now
-        return None
-    return datetime.fromtimestamp(max(made), UTC).isoformat() if made else None
+def _alarms(alarms: Alarms) -> list[Document]:
+    return [
+        {
+            "key": key,
+            "since": alarm.since.isoformat(),
+            "text": alarm.text[Locale.EN],
+            "stops_answers": alarm.stops_answers,
+        }
+        for key, alarm in alarms.items()
+    ]
 
 
 async def status_of(settings: Settings, now: datetime) -> Document:
@@ -156,10 +147,11 @@ async def workers_status(settings: Settings, now: datetime) -> Document:
         ConfigError, StorageError: the database cannot be reached or used.
     """
     from core.storage import postgres_schema  # these load psycopg
-    from core.storage.claims import SqlWorkers
     from core.storage.postgres import open_postgres
     from core.storage.postgres_connection import parameters
     from core.storage.postgres_migrations import MIGRATIONS
+    from core.workers.lease import LEASE_S
+    from core.workers.store import SqlWorkers
 
     url = settings.storage_url.get_secret_value()
     found = await asyncio.to_thread(postgres_schema.inspect, parameters(url), MIGRATIONS)
@@ -172,7 +164,7 @@ async def workers_status(settings: Settings, now: datetime) -> Document:
         workers = await SqlWorkers(database).present(LEASE_S)
         kept = SqlKept(database)
         reports: dict[str, Document] = json.loads(await kept.get(_NAME) or "{}")
-        alarms = _alarms(open_alarms(await KeptAlarms(kept).read()))
+        alarms = _alarms(open_alarms(read_alarms(await kept.get(KEPT_AS)), now))
         owed = (await SqlInbox(database).backlog()).values()
     finally:
         await database.close()
@@ -182,7 +174,7 @@ async def workers_status(settings: Settings, now: datetime) -> Document:
             "version": each.version,
             "since": each.since.isoformat(),
             "chats": each.chats,
-            "duties": [duty for duty in each.duties if not duty.startswith(ASKS)],
+            "duties": each.duties,
             "platforms": reports.get(each.process, {}).get("platforms", []),
         }
         for each in workers

@@ -16,7 +16,7 @@ from bot.platforms import Platform, Start
 from bot.settings.settings import Settings, load
 from core.errors import BotError, ConfigError
 from core.features.admin.platforms import Link, PlatformState
-from core.text.catalogue import text
+from core.text.catalogue import filled, text
 from core.types import Locale, Localized
 
 _FIRST_S: Final = 5.0
@@ -55,7 +55,7 @@ class Supervisor:
         self._again = asyncio.Event()
         self.was_connected = False
         self._failures: dict[str, Exception] = {}
-        self._hindrances: set[str] = set()
+        self._hindered_on: set[str] = set()
         for name in chosen:
             self._note(name, Link.CONNECTING)
 
@@ -70,10 +70,10 @@ class Supervisor:
         That is why the first of them was refused, if every one was before any was connected (ConfigError, as a rule);
         with ON_PLATFORM_END=exit, a BotError that says which platform ended.
         """
-        for alarm in self._alerts.open_now():
-            kind, _, name = alarm.key.partition(":")
+        for key in self._alerts.open_now():
+            kind, _, name = key.partition(":")
             if kind in {_ENDED, _HINDERED} and name not in self._chosen:  # that platform was turned off
-                self._alerts.over_soon(alarm.key)
+                self._alerts.over(key)
         ended = await asyncio.gather(*(self._run(name) for name in self._chosen), return_exceptions=True)
         return next((failure for failure in ended if failure is not None), None)
 
@@ -104,7 +104,7 @@ class Supervisor:
             if final is not None:
                 await self._alerts.close(_LAST_WORDS_S)  # before the other platforms end
                 raise final
-            await until(stop, clock.sleep(pause_s), self._woken())
+            await until(stop, clock.sleep(pause_s), self._again.wait())
             if stop.is_set():
                 return
 
@@ -132,9 +132,6 @@ class Supervisor:
             start.app.features.notifier.disconnect(name)
         return None
 
-    async def _woken(self) -> None:
-        await self._again.wait()
-
     def _connected(self, name: str, is_connected: bool, why: str = "") -> None:
         state = self._states.all[name]
         if is_connected is (state.link is Link.CONNECTED) and why == state.reason:
@@ -142,7 +139,7 @@ class Supervisor:
         if is_connected:
             self.was_connected = True
             self._failures.pop(name, None)
-            self._alerts.over_soon(f"{_ENDED}:{name}", self._words(AGAIN, name))
+            self._alerts.over(f"{_ENDED}:{name}", filled(AGAIN, platform=name.title()))
         self._note(name, Link.CONNECTED if is_connected else Link.CONNECTING, reason=why)
         _log.info("%s is connected" if is_connected else "%s is not connected", name)
 
@@ -150,14 +147,13 @@ class Supervisor:
         """Alert the owners to what keeps messages away, and say it in the terminal; or that it is over."""
         key = f"{_HINDERED}:{name}"
         if hindrance is None:
-            self._hindrances.discard(name)
-            self._alerts.over_soon(key, self._words(ALONE, name))
-            self._changed()
-            return
-        if name not in self._hindrances:
-            self._start.say(hindrance[Locale.EN])
-        self._hindrances.add(name)
-        self._alerts.tell_soon(key, hindrance, about=name, stops_answers=True)
+            self._hindered_on.discard(name)
+            self._alerts.over(key, filled(ALONE, platform=name.title()))
+        else:
+            if name not in self._hindered_on:
+                self._start.say(hindrance[Locale.EN])
+            self._hindered_on.add(name)
+            self._alerts.tell(key, hindrance, stops_answers=True)
         self._changed()
 
     def _ended(self, name: str, failure: Exception, pause_s: float | None) -> None:
@@ -169,7 +165,10 @@ class Supervisor:
         self._failures[name] = failure
         next_try = None if pause_s is None else self._start.app.clock.now() + timedelta(seconds=pause_s)
         setting = failure.setting if isinstance(failure, ConfigError) else ""
-        self._alerts.tell_soon(f"{_ENDED}:{name}", self._words(ENDED, name, setting), about=name, stops_answers=True)
+        if pause_s is not None or self.was_connected:  # else it is a start that failed, which is told as such
+            # no detail of the failure: that is in the log
+            words = filled(ENDED, platform=name.title(), setting=setting or self._chosen[name].setting)
+            self._alerts.tell(f"{_ENDED}:{name}", words, stops_answers=True)
         self._note(name, Link.ENDED, reason=_said(failure), setting=setting, next_try=next_try)
 
     def _note(self, name: str, link: Link, **why: Any) -> None:
@@ -178,11 +177,6 @@ class Supervisor:
             since = before.since  # whatever was tried meanwhile
         self._states.all[name] = PlatformState(name, link, since, **why)
         self._changed()
-
-    def _words(self, sentences: Localized, name: str, setting: str = "") -> Localized:
-        """Return the notice to owners. It has no detail of the failure: that is in the log."""
-        words = {"platform": name.title(), "setting": setting or self._chosen[name].setting}
-        return {locale: sentence.format(**words) for locale, sentence in sentences.items()}
 
 
 def _said(failure: Exception | None) -> str:

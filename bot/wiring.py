@@ -23,33 +23,30 @@ from bot.models.chains import build_chains
 from bot.models.health import ModelHealth
 from bot.models.hot import HotModels
 from bot.models.metering import counting
-from bot.old_files import move_in
 from bot.settings.models import LIMITED, USEM3
 from bot.settings.settings import Settings
 from bot.workers import open_worker
 from core import ask
-from core.actions.registry import Registry
-from core.answering.inbox import purge_answered
+from core.answering.chatbot import ChatBot
+from core.answering.loop import tools_of
+from core.answering.opening import purge_answered
 from core.answering.parts import ChatBotParts
-from core.answering.prompts import SYSTEM
-from core.answering.single_call import tools_of
-from core.chatbot import ChatBot
+from core.answering.prompting import SYSTEM
 from core.clock import SystemClock
 from core.errors import ConfigError, Damaged, ProviderError
 from core.features.access.rules import Access, Mode
-from core.features.access.storage import SqlPeople
-from core.features.admin.decisions import KeptDecisions, place_settings_by
+from core.features.access.storage import People
 from core.features.admin.machine import Survey
-from core.features.admin.storage import SqlDecisions
-from core.features.assembly import Features, Stores, actions
-from core.features.broadcast.storage import SqlBroadcasts
+from core.features.admin.storage import Decisions
+from core.features.assembly import Features
+from core.features.broadcast.storage import Broadcasts
+from core.features.feature import FeatureSettings, Stores
 from core.features.ledger.chart import draw
-from core.features.ledger.storage import SqlLedger
-from core.features.links.storage import SqlLinkCodes
-from core.features.preferences.storage import SqlPreferences
+from core.features.ledger.storage import Ledger
+from core.features.links.storage import LinkCodes
+from core.features.preferences.storage import PreferenceStore
 from core.features.quotas.quotas import Quotas
-from core.features.reminders.service import Reminders
-from core.features.reminders.storage import SqlReminders
+from core.features.reminders.storage import ReminderStore
 from core.features.transfer.files import NoCopies, Spool
 from core.history.conversation import Conversations, PlaceSettingsOf
 from core.history.summary import Summaries, Summarizer
@@ -71,7 +68,7 @@ from core.tasks import first_of
 from core.text.replies import means_undo
 from core.times.grammar import find_time
 from core.types import Locale, Role, UserKey
-from core.workers import OneWorker, Worker
+from core.workers.port import Worker
 
 if TYPE_CHECKING:
     from bot.metrics import Metrics  # it loads a library that few need
@@ -168,7 +165,7 @@ class App:
     parts: ChatBotParts
     features: Features
     health: ModelHealth
-    worker: OneWorker | Worker
+    worker: Worker
 
 
 @asynccontextmanager
@@ -198,8 +195,6 @@ async def build(
         clock = clock or SystemClock()
         worker, claim_chat = await open_worker(settings, database, clock, stack)
         stores = _Stores(database, settings, worker, claim_chat)
-        if settings.state_dir is not None:
-            await move_in(settings.state_dir, stores.kept)
         yield await _build_over(
             stores, settings, clock, stack, dry=dry is not None, grants=grants or {}, metrics=metrics
         )
@@ -252,41 +247,29 @@ async def _build_over(
     memories = new_memories(stores.memories, stores.history, models.embedder, clock, undo_within=undo_within)
     stack.push_async_callback(memories.close)
     await memories.start()
-    reminders = Reminders(
-        stores.reminders,
-        memories,
-        clock,
-        settings.reminder_limits(),
-        is_off=stores.decisions.reminders_off,
-        answering={ask.PLATFORM},
-    )
-    registry = Registry(actions(stores.preferences, reminders), settings.actions_off)
-    heard = Heard(models, calibration, place_settings_by(stores.decisions), memories.known)
+    heard = Heard(models, calibration, stores.decisions.place_settings, memories.known)
     conversations = await build_conversations(settings, stores.history, heard, clock, stack, dry=dry)
     features = Features(
         stores.stores(settings, memories, quotas, clock),
-        reminders=reminders,
         access=stores.access(settings, clock, grants),
         models=models,
-        registry=registry,
-        clock=clock,
-        quotas=quotas,
         machine=open_machine(settings, hot_models, stores.survey(), stack),
-        draw=draw,
-        broadcast_interval_s=settings.broadcast_interval_s,
-        language=settings.language,
-        learn=settings.learn,
+        clock=clock,
+        settings=FeatureSettings(
+            language=settings.language,
+            learn=settings.learn,
+            logs_words=settings.log_content,
+            draw=draw,
+            broadcast_interval_s=settings.broadcast_interval_s,
+            reminder_limits=settings.reminder_limits(),
+        ),
         worker=stores.worker,
+        actions_off=settings.actions_off,
     )
     stack.push_async_callback(features.alerts.close)
     chains.health.report_to(features.alerts)
     await features.open()
-    parts = features.parts(
-        stores.inbox,
-        conversations,
-        settings.turn_limits(),
-        log_content=settings.log_content,
-    )
+    parts = features.parts(stores.inbox, conversations, settings.turn_limits())
     if metrics is not None:
         parts = replace(parts, hooks=replace(parts.hooks, turn_ended=metrics.turn_ended))
     return App(
@@ -306,24 +289,17 @@ async def _build_over(
 class _Stores:
     """Everything that is kept in the one database."""
 
-    def __init__(
-        self, database: Database, settings: Settings, worker: OneWorker | Worker, claim_chat: ClaimChat
-    ) -> None:
+    def __init__(self, database: Database, settings: Settings, worker: Worker, claim_chat: ClaimChat) -> None:
         self.database = database
         self.worker = worker
         self.kept = SqlKept(database)
-        self.people = SqlPeople(database)
-        self.decisions = KeptDecisions(SqlDecisions(database))
-        self.ledger = SqlLedger(database, settings.zone())
+        self.people = People(database)
+        self.decisions = Decisions(database)
+        self.ledger = Ledger(database, settings.zone())
         self.memories = SqlMemories(database)
         self.history = SqlHistory(database)
         self.inbox = SqlInbox(database, claim_chat)
-        self.preferences = SqlPreferences(database)
-        self.broadcasts = SqlBroadcasts(database)
-        self.reminders = SqlReminders(database)
-        self.links = SqlLinkCodes(database)
-        self.pending_inputs = SqlPendingInputs(database)
-        self.confirmations = SqlConfirmations(database)
+        self.preferences = PreferenceStore(database)
 
     def access(self, settings: Settings, clock: Clock, grants: Mapping[UserKey, Role]) -> Access:
         """Return who is answered; whoever has a shell here owns the bot."""
@@ -352,13 +328,14 @@ class _Stores:
             self.preferences,
             memories,
             self.history,
-            (self.preferences, self.decisions, self.broadcasts, quotas, *terminal, self.history, self.inbox),
-            self.links,
-            self.pending_inputs,
-            self.confirmations,
-            self.broadcasts,
+            quotas,
             self.kept,
-            logs_words=settings.log_content,
+            links=LinkCodes(self.database),
+            pending_inputs=SqlPendingInputs(self.database),
+            confirmations=SqlConfirmations(self.database),
+            broadcasts=Broadcasts(self.database),
+            reminders=ReminderStore(self.database),
+            forgetters=(*terminal, self.history, self.inbox),
             spool=Spool(settings.state_dir),
             copies=NoCopies() if settings.in_memory else folder(settings, clock),
             forgetting=self.database.scrubbing_once,

@@ -14,7 +14,7 @@ from core.errors import ConfigError
 from core.ports import Clock
 from core.storage.database import Database
 from core.storage.inbox import ClaimChat, held_by_all
-from core.workers import LEASE_S, OneWorker, Worker
+from core.workers.port import Worker
 
 _DIRECT: Final = "STORAGE_DIRECT_URL"
 _WHICH: Final = """
@@ -30,7 +30,7 @@ def process_name() -> str:
 
 async def open_worker(
     settings: Settings, database: Database, clock: Clock, stack: AsyncExitStack
-) -> tuple[OneWorker | Worker, ClaimChat]:
+) -> tuple[Worker, ClaimChat]:
     """Return the worker, and what claims the chats of accepted messages for it.
 
     Raises:
@@ -38,10 +38,12 @@ async def open_worker(
         StorageError: the database cannot be reached.
     """
     if settings.engine != "postgres":
-        return OneWorker(), held_by_all
-    from core.storage.claims import SqlWorkers, claims_of  # these load psycopg
-    from core.storage.postgres import open_postgres
-    from core.storage.postgres_listen import listening
+        return Worker(), held_by_all
+    from core.storage.postgres import open_postgres  # what only one of several needs, psycopg among it
+    from core.workers.cluster import ClusterWorker
+    from core.workers.lease import LEASE_S
+    from core.workers.listen import listening
+    from core.workers.store import SqlWorkers, claims_of
 
     direct = settings.storage_direct_url or settings.storage_url
     try:
@@ -51,7 +53,7 @@ async def open_worker(
     stack.push_async_callback(beats.close)
     if settings.storage_direct_url and await beats.rows(_WHICH) != await database.rows(_WHICH):
         raise ConfigError(_DIRECT, "it leads to another database than STORAGE_URL: name the same, on the same server")
-    worker = Worker(
+    worker = ClusterWorker(
         SqlWorkers(database, beats),
         clock,
         program=f"{metadata.version('elefante')} {process_name()}",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from core.history.chat_history import ChatHistory
-    from core.history.policy import HistoryLimits
     from core.history.tokens import known_window, tokenizer_of
+    from core.history.window import HistoryLimits
     from core.library import open_conversation, open_memory
     from core.stores import MessageStore
     from core.types import Message, MessageRole
@@ -30,7 +30,7 @@ __all__ = [
 
 _HOME = {
     "ChatHistory": "core.history.chat_history",
-    "HistoryLimits": "core.history.policy",
+    "HistoryLimits": "core.history.window",
     "Message": "core.types",
     "MessageRole": "core.types",
     "MessageStore": "core.stores",

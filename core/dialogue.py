@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,18 @@ from typing import Final, TypeAlias
 
 from core.enclosures import Attachment, Quote
 from core.stores import Quoted
-from core.types import ChangeKind, JSONValue, Locale, MemoryHit, MemoryItem, Message, MessageRole, OpenQuestion
+from core.text.catalogue import Counted
+from core.types import (
+    ChangeKind,
+    JSONValue,
+    Locale,
+    Localized,
+    MemoryHit,
+    MemoryItem,
+    Message,
+    MessageRole,
+    OpenQuestion,
+)
 
 NOTHING_TO_ADD: Final = "-"
 """The answer of a model that has nothing to add to our own text: an empty answer counts as a failure."""
@@ -48,35 +60,71 @@ class Outcome(StrEnum):
     REPEATED = "repeated"
 
 
-OF_MEMORY: Final = frozenset({ChangeKind.SAVED, ChangeKind.UPDATED, ChangeKind.DELETED})
-"""The kinds of change to a memory; all others are of a feature."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Effect:
+    """A kind of change that an action of a feature makes, and the words by which people ask for it and models claim it.
+
+    Each is the same only as itself, so that effects can stand in sets beside kinds of change to a memory.
+    """
+
+    value: str
+    """Names it to models and in documents."""
+
+    asked: re.Pattern[str]
+    """Matches a message, folded, that asks for it from its beginning."""
+
+    claimed: re.Pattern[str]
+    """Finds a claim that it was done, or a promise of it, in a clause in lower case."""
+
+    things: re.Pattern[str]
+    """Matches what follows a verb of change where one of its own things is meant, and no memory."""
+
+    nothing: Localized
+    """Said where it was not done."""
+
+    hint: Localized
+    """How to ask for it."""
+
+    not_done: Counted
+    """Said where it was done less often than asked for."""
+
+
+Written: TypeAlias = ChangeKind | Effect
+"""What a step writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One action of the turn, after it ran. `items` are the memories found or changed for the `queries`.
-
-    `hits` are the items of a search with their scores. `refused_ids` are ids that the model named but that were not
-    shown in this conversation or are not this person's. `decide_s` and `run_s` are seconds.
-    A step that `asks` has asked the person, which ends the turn.
-
-    For an action that writes, `writes` is the kind of change, `items` are the committed rows, and `missing` are the
-    words of what was asked for and not done ("" where unknown). `notes` are lines on what features know of the queries,
-    in the person's language; `quotes` are past messages that say something about them.
-    """
+    """One action of the turn, after it ran."""
 
     action: str
     outcome: Outcome
     queries: tuple[str, ...] = ()
     items: tuple[MemoryItem, ...] = ()
+    """The memories found or changed; of an action that writes, the committed rows."""
+
     refused_ids: tuple[str, ...] = ()
+    """Ids that the model named, and that were not shown in this conversation or are not this person's."""
+
     detail: str = ""
     hits: tuple[MemoryHit, ...] = ()
-    writes: ChangeKind | None = None
+    """The items of a search, with their scores."""
+
+    writes: Written | None = None
+    """The kind of change, of an action that writes."""
+
     missing: tuple[str, ...] = ()
+    """The words of what was asked for and not done; "" where they are unknown."""
+
     notes: tuple[str, ...] = ()
+    """Lines on what features know of the queries, in the person's language."""
+
     quotes: tuple[Quoted, ...] = ()
+    """Past messages that say something about the queries."""
+
     asks: bool = False
+    """Whether it asked the person, which ends the turn."""
+
     decide_s: float = 0.0
     run_s: float = 0.0
 
@@ -88,14 +136,14 @@ class Step:
     @property
     def count(self) -> int:
         """How many things it wrote: memories, or the one thing of a feature."""
-        if self.writes in OF_MEMORY:
+        if isinstance(self.writes, ChangeKind):
             return len(self.items)
         return int(self.writes is not None and self.outcome is Outcome.DONE)
 
 
-def committed(steps: Iterable[Step]) -> Mapping[ChangeKind, int]:
+def committed(steps: Iterable[Step]) -> Mapping[Written, int]:
     """Map each kind of change that the steps made to the number of things that it changed."""
-    counts: Counter[ChangeKind] = Counter()
+    counts: Counter[Written] = Counter()
     for step in steps:
         if step.writes is not None and step.count:
             counts[step.writes] += step.count
@@ -104,49 +152,67 @@ def committed(steps: Iterable[Step]) -> Mapping[ChangeKind, int]:
 
 @dataclass(frozen=True, slots=True)
 class ActionInfo:
-    """An action as data, for limited mode.
-
-    `task` is what the action asks a model for (None: nothing of its own); `cues` are phrases that ask for it; `reads`
-    reads its arguments off a message that asks for it.
-    """
+    """An action as data, for limited mode."""
 
     name: str
     task: Task | None = None
+    """What it asks a model for; None: nothing of its own."""
+
     cues: Cues = field(default_factory=dict, hash=False)
+    """Phrases that ask for it."""
+
     reads: ArgumentsReader | None = None
+    """Reads its arguments off a message that asks for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:
-    """A prompt as data, for limited mode and for traces.
-
-    `message` is the person's text in this turn, with its `attachments` and `quotes`; `now` is in the person's time
-    zone; `history` are the messages shown to the model, oldest first, with this turn's; `steps` are those of this turn;
-    `choices` the action names that a decision may answer. `locale` is the language of our own sentences, `language` the
-    tag of the one that the person, or the owner for all, chose for answers, or "". `speaker` is the person's name in a
-    room, else "". `actions` are those that are on; `memories` those that the history shows or tells of, as they are
-    now; `question` is the one in the last answer before this turn. `action` is the name of the action whose ARGUMENTS
-    are asked for, else "". `profile` is what is known of the person whatever they say, and `room` what was said in the
-    room just before: rendered, a line each.
-    """
+    """A prompt as data, for limited mode and for traces."""
 
     task: Task
     locale: Locale
+    """The language of our own sentences."""
+
     message: str
+    """The person's text in this turn."""
+
     now: datetime
+    """The present in the person's time zone."""
+
     history: tuple[Message, ...] = ()
+    """The messages shown to the model, oldest first, with this turn's."""
+
     steps: tuple[Step, ...] = ()
+    """Those of this turn."""
+
     choices: tuple[str, ...] = ()
+    """The names of actions that a decision may answer."""
+
     attachments: tuple[Attachment, ...] = ()
     quotes: tuple[Quote, ...] = ()
     language: str = ""
+    """The tag of the language that the person, or the owner for all, chose for answers, or ""."""
+
     speaker: str = ""
+    """The person's name in a room, else ""."""
+
     actions: tuple[ActionInfo, ...] = ()
+    """Those that are on."""
+
     memories: tuple[MemoryItem, ...] = ()
+    """Those that the history shows or tells of, as they are now."""
+
     question: OpenQuestion | None = None
+    """The one in the last answer before this turn."""
+
     action: str = ""
+    """The name of the action whose ARGUMENTS are asked for, else ""."""
+
     profile: tuple[str, ...] = ()
+    """What is known of the person whatever they say, a line each."""
+
     room: tuple[str, ...] = ()
+    """What was said in the room just before, a line each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,14 +230,17 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A whole call of a tool. `arguments` is JSON as the model wrote it, so it may be malformed; `id` is unique in
-    the turn. `extra` maps the name of the model that made the call to what it wants back with it.
-    """
+    """A whole call of a tool."""
 
     id: str
+    """Unique in the turn."""
+
     name: str
     arguments: str
+    """JSON as the model wrote it, so it may be malformed."""
+
     extra: Mapping[str, JSONValue] = field(default_factory=dict, hash=False)
+    """Maps the name of the model that made the call to what it wants back with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,19 +262,21 @@ class Thoughts:
 
 @dataclass(frozen=True, slots=True)
 class PromptTurn:
-    """One entry of the dialogue sent to a language model; `role` is USER or ASSISTANT.
-
-    An ASSISTANT entry may have tool `calls`, after its text, which may be empty then; the USER entry after it has a
-    result for each, before its text. `volatile` is text after `text` that will not be there in the next turn, and so
-    no part of what providers are told to cache.
-    """
+    """One entry of the dialogue sent to a language model."""
 
     role: MessageRole
+    """USER or ASSISTANT."""
+
     text: str
     calls: tuple[ToolCall, ...] = ()
+    """Of an ASSISTANT entry, after its text, which may be empty then."""
+
     results: tuple[ToolResult, ...] = ()
+    """Of the USER entry after it, one for each call, before its text."""
+
     thoughts: Thoughts | None = None
     volatile: str = ""
+    """Text after `text` that will not be there in the next turn, and so no part of what providers are told to cache."""
 
     @property
     def whole_text(self) -> str:
@@ -226,27 +297,30 @@ class ToldInWords:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One request to a model in two forms: as prose (`system`, `turns`) and as data (`context`).
-
-    `system` is byte-identical for every call of one task, so that providers can cache it; all that changes is in the
-    last turn. `turns` starts and ends with USER and alternates. `schema` is a JSON schema with an object at its root,
-    or None for free text. No part of a `whole` answer is shown before its end: if it breaks off, it can be asked for
-    again.
-
-    `tools` are offered to the model, which may answer with text, with ToolCalls, or with both; a prompt with tools has
-    no `schema`. `in_words` takes the place of `system` for a model that gets its tools in words. `cache_key` is the
-    same for all prompts of one conversation, for caches that are found by a key.
-    """
+    """One request to a model in two forms: as prose (`system`, `turns`) and as data (`context`)."""
 
     system: str
+    """Byte-identical for every call of one task, so that providers can cache it: what changes is in the last turn."""
+
     turns: tuple[PromptTurn, ...]
+    """Starts and ends with USER, and alternates."""
+
     context: PromptContext
     schema: Mapping[str, JSONValue] | None = None
+    """A JSON schema with an object at its root; None for free text, and always with `tools`."""
+
     max_tokens: int = 1024
     whole: bool = False
+    """Whether no part of the answer is shown before its end: if it breaks off, it can be asked for again."""
+
     tools: tuple[Tool, ...] = ()
+    """What the model may call in its answer, beside or in place of text."""
+
     in_words: ToldInWords | None = None
+    """Takes the place of `system` for a model that gets its tools in words."""
+
     cache_key: str = ""
+    """The same for all prompts of one conversation, for caches that are found by a key."""
 
 
 class Stop(StrEnum):
@@ -259,17 +333,20 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one call.
-
-    `input_tokens` is all of the input, `cached_tokens` the part of it read from a cache, `cache_write_tokens` the part
-    written into one; `reasoning_tokens` is the part of `output_tokens` that is not in the answer.
-    """
+    """Tokens of one call."""
 
     input_tokens: int = 0
+    """All of the input."""
+
     output_tokens: int = 0
     cached_tokens: int = 0
+    """The part of it that was read from a cache."""
+
     reasoning_tokens: int = 0
+    """The part of `output_tokens` that is not in the answer."""
+
     cache_write_tokens: int = 0
+    """The part of the input that was written into a cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +354,9 @@ class Delta:
     """A piece of the answer's text."""
 
     text: str
+
+    usage: Usage | None = field(default=None, compare=False)
+    """What the provider told of the tokens before the first piece: all that is known of an answer that breaks off."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from core.ask import PLATFORM
 from core.clock import SystemClock
 from core.errors import InputError
 from core.history.conversation import Conversation, Conversations
-from core.history.policy import HistoryLimits
+from core.history.window import HistoryLimits
 from core.history.withholding import Redaction
 from core.memory.indexes import Indexes
 from core.memory.memories import UNDO_WITHIN, Memories
@@ -84,7 +84,7 @@ class PersonMemories:
     async def search(self, query: str, *, limit: int = 8) -> list[SavedMemory]:
         """Return up to `limit` memories that answer the query, best first; none for an unrelated one."""
         memory = await self._open()
-        hits = await memory.search([query], await memory.embed_queries([query]), limit=limit)
+        hits = await memory.find(query, limit=limit)
         return [_saved(hit.item, hit.chance) for hit in hits]
 
     async def get(self, memory_id: str) -> SavedMemory | None:

@@ -69,7 +69,11 @@ class Models:
     @property
     def is_limited(self) -> bool:
         """Whether there is no language model to talk with."""
-        return self.chat.name.startswith("limited:")
+        return self.chat.name.startswith(_LIMITED)
+
+    def reads_prose(self, mode: str) -> bool:
+        """Return whether any model of the mode reads prompts as prose: limited mode reads their data."""
+        return not all(map(_is_limited, getattr(self, mode).names))
 
     def now(self) -> Models:
         """Return the present models, so that an answer ends with those that it began with."""
@@ -93,6 +97,13 @@ class Cycle(StrEnum):
         if models.is_limited:
             return False
         return self is Cycle.SINGLE or (self is Cycle.AUTO and is_one)
+
+
+_LIMITED: Final = "limited:"
+
+
+def _is_limited(name: str) -> bool:
+    return name.startswith(_LIMITED)
 
 
 def mode_of(task: Task) -> str:
@@ -146,6 +157,16 @@ async def choose(model: ChatModel, prompt: Prompt, names: Sequence[str]) -> str:
     raise BadReply(f"{model.name} named no action")
 
 
+def adapter_of(shape: type[Shape]) -> TypeAdapter[Shape]:
+    """Return what reads and writes a dataclass as JSON."""
+    return _adapter(shape)  # type: ignore[arg-type]  # a class is hashable
+
+
+@cache  # one takes 5 ms to make
+def _adapter(shape: type[Any]) -> TypeAdapter[Any]:
+    return TypeAdapter(shape)
+
+
 async def complete_as(shape: type[Shape], model: ChatModel, prompt: Prompt) -> Shape:
     """Return the answer as a dataclass; after a bad answer ask once more, naming the problem.
 
@@ -153,13 +174,12 @@ async def complete_as(shape: type[Shape], model: ChatModel, prompt: Prompt) -> S
         BadReply: it did not fit, twice.
         ProviderError: the model failed.
     """
-    adapter = TypeAdapter(shape)
     prompt = replace(prompt, schema=schema_of(shape))
     problem = ""
     for attempt in (1, 2):
         reply = await complete(model, prompt)
         try:
-            return adapter.validate_python(_parse(reply.text, shape))
+            return adapter_of(shape).validate_python(_parse(reply.text, shape))
         except ValidationError as error:
             problem = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
         except ValueError:
@@ -179,15 +199,20 @@ def schema_of(shape: type[Any], *, brief: bool = False) -> dict[str, JSONValue]:
     """Return the JSON schema of a dataclass in the strict form of providers.
 
     No references, titles, docstrings or defaults; every property required, no others allowed. A `brief` one lacks the
-    fields that are NOT_BRIEF, and null is no value of the others.
+    fields that are NOT_BRIEF, and null is no value of the others. Every caller is given the same: it is not changed.
     """
+    return _strict_schema(shape, brief)  # type: ignore[arg-type]  # a class is hashable
+
+
+@cache
+def _strict_schema(shape: type[Any], brief: bool) -> dict[str, JSONValue]:
     raw = _json_schema(shape)  # type: ignore[arg-type]  # a class is hashable
     return cast("dict[str, JSONValue]", _strict(raw, raw.get("$defs", {}), brief=brief))
 
 
 @cache
 def _json_schema(shape: type[Any]) -> dict[str, Any]:
-    return TypeAdapter(shape).json_schema()
+    return adapter_of(shape).json_schema()
 
 
 def _strict(node: Any, definitions: Mapping[str, Any], *, brief: bool) -> Any:

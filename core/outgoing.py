@@ -35,7 +35,7 @@ MAX_COMMAND_BYTES = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Suggestion:
     """A text that a field of a command offers while the person types: what they read, and what is filled in."""
 
     label: str
@@ -74,16 +74,6 @@ _MAX_MENTIONED_CHARS = MAX_MENTION_CHARS // 3
 class OutgoingMessage:
     """A message for a channel: Markdown text, and how to show it.
 
-    `memories` are the items of a MEMORY message, whose text is drawn from them where a channel can, or those that a
-    TEXT message rests on, drawn below its text as far as there is room. `final` is False while the text may still
-    grow, so that a channel can leave costly formatting to the end. `choices` are buttons below it; `menu` has one
-    button for each thing that the text lists, in that order, each labelled "N. what it is". A `file` is a message of
-    its own, with the text (a sentence or two) as its caption. A `plain` message is a new text without formatting,
-    buttons, embeds or a reference to another message. `mention` is whom it is for in a room: they are notified.
-    `unseen` is of no use to others than the asker: in a room only they see it, where the platform can do that.
-    `notify`: a new message of which whoever asked is notified, by the channel's own means. `urgent`: what the person
-    waits to see, such as that an answer was stopped; it goes before everything else.
-
     A time in the text is a link, "[Friday, 8:00](time:1764316800)" (`core.text.markdown.time_link`): platforms on which
     everybody reads their own hour show it so, others its words.
     """
@@ -91,15 +81,35 @@ class OutgoingMessage:
     text: str
     modal: Modal = Modal.TEXT
     memories: tuple[MemoryItem, ...] = ()
+    """Of a MEMORY message its items, from which a channel may draw its text; of a TEXT message those that it rests on,
+    drawn below the text as far as there is room."""
+
     final: bool = True
+    """False while the text may still grow, so that a channel can leave costly formatting to the end."""
+
     choices: tuple[Button, ...] = ()
+    """Buttons below it."""
+
     menu: tuple[Button, ...] = ()
+    """One button for each thing that the text lists, in that order, labelled "N. what it is"."""
+
     file: File | None = None
+    """Sent as a message of its own, with the text (a sentence or two) as its caption."""
+
     plain: bool = False
+    """Whether it is a new text without formatting, buttons, embeds or a reference to another message."""
+
     mention: Mention | None = None
+    """Whom it is for in a room: they are notified."""
+
     unseen: bool = False
+    """Whether it is of no use to others than the asker: in a room only they see it, where the platform can do that."""
+
     notify: bool = False
+    """Whether whoever asked is notified of it, as a new message, by the channel's own means."""
+
     urgent: bool = False
+    """Whether the person waits for it, such as that an answer was stopped; it goes before everything else."""
 
     @property
     def gap(self) -> str:
@@ -140,18 +150,23 @@ def memories_shown(items: Sequence[MemoryItem], choices: tuple[Button, ...] = ()
 
 @dataclass(frozen=True, slots=True)
 class ChannelLimits:
-    """Limits of a channel: `max_chars` of one post (in `Channel.measure` units), `edit_interval_s` between edits.
-
-    An edit that completes an answer does not wait for that: the channel itself keeps to its platform's limits
-    (`ChannelBusy`).
-    `shows_pictures`: a picture that is sent can be seen there. `previews`: messages that do not stay
-    (`OutgoingMessage.stays`) disappear by themselves. `typing_s`: how often `Channel.show_typing` is to be repeated; 0:
-    there is no such sign. `notifies`: a new message notifies whoever asked, where an edit does not.
-    """
+    """Limits of a channel."""
 
     max_chars: int
+    """The most in one post, in `Channel.measure` units."""
+
     edit_interval_s: float
+    """The time between edits. An edit that completes an answer does not wait: the channel itself keeps to its
+    platform's limits (`ChannelBusy`)."""
+
     shows_pictures: bool = True
+    """Whether a picture that is sent can be seen there."""
+
     previews: bool = False
+    """Whether messages that do not stay (`OutgoingMessage.stays`) disappear by themselves."""
+
     typing_s: float = 0.0
+    """How often `Channel.show_typing` is to be repeated; 0: there is no such sign."""
+
     notifies: bool = False
+    """Whether a new message notifies whoever asked, where an edit does not."""

@@ -1,4 +1,6 @@
-"""Ports of the engine, except stores (`core/stores.py`): one Protocol for each thing that it needs from outside.
+"""Ports of the engine: one Protocol for each thing that it needs from outside.
+
+Stores have theirs in `core/stores.py`, workers in `core/workers/port.py`.
 
 Each docstring is the contract; `tests/contracts/` tests every implementation against it. Implementations inherit their
 Protocol explicitly, so that the type checker and the reader both see the link.
@@ -6,18 +8,15 @@ Protocol explicitly, so that the type checker and the reader both see the link.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Collection, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from collections.abc import AsyncIterator, Awaitable, Collection, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
-from core.claims import Claim
 from core.dialogue import Prompt, StreamEvent
 from core.enclosures import Quote
 from core.errors import ChannelError, ChannelGone
-from core.outgoing import ChannelLimits, Choice, OutgoingMessage
+from core.outgoing import ChannelLimits, OutgoingMessage, Suggestion
 from core.types import AskedTime, ChatKey, Incoming, Locale, Localized, MemoryItem, Message, UserKey, Vectors
 
 
@@ -93,8 +92,11 @@ class VectorIndex(Protocol):
     def remove(self, ids: Sequence[int]) -> None:
         """Remove those of the ids that are present."""
 
-    def search(self, queries: Vectors, k: int) -> Sequence[Sequence[tuple[int, float]]]:
-        """Return, per query row, up to `k` (id, cosine), nearest first; never an id that is not held."""
+    def search(self, queries: Vectors, k: int, most: int = 0) -> Sequence[Sequence[tuple[int, float]]]:
+        """Return, per query row, up to `k` (id, cosine), nearest first; never an id that is not held.
+
+        With `most`, no more than so many rows have to be looked at, those that were added last.
+        """
 
     def cosines(self, ids: Sequence[int], queries: Vectors) -> Vectors:
         """Return the cosines of vectors with queries, shape (len(ids), len(queries)); NaN for what is not held."""
@@ -205,123 +207,6 @@ class Channels(Protocol):
         raise ChannelGone("there are no rooms here")
 
 
-class Duty(Protocol):
-    """Work that is this worker's now. `lost` is set when it is not any more: what it does is to end at once."""
-
-    @property
-    def lost(self) -> asyncio.Event:
-        """Set when another worker may do this from now on."""
-
-    def under(self) -> AbstractContextManager[None]:
-        """Do what the block does, and all tasks that it starts, as this work: once it is lost, they write nothing.
-
-        They raise ClaimLost instead.
-        """
-
-
-class Duties(Protocol):
-    """What several workers of one bot share out among them: work that one does at a time, and limits of platforms.
-
-    Where there is one process, all of it is its own from the start.
-    """
-
-    def hold(self, name: str) -> AbstractAsyncContextManager[Duty]:
-        """Wait until that work is this worker's; leaving gives it up.
-
-        It becomes another's within seconds of the death of the worker that has it.
-        """
-
-    def parts(self, name: str, count: int) -> AsyncGenerator[frozenset[int], None]:
-        """Yield which of the numbers 0 to `count` - 1 are this worker's, at once and each time that changes.
-
-        They are dealt out evenly to all workers that ask. What is missing in a set becomes another's as soon as the
-        next one is asked for, so whoever iterates ends that work first. Closing the iterator gives up all.
-        """
-
-    def share(self, limit: str) -> float:
-        """Return how much of a limit that holds for all workers together is this one's, over 0 and at most 1.
-
-        It follows what each has used of it lately (`used`), and nobody is left without.
-        """
-
-    def used(self, limit: str, count: int = 1) -> None:
-        """Note that so much of a limit was used; nothing is written by it."""
-
-
-class HeldChats(Protocol):
-    """The chats that a worker answers, as `ChatClaims` sees them. Chats go by their names (`core.types.room_name`)."""
-
-    @property
-    def busy(self) -> int:
-        """The number of chats in which somebody is being answered."""
-
-    async def look(self, names: Collection[str] = ()) -> None:
-        """Take in what is owed in those chats; without names, in all that the worker holds or can claim.
-
-        Raises:
-            StorageError: not all could be taken in.
-        """
-
-    async def drop(self) -> None:
-        """End all answers at once and without a word: other workers go on with them."""
-
-
-class ChatClaims(Protocol):
-    """Which chats are this worker's to answer. Where there is one process, all of them are, and nothing is stored.
-
-    A chat is claimed by the inbox, as it accepts a message (`core.stores.Accepted`), and by `owed`.
-    """
-
-    @property
-    def is_alone(self) -> bool:
-        """Whether there can be no other worker."""
-
-    def serve(self, chats: HeldChats) -> None:
-        """Tell these chats from now on what there is to look at."""
-
-    def connect(self, platform: str) -> None:
-        """Claim chats of that platform: this worker can write there."""
-
-    def disconnect(self, platform: str) -> None:
-        """Claim no more chats of that platform."""
-
-    def claim(self, name: str, worker: int, epoch: int) -> Claim | None:
-        """Return the claim of that number; None if it is another worker's, or if nobody has claimed the chat."""
-
-    def wake(self, name: str, worker: int) -> None:
-        """Tell that worker, or any if it is 0, that something is owed in a chat."""
-
-    async def owed(self) -> Mapping[str, tuple[Claim, AbstractSet[tuple[ChatKey, str]]]]:
-        """Claim chats in which something is owed, and return all that are claimed, each with the messages owed there.
-
-        Raises:
-            StorageError: it could not be read.
-        """
-
-    async def release(self, claim: Claim) -> bool:
-        """Give up a chat if nothing is owed there; return False, and keep it, if something is.
-
-        Raises:
-            StorageError: it is not known.
-        """
-
-    async def give_up(self, claims: Collection[Claim]) -> None:
-        """Give up chats in which something may be owed: other workers go on at once.
-
-        Raises:
-            StorageError: it is not known.
-        """
-
-    async def end_others(self, users: Collection[UserKey]) -> None:
-        """Let no other worker go on answering these people: what it would still write under its claim is refused.
-
-        Their messages there are dropped, and other people's in the same chats are taken in again.
-
-        Raises:
-            StorageError: it is not known.
-        """
-
-
 class MessageHandler(Protocol):
     """Take the messages of platforms. Raises nothing, besides cancellation and what `receive` names."""
 
@@ -364,7 +249,7 @@ class MessageHandler(Protocol):
         """
         del platform
 
-    async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
+    async def complete(self, incoming: Incoming, option: str) -> Sequence[Suggestion]:
         """Return what a field of a command offers, the best first, while a person fills it in; nothing is stored.
 
         `incoming` is the command with what stands in the field of that name so far, as if it were sent now. Nothing is

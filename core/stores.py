@@ -136,7 +136,7 @@ class KeptStore(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SaidMessage:
     """A message, and the chat of the thread that it is in."""
 
     message: Message
@@ -198,7 +198,7 @@ class HistoryStore(Threads, ToldMemories, Protocol):
     async def since(self, thread_id: str, after: int = 0, limit: int = 2**62) -> Sequence[Message]:
         """Return the oldest `limit` messages with a sequence greater than `after`, oldest first; or all of them."""
 
-    async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[Said]:
+    async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[SaidMessage]:
         """Return those of the messages that are in threads of that person's, and where each was said, as asked."""
 
     async def search(
@@ -432,9 +432,10 @@ class MemoryStore(Protocol):
     async def unlink(self, owner: UserKey, other: UserKey) -> None:
         """Part them again: each has its own last words, as if the other had said nothing; what both said, both have.
 
-        The memory keeps its id with who said its present words; the other account's have a new one. What an account had
-        said and the other one changed comes back; phrases and sources go with who brought them; a deletion stays one,
-        and each can undo it for itself. Do nothing if they are not linked.
+        A memory in which both have words keeps its id with who said its present ones; the other account's have a new
+        one. What an account had said and the other one changed comes back; phrases and sources go with who brought
+        them. Its changes and earlier versions are dropped: what was deleted stays so. Do nothing if they are not
+        linked.
         """
 
     async def whose(self, act: str) -> UserKey | None:
@@ -465,16 +466,15 @@ class MemoryStore(Protocol):
         limit: int,
         before: str = "",
         skip: int = 0,
-        kind: MemoryKind | None = None,
         room: str = "",
     ) -> Sequence[MemoryItem]:
-        """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one.
+        """Return the pinned first, then the newest; with `before`, what comes after that one.
 
         The first `skip` of these are passed over, unread. With a `room`, only what is audible there.
         """
 
-    async def count(self, owner: UserKey, kind: MemoryKind | None = None, *, room: str = "") -> int:
-        """Return how many memories the owner has, of one kind or all; with a `room`, how many are audible there."""
+    async def count(self, owner: UserKey, *, room: str = "") -> int:
+        """Return how many memories the owner has; with a `room`, how many are audible there."""
 
     async def owners(self) -> Sequence[UserKey]:
         """Return everybody who has a memory."""
@@ -524,10 +524,11 @@ It is called on the store's thread, must neither wait nor take long, and may be 
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchRequest:
     """What a search asks a store for.
 
-    Candidates are the memories of the nearest phrases, and for each query the `depth` best by words. In a `room` only
+    Candidates are the memories of the nearest phrases, and for each query the `depth` best by words; so many times more
+    rows of words are read as `depth` is greater, up to a limit. In a `room` only
     what is audible there counts, with `said` only what was said then; what is past at `at` counts only with `past`.
     """
 
@@ -569,7 +570,12 @@ class PhraseStore(Protocol):
         """Map those of the phrase ids that the owner has, or all of those memories', to (memory id, text)."""
 
     async def search(
-        self, owner: UserKey, search: Search, neighbours: Neighbours = NO_NEIGHBOURS, *, version: int | None = None
+        self,
+        owner: UserKey,
+        search: SearchRequest,
+        neighbours: Neighbours = NO_NEIGHBOURS,
+        *,
+        version: int | None = None,
     ) -> Sequence[MemoryItem] | None:
         """Return the memories that `search.order` names, in its order; None if the owner's version is not `version`.
 
@@ -619,10 +625,12 @@ class AskedVectors:
     mean: Vector
     rows: Vectors
     nearest: int
+    most: int = 0
+    """How many phrases have to be looked at, 0 for all: what was added last, where an engine looks at them in turn."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """What a search by words and vectors found.
 
     `partial`: some of the owner's phrases have no vector. `whole`: there are no more phrases than it has looked at.
@@ -643,7 +651,7 @@ class VectorSearch(Protocol):
     def phrases(self) -> PhraseStore:
         """The store that is searched."""
 
-    async def search(self, owner: UserKey, search: Search, asked: AskedVectors) -> Found:
+    async def search(self, owner: UserKey, search: SearchRequest, asked: AskedVectors) -> SearchResult:
         """Return what `PhraseStore.search` finds with the neighbours of what is asked, over one state of the store."""
 
     def drop(self, owner: UserKey) -> None:

@@ -1,12 +1,12 @@
-"""Run works side by side: until the first of them ends, or in a group that outlives their failures."""
+"""Run works side by side, in a group that outlives their failures, or outside the event loop."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self, TypeVar
 
 from core.errors import ClaimLost
 
@@ -70,3 +70,24 @@ async def _contained(work: Coroutine[None, None, None]) -> None:
         _log.info("another worker goes on with a task of the bot")
     except Exception:  # noqa: BLE001  (the other tasks go on)
         _log.exception("a task of the bot failed")
+
+
+_Result = TypeVar("_Result")
+
+FEW_CHARS: Final = 2000
+"""Shorter work is done before a thread would have started."""
+
+
+async def aside(chars: int, work: Callable[[], _Result]) -> _Result:
+    """Run work on a text of `chars` characters: directly if they are few, else in a thread.
+
+    When cancelled it waits for the work to end first, so that no two tasks change the same things at once.
+    """
+    if chars <= FEW_CHARS:
+        return work()
+    working = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        await asyncio.wait({working})
+        raise

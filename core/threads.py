@@ -129,7 +129,7 @@ class Threads(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldMemory:
     """A memory as it was when a message told of it: `version` is a digest of its content ("": any content).
 
     `redacted`: it was deleted or replaced for good.
@@ -146,22 +146,22 @@ class ToldMemories(Protocol):
     By these records, text about a deleted or replaced memory is withheld from models and later removed.
     """
 
-    async def tell(self, told: Mapping[int, Collection[Told]]) -> None:
+    async def tell(self, told: Mapping[int, Collection[ToldMemory]]) -> None:
         """Add the memories that messages (by id) tell of to those stored."""
 
-    async def told(self, message_ids: Sequence[int]) -> Mapping[int, Sequence[Told]]:
+    async def told(self, message_ids: Sequence[int]) -> Mapping[int, Sequence[ToldMemory]]:
         """Map the messages that tell of memories to these."""
 
-    async def first_told(self, thread_id: str) -> Mapping[Told, int]:
+    async def first_told(self, thread_id: str) -> Mapping[ToldMemory, int]:
         """Map the memories that a thread tells of, unless redacted, to the sequence of the first message that does."""
 
-    async def told_by(self, user: UserKey) -> frozenset[Told]:
+    async def told_by(self, user: UserKey) -> frozenset[ToldMemory]:
         """Return all memories that the person's threads tell of."""
 
     async def tellers(self) -> Sequence[UserKey]:
         """Return the people whose threads tell of memories that were not redacted."""
 
-    async def redact(self, user: UserKey, told: Collection[Told], *, own: bool = False) -> int:
+    async def redact(self, user: UserKey, told: Collection[ToldMemory], *, own: bool = False) -> int:
         """Clear the bot's messages in the person's threads that tell of those memories; return how many.
 
         Summaries that cover a message about them are removed. The person's own messages keep their words, and are

@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from core.types import Incoming
+
 
 class Phase(StrEnum):
     """What a turn spends its time on."""
@@ -22,11 +24,13 @@ class Phase(StrEnum):
 class Trace:
     """One turn, from the arrival of its message (`began_s`) to the last edit of its answer.
 
-    The id is the same in every process that goes on with the message.
+    The id is the same in every process that goes on with the message. What models are asked is on the account of who
+    sent it: `asked`.
     """
 
     id: str
     began_s: float
+    asked: Incoming | None = None
     _spent_s: dict[Phase, float] = field(default_factory=dict)
 
     def spend(self, phase: Phase, seconds: float) -> None:

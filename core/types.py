@@ -131,17 +131,22 @@ class Learn(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Preferences:
-    """A person's choices: the `language` of answers, as a tag ("": that of their messages), whether to remember
-    anything new, whether they want the owners' broadcasts (`news`), and what becomes of what they tell in passing
-    (None: what the owner set, which is the most that a person can choose). `zone` is the name of their time zone in the
-    tz database, or "" if they have not told.
-    """
+    """A person's choices."""
 
     language: str = ""
+    """The language of answers as a tag; "": that of their messages."""
+
     remembers: bool = True
+    """Whether anything new is remembered."""
+
     news: bool = True
+    """Whether they want the owners' broadcasts."""
+
     learn: Learn | None = None
+    """What becomes of what they tell in passing; None: what the owner set, which is the most that they can choose."""
+
     zone: str = ""
+    """The name of their time zone in the tz database; "" if they have not told."""
 
 
 MessageKey: TypeAlias = tuple[ChatKey, str]
@@ -150,40 +155,60 @@ MessageKey: TypeAlias = tuple[ChatKey, str]
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """One message as a platform delivered it.
-
-    `message_id` is unique within the chat; `at` is aware UTC. `addressed`: it is meant for the bot (in a private chat,
-    always). `private`: nobody else reads along. `language` is the platform's tag for the person ("pt-br"). `pressed`:
-    the text is the command of a pressed button, or one that was filled in from a menu (`written`); it does not wait for
-    earlier answers. `file` is the platform's handle of a file, for `Channel.fetch` ("" for none); `attachments` are all
-    attachments, `quotes` the words it replies to or forwards, `quoted_user` the account that said them ("" if it is
-    nobody's, or is not told). `handle` is the person's @name, without the @ ("" for none). `stale`: it is older than
-    the owner wants answered. `thread_id` names its thread ("": the active one). `reply_token` is what the platform
-    needs to answer in place, also after a restart. `edits` is the id of the message whose text this one replaces ("":
-    none); `message_id` names this version of it. `withdrawn`: its sender took the question back before it was answered.
-    """
+    """One message as a platform delivered it."""
 
     chat: ChatKey
     user: UserKey
     user_name: str
     message_id: str
+    """Unique within the chat; of an edit, it names this version."""
+
     text: str
     at: datetime
+    """When it was sent, aware UTC."""
+
     addressed: bool = True
+    """Whether it is meant for the bot; in a private chat, always."""
+
     private: bool = True
+    """Whether nobody else reads along."""
+
     language: str = ""
+    """The platform's tag for the person ("pt-br")."""
+
     pressed: bool = False
+    """Whether the text is the command of a pressed button, which does not wait for earlier answers."""
+
     written: bool = False
+    """Whether that command was filled in from a menu."""
+
     file: str = ""
+    """The platform's handle of a file, for `Channel.fetch`; "" for none."""
+
     attachments: tuple[Attachment, ...] = ()
     quotes: tuple[Quote, ...] = ()
+    """The words that it replies to or forwards."""
+
     quoted_user: str = ""
+    """The account that said them; "" if it is nobody's, or is not told."""
+
     handle: str = ""
+    """The person's @name without the @; "" for none."""
+
     stale: bool = False
+    """Whether it is older than the owner wants answered."""
+
     thread_id: str = ""
+    """The id of its thread; "": the active one."""
+
     reply_token: str = ""
+    """What the platform needs to answer in place, also after a restart."""
+
     edits: str = ""
+    """The id of the message whose text this one replaces; "": none."""
+
     withdrawn: bool = False
+    """Whether its sender took the question back before it was answered."""
 
     @property
     def conversation(self) -> ConversationKey:
@@ -251,43 +276,57 @@ class OpenQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The message of document 1.
-
-    `in_history` is its "chat-history": whether later model calls of this turn read it. `content` is text, or the JSON
-    form of a MemoryItem when `modal` is MEMORY. `turn` groups a message of the person and all that answers it;
-    `memory_id` names the memory shown. `source_id` is the platform's message id ("" if ours); `id` is 0 until stored.
-
-    `sequence` is its place in the thread, from 1 (0 until stored); `tokens` is its size, counted once. For an answer,
-    `duration_s` is the time it took and `error` the name of the failure that ended it. Messages of one non-empty `pair`
-    are a tool request (by ASSISTANT) and its results (by TOOL), which are never shown without it.
-
-    `attachments` and `quotes` are those of the person's message (`Incoming`), and `offered` are the memories that they
-    may have saved from it. `question` is what an answer asks, if its model told.
-
-    `room` is the room in which it was said (PLATFORM:ID), "" in private. `off_record`: no search finds it, as
-    remembering was off or others' talk in the room was answered from.
-    """
+    """The message of document 1."""
 
     role: MessageRole
     content: JSONValue
+    """Text, or the JSON form of a MemoryItem when `modal` is MEMORY."""
+
     modal: Modal = Modal.TEXT
     in_history: bool = True
+    """The document's "chat-history": whether later model calls of this turn read it."""
+
     at: datetime | None = None
     turn: str = ""
+    """The id of the message of the person and all that answers it."""
+
     source_id: str = ""
+    """The platform's message id; "" if it is ours."""
+
     memory_id: str = ""
+    """The memory that is shown."""
+
     id: int = 0
+    """0 until stored."""
+
     sequence: int = 0
+    """Its place in the thread, from 1; 0 until stored."""
+
     tokens: int = 0
+    """Its size, counted once."""
+
     duration_s: float | None = None
+    """The time that an answer took."""
+
     error: str = ""
+    """The name of the failure that ended an answer."""
+
     pair: str = ""
+    """Messages of one pair are a tool request (ASSISTANT) and its results (TOOL), never shown one without the other."""
+
     attachments: tuple[Attachment, ...] = ()
     quotes: tuple[Quote, ...] = ()
     question: OpenQuestion | None = None
+    """What an answer asks, if its model told."""
+
     offered: tuple[MemoryDraft, ...] = ()
+    """The memories that the person may have saved from their message."""
+
     room: str = ""
+    """The room in which it was said (PLATFORM:ID); "" in private."""
+
     off_record: bool = False
+    """Whether no search finds it: remembering was off, or it was answered from others' talk in the room."""
 
     def to_wire(self) -> dict[str, JSONValue]:
         """Return exactly the four keys of document 1."""
@@ -327,20 +366,23 @@ def is_findable(message: Message) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """One conversation from its first message to its reset. `id` satisfies `core.threads.is_thread_id`.
-
-    `title` is the person's name for it, `policy` the name of its context policy ("": the one set for all). `metadata`
-    holds the platform (`origin`) and the version of the program (`version`) that began it.
-    """
+    """One conversation from its first message to its reset."""
 
     id: str
+    """Satisfies `core.threads.is_thread_id`."""
+
     conversation: ConversationKey
     created_at: datetime
     updated_at: datetime
     status: ThreadStatus = ThreadStatus.ACTIVE
     title: str = ""
+    """The person's name for it."""
+
     policy: str = ""
+    """The name of its context policy; "": the one set for all."""
+
     metadata: Mapping[str, JSONValue] = field(default_factory=dict, hash=False)
+    """The platform (`origin`) and the version of the program (`version`) that began it."""
 
 
 # --- what is remembered ----------------------------------------------------------------------------------------------
@@ -363,36 +405,43 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class AskedTime:
-    """The time that a question names: when it was `said` what is asked for, or else the days that it is about.
-
-    `first` and `last` are its days in the person's zone, `locale` is the person's language. `rest` is the question
-    without its words for the time; `alone`: nothing else is asked for ("what do I have today?").
-    """
+    """The time that a question names."""
 
     span: Span
     said: bool
+    """Whether it is when what is asked for was said; else it is the days that the question is about."""
+
     first: date
+    """The first of its days, in the person's zone."""
+
     last: date
     locale: Locale
+    """The person's language."""
+
     rest: str
+    """The question without its words for the time."""
+
     alone: bool
+    """Whether nothing else is asked for ("what do I have today?")."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryDraft:
-    """A memory to be saved. `bindings` are the short phrases it is found by: at least one, none empty.
-
-    `until` is when it stops being true, None if nobody knows of an end. `meant` is the day or the minute that its words
-    mean, ISO 8601 without a zone ("2026-11-23", "2026-11-23T15:00"), or "".
-    `said_at` is when it was said, if that was before it is saved; None: when it is saved.
-    """
+    """A memory to be saved."""
 
     kind: MemoryKind
     content: str
     bindings: tuple[str, ...]
+    """The short phrases that it is found by: at least one, none empty."""
+
     until: datetime | None = None
+    """When it stops being true; None if nobody knows of an end."""
+
     meant: str = ""
+    """The day or minute that its words mean, ISO 8601 without a zone ("2026-11-23", "2026-11-23T15:00"), or ""."""
+
     said_at: datetime | None = None
+    """When it was said, if that was before it is saved; None: when it is saved."""
 
     def to_json(self) -> dict[str, JSONValue]:
         """Return the JSON form for the store and exports."""
@@ -401,26 +450,40 @@ class MemoryDraft:
 
 @dataclass(frozen=True, slots=True)
 class MemoryItem:
-    """A stored memory. `id` is random text; `source_ids` are the stored messages of the person that it comes from.
-
-    `rooms` are the rooms in which the person said it (PLATFORM:ID; none: in private only). A `shared` one may be spoken
-    of in every room; a `pinned` one comes first in lists. `current` is "", or the id of the memory that tells what is
-    true since `until`: then this one is an earlier version of it, which lists and searches leave out unless asked.
-    """
+    """A stored memory."""
 
     id: str
+    """Random text."""
+
     kind: MemoryKind
     content: str
     bindings: tuple[str, ...]
     created_at: datetime
     updated_at: datetime
     source_ids: tuple[int, ...] = ()
+    """The stored messages of the person that it comes from."""
+
     rooms: tuple[str, ...] = ()
+    """The rooms in which the person said it (PLATFORM:ID); none: in private only."""
+
     shared: bool = False
+    """Whether it may be spoken of in every room."""
+
     pinned: bool = False
+    """Whether it comes first in lists."""
+
     until: datetime | None = None
+    """When it stops, or stopped, being true; None if nobody knows of an end."""
+
     meant: str = ""
+    """As `MemoryDraft.meant`."""
+
     current: str = ""
+    """The memory that tells what is true since `until`; "" if this one does. Lists and searches leave out earlier
+    versions unless they are asked for."""
+
+    over: str = ""
+    """The later memory that may tell what is true in its place, as the search tells that found both; else ""."""
 
     @property
     def draft(self) -> MemoryDraft:
@@ -452,12 +515,11 @@ class MemoryItem:
 
 
 class ChangeKind(StrEnum):
-    """Kinds of changes to a memory; and REMINDER, which changes none, for a reminder that was set."""
+    """Kinds of changes to a memory."""
 
     SAVED = "saved"
     UPDATED = "updated"
     DELETED = "deleted"
-    REMINDER = "set as reminder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,16 +552,24 @@ NEAR: Final = 0.15
 
 @dataclass(frozen=True, slots=True)
 class MemoryHit:
-    """A memory found by a search, and the phrase that matched best.
-
-    `score` orders the hits of one search. `chance` is the calibrated probability, 0..1, that the memory answers the
-    question: it means the same whoever asks, and however many memories they have. `dense` is the cosine of the nearest
-    phrase, `lexical` how much of the question's words it covers, each weighed by its IDF.
-    """
+    """A memory found by a search."""
 
     item: MemoryItem
     matched: str
+    """The phrase that matched best."""
+
     score: float
+    """Orders the hits of one search."""
+
     dense: float = 0.0
+    """The cosine of the nearest phrase."""
+
     lexical: float = 0.0
+    """How much of the question's words it covers, each weighed by its IDF."""
+
     chance: float = 0.0
+    """The calibrated probability, 0..1, that the memory answers the question: it means the same whoever asks, and
+    however many memories they have. Under SURE if it is about another subject."""
+
+    other: str = ""
+    """The word of the question that tells a subject which the memory is not about."""

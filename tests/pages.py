@@ -1,4 +1,4 @@
-"""Write what pages take from the code: `.env.example`, the tables of docs/commands.md, the README's example.
+"""Write what pages take from the code: `.env.example`, tables of commands and models, the README's examples.
 
 `make fix` runs it.
 """
@@ -14,13 +14,14 @@ from pathlib import Path
 
 from adapters.console.channel import Page
 from adapters.console.output import Output
-from adapters.console.person import Person
+from adapters.console.person import TerminalUser
 from adapters.console.pipe import PipeChannel
 from bot.cli.think import StoppedClock
+from bot.models.presets import PROVIDERS, SUGGESTED, example
 from bot.settings.env_example import render
 from bot.settings.settings import load
 from bot.wiring import build
-from core.chatbot import ChatBot
+from core.answering.chatbot import ChatBot
 from core.types import Locale
 from tests.fakes.commands import COMMANDS, VERBS
 
@@ -31,6 +32,7 @@ SAID_AT = datetime(2026, 11, 21, 15, 10, tzinfo=UTC)
 COLUMNS = 100
 ENV_EXAMPLE = ROOT / ".env.example"
 PAGE = ROOT / "docs" / "commands.md"
+MODELS = ROOT / "docs" / "models.md"
 
 
 def with_tables(page: str) -> str:
@@ -69,11 +71,32 @@ def with_example(page: str) -> str:
     return page[: found.start()] + asyncio.run(_talk(said)) + page[found.end() :]
 
 
+def with_models(page: str) -> str:
+    """Return a page with the lines that set a model, or the table of them, as the presets have them."""
+    lines = [(f"MODEL={example(name)}", _and_key(name)) for name in SUGGESTED]
+    width = max(len(setting) for setting, _ in lines)
+    block = "".join(f"{setting:<{width}}     # {key}\n" for setting, key in lines)
+    page = re.sub(r"(?<=^```sh\n)(?:MODEL=.*\n)+(?=```$)", lambda _: block, page, flags=re.MULTILINE)
+    rows = "".join(
+        f"| {preset.about} | `MODEL={example(name)}`"
+        + (f" and `{preset.key_setting}=...`" if preset.key_setting else "")
+        + " |\n"
+        for name, preset in PROVIDERS.items()
+    )
+    head = re.escape("| you have | write |\n| --- | --- |\n")
+    return re.sub(rf"(?<={head})(?:.*`MODEL=(?!openai:NAME).*\n)+", lambda _: rows, page)
+
+
+def _and_key(provider: str) -> str:
+    setting = PROVIDERS[provider].key_setting
+    return f"and {setting}=..." if setting else "on your own machine, no key"
+
+
 async def _talk(messages: Sequence[str]) -> str:
     """Return what a terminal shows of a new bot without a model that is sent those messages, a minute apart."""
     settings = load(None, storage_url="memory:", model="", timezone="America/New_York", console_user="ana")
     clock, layout, shown = StoppedClock(SAID_AT), Page(COLUMNS, colour=False), io.StringIO()
-    person, channel = Person(settings.console_owner, "en_US.UTF-8", clock), PipeChannel(Output(shown))
+    person, channel = TerminalUser(settings.console_owner, "en_US.UTF-8", clock), PipeChannel(Output(shown))
     async with build(settings, clock=clock) as app, ChatBot(app.parts) as chatbot:
         for message in messages:
             shown.write(f"› {message}\n")
@@ -86,4 +109,5 @@ async def _talk(messages: Sequence[str]) -> str:
 if __name__ == "__main__":
     ENV_EXAMPLE.write_text(render(), encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    README.write_text(with_example(README.read_text(encoding="utf-8")), encoding="utf-8")
+    README.write_text(with_models(with_example(README.read_text(encoding="utf-8"))), encoding="utf-8")
+    MODELS.write_text(with_models(MODELS.read_text(encoding="utf-8")), encoding="utf-8")

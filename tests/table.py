@@ -62,7 +62,7 @@ STAFFS = {
     "/admin deny {zoe}": "Done. `{platform}:{zoe}`: stranger → denied",
     "/admin deny here": "That is already so. `{platform}:{here}`: not let in",
     "/admin block {zoe}": "Done. `{platform}:{zoe}`: stranger → blocked",
-    "/admin actions": "Actions:\n✅ on: MemorySearch",
+    "/admin actions": "Actions:\n✅ on: ",
     "/admin actions disable MemorySave": "Done. `MemorySave`: as the settings say → off",
     "/admin policy": "What a model is shown of a conversation, in the whole bot: last-messages.",
     "/admin policy here summary": "Done. history policy `{platform}:{here}`: as the settings say → summary",
@@ -76,7 +76,7 @@ STAFFS = {
 }
 OWNERS = {
     "/admin owner": "Owners:",
-    "/admin owner {zoe}": "`{platform}:{zoe}` is not let in here (now: stranger), so I cannot ask them.",
+    "/admin owner {zoe}": "`{platform}:{zoe}` is not let in here (now: stranger). First let them in",
     "/admin role {zoe} admin": "Done. `{platform}:{zoe}`: stranger → admin",
     "/admin role {zoe} guest": "Done. `{platform}:{zoe}`: stranger → guest",
     "/admin access members": "Done. access: as the settings say → members only",

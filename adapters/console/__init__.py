@@ -15,7 +15,7 @@ from pathlib import Path
 
 from adapters.console.files import EXPORTS
 from adapters.console.output import Output
-from adapters.console.person import PLATFORM, OneScreen, Person, conversation, leaves
+from adapters.console.person import PLATFORM, OneScreen, TerminalUser, conversation, leaves
 from adapters.console.pipe import PipeChannel, read_line
 from core.commands.menu import MenuEntry
 from core.errors import ChannelGone
@@ -41,7 +41,7 @@ async def run(
     if it `keeps_lines`; otherwise it reads line by line. Files for the person are written into `exports` in `data_dir`.
     `language` is set by the owner; without it the system's is used.
     """
-    person = Person(user, language.value if language else system_language(), clock)
+    person = TerminalUser(user, language.value if language else system_language(), clock)
     with contextlib.suppress(ChannelGone):  # nobody reads any more; what was accepted is answered at the next start
         if sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
             from adapters.console.terminal import talk  # a pipe has no use for it, and it is half of the start
@@ -51,7 +51,7 @@ async def run(
             await listen(handler, person, data_dir)
 
 
-async def listen(handler: MessageHandler, person: Person, data_dir: Path) -> None:
+async def listen(handler: MessageHandler, person: TerminalUser, data_dir: Path) -> None:
     """Answer line by line, each line before the next is read."""
     output = Output(sys.stdout)
     channel = PipeChannel(output, exports=data_dir / EXPORTS)

@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from itertools import cycle
+from string import ascii_lowercase
 from typing import Final, TextIO
 
 from wcwidth import iter_graphemes, wcstwidth
 
 from core.errors import ChannelGone
+from core.outgoing import Button, OutgoingMessage
 from core.text.unicode import one_line
 from core.types import MemoryItem
 
@@ -113,3 +116,53 @@ def memory_line(item: MemoryItem, columns: int = _UNLIMITED) -> str:
     content = one_line(printable(item.content), _MAX_CONTENT_CHARS)
     day = f" · {item.updated_at:%Y-%m-%d}"
     return cut(f"🧠 {binding}: {content}", columns - len(day)) + day
+
+
+_MAX_LABEL_CHARS = 40
+
+
+class Buttons:
+    """The buttons that are on the screen."""
+
+    def __init__(self) -> None:
+        self._letters: dict[str, Button] = {}
+        self._numbers: dict[str, Button] = {}
+        self._next = cycle(ascii_lowercase)
+
+    def line(self, shown: OutgoingMessage) -> str:
+        """Return the line below a message that says what may be typed; "" without buttons."""
+        parts = [f"/{self._letter(choice)} {_label(choice)}{' …' if choice.asks else ''}" for choice in shown.choices]
+        if shown.menu:
+            self._numbers = dict(zip(map(_number, shown.menu), shown.menu, strict=True))
+            numbers = list(self._numbers)
+            parts.insert(0, f"/{numbers[0]}" + (f" … /{numbers[-1]}" if len(numbers) > 1 else ""))
+        return f"→ {' · '.join(parts)}" if parts else ""
+
+    def pressed(self, text: str) -> str:
+        """Return the command of the button that was typed, or the text as it is.
+
+        Words after the letter or number are the text that the button asks for.
+        """
+        key, _, words = text.strip().removeprefix("/").partition(" ")
+        choice = (self._letters | self._numbers).get(key.casefold()) if text.lstrip().startswith("/") else None
+        if choice is None:
+            return text
+        return f"{choice.command} {words}".rstrip() if choice.asks else choice.command
+
+    def _letter(self, choice: Button) -> str:
+        """Return the letter of a button: the one that it has already, or the next."""
+        for letter, known in self._letters.items():
+            if known == choice:
+                return letter
+        letter = next(self._next)
+        self._letters[letter] = choice
+        return letter
+
+
+def _number(choice: Button) -> str:
+    """Return the number that the button has in its list."""
+    return choice.label.partition(".")[0].strip()
+
+
+def _label(choice: Button) -> str:
+    return one_line(printable(choice.label), _MAX_LABEL_CHARS)

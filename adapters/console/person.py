@@ -26,7 +26,7 @@ def conversation(user: UserKey) -> ConversationKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class TerminalUser:
     """The person who writes. `language` is the system's tag ("pt_BR.UTF-8"), "" if it has none."""
 
     user: UserKey

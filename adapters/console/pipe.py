@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from adapters.console import files
-from adapters.console.buttons import Buttons
-from adapters.console.output import Output, memory_line, printable
+from adapters.console.output import Buttons, Output, memory_line, printable
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
 from core.types import Modal

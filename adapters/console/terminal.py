@@ -6,14 +6,16 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import run_in_terminal
+from prompt_toolkit.application import get_app, run_in_terminal
 from prompt_toolkit.completion import Completer
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -23,7 +25,7 @@ from adapters.console.channel import Above, ConsoleChannel, Notices
 from adapters.console.files import EXPORTS
 from adapters.console.line_editor import ClusterOutput, ClusterProcessor, CommandCompleter, ReflowRenderer
 from adapters.console.output import Output
-from adapters.console.person import PLATFORM, QUIT, STOP, OneScreen, Person, leaves
+from adapters.console.person import PLATFORM, QUIT, STOP, OneScreen, TerminalUser, leaves
 from core.commands.menu import MenuEntry
 from core.ports import MessageHandler
 from core.text.catalogue import text
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 
 async def talk(
     handler: MessageHandler,
-    person: Person,
+    person: TerminalUser,
     data_dir: Path,
     *,
     keeps_lines: bool = True,
@@ -48,9 +50,10 @@ async def talk(
     output = Output(sys.stdout)
     channel = ConsoleChannel(output, colour=colour, exports=data_dir / EXPORTS)
     history = OwnHistory(data_dir / "console-history") if keeps_lines else InMemoryHistory()
-    prompt = Prompt(history, output, CommandCompleter(menu, QUIT), colour=colour)
-    locale = from_tag(person.language) or Locale.PT
-    channel.say(GREETING[locale])
+    locale = from_tag(person.language) or Locale.EN
+    examples = EXAMPLES[locale].splitlines()
+    prompt = InputPrompt(history, output, CommandCompleter(menu, QUIT), examples, colour=colour)
+    channel.say(GREETING[locale].format(examples="\n".join(f"  {example}" for example in examples)))
     channel.end()
     with _ending_in_order(), quiet_keys():
         await handler.resume(PLATFORM, OneScreen(channel, Notices(channel)))
@@ -69,7 +72,7 @@ async def talk(
                 await _answer(handler, person, channel, channel.buttons.pressed(text))
 
 
-async def _answer(handler: MessageHandler, person: Person, channel: ConsoleChannel, text: str) -> None:
+async def _answer(handler: MessageHandler, person: TerminalUser, channel: ConsoleChannel, text: str) -> None:
     """Pass a message on and wait for its answer; Ctrl-C stops the answer, a second Ctrl-C leaves."""
     interrupted = asyncio.Event()
     stopping = asyncio.create_task(_stop_when(interrupted, handler, person, channel))
@@ -85,7 +88,7 @@ async def _answer(handler: MessageHandler, person: Person, channel: ConsoleChann
 
 
 async def _stop_when(
-    interrupted: asyncio.Event, handler: MessageHandler, person: Person, channel: ConsoleChannel
+    interrupted: asyncio.Event, handler: MessageHandler, person: TerminalUser, channel: ConsoleChannel
 ) -> None:
     await interrupted.wait()
     stopped = await handler.receive(person.says(STOP), channel)
@@ -151,16 +154,22 @@ class OwnHistory(FileHistory):
         FileHistory.store_string(self, clean(string))
 
 
-class Prompt:
-    """Asks for messages. Enter sends, Alt-Enter and pasting make lines, arrows recall what was typed, Tab completes."""
+class InputPrompt:
+    """Asks for messages. Enter sends, Alt-Enter and pasting make lines, arrows recall what was typed, Tab completes.
 
-    def __init__(self, history: History, output: Output, completer: Completer, *, colour: bool) -> None:
+    Until something was sent, Tab on an empty line writes the first of the `examples`, and then the next.
+    """
+
+    def __init__(
+        self, history: History, output: Output, completer: Completer, examples: Sequence[str] = (), *, colour: bool
+    ) -> None:
         mark: StyleAndTextTuples = [("bold ansicyan" if colour else "", "› ")]
         self._mark = mark
+        self._following = dict(zip(("", *examples), (*examples, *examples[:1]), strict=True)) if examples else {}
         clusters = ClusterProcessor()
         self._session: PromptSession[str] = PromptSession(
             history=history,
-            key_bindings=_bindings(),
+            key_bindings=_bindings(self._following),
             completer=completer,
             complete_style=CompleteStyle.READLINE_LIKE,
             input_processors=[clusters],
@@ -179,7 +188,9 @@ class Prompt:
         Raises:
             KeyboardInterrupt: Ctrl-C on the empty line. EOFError: Ctrl-D on the empty line.
         """
-        return await self._session.prompt_async(self._mark)
+        typed = await self._session.prompt_async(self._mark)
+        self._following.clear()
+        return typed
 
     @property
     def above(self) -> Above:
@@ -191,8 +202,14 @@ class Prompt:
         return print_above
 
 
-def _bindings() -> KeyBindings:
+def _bindings(following: Mapping[str, str]) -> KeyBindings:
+    """Return the keys; Tab writes the line that is `following` the present one."""
     bindings = KeyBindings()
+
+    @bindings.add("tab", filter=Condition(lambda: get_app().current_buffer.text in following))
+    def _next_example(event: KeyPressEvent) -> None:
+        example = following[event.current_buffer.text]
+        event.current_buffer.document = Document(example)
 
     @bindings.add("c-c")
     def _clear(event: KeyPressEvent) -> None:
@@ -230,4 +247,5 @@ def quiet_keys() -> Iterator[None]:
 
 
 GREETING = text("console.greeting")
+EXAMPLES = text("console.examples")
 HOW_TO_LEAVE = text("console.how_to_leave")

@@ -19,10 +19,10 @@ from adapters.discord.read_back import TellUnread
 from adapters.discord.room import PLATFORM
 from adapters.running import Connected, Wrote, ignored, until
 from core.commands.menu import MenuEntry
-from core.ports import Clock, Duties, MessageHandler
+from core.ports import Clock, MessageHandler
 from core.stores import KeptStore
 from core.types import UserKey
-from core.workers import OneWorker
+from core.workers.port import Worker
 
 _LOG = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ async def run(
     stop: asyncio.Event,
     *,
     menu: Sequence[MenuEntry],
-    duties: Duties,
+    worker: Worker,
     kept: KeptStore,
     say: Callable[[str], None] = _LOG.info,
     own: Callable[[UserKey, str], Awaitable[None]] | None = None,
@@ -44,12 +44,11 @@ async def run(
 ) -> None:
     """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
 
-    Several workers share out `duties`: each has some of the shards, and all of them write. `kept` holds what outlives
-    the process. `menu` are the commands that people are offered. `say` is told what the owner should read: who the bot
-    is, and the link that invites it. `own` is called with each owner of the bot as Discord names them: the
-    application's owner, or the administrators of its team. `connected` is told whether every shard of this worker's is
-    connected to the gateway, `wrote` how Discord answered each write, `tell_unread` what could not be read back after
-    an outage.
+    Of several workers (`worker` is this one) one is connected to the gateway; all of them write. `kept` holds what
+    outlives the process. `menu` are the commands that people are offered. `say` is told what the owner should read: who
+    the bot is, and the link that invites it. `own` is called with each owner of the bot as Discord names them: the
+    application's owner, or the administrators of its team. `connected` is told whether every shard is connected to the
+    gateway, `wrote` how Discord answered each write, `tell_unread` what could not be read back after an outage.
 
     Raises:
         ConfigError: Discord does not know the token, be it at the start or later.
@@ -57,7 +56,7 @@ async def run(
     logging.getLogger("discord").setLevel(logging.WARNING)  # it logs what people write, and tokens
     logging.getLogger("discord.client").setLevel(logging.ERROR)  # and warns that there is no voice
     point_rest_at(config.api_base_url)
-    pacer = Pacer(clock, duties, wrote)
+    pacer = Pacer(clock, worker, wrote)
     who = await until(stop, introduce(config, pacer, clock))
     if who is None:
         return
@@ -81,7 +80,7 @@ async def run(
         listener=messages,
         interactions=interactions,
         identity=who,
-        duties=duties,
+        worker=worker,
         connected=connected,
     )
     try:
@@ -89,7 +88,6 @@ async def run(
         await until(stop, gateway.listen())
     finally:
         await messages.drain(config.drain_s if stop.is_set() else 0.0)  # else nothing can be written any more
-        await bookmarks.close()
         await gateway.close()
 
 
@@ -100,4 +98,4 @@ async def about(config: DiscordConfig, clock: Clock) -> list[str]:
         ConfigError: Discord does not know the token.
     """
     point_rest_at(config.api_base_url)
-    return (await introduce(config, Pacer(clock, OneWorker()), clock)).lines
+    return (await introduce(config, Pacer(clock, Worker()), clock)).lines

@@ -22,6 +22,7 @@ from adapters.discord.button import ids_of, view_of
 from adapters.discord.markup import Drawn
 from adapters.discord.pacer import GROWING, WHOLE, Pacer
 from adapters.discord.room import Room, room_of
+from adapters.running import REFUSED_S, Lately
 from core.errors import (
     BotError,
     ChannelBusy,
@@ -47,7 +48,6 @@ TYPING_S = 8.0
 
 Source: discord.com/developers/docs/resources/channel#trigger-typing-indicator.
 """
-_MAX_TYPED = 1024
 _FIRST_CLIENT_S = 1.0
 _BUSY_RESOURCE = 40062
 _BUSY_RESOURCE_S = 5.0
@@ -86,10 +86,11 @@ class DiscordApi:
 
     def __init__(self, pacer: Pacer, clock: Clock, *, waiting_reaction: str = "") -> None:
         self._client: discord.Client | None = None
-        self.threadless: set[int] = set()  # channels where no thread can be opened
-        self._markless: set[int] = set()  # and where no message can be marked
-        self._typeless: set[int] = set()  # and where it cannot be shown that the bot is typing
-        self._typed: dict[int, float] = {}  # when that was shown last
+        now_s = clock.monotonic
+        self.threadless = Lately[int](now_s, REFUSED_S)  # channels where no thread can be opened
+        self._markless = Lately[int](now_s, REFUSED_S)  # and where no message can be marked
+        self._typeless = Lately[int](now_s, REFUSED_S)  # and where it cannot be shown that the bot is typing
+        self._typed = Lately[int](now_s, TYPING_S)  # and where it was shown
         self._waiting_reaction = waiting_reaction
         self._pacer = pacer
         self._clock = clock
@@ -150,7 +151,7 @@ class DiscordApi:
                 )
                 if notify:
                     options["mention_author"] = True
-            self._typed.pop(channel_id, None)  # a new message ends that sign
+            self._typed.forget(channel_id)  # a new message ends that sign
             return sent(await channel.send(nonce=nonce, suppress_embeds=not drawn.embed, **options))
 
         name, timeout_s = f"POST /channels/{channel_id}/messages", time_for(drawn)
@@ -184,20 +185,17 @@ class DiscordApi:
         Raises:
             ChannelError: it was not done.
         """
-        now_s = self._clock.monotonic()
-        if channel_id in self._typeless or now_s - self._typed.get(channel_id, -TYPING_S) < TYPING_S:
+        if channel_id in self._typeless or channel_id in self._typed:
             return
-        if len(self._typed) >= _MAX_TYPED:
-            self._typed.clear()
-        self._typed[channel_id] = now_s
+        self._typed.note(channel_id)
         name = f"POST /channels/{channel_id}/typing"
         try:
             await self.perform(name, lambda: self.client.http.send_typing(channel_id), leaves=GROWING)
         except ChannelBusy:
-            self._typed.pop(channel_id, None)
+            self._typed.forget(channel_id)
             raise
         except ChannelError:  # the bot lacks the right, and refusals count towards a ban
-            self._typeless.add(channel_id)
+            self._typeless.note(channel_id)
             raise
 
     async def mark_seen(self, channel_id: int, message_id: int) -> None:
@@ -219,7 +217,7 @@ class DiscordApi:
         except (ChannelBusy, MessageLost):
             raise
         except ChannelError:  # the bot lacks the right, and refusals count towards a ban
-            self._markless.add(channel_id)
+            self._markless.note(channel_id)
             raise
 
     async def remove(self, channel_id: int, message_id: int) -> None:
@@ -252,7 +250,7 @@ class DiscordApi:
         except ChannelBusy:
             raise
         except ChannelError:
-            self.threadless.add(channel_id)
+            self.threadless.note(channel_id)
             raise
 
     async def open_direct(self, user_id: int) -> int:

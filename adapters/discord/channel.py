@@ -42,7 +42,7 @@ class Renderer:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Destination:
     """Where an answer goes: a channel, or the direct messages of `person` (if not 0).
 
     `reply_to` is the message that the first post replies to, or 0; with a `thread` name, a thread is opened on it
@@ -67,7 +67,7 @@ class DiscordChannel(Channel):
     def __init__(
         self,
         api: DiscordApi,
-        place: Place,
+        place: Destination,
         *,
         asked: str,
         edit_interval_s: float,
@@ -121,7 +121,7 @@ class DiscordChannel(Channel):
         known = [handle for handle in handles if handle]
         self._doubtful, self._posts, self._adopted = True, len(known), frozenset(known)
         if known:
-            self._place = Place(_ids(known[-1])[0])
+            self._place = Destination(_ids(known[-1])[0])
         return known
 
     async def show_typing(self) -> None:
@@ -176,23 +176,23 @@ class DiscordChannel(Channel):
             await self._api.edit(place.channel, found.id, drawn)
         self._doubtful = False
         self._posts += 1
-        self._place = Place(place.channel)
+        self._place = Destination(place.channel)
         self._drawn[handle] = drawn
         return handle
 
-    async def _arrive(self) -> Place:
+    async def _arrive(self) -> Destination:
         """Open the direct messages or the thread, if that is where the answer goes; return where to write."""
         place = self._place
         if place.person:
-            self._place = Place(await self._api.open_direct(place.person))
+            self._place = Destination(await self._api.open_direct(place.person))
         elif place.thread:
             try:
                 await self._api.open_thread(place.channel, place.reply_to, place.thread)
-                self._place = Place(place.reply_to)  # a thread has the id of the message it was opened on
+                self._place = Destination(place.reply_to)  # a thread has the id of the message it was opened on
             except ChannelBusy:
                 raise
             except ChannelError:
-                self._place = Place(place.channel, reply_to=place.reply_to)
+                self._place = Destination(place.channel, reply_to=place.reply_to)
         return self._place
 
 

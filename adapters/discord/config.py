@@ -11,7 +11,7 @@ class DiscordConfig:
 
     `rooms` are ids of channels, categories or servers where the bot answers (empty: wherever it was invited to);
     `admin_guild` is the server that alone shows the staff's commands (0: all do, to who manages them); `shards` is how
-    many there are for all workers together (0: as many as Discord recommends); `gateway_url` replaces the gateway that
+    many the servers are spread over (0: as many as Discord recommends); `gateway_url` replaces the gateway that
     the API names; `max_age_s` is when a message is too old to answer; `drain_s` bounds a graceful stop.
     `edit_interval_s` keeps an answer just under the 5 edits in 5 s of a channel that people report (the true figure
     comes with each response). `waiting_reaction` is put on a message that waits for others in a channel, "" for none.

@@ -8,9 +8,6 @@ kept in the same way: Discord does not tell of it again when the form is sent.
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
-from typing import Any
-
 import discord
 
 from adapters.discord.button import FORM_FIELD, Press, about_id, press_id
@@ -25,30 +22,26 @@ from core.types import Locale
 _MAX_TITLE_CHARS, _MAX_LABEL_CHARS, _MAX_TEXT_CHARS = 45, 80, 4000
 """Source: discord.com/developers/docs/components/reference#text-input, and of a modal's title."""
 
-_MOST_KEPT = 500
+_MOST_KEPT = 1000
 _KEPT_S = 3600.0
 
 
 class Forms:
-    """The texts that forms begin with, by person and button."""
+    """What forms need that is kept by person and id: the buttons whose texts they begin with, and quoted messages."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._begun: dict[tuple[str, Any], tuple[float, Button]] = {}
-        self._quoted: dict[tuple[str, Any], tuple[float, tuple[Quote, ...]]] = {}
+        self._kept: dict[tuple[str, str], tuple[float, Button | tuple[Quote, ...]]] = {}
 
     def __len__(self) -> int:
-        """Return how many texts are kept."""
-        return len(self._begun)
+        """Return how many are kept."""
+        return len(self._kept)
 
     def note(self, person: str, drawn: Drawn) -> None:
         """Keep the texts that the forms of these buttons begin with, for the person of that id."""
         for number, choice in enumerate((*drawn.choices, *drawn.menu)):
             if choice.asks:
-                key = person, press_id(choice, number, aside=drawn.aside)
-                self._begun.pop(key, None)
-                self._begun[key] = self._clock.monotonic(), choice
-        self._let_go()
+                self._keep(person, press_id(choice, number, aside=drawn.aside), choice)
 
     def open(
         self, person: str, pressed: Press, label: str, locale: Locale, begun: str | None = None
@@ -57,52 +50,52 @@ class Forms:
 
         `begun` is the text that it begins with as it is now; None: as it was when the button was shown.
         """
-        self._let_go()
-        known = self._begun.get((person, pressed.id))
-        choice = known[1] if known else Button(label, pressed.command, asks=label)
-        modal = discord.ui.Modal(
-            title=one_line(choice.asks, _MAX_TITLE_CHARS) or YOUR_TEXT[locale], custom_id=pressed.id
-        )
-        field: discord.ui.TextInput[discord.ui.Modal] = discord.ui.TextInput(
-            style=discord.TextStyle.paragraph,
-            custom_id=FORM_FIELD,
-            default=(choice.text if begun is None else begun)[:_MAX_TEXT_CHARS] or None,
-            placeholder=None if known or begun is not None else BEGIN_ANEW[locale],
-            max_length=_MAX_TEXT_CHARS,
-        )
-        modal.add_item(discord.ui.Label(text=YOUR_TEXT[locale], component=field))
-        modal.stop()  # what is submitted is found by the id's form: the library need not keep the object
-        return modal
+        known = self._found(person, pressed.id)
+        choice = known if isinstance(known, Button) else Button(label, pressed.command, asks=label)
+        title = one_line(choice.asks, _MAX_TITLE_CHARS) or YOUR_TEXT[locale]
+        is_lost = known is None and begun is None
+        text = choice.text if begun is None else begun
+        return _form(pressed.id, title, YOUR_TEXT[locale], text, hint=BEGIN_ANEW[locale] if is_lost else None)
 
     def ask_about(self, person: str, message_id: int, quotes: tuple[Quote, ...], locale: Locale) -> discord.ui.Modal:
         """Return the form for a question about a message, which is kept until then as it is quoted."""
-        modal = discord.ui.Modal(title=ASK_ABOUT_THIS[locale], custom_id=about_id(message_id))
-        self._quoted.pop((person, message_id), None)
-        self._quoted[person, message_id] = self._clock.monotonic(), quotes
-        field: discord.ui.TextInput[discord.ui.Modal] = discord.ui.TextInput(
-            style=discord.TextStyle.paragraph, custom_id=FORM_FIELD, max_length=_MAX_TEXT_CHARS
-        )
-        modal.add_item(discord.ui.Label(text=YOUR_QUESTION[locale], component=field))
-        modal.stop()
-        self._let_go()
-        return modal
+        self._keep(person, about_id(message_id), quotes)
+        return _form(about_id(message_id), ASK_ABOUT_THIS[locale], YOUR_QUESTION[locale])
 
     def quotes_about(self, person: str, message_id: int) -> tuple[Quote, ...]:
         """Return that message as it is quoted; nothing if it is no longer kept."""
+        found = self._found(person, about_id(message_id))
+        return found if isinstance(found, tuple) else ()
+
+    def _keep(self, person: str, custom_id: str, what: Button | tuple[Quote, ...]) -> None:
+        self._kept.pop((person, custom_id), None)
+        self._kept[person, custom_id] = self._clock.monotonic(), what
         self._let_go()
-        _, quotes = self._quoted.get((person, message_id), (0.0, ()))
-        return quotes
+
+    def _found(self, person: str, custom_id: str) -> Button | tuple[Quote, ...] | None:
+        self._let_go()
+        _, found = self._kept.get((person, custom_id), (0.0, None))
+        return found
 
     def _let_go(self) -> None:
         """Drop the oldest of too many, and all that are too old."""
         until_s = self._clock.monotonic() - _KEPT_S
-        for kept in (self._begun, self._quoted):
-            _let_go(kept, until_s)
+        for key in list(self._kept):
+            if len(self._kept) <= _MOST_KEPT and self._kept[key][0] > until_s:
+                return
+            del self._kept[key]
 
 
-def _let_go(kept: MutableMapping[tuple[str, Any], tuple[float, Any]], until_s: float) -> None:
-    while kept:
-        oldest = next(iter(kept))
-        if len(kept) <= _MOST_KEPT and kept[oldest][0] > until_s:
-            return
-        del kept[oldest]
+def _form(custom_id: str, title: str, label: str, text: str = "", hint: str | None = None) -> discord.ui.Modal:
+    """Return a form with one field, which begins with a text, or else shows the hint."""
+    modal = discord.ui.Modal(title=title, custom_id=custom_id)
+    field: discord.ui.TextInput[discord.ui.Modal] = discord.ui.TextInput(
+        style=discord.TextStyle.paragraph,
+        custom_id=FORM_FIELD,
+        default=text[:_MAX_TEXT_CHARS] or None,
+        placeholder=hint,
+        max_length=_MAX_TEXT_CHARS,
+    )
+    modal.add_item(discord.ui.Label(text=label, component=field))
+    modal.stop()  # what is submitted is found by the id's form: the library need not keep the object
+    return modal

@@ -18,13 +18,13 @@ from adapters.discord.form import Forms
 from adapters.discord.interaction import InteractionChannel, Ticket
 from adapters.discord.listener import pointed
 from adapters.discord.message_handler import FROM_INTERACTION, UpdateHandler
-from adapters.discord.room import PLATFORM, Audience, Room, audience, room_of
+from adapters.discord.room import PLATFORM, Readers, Room, audience, room_of
 from adapters.discord.texts import FAILED, NO_LONGER_KEPT, NOT_HERE, OLD_MENU, STOPPING
 from adapters.running import NOT_YOURS, display_name
-from core.commands.menu import AS_ASKED, CONFIRM, FORM_TEXT, MenuEntry
+from core.commands.menu import CONFIRM, FORM_TEXT, MenuEntry, is_as_asked
 from core.enclosures import Attachment, AttachmentKind, Quote
 from core.errors import ChannelBusy, ChannelError, StorageDown
-from core.outgoing import Choice, OutgoingMessage
+from core.outgoing import OutgoingMessage, Suggestion
 from core.ports import Clock
 from core.text.language import choose
 from core.types import ConversationKey, Incoming, Locale, Localized, UserKey
@@ -112,7 +112,7 @@ class InteractionHandler:
         else:
             await self._only_say(interaction, OLD_MENU if is_old else FAILED)
 
-    async def complete(self, interaction: discord.Interaction[Any], text: str, option: str) -> Sequence[Choice]:
+    async def complete(self, interaction: discord.Interaction[Any], text: str, option: str) -> Sequence[Suggestion]:
         """Return what a field offers while a person fills it in; `text` is the command with what stands there so far.
 
         Discord waits 3 s for it, and what comes later is of no use.
@@ -179,9 +179,9 @@ class InteractionHandler:
         # where the button is about that answer itself, in reply.
         aloud = pressed.in_place and message is not None and not room.private and not only_theirs
         names = aloud and message is not None and _named(message) == user_id
-        asked = aloud and message is not None and _whose(message) == user_id and _is_as_asked(pressed.command)
+        asked = aloud and message is not None and _whose(message) == user_id and is_as_asked(pressed.command)
         if names or asked:
-            to = Audience(room.chat, private=False, hidden=False)
+            to = Readers(room.chat, private=False, hidden=False)
         in_place = pressed.in_place and message is not None and (room.private or only_theirs or names or asked)
         incoming = replace(_incoming(interaction, pressed.command, to), pressed=True)
         ticket = Ticket.of(interaction, hidden=to.hidden, in_place=in_place, names=names)
@@ -202,7 +202,7 @@ class InteractionHandler:
         if str(interaction.user.id) != conversation.user.user:
             await self._only_say(interaction, NOT_YOURS)
             return
-        to = Audience(conversation.chat, private=True, hidden=True)
+        to = Readers(conversation.chat, private=True, hidden=True)
         incoming = _incoming(interaction, _STOP, to)
         channel = await self._pass_on(interaction, incoming, Ticket.of(interaction, hidden=True))
         if channel is None:
@@ -275,7 +275,7 @@ def command_of(text: str, commands: Mapping[str, MenuEntry]) -> MenuEntry | None
     return commands.get(name) or MenuEntry(name, {})
 
 
-def _incoming(interaction: discord.Interaction[Any], text: str, to: Audience) -> Incoming:
+def _incoming(interaction: discord.Interaction[Any], text: str, to: Readers) -> Incoming:
     return Incoming(
         chat=to.chat,
         user=UserKey(PLATFORM, str(interaction.user.id)),
@@ -287,11 +287,6 @@ def _incoming(interaction: discord.Interaction[Any], text: str, to: Audience) ->
         language=str(interaction.locale),
         handle=interaction.user.name,
     )
-
-
-def _is_as_asked(text: str) -> bool:
-    """Whether a command is about the answer below which its button stands."""
-    return text.removeprefix("/").startswith(tuple(f"{name} " for name in AS_ASKED))
 
 
 def _whose(message: discord.Message) -> int | None:

@@ -20,7 +20,7 @@ import discord
 from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
 from adapters.discord.button import stop_id
-from adapters.discord.channel import DiscordChannel, Place, Renderer
+from adapters.discord.channel import Destination, DiscordChannel, Renderer
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
 from adapters.discord.interaction import InteractionChannel, Ticket
@@ -30,7 +30,7 @@ from adapters.discord.room import PLATFORM, Room, aside_of, channel_id, is_aside
 from adapters.running import Backoff, Session
 from core.enclosures import MAX_HOPS, Quote, Speaker
 from core.errors import ChannelError, ChannelGone, StorageDown
-from core.outgoing import Choice, Mention
+from core.outgoing import Mention, Suggestion
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.text.unicode import one_line
 from core.types import ChatKey, ConversationKey, Incoming, UserKey
@@ -118,7 +118,7 @@ class UpdateHandler(Channels):
         answered.add_done_callback(lambda _: self._answering.subtract({here: 1}))
         return answered
 
-    async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
+    async def complete(self, incoming: Incoming, option: str) -> Sequence[Suggestion]:
         """Return what a field of a command offers while a person fills it in."""
         return await self._session.complete(incoming, option)
 
@@ -151,7 +151,7 @@ class UpdateHandler(Channels):
     def private(self, user: UserKey, once: str = "") -> DiscordChannel:
         """Return the person's direct messages. What is said there by one `once` within five minutes is there once."""
         person = int(user.user) if user.user.isdecimal() else 0
-        return self._unasked(Place(person=person), Renderer(user.user, forms=self._forms), once)
+        return self._unasked(Destination(person=person), Renderer(user.user, forms=self._forms), once)
 
     def room(self, chat: ChatKey, once: str) -> DiscordChannel:
         """Return a channel or thread; of a talk aside, the person's direct messages. `once` is as in `private`.
@@ -167,7 +167,7 @@ class UpdateHandler(Channels):
         known = self._api.known_room(channel, self._me) or self._bookmarks.room(channel)
         if known is not None and not known.allowed(self._config.rooms):
             raise ChannelGone("not one of DISCORD_ROOMS")
-        return self._unasked(Place(channel), Renderer(forms=self._forms), once)
+        return self._unasked(Destination(channel), Renderer(forms=self._forms), once)
 
     def channel(self, incoming: Incoming) -> DiscordChannel:
         """Return where to answer that message: in a room, as a reply to it, or in a new thread if that is wanted."""
@@ -184,7 +184,7 @@ class UpdateHandler(Channels):
         stop = stop_id(incoming.conversation) if self._config.stop_button else ""
         return Renderer(incoming.user.user, stop, is_aside(incoming.chat), self._forms)
 
-    def _unasked(self, place: Place, renderer: Renderer, once: str) -> DiscordChannel:
+    def _unasked(self, place: Destination, renderer: Renderer, once: str) -> DiscordChannel:
         """Return where to say what nobody asked for; without `once`, what is said twice is two messages."""
         name = hashlib.sha256(once.encode()).hexdigest() if once else secrets.token_hex()
         interval_s = self._config.edit_interval_s
@@ -192,16 +192,16 @@ class UpdateHandler(Channels):
             self._api, place, asked=name[:_NONCE_CHARS], edit_interval_s=interval_s, renderer=renderer
         )
 
-    def _place(self, incoming: Incoming) -> Place:
+    def _place(self, incoming: Incoming) -> Destination:
         chat = incoming.chat
         if incoming.message_id.startswith(FROM_INTERACTION):
             # Its private answer cannot be given where it was asked any more; any other needs nothing to reply to.
-            return Place(person=int(incoming.user.user)) if incoming.private else Place(channel_id(chat))
+            return Destination(person=int(incoming.user.user)) if incoming.private else Destination(channel_id(chat))
         message_id = int(incoming.original_id)
         if chat.thread == incoming.original_id:
             name = one_line(incoming.text, _MAX_THREAD_NAME_CHARS) or incoming.user_name
-            return Place(int(chat.chat), reply_to=message_id, thread=name, asked=message_id)
-        return Place(channel_id(chat), reply_to=0 if incoming.private else message_id, asked=message_id)
+            return Destination(int(chat.chat), reply_to=message_id, thread=name, asked=message_id)
+        return Destination(channel_id(chat), reply_to=0 if incoming.private else message_id, asked=message_id)
 
     async def _take(self, message: discord.Message, room: Room) -> None:
         """Take one message; those of one room are taken one after another."""

@@ -21,9 +21,9 @@ from weakref import WeakValueDictionary
 import aiohttp
 
 from adapters.running import Backoff, SharedBucket, Wrote, ignored
-from core.claims import check_claim
 from core.errors import ChannelBusy, ChannelDown, ChannelError
-from core.ports import Clock, Duties
+from core.ports import Clock
+from core.workers.port import Worker, check_claim
 
 OVERALL_PER_S = 45
 OVERALL_BURST = 5
@@ -52,7 +52,7 @@ def budget(method: str, path: str) -> str:
 
 
 @dataclass(slots=True)
-class _Budget:
+class _WriteBudget:
     limit: int
     remaining: int
     resets_s: float
@@ -68,13 +68,13 @@ class _Budget:
 class Pacer:
     """All budgets of one bot. `wrote` is told how Discord answered each write."""
 
-    def __init__(self, clock: Clock, duties: Duties, wrote: Wrote = ignored) -> None:
+    def __init__(self, clock: Clock, worker: Worker, wrote: Wrote = ignored) -> None:
         self._clock = clock
         self._wrote = wrote
-        self._budgets: dict[str, _Budget] = {}
+        self._budgets: dict[str, _WriteBudget] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._quiet_until_s = 0.0
-        self._overall = SharedBucket(_LIMIT, duties, float(OVERALL_BURST), float(OVERALL_PER_S), clock.monotonic())
+        self._overall = SharedBucket(_LIMIT, worker, float(OVERALL_BURST), float(OVERALL_PER_S), clock.monotonic())
         self._backoff = Backoff()
 
     def __len__(self) -> int:
@@ -174,7 +174,7 @@ class Pacer:
         known = self._budgets.get(name)
         if known is not None and resets_s < known.resets_s + _JITTER_S:  # the same window, or an answer that was late
             remaining, resets_s = min(remaining, known.remaining), max(resets_s, known.resets_s)
-        self._keep(name, _Budget(limit, remaining, resets_s, known.yields_until_s if known else 0.0))
+        self._keep(name, _WriteBudget(limit, remaining, resets_s, known.yields_until_s if known else 0.0))
 
     def _flooded(self, name: str, response: aiohttp.ClientResponse) -> ChannelBusy:
         wait_s = _seconds(response.headers.get("Retry-After", ""), _UNNAMED_WAIT_S)
@@ -183,10 +183,10 @@ class Pacer:
         if response.headers.get("X-RateLimit-Global") or "Via" not in response.headers:
             self._quiet_until_s = max(self._quiet_until_s, until_s)
         else:
-            self._keep(name, _Budget(1, 0, until_s))
+            self._keep(name, _WriteBudget(1, 0, until_s))
         return ChannelBusy(wait_s)
 
-    def _keep(self, name: str, known: _Budget) -> None:
+    def _keep(self, name: str, known: _WriteBudget) -> None:
         if len(self._budgets) >= _SWEEP_ABOVE and name not in self._budgets:
             now_s = self._clock.monotonic()
             self._budgets = {key: one for key, one in self._budgets.items() if one.resets_s > now_s}

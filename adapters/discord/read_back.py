@@ -21,7 +21,7 @@ import discord
 from discord.utils import snowflake_time, time_snowflake
 
 from adapters.discord.api import DiscordApi
-from adapters.discord.bookmark import Bookmarks, Reading
+from adapters.discord.bookmark import Bookmarks, ShardPosition
 from adapters.discord.room import Room, room_of
 from adapters.running import Bucket, until
 from core.errors import ChannelError
@@ -111,7 +111,7 @@ class ReadBack:
         self._rooms = rooms
         self._max_age = timedelta(seconds=max_age_s)
         self._tell = tell
-        self._away: dict[int, Reading] = {}  # by server: what was known when it was lost
+        self._away: dict[int, ShardPosition] = {}  # by server: what was known when it was lost
         self._jobs: dict[int, _Job] = {}  # by room, also those under way
         self._queue: list[tuple[int, int, int, _Job]] = []  # the least rank first, of a rank the newest
         self._numbers = itertools.count()
@@ -119,7 +119,6 @@ class ReadBack:
         self._end: asyncio.Task[None] | None = None
         self._missed: dict[int, _Missed] = {}
         self._requests = 0
-        self._closed = False
         self._pace = Bucket(_PER_S, _PER_S, clock.monotonic())
 
     def begin(self, shard: int, servers: Iterable[int]) -> None:
@@ -161,14 +160,6 @@ class ReadBack:
             self._bookmarks.took(room_of(channel, self._me), max(channel.last_message_id or 0, guild.id))
         self._go_on()
 
-    def leave(self, shard: int, shards: int) -> None:
-        """Leave the rooms of a shard, of so many, to the worker whose it is from now on."""
-        self._away = {server: known for server, known in self._away.items() if (server >> 22) % shards != shard}
-        for job in [job for job in self._jobs.values() if job.room.shard(shards) == shard and not job.begun]:
-            job.begun = True  # so that it is passed over
-            job.done.set()
-            del self._jobs[job.room.id]
-
     async def precede(self, room: Room, message_id: int) -> None:
         """Let what was said in a room before that message be read now, and wait for it, for a few seconds at most."""
         job = self._jobs.get(room.id)
@@ -183,18 +174,26 @@ class ReadBack:
             await until(job.done, self._clock.sleep(job.waits_until_s - now_s))
 
     async def close(self) -> None:
-        """Stop; what was not read is read after the next start."""
-        self._closed = True
+        """Stop, and forget what was not read: it is read after the next start, or by another worker."""
         tasks = [*self._workers, *([self._end] if self._end else [])]
+        for job in self._jobs.values():
+            job.done.set()
+        self._workers.clear()
+        self._queue.clear()
+        self._jobs.clear()
+        self._away.clear()
+        self._missed.clear()
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _consider(self, channel: _Listed, start: Reading | None) -> None:
+    def _consider(self, channel: _Listed, start: ShardPosition | None) -> None:
         """Queue a room if anything new was said in it."""
         room, last = room_of(channel, self._me), channel.last_message_id or 0
         bookmark = self._bookmarks.position(room.id)
-        after = bookmark or (start.known(room.id) if start is not None else last)
+        known = start.known(room.id) if start is not None else 0
+        # What is said before the servers are named, as our own answers, moves the bookmark past what was not read.
+        after = min(bookmark, known) if bookmark and known else bookmark or known or last
         if last <= after or not room.allowed(self._rooms):
             return
         since = max(after, start.newest if start is not None else 0)
@@ -222,8 +221,6 @@ class ReadBack:
 
     def _go_on(self) -> None:
         """Have enough workers, or let the outage end if there is nothing to read."""
-        if self._closed:
-            return
         if self._end is not None:
             self._end.cancel()
             self._end = None
@@ -235,8 +232,8 @@ class ReadBack:
             self._end = asyncio.create_task(self._settle())
 
     def _rested(self, worker: asyncio.Task[None]) -> None:
-        self._workers.discard(worker)
-        if not worker.cancelled():
+        if worker in self._workers:
+            self._workers.remove(worker)
             self._go_on()
 
     async def _work(self) -> None:

@@ -86,7 +86,7 @@ def channel_id(chat: ChatKey) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Audience:
+class Readers:
     """Who reads an answer: the conversation that it is part of, and whether only the person reads it.
 
     An answer is `hidden` if Discord has to show it to that person alone, because the room is not private.
@@ -97,14 +97,14 @@ class Audience:
     hidden: bool
 
 
-def audience(room: Room, user_id: int, command: MenuEntry | None, *, unseen: bool) -> Audience:
+def audience(room: Room, user_id: int, command: MenuEntry | None, *, unseen: bool) -> Readers:
     """Return who reads the answer to a command, or to what is said (None); `unseen` is wanted by the person.
 
     In a room of many, what is recalled for one person stays in a conversation of its own: as a part of what is said
     aloud there, the next answer to all could repeat it.
     """
     if room.private:
-        return Audience(room.chat, private=True, hidden=False)
+        return Readers(room.chat, private=True, hidden=False)
     hidden = unseen or (command is not None and not command.for_all)
     apart = unseen or (command is not None and not command.in_conversation)
-    return Audience(aside(room.chat, user_id) if apart else room.chat, private=hidden, hidden=hidden)
+    return Readers(aside(room.chat, user_id) if apart else room.chat, private=hidden, hidden=hidden)

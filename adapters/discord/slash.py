@@ -1,4 +1,7 @@
-"""Slash commands: those of the menu and one to talk by, with names, descriptions and fields in three languages."""
+"""Slash commands and menus of messages and people, with names, descriptions and fields in three languages.
+
+The commands are those of the menu, and one to talk by.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,24 @@ from typing import Any, Final, TypeAlias
 import discord
 from discord import app_commands
 
-from adapters.discord.context_menu import account, in_menus, on_messages, on_people
 from adapters.discord.interaction_handler import InteractionHandler
-from adapters.discord.texts import ASIDE, ASK, IN_PRIVATE, MESSAGE
+from adapters.discord.room import PLATFORM
+from adapters.discord.texts import (
+    ALLOW,
+    ASIDE,
+    ASK,
+    ASK_ABOUT_THIS,
+    BLOCK,
+    IN_PRIVATE,
+    LIMITS,
+    MESSAGE,
+    REMEMBER_THIS,
+)
 from core.commands.menu import MenuEntry, MenuOption, OptionKind
 from core.text.catalogue import menu_names
 from core.text.language import from_tag
 from core.text.unicode import one_line
-from core.types import Locale
+from core.types import Locale, Localized
 
 _LOG = logging.getLogger(__name__)
 
@@ -33,6 +46,12 @@ _MAX_SHOWN_CHARS: Final = 100
 
 _MAX_CHOICES: Final = 25
 """What a field offers. Source: discord.com/developers/docs/interactions/receiving-and-responding#autocomplete."""
+
+_FOR_PEOPLE: Final = (("allow", ALLOW), ("block", BLOCK), ("quota", LIMITS))
+"""The verbs of /admin that take no more than a person. Discord shows 15 menus of each kind, the library takes 5.
+
+Source: discord.com/developers/docs/interactions/application-commands#registering-a-command.
+"""
 
 _TYPES: Final[Mapping[OptionKind, Any]] = {
     OptionKind.FILE: discord.Attachment,
@@ -89,7 +108,7 @@ class CommandTree(app_commands.CommandTree[discord.Client]):
         await self._handler.misfit(interaction, is_old=is_old)
 
 
-class Menus:
+class SlashMenus:
     """The commands of one client, and where they are shown.
 
     Those of everybody are shown wherever people write, also where somebody took the bot along (`goes_along`); those of
@@ -109,11 +128,11 @@ class Menus:
         self._tree = tree
         self._homes = [None, *([discord.Object(admin_guild)] if admin_guild else [])]
         built = [_built(entry, handler) for entry in entries if not entry.for_staff]
-        for command in (_ask(handler), *built, *on_messages(handler)):
+        for command in (_ask(handler), *built, *_on_messages(handler)):
             _show(command, goes_along=goes_along)
             tree.add_command(command)
         staff = [_built(entry, handler) for entry in entries if entry.for_staff]
-        for command in (*staff, *(on_people(handler) if staff else ())):
+        for command in (*staff, *(_on_people(handler) if staff else ())):
             command.default_permissions = discord.Permissions(manage_guild=True)
             if not admin_guild:
                 _show(command, goes_along=False)
@@ -149,7 +168,7 @@ def _show(command: _AnyCommand | app_commands.ContextMenu, *, goes_along: bool) 
 
 def _ask(handler: InteractionHandler) -> app_commands.Command[Any, Any, None]:
     @app_commands.rename(message=_named("message"), private=_named("private"))
-    @app_commands.describe(message=in_menus(MESSAGE), private=in_menus(IN_PRIVATE))
+    @app_commands.describe(message=_in_menus(MESSAGE), private=_in_menus(IN_PRIVATE))
     async def ask(
         interaction: discord.Interaction[Any],
         message: app_commands.Range[str, 1, _MAX_MESSAGE_CHARS],
@@ -157,7 +176,34 @@ def _ask(handler: InteractionHandler) -> app_commands.Command[Any, Any, None]:
     ) -> None:
         await handler.say(interaction, message, unseen=private)
 
-    return app_commands.Command(name=_named("ask"), description=in_menus(ASK), callback=ask)
+    return app_commands.Command(name=_named("ask"), description=_in_menus(ASK), callback=ask)
+
+
+def _on_messages(handler: InteractionHandler) -> Sequence[app_commands.ContextMenu]:
+    """Return what everybody can do with a message; only they see what comes of it."""
+
+    async def remember(interaction: discord.Interaction[Any], message: discord.Message) -> None:
+        await handler.remember(interaction, message)
+
+    async def ask(interaction: discord.Interaction[Any], message: discord.Message) -> None:
+        await handler.ask_about(interaction, message)
+
+    return (
+        app_commands.ContextMenu(name=_in_menus(REMEMBER_THIS), callback=remember),
+        app_commands.ContextMenu(name=_in_menus(ASK_ABOUT_THIS), callback=ask),
+    )
+
+
+def _on_people(handler: InteractionHandler) -> Sequence[app_commands.ContextMenu]:
+    """Return what the staff can do with a person: the same as by /admin, by the same rights."""
+    return [_on_person(verb, called, handler) for verb, called in _FOR_PEOPLE]
+
+
+def _on_person(verb: str, called: Localized, handler: InteractionHandler) -> app_commands.ContextMenu:
+    async def run(interaction: discord.Interaction[Any], person: discord.User) -> None:
+        await handler.say(interaction, f"/admin {verb} {_account(person)}", unseen=True)
+
+    return app_commands.ContextMenu(name=_in_menus(called), callback=run)
 
 
 def _built(entry: MenuEntry, handler: InteractionHandler, group: str = "") -> _AnyCommand:
@@ -165,7 +211,7 @@ def _built(entry: MenuEntry, handler: InteractionHandler, group: str = "") -> _A
     words = f"{group or '/'}{entry.name}"
     if not entry.verbs:
         return _command(entry, words, handler)
-    built = app_commands.Group(name=_named(entry.name), description=in_menus(entry.about))
+    built = app_commands.Group(name=_named(entry.name), description=_in_menus(entry.about))
     for verb in entry.verbs:
         built.add_command(_built(verb, handler, f"{words} "))
     return built
@@ -190,7 +236,7 @@ def _command(entry: MenuEntry, words: str, handler: InteractionHandler) -> app_c
     _describe(callback, entry.fields, private=entry.in_conversation)
     offering = {option.name: _offering(words, option.name, handler) for option in entry.fields if option.completes}
     app_commands.autocomplete(**offering)(callback)
-    return app_commands.Command(name=_named(entry.name), description=in_menus(entry.about), callback=callback)
+    return app_commands.Command(name=_named(entry.name), description=_in_menus(entry.about), callback=callback)
 
 
 def _parameter(name: str, kind: Any, *, required: bool = False) -> inspect.Parameter:
@@ -208,14 +254,16 @@ def _type(option: MenuOption) -> Any:
 def _describe(callback: Any, options: Sequence[MenuOption], *, private: bool) -> None:
     """Give the fields their names, descriptions and words to choose from."""
     names = {option.name: _named(option.name) for option in options}
-    abouts = {option.name: in_menus(option.about) for option in options}
+    abouts = {option.name: _in_menus(option.about) for option in options}
     if private:
-        names["private"], abouts["private"] = _named("private"), in_menus(ASIDE)
+        names["private"], abouts["private"] = _named("private"), _in_menus(ASIDE)
     app_commands.rename(**names)(callback)
     app_commands.describe(**abouts)(callback)
     app_commands.choices(
         **{
-            option.name: [app_commands.Choice(name=in_menus(shown), value=word) for word, shown in option.words.items()]
+            option.name: [
+                app_commands.Choice(name=_in_menus(shown), value=word) for word, shown in option.words.items()
+            ]
             for option in options
             if option.words
         }
@@ -240,7 +288,7 @@ def _offering(words: str, option: str, handler: InteractionHandler) -> Any:
 def said(words: str, fields: Sequence[MenuOption], given: Mapping[str, Any]) -> str:
     """Return what a person says by a command: its own words, then what they filled in, in the order of its fields."""
     filled = [given[field.name] for field in fields if field.kind is not OptionKind.FILE and given.get(field.name)]
-    return " ".join([words, *(str(each) if isinstance(each, str | int) else account(each) for each in filled)])
+    return " ".join([words, *(str(each) if isinstance(each, str | int) else _account(each) for each in filled)])
 
 
 def _focused(options: Sequence[Any]) -> str:
@@ -252,3 +300,14 @@ def _focused(options: Sequence[Any]) -> str:
 def _named(name: str) -> app_commands.locale_str:
     """Return a name, with what it is called in other languages."""
     return app_commands.locale_str(name, told=menu_names(name))
+
+
+def _account(person: discord.abc.User) -> str:
+    """Return the name of an account in commands, PLATFORM:ID."""
+    return f"{PLATFORM}:{person.id}"
+
+
+def _in_menus(text: Localized) -> app_commands.locale_str:
+    """Return a name or description in every language; one that is the same in all has no translations."""
+    told = {} if len(set(text.values())) == 1 else text
+    return app_commands.locale_str(text[Locale.EN][:_MAX_SHOWN_CHARS], told=told)

@@ -24,8 +24,9 @@ from adapters.telegram.state import State
 from adapters.telegram.update_handler import UpdateHandler
 from adapters.telegram.updates import LongPoll, Take, kinds
 from core.commands.menu import MenuEntry
-from core.ports import Clock, Duties, MessageHandler
+from core.ports import Clock, MessageHandler
 from core.stores import KeptStore
+from core.workers.port import Worker
 
 _LOG = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ async def run(
     stop: asyncio.Event,
     *,
     menu: Sequence[MenuEntry],
-    duties: Duties,
+    worker: Worker,
     kept: KeptStore,
     say: Callable[[str], None] = _LOG.info,
     claim_code: str | None = None,
@@ -59,7 +60,7 @@ async def run(
 ) -> None:
     """Listen until `stop` is set, then finish what is being answered, for `drain_s` at most.
 
-    Of several workers, which share `duties`, one asks Telegram for updates; all of them write. `kept` holds what
+    Of several workers (`worker` is this one) one asks Telegram for updates; all of them write. `kept` holds what
     outlives the process. `menu` are the commands that people are offered. `say` is told what the owner should read: who
     the bot is, whether groups hide from the bot what is said there, and, with a `claim_code`, the one-time link that
     makes whoever opens it the owner. `staff` says who is offered the commands of owners and admins. `connected` is told
@@ -79,7 +80,7 @@ async def run(
             say(_claim(bot, claim_code))
         state = State(kept)
         await state.load()
-        pacer = Pacer(config.private, config.group, config.overall, clock, duties)
+        pacer = Pacer(config.private, config.group, config.overall, clock, worker)
         api = TelegramApi(bot, pacer, state, waiting_reaction=config.waiting_reaction)
         menus = Menus(bot, state, menu, staff)
         updates = UpdateHandler(
@@ -103,8 +104,8 @@ async def run(
                     bot,
                     updates.take,
                     clock,
-                    duties=duties,
-                    elected=menus.offer,
+                    worker=worker,
+                    offer=menus.offer,
                     connected=connected,
                     hindered=hindered,
                 )
@@ -163,28 +164,26 @@ async def _listen(
     take: Take,
     clock: Clock,
     *,
-    duties: Duties,
-    elected: Callable[[], Awaitable[None]],
+    worker: Worker,
+    offer: Callable[[], Awaitable[None]],
     connected: Connected,
     hindered: Hindered,
 ) -> None:
     """Take updates for ever: pushed to the webhook if the owner set one, else by asking, as the one worker that does.
 
-    `elected` is what that one does besides.
+    `offer` sets the menus.
     """
     if config.webhook is not None:
         from adapters.telegram.webhook import WebhookListener  # only who uses it loads a web server
 
-        listener = WebhookListener(
-            bot, take, clock, config.webhook, connected, kinds=kinds(config), duties=duties, elected=elected
-        )
+        listener = WebhookListener(bot, take, clock, config.webhook, connected, kinds=kinds(config), offer=offer)
         await listener.run()
         return
     while True:
-        async with duties.hold(f"telegram:{bot.id}:poll") as duty:
+        async with worker.hold(f"telegram:{bot.id}:poll") as duty:
             _LOG.info("this worker asks telegram for updates")
             poll = LongPoll(bot, take, clock, config, connected=connected, hindered=hindered, lost=duty.lost)
-            await until(duty.lost, poll.run(), _once(elected))
+            await until(duty.lost, poll.run(), _once(offer))
         connected(True)  # as far as is known to one who only writes
 
 
@@ -199,7 +198,7 @@ async def _until_rejected(api: TelegramApi) -> None:
     raise rejected_token()
 
 
-class _Request(HTTPXRequest):
+class _ReportingRequest(HTTPXRequest):
     """Requests that report each refusal as such, not as a failure of the network or the server."""
 
     def __init__(self, wrote: Wrote) -> None:
@@ -225,7 +224,7 @@ async def _bot(config: TelegramConfig, wrote: Wrote = ignored) -> AsyncIterator[
     logging.getLogger("telegram.request.BaseRequest").setLevel(logging.CRITICAL)  # it logs answers that it cannot read
     for talkative in ("httpx", "httpcore", "telegram"):  # they log addresses, which hold the token, and what people say
         logging.getLogger(talkative).setLevel(logging.WARNING)
-    request = _Request(wrote)
+    request = _ReportingRequest(wrote)
     server = config.base_url.rstrip("/")
     bot = Bot(config.token, base_url=f"{server}/bot", base_file_url=f"{server}/file/bot", request=request)
     try:

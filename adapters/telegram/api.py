@@ -16,7 +16,7 @@ from telegram import Bot, ChatMember, InlineQueryResult, LinkPreviewOptions, Mes
 from telegram.constants import ChatAction
 from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, RetryAfter, TelegramError
 
-from adapters.running import Backoff
+from adapters.running import REFUSED_S, Backoff, Lately
 from adapters.telegram.failure import MALFORMED, NoPicture, Unchanged, Unreadable, failed, refused, seconds
 from adapters.telegram.heard import Hearing, Where
 from adapters.telegram.markup import Rendered
@@ -34,8 +34,6 @@ _WHOLE = {Priority.FINAL, Priority.ANSWER}
 _MAX_FILE_BYTES = 50_000_000
 _MAX_PICTURE_BYTES = 10_000_000
 """What a bot may send. Source: core.telegram.org/bots/faq#how-do-i-upload-a-large-file, bots/api#sendphoto."""
-_REFUSED_S = 600.0
-_MAX_REFUSING = 1024
 TYPING_S = 4.0
 """After this time it is shown again that the bot is typing, before it fades. Source: bots/api#sendchataction, 5 s."""
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/webp"})
@@ -72,12 +70,13 @@ class TelegramApi:
         """Set when Telegram no longer knows the token."""
         self._no_picture: File | None = None  # the last file that was refused as one
         self.hearing = Hearing()
-        self._markless: dict[int, float] = {}  # chats where no message can be marked, and until when
-        self._aloud: dict[int, float] = {}  # chats where nothing can be said to one person alone, and until when
-        self._whispering: dict[int, float] = {}  # chats where it can be, and until when we know
+        now_s = pacer.clock.monotonic
+        self._markless = Lately[int](now_s, REFUSED_S)  # chats where no message can be marked
+        self._aloud = Lately[int](now_s, REFUSED_S)  # chats where nothing can be said to one person alone
+        self._whispering = Lately[int](now_s, REFUSED_S)  # chats where it can be
         self._can_whisper = True  # the server knows of such messages, as far as we know
         self._waiting_reaction = waiting_reaction
-        self._typed: dict[Place, float] = {}  # when it was shown there last that the bot is typing
+        self._typed = Lately[Place](now_s, TYPING_S)  # where it was shown that the bot is typing
         self.takes_drafts = True
         """Whether the server has a method for drafts, as far as is known."""
         self.pacer = pacer
@@ -95,7 +94,7 @@ class TelegramApi:
                 reply_markup=what.keyboard,
                 link_preview_options=_NO_PREVIEW,
             )
-            self._typed.pop(place, None)  # a new message ends that sign
+            self._typed.forget(place)  # a new message ends that sign
             return sent.message_id
 
         message_id = await self._formatted(place, rendered, priority, call)
@@ -157,12 +156,12 @@ class TelegramApi:
         What is known of a chat is asked again after ten minutes, and when the bot's rights there change.
         """
         address = self._state.address(place.chat_id)
-        if not self._can_whisper or self._aloud.get(address, 0.0) > self.pacer.now_s:
+        if not self._can_whisper or address in self._aloud:
             return False
-        if self._whispering.get(address, 0.0) <= self.pacer.now_s:
+        if address not in self._whispering:
             if not await self._is_administrator(place):
                 return self.whisper_no_more(place)
-            _until(self._whispering, address, self.pacer.now_s + _REFUSED_S)
+            self._whispering.note(address)
         return True
 
     async def _is_administrator(self, place: Place) -> bool:
@@ -176,13 +175,13 @@ class TelegramApi:
 
     def whisper_no_more(self, place: Place) -> bool:
         """Say everything aloud in that chat for ten minutes; return False."""
-        _until(self._aloud, self._state.address(place.chat_id), self.pacer.now_s + _REFUSED_S)
+        self._aloud.note(self._state.address(place.chat_id))
         return False
 
     def rights_changed(self, chat_id: int) -> None:
         """Forget what is known of the bot's rights in that chat."""
         for known in (self._aloud, self._whispering):
-            known.pop(self._state.address(chat_id), None)
+            known.forget(self._state.address(chat_id))
 
     async def whisper(
         self, place: Place, rendered: Rendered, priority: Priority, *, to: int, answers: int | None
@@ -281,12 +280,9 @@ class TelegramApi:
 
     async def typing(self, place: Place) -> None:
         """Show that the bot is at work, for 5 s; for several answers in one place only once."""
-        now_s = self.pacer.now_s
-        if now_s - self._typed.get(place, -TYPING_S) < TYPING_S:
+        if place in self._typed:
             return
-        if len(self._typed) >= _MAX_REFUSING:
-            self._typed.clear()
-        self._typed[place] = now_s
+        self._typed.note(place)
         try:
             await self._call(
                 place.chat_id,
@@ -296,7 +292,7 @@ class TelegramApi:
                 ),
             )
         except ChannelError:
-            self._typed.pop(place, None)
+            self._typed.forget(place)
             raise
 
     async def mark_seen(self, place: Place, message_id: int) -> None:
@@ -304,16 +300,15 @@ class TelegramApi:
 
         A chat that refuses the reaction (its admins choose which are allowed) is left alone for ten minutes.
         """
-        address, now_s = self._state.address(place.chat_id), self.pacer.now_s
-        if not self._waiting_reaction or self._markless.get(address, 0.0) > now_s:
+        address = self._state.address(place.chat_id)
+        if not self._waiting_reaction or address in self._markless:
             return
         await self.pacer.admit_aside()
         try:
             await self._bot.set_message_reaction(address, message_id, self._waiting_reaction)
         except TelegramError as error:
             _LOG.info("a message was not marked as seen", extra={"error": type(error).__name__})
-            wait_s = seconds(error) if isinstance(error, RetryAfter) else _REFUSED_S
-            _until(self._markless, address, now_s + wait_s)
+            self._markless.note(address, seconds(error) if isinstance(error, RetryAfter) else None)
 
     async def acknowledge(self, query_id: str, notice: str = "") -> None:
         """Tell the client that a press was received, with a notice to show for a moment. It takes no budget.
@@ -434,12 +429,6 @@ def ephemeral_id(message: Message) -> int | None:
 
 def _whispered(chat_id: int, to: int, ephemeral: int) -> dict[str, object]:
     return {"chat_id": chat_id, "receiver_user_id": to, "ephemeral_message_id": ephemeral}
-
-
-def _until(refusing: dict[int, float], address: int, until_s: float) -> None:
-    if len(refusing) >= _MAX_REFUSING:
-        refusing.clear()
-    refusing[address] = until_s
 
 
 def _reply(reply_to: int | None) -> ReplyParameters | None:

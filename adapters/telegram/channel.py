@@ -17,11 +17,11 @@ from adapters.telegram.api import TYPING_S, Place, TelegramApi
 from adapters.telegram.keyboard import keyboard
 from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, naming, naming_nobody, render
 from adapters.telegram.pacer import Priority
-from core.aside import aside
 from core.enclosures import Quote
 from core.errors import ChannelBusy, ChannelDown, ChannelError, ChannelGone, ChannelUnclear
 from core.outgoing import ChannelLimits, File, Mention, OutgoingMessage
 from core.ports import Channel, Clock
+from core.tasks import aside
 from core.text.catalogue import text
 from core.types import Localized, Modal
 
@@ -30,7 +30,7 @@ _REFRESH_S = 20.0  # a draft fades after 30 s
 
 
 @dataclass(slots=True)
-class _Message:
+class _PostedMessage:
     """A message as it stands in the chat.
 
     One that is `marked` may be there twice, and says so; a `passing` one only while it is a status. One that `names` a
@@ -90,7 +90,7 @@ class TelegramChannel(Channel):
         self._doubtful = False  # what is written next may be there already
         self._lost_status = False  # a status may be there already, which nothing will take the place of
         self._measured: tuple[str, Rendered] = ("", Rendered(""))
-        self._messages: dict[str, _Message] = {}
+        self._messages: dict[str, _PostedMessage] = {}
         self._introduced: OutgoingMessage | None = None
 
     @property
@@ -131,7 +131,7 @@ class TelegramChannel(Channel):
         """Go on with what an earlier process posted; what it may have posted besides is marked when it is repeated."""
         known = [] if self._moved else [handle for handle in handles if handle]
         self._again = self._doubtful = len(known) < len(handles)
-        self._messages = {handle: _Message(int(handle), Rendered("")) for handle in known}
+        self._messages = {handle: _PostedMessage(int(handle), Rendered("")) for handle in known}
         if (replaced := self._messages.get(str(self._replaces))) is not None:
             replaced.names = self._names
         if known:
@@ -167,14 +167,14 @@ class TelegramChannel(Channel):
 
     def _adopted(self, message_id: int, written: Rendered) -> str:
         """Keep a message that was written by other means."""
-        return self._keep(_Message(message_id, written))
+        return self._keep(_PostedMessage(message_id, written))
 
-    def _keep(self, message: _Message) -> str:
+    def _keep(self, message: _PostedMessage) -> str:
         handle = str(message.id)
         self._messages[handle] = message
         return handle
 
-    async def _send(self, shown: OutgoingMessage, rendered: Rendered) -> _Message:
+    async def _send(self, shown: OutgoingMessage, rendered: Rendered) -> _PostedMessage:
         """Write a new message, with the mark if it may be there already."""
         rank = self._rank(shown) if shown.stays else Priority.STATUS
         reply_to = None if shown.plain else self._answers if shown.notify else self._reply_to
@@ -182,7 +182,7 @@ class TelegramChannel(Channel):
 
     async def _sent(
         self, shown: OutgoingMessage, rendered: Rendered, send: Callable[[Rendered], Coroutine[None, None, int]]
-    ) -> _Message:
+    ) -> _PostedMessage:
         passing = shown.modal is Modal.TEXT_FOR_REPLACE
         marked = self._doubtful or (passing and self._lost_status)
         what = rendered.again if marked else rendered
@@ -193,14 +193,14 @@ class TelegramChannel(Channel):
             self._doubtful |= not passing
             raise
         self._doubtful, self._reply_to, self._replaces = False, None, None
-        return _Message(message_id, what, marked, passing=passing and not self._again)
+        return _PostedMessage(message_id, what, marked, passing=passing and not self._again)
 
-    async def _replace(self, shown: OutgoingMessage, message_id: int) -> _Message:
+    async def _replace(self, shown: OutgoingMessage, message_id: int) -> _PostedMessage:
         """Replace a message, which is safe to repeat; write a new one if it cannot be replaced."""
         rendered = await self._drawn(_named(shown, self._names))
         try:
             await self._api.edit(self._place, message_id, rendered, self._rank(shown))
-            message = _Message(message_id, rendered, names=self._names)
+            message = _PostedMessage(message_id, rendered, names=self._names)
         except (ChannelBusy, ChannelGone, ChannelUnclear):
             raise
         except ChannelError:
@@ -209,7 +209,7 @@ class TelegramChannel(Channel):
         self._replaces, self._doubtful = None, False
         return message
 
-    async def _hand_over(self, shown: OutgoingMessage, file: File) -> _Message:
+    async def _hand_over(self, shown: OutgoingMessage, file: File) -> _PostedMessage:
         """Write the file with its text as caption, or before it if the text is too long for one."""
         caption = await self._drawn(shown) if shown.text else Rendered("", keyboard=keyboard(shown))
         if caption.size > MAX_CAPTION_UNITS:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class WritePace:
     """The budget of a chat, and the least time between two edits of an answer that grows.
 
     It is `burst` writes at once, `per_s` more each second, and at most `per_minute` in any minute (0: as many as that
@@ -45,9 +45,9 @@ class TelegramConfig:
 
     token: str = field(repr=False)
     base_url: str = "https://api.telegram.org"
-    private: Pace = Pace(burst=3, per_s=1.0, edit_interval_s=1.5)
-    group: Pace = Pace(burst=5, per_s=1.0, per_minute=20, edit_interval_s=4.0)
-    overall: Pace = Pace(burst=5, per_s=25.0)
+    private: WritePace = WritePace(burst=3, per_s=1.0, edit_interval_s=1.5)
+    group: WritePace = WritePace(burst=5, per_s=1.0, per_minute=20, edit_interval_s=4.0)
+    overall: WritePace = WritePace(burst=5, per_s=25.0)
     poll_timeout_s: int = 50
     max_age_s: float = 6 * 3600.0
     drain_s: float = 20.0

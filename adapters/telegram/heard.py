@@ -24,7 +24,7 @@ _MAX_CHARS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class HeardMessage:
     """A message: who said it ("" for the bot itself), what, and the message that it replies to."""
 
     by: str
@@ -43,9 +43,9 @@ class Hearing:
     """The last messages of the groups that were talked in last."""
 
     def __init__(self) -> None:
-        self._chats: OrderedDict[Where, OrderedDict[int, Heard]] = OrderedDict()
+        self._chats: OrderedDict[Where, OrderedDict[int, HeardMessage]] = OrderedDict()
 
-    def note(self, where: Where, message_id: int, heard: Heard) -> None:
+    def note(self, where: Where, message_id: int, heard: HeardMessage) -> None:
         """Remember a message, or what it says now; the oldest ones are dropped."""
         said = self._chats.setdefault(where, OrderedDict())
         self._chats.move_to_end(where)
@@ -62,7 +62,7 @@ class Hearing:
     def wrote(self, where: Where, message_id: int, text: str, reply_to: int | None = None) -> None:
         """Remember what the bot itself wrote, or changed; "" for what is not whole yet."""
         before = self._said(where).get(message_id)
-        self.note(where, message_id, Heard("", text=text, reply_to=before.reply_to if before else reply_to))
+        self.note(where, message_id, HeardMessage("", text=text, reply_to=before.reply_to if before else reply_to))
 
     def removed(self, where: Where, message_id: int) -> None:
         """Forget a message that was deleted."""
@@ -98,5 +98,5 @@ class Hearing:
         quotes = [quote for each in known if not (quote := each.quote(QuoteKind.ROOM, asker)).is_unread]
         return quotes[-most:]
 
-    def _said(self, where: Where) -> Mapping[int, Heard]:
+    def _said(self, where: Where) -> Mapping[int, HeardMessage]:
         return self._chats.get(where) or {}

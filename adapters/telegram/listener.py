@@ -28,7 +28,7 @@ from telegram.constants import ReactionEmoji
 
 from adapters.running import display_name, without_mention
 from adapters.telegram.api import ephemeral_id
-from adapters.telegram.heard import Heard
+from adapters.telegram.heard import HeardMessage
 from adapters.telegram.keyboard import Pressed
 from adapters.telegram.markup import AGAIN
 from core.commands.menu import DISLIKED
@@ -332,7 +332,7 @@ def answers(message: Message) -> Message | None:
     return None if replied is None or replied.forum_topic_created is not None else replied
 
 
-def heard_of(message: Message, me: User) -> Heard:
+def heard_of(message: Message, me: User) -> HeardMessage:
     """Return what is said in a message of a group; what is forwarded was said by whom it names."""
     replied, passed_on = answers(message), forwarded(message, me)
     who = message.sender_chat or message.from_user
@@ -340,7 +340,9 @@ def heard_of(message: Message, me: User) -> Heard:
         by, name = "" if passed_on.speaker is Speaker.BOT else _SOMEBODY, passed_on.name
     else:
         by, name = ("" if who is not None and who.id == me.id else str(who.id) if who else _SOMEBODY), _called(who)
-    return Heard(by, name, text_of(message), attachments_of(message), None if replied is None else replied.message_id)
+    return HeardMessage(
+        by, name, text_of(message), attachments_of(message), None if replied is None else replied.message_id
+    )
 
 
 def text_of(message: Message) -> str:

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from adapters.running import SHARE_S, Bucket, SharedBucket
-from adapters.telegram.config import Pace
+from adapters.telegram.config import WritePace
 from core.errors import ChannelBusy
-from core.ports import Clock, Duties
+from core.ports import Clock
+from core.workers.port import Worker
 
 _SWEEP_ABOVE = 1024  # chats; those with a full budget are dropped
 _MINUTE_S = 60.0
@@ -41,7 +42,7 @@ class Priority(Enum):
 
 
 @dataclass(slots=True)
-class _Chat:
+class _ChatBudget:
     """The budget of one chat: its bucket, and for a group the times of its last minute's writes."""
 
     bucket: Bucket
@@ -80,18 +81,18 @@ class _Chat:
 class Pacer:
     """The budgets of all chats. Negative chat ids are groups, as Telegram numbers them."""
 
-    def __init__(self, private: Pace, group: Pace, overall: Pace, clock: Clock, duties: Duties) -> None:
+    def __init__(self, private: WritePace, group: WritePace, overall: WritePace, clock: Clock, worker: Worker) -> None:
         self._private = private
         self._group = group
-        self._clock = clock
-        self._overall = SharedBucket(_LIMIT, duties, float(overall.burst), overall.per_s, clock.monotonic())
-        self._chats: dict[int, _Chat] = {}
+        self.clock = clock
+        self._overall = SharedBucket(_LIMIT, worker, float(overall.burst), overall.per_s, clock.monotonic())
+        self._chats: dict[int, _ChatBudget] = {}
 
     def __len__(self) -> int:
         """Return how many chats have a budget."""
         return len(self._chats)
 
-    def pace(self, chat_id: int) -> Pace:
+    def pace(self, chat_id: int) -> WritePace:
         """Return the budget of that chat."""
         return self._group if chat_id < 0 else self._private
 
@@ -102,7 +103,7 @@ class Pacer:
             ChannelBusy: it may not go yet; nothing was counted.
             ClaimLost: it is another worker's to write by now.
         """
-        now_s = self.now_s
+        now_s = self.clock.monotonic()
         chat = self._chat(chat_id, now_s)
         wait_s, whole_s = (chat.wait_s(rank, now_s) for rank in (priority, Priority.FINAL))
         self._overall.refill(now_s)
@@ -115,34 +116,29 @@ class Pacer:
             self._overall.take()
         else:
             chat.take(now_s + self._overall.wait_s())
-            await self._overall.take_in_turn(self._clock)
-
-    @property
-    def now_s(self) -> float:
-        """The time of its clock."""
-        return self._clock.monotonic()
+            await self._overall.take_in_turn(self.clock)
 
     async def admit_aside(self) -> None:
         """Wait until a call may go that takes no token of its chat, and count it."""
-        self._overall.refill(self.now_s)
+        self._overall.refill(self.clock.monotonic())
         while wait_s := self._overall.wait_s(Priority.EDIT.value[0] * self._overall.burst):
-            await self._clock.sleep(min(wait_s, SHARE_S))
-            self._overall.refill(self.now_s)
+            await self.clock.sleep(min(wait_s, SHARE_S))
+            self._overall.refill(self.clock.monotonic())
         self._overall.take()
 
     def flooded(self, chat_id: int, retry_after_s: float) -> None:
         """Let nothing into that chat until the flood wait is over; the others go on."""
-        now_s = self.now_s
+        now_s = self.clock.monotonic()
         chat = self._chat(chat_id, now_s)
         chat.quiet_until_s = max(chat.quiet_until_s, now_s + retry_after_s)
         chat.bucket.tokens = min(chat.bucket.tokens, 1.0 - chat.bucket.refill_per_s * retry_after_s)
 
-    def _chat(self, chat_id: int, now_s: float) -> _Chat:
+    def _chat(self, chat_id: int, now_s: float) -> _ChatBudget:
         if chat_id not in self._chats:
             if len(self._chats) >= _SWEEP_ABOVE:
                 self._sweep(now_s)
             pace = self.pace(chat_id)
-            self._chats[chat_id] = _Chat(Bucket(float(pace.burst), pace.per_s, now_s), pace.per_minute)
+            self._chats[chat_id] = _ChatBudget(Bucket(float(pace.burst), pace.per_s, now_s), pace.per_minute)
         chat = self._chats[chat_id]
         chat.refill(now_s)
         return chat

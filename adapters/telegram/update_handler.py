@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from telegram import (
     CallbackQuery,
@@ -16,16 +17,18 @@ from telegram import (
     ChatMemberUpdated,
     InlineKeyboardMarkup,
     InlineQuery,
+    InlineQueryResultArticle,
+    InputTextMessageContent,
+    LinkPreviewOptions,
     Message,
     Update,
     User,
 )
 
-from adapters.running import NOT_YOURS, Session
+from adapters.running import NOT_YOURS, Session, display_name
 from adapters.telegram.api import Place, TelegramApi, ephemeral_id
 from adapters.telegram.channel import DraftChannel, TelegramChannel
 from adapters.telegram.config import TelegramConfig
-from adapters.telegram.inline import MAX_RESULTS, results_of, search_of
 from adapters.telegram.keyboard import pressed, stop_keyboard
 from adapters.telegram.listener import (
     PLATFORM,
@@ -57,7 +60,41 @@ from core.outgoing import OutgoingMessage
 from core.ports import Channels, Clock, MessageHandler
 from core.text.catalogue import text
 from core.text.language import choose
-from core.types import ChatKey, Incoming, UserKey
+from core.text.unicode import one_line
+from core.types import ChatKey, Incoming, MemoryItem, UserKey
+
+MAX_RESULTS: Final = 10
+
+_MAX_TITLE_CHARS, _MAX_ABOUT_CHARS = 60, 160
+_MAX_TEXT_CHARS: Final = 2000
+"""The most that is posted: at worst 4,000 of the 4,096 UTF-16 units of a message."""
+
+
+def search_of(query: InlineQuery, at: datetime) -> Incoming:
+    """Return what a person looks for, as if they said it to the bot in private: whoever reads on is their choice."""
+    person = query.from_user
+    return Incoming(
+        chat=ChatKey(PLATFORM, str(person.id)),
+        user=UserKey(PLATFORM, str(person.id)),
+        user_name=display_name(person.full_name),
+        message_id=f"inline.{query.id}",
+        text=query.query,
+        at=at,
+        language=person.language_code or "",
+        handle=person.username or "",
+    )
+
+
+def results_of(items: Iterable[MemoryItem]) -> list[InlineQueryResultArticle]:
+    """Return memories as results: by what each is found on top, its content below; both are posted."""
+    results = []
+    for item in items:
+        title, text = one_line(item.bindings[0], _MAX_TITLE_CHARS), item.content[:_MAX_TEXT_CHARS]
+        said = InputTextMessageContent(f"{title}: {text}", link_preview_options=LinkPreviewOptions(is_disabled=True))
+        about = one_line(item.content, _MAX_ABOUT_CHARS)
+        results.append(InlineQueryResultArticle(item.id, title, said, description=about))
+    return results
+
 
 _LOG = logging.getLogger(__name__)
 

@@ -2,7 +2,7 @@
 
 An update is answered with 200 only after it was taken, and thereby is on disk; anything else makes Telegram send it
 again. Updates of one chat come one after another. Source: core.telegram.org/bots/api#setwebhook and WebhookActor.cpp.
-Of several workers behind a load balancer each serves all updates, and one tells Telegram of the address.
+Of several workers behind a load balancer each serves all updates, and tells Telegram of the one address of all.
 """
 
 from __future__ import annotations
@@ -20,19 +20,18 @@ from aiohttp import web
 from telegram import Bot
 from telegram.error import BadRequest, InvalidToken, TelegramError
 
-from adapters.running import Connected, keep_trying, until
+from adapters.running import Connected, keep_trying
 from adapters.serving import listening
 from adapters.telegram.config import Webhook
 from adapters.telegram.failure import MALFORMED, rejected_token
 from adapters.telegram.updates import Take, take_one
 from core.errors import ConfigError, StorageDown
-from core.ports import Clock, Duties
+from core.ports import Clock
 
 _LOG = logging.getLogger(__name__)
 
 _SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105 (the header's name is no secret)
 _MAX_UPDATE_BYTES = 1 << 20
-_ASK_AGAIN_S = 5.0
 
 
 def secret(token: str) -> str:
@@ -44,10 +43,7 @@ def secret(token: str) -> str:
 
 
 class WebhookListener:
-    """Serves one address until cancelled.
-
-    `elected` is what the one worker that tells Telegram of the address does besides.
-    """
+    """Serves one address until cancelled. `offer` sets the menus once Telegram knows it."""
 
     def __init__(
         self,
@@ -58,8 +54,7 @@ class WebhookListener:
         connected: Connected,
         *,
         kinds: Sequence[str],
-        duties: Duties,
-        elected: Callable[[], Awaitable[None]],
+        offer: Callable[[], Awaitable[None]],
     ) -> None:
         self._bot = bot
         self._take = take
@@ -67,8 +62,7 @@ class WebhookListener:
         self._webhook = webhook
         self._kinds = kinds
         self._connected = connected
-        self._duties = duties
-        self._elected = elected
+        self._offer = offer
         self._secret = secret(bot.token)
 
     async def run(self) -> None:
@@ -81,32 +75,10 @@ class WebhookListener:
         app.router.add_post(urlsplit(self._webhook.url).path or "/", self._pushed)
         hook = self._webhook
         async with listening(app, hook.host, hook.port, setting="TELEGRAM_WEBHOOK_PORT", tls=_tls(hook)):
-            await until(asyncio.Event(), self._keep_announced(), self._wait_for_others())
-
-    async def _keep_announced(self) -> None:
-        """Tell Telegram of the address as the one worker that does, again and again."""
-        while True:
-            async with self._duties.hold(f"telegram:{self._bot.id}:webhook") as duty:
-                await until(duty.lost, self._do_duty())
-
-    async def _do_duty(self) -> None:
-        await self._announce()
-        self._connected(True)
-        await self._elected()
-        await asyncio.Event().wait()
-
-    async def _wait_for_others(self) -> None:
-        """Find out that Telegram knows the address, which may be the work of another worker."""
-        while True:
-            try:
-                known = (await self._bot.get_webhook_info()).url
-            except (TelegramError, *MALFORMED) as error:
-                _LOG.info("the webhook is not known", extra={"error": type(error).__name__})
-                known = ""
-            if known == self._webhook.url:
-                self._connected(True)
-                await asyncio.Event().wait()
-            await self._clock.sleep(_ASK_AGAIN_S)
+            await self._announce()
+            self._connected(True)
+            await self._offer()
+            await asyncio.Event().wait()
 
     async def _announce(self) -> None:
         """Tell Telegram where to push; while it does not answer, again."""

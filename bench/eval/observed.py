@@ -17,7 +17,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from bench.eval.labels import Label
-from bot.models.metering import AttributedHandler
 from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.ask import PLATFORM
@@ -259,7 +258,7 @@ async def open_bench(settings: Settings, cycle: Cycle, *, keeps_prompts: bool = 
         services = replace(parts.services, models=replace(models, **heard))
         opened = replace(app, parts=replace(parts, services=services, settings=turns))
         async with open_chatbot(opened) as chatbot:
-            yield Bench(app, AttributedHandler(chatbot), calls)
+            yield Bench(app, chatbot, calls)
 
 
 @contextmanager

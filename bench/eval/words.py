@@ -1,6 +1,6 @@
 """What a text says, as far as word lists can tell: claims of a change, admissions, invented numbers, its language.
 
-Written apart from `core/text/claims.py`, which the bot itself uses: a judge must not share the eyes of the judged.
+Written apart from `core/text/assertions.py`, which the bot itself uses: a judge must not share the eyes of the judged.
 """
 
 from __future__ import annotations

@@ -53,7 +53,7 @@ async def obey(settings: Settings, user: UserKey, command: str) -> Document:
         arrival = app.parts.services.confirmations.arrived(said.at)
         turn = await Opening(app.parts).turn(said, View(channel, app.clock), arrival)
         role = await app.parts.hooks.gate.role_here(said) or Role.MEMBER
-        await app.parts.commands.run(Request(turn, said, role, claims=app.parts.claims), command)
+        await app.parts.commands.run(Request(turn, said, role, worker=app.parts.worker), command)
         await turn.answer.complete()
         await turn.answer.view.close()
     answers = [

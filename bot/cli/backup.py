@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-from bot.archive import Contents, pack, state_files, unpack
+from bot.archive import Contents, pack, unpack
 from bot.cli.shell import JsonOption, NewFile, YesOption, busy, confirm, load_settings, run, show
 from bot.data_folder import DUMP, RESTORE, DataFolder, copied_by_server
 from bot.lost_data import known_marks
@@ -21,7 +20,7 @@ from bot.wiring import prepare_folder
 from core.clock import SystemClock
 from core.errors import StorageError
 from core.features.transfer.files import Backup, private_file
-from core.storage.sqlite_backup import new_file, restore_database
+from core.storage.sqlite_backup import restore_database
 from core.storage.sqlite_marks import raise_marks
 from core.storage.sqlite_migrations import MIGRATIONS
 from core.storage.sqlite_upgrade import upgrade
@@ -124,14 +123,12 @@ async def restore(settings: Settings, file: Path) -> Document:
             scratch.unlink(missing_ok=True)
         env = None
         if contents.about is not None:
-            kept += _put_state(settings, contents, aside)
             env = _write_settings(contents)
     return {
         "restored": str(file),
         "program": contents.about and contents.about.program,
         "at": contents.about and contents.about.at,
         "database": str(settings.database_path),
-        "state": sorted(contents.state),
         "aside": [str(path) for path in kept],
         "settings": env and str(env),
         "secrets": list(contents.about.secrets) if contents.about else [],
@@ -212,23 +209,6 @@ def _restored_lines(document: Document) -> list[str]:
     if document["paths"]:
         lines.append(f"Paths are those of each machine; there it had set {', '.join(document['paths'])}.")
     return lines
-
-
-def _put_state(settings: Settings, contents: Contents, aside: Path) -> list[Path]:
-    """Let platform files be those of the backup; return where those of before are kept."""
-    kept = []
-    try:
-        for path in state_files(settings):
-            kept.append(aside.with_name(f"{aside.stem}.{path.name}"))
-            shutil.move(path, kept[-1])  # it may be another disk
-        for name, content in contents.state.items():
-            with new_file(settings.data_dir / name) as part:
-                part.write_bytes(content)
-    except OSError as error:
-        raise StorageError(
-            f"the database was put back, but not what platforms keep ({', '.join(contents.state)}): {error.strerror}"
-        ) from error
-    return kept
 
 
 def _write_settings(contents: Contents) -> Path | None:

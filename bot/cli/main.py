@@ -10,7 +10,6 @@ import logging
 import os
 import sys
 import zoneinfo
-from importlib import metadata
 from itertools import takewhile
 from types import TracebackType
 from typing import Annotated, TypeAlias
@@ -30,6 +29,7 @@ from bot.cli.shell import run as run_now
 from bot.cli.status import status_
 from bot.cli.think import think_
 from bot.cli.usage import usage_
+from bot.version import version_line
 from core.errors import BotError, ConfigError
 
 app = typer.Typer(
@@ -67,7 +67,7 @@ def main() -> None:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"elefante {metadata.version('elefante')}")
+        typer.echo(version_line())
         raise typer.Exit
 
 

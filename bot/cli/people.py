@@ -151,11 +151,10 @@ def render(document: Document) -> str:
 
 async def _decide(app: App, matter: DecisionKind, name: str, after: str) -> Document:
     """Record a decision of the console owner; do nothing if it holds already."""
-    decisions = app.features.stores.decisions
-    before = await decisions.value(matter, name)
+    before = await app.features.stores.decisions.value(matter, name)
     if before != after:
         by = app.settings.console_owner
-        applied = await decisions.apply(Decision(app.clock.now(), by, matter, name, before, after))
+        applied = await app.features.decider.make(Decision(app.clock.now(), by, matter, name, before, after))
         if applied is not Applied.DONE:
             raise BotError(f"{name}: {_REFUSED[applied]}; nothing was changed")
     return {"name": name, "before": before, "after": after}

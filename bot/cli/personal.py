@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -13,8 +12,9 @@ from bot.cli.shell import JsonOption, NewFile, UserOption, YesOption, busy, conf
 from bot.settings.settings import Settings
 from bot.wiring import build
 from core.errors import ConfigError, StorageError
-from core.features.admin.decisions import DecisionKind, record_deed
-from core.features.transfer.export import CALENDAR_SUFFIX, file_name
+from core.features.privacy.erasure import Erasure
+from core.features.privacy.forget import FORGET
+from core.features.transfer.export import CALENDAR_SUFFIX, EXPORT, Takeout, file_name
 from core.features.transfer.import_ import SHOWN, known_of, save
 from core.features.transfer.intake import Intake, read
 from core.memory.user_memory import UndoResult
@@ -23,7 +23,7 @@ from core.text.unicode import one_line
 from core.types import UserKey
 
 MAX_BYTES: Final = 500_000_000
-"""The largest file that is read from the shell, unpacked."""
+"""The largest file that is read from the shell."""
 
 _MAX_SHOWN_CHARS: Final = 100
 
@@ -42,17 +42,19 @@ def export_(file: NewFile = None, user: UserOption = "", as_json: JsonOption = F
 
 
 def import_(
-    file: Annotated[Path | None, typer.Argument(help="An export, or a list; see docs/commands.md.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="An export, a list, or what another program exports; see docs/import.md.")
+    ] = None,
     user: UserOption = "",
     undo: Annotated[str, typer.Option("--undo", help="Take back the import that printed this name.")] = "",
     yes: YesOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Save the memories of a file: an export of ours, of ChatGPT, Claude or mem0, or a list as text, CSV or JSON.
+    """Save the memories of a file: an export of ours, ChatGPT or Claude, or a list as text, Markdown, CSV or JSON.
 
     Reminders of an export are left out: /import in a chat sets them there.
 
-    Example: elefante import chatgpt.zip
+    Example: elefante import memories.md
     """
     loaded = load_settings()
     whose = person(user, loaded)
@@ -63,7 +65,7 @@ def import_(
         raise ConfigError("import", "name a file")
     held, known = run(look(loaded, whose, file))
     shown = [f"- {one_line(each.draft.content, _MAX_SHOWN_CHARS)}" for each in held.taken[:SHOWN]]
-    left_out = held.refused + held.unset + len(held.reminders)
+    left_out = held.refused + sum(held.unread.values()) + sum(map(len, held.besides.values()))
     counts = f"{len(held.taken)} memories, {known} of them known already, for {whose}; {left_out} entries are left out"
     confirm("\n".join((*shown, f"Save {counts}?")), yes=yes)
     with busy("saving"):
@@ -79,8 +81,11 @@ def forget_(user: UserOption = "", yes: YesOption = False, as_json: JsonOption =
     loaded = load_settings()
     whose = person(user, loaded)
     there = run(kept(loaded, whose))
-    counts = f"{there['memories']} memories, {there['reminders']} reminders and {there['threads']} conversations"
-    confirm(f"Delete {counts} of {', '.join(there['accounts'])} for good?", yes=yes)
+    counts = [f"{there[name]} {name}" for name in ("memories", *there["counts"])]
+    confirm(
+        f"Delete {', '.join(counts)} and {there['threads']} conversations of {', '.join(there['accounts'])} for good?",
+        yes=yes,
+    )
     with busy("deleting"):
         done = run(forget(loaded, whose))
     show(done, as_json=as_json, plain=render)
@@ -102,14 +107,14 @@ async def export(settings: Settings, user: UserKey, file: Path | None) -> Docume
         path = file or Path(file_name(user, app.clock.now()))
         calendar = path.with_suffix(CALENDAR_SUFFIX)
         try:
-            tally = await features.takeout.write(user, path)
-            coming = await features.takeout.write_calendar(user, calendar)
+            tally = await features.get(Takeout).write(user, path)
+            coming = await features.get(Takeout).write_calendar(user, calendar)
         except FileExistsError as error:
             raise StorageError(f"{error.filename} is there already; name another file") from error
         if user != settings.console_owner:
-            decisions = features.stores.decisions
-            await record_deed(decisions, app.clock, settings.console_owner, DecisionKind.EXPORT, str(user))
-        return {"user": str(user), "file": str(path), "calendar": str(calendar) if coming else None, **asdict(tally)}
+            await features.decider.record(EXPORT, settings.console_owner, str(user))
+        counts = {"memories": tally.memories, "threads": tally.threads, "messages": tally.messages, **tally.besides}
+        return {"user": str(user), "file": str(path), "calendar": str(calendar) if coming else None, **counts}
 
 
 async def look(settings: Settings, user: UserKey, file: Path) -> tuple[Intake, int]:
@@ -123,7 +128,7 @@ async def look(settings: Settings, user: UserKey, file: Path) -> tuple[Intake, i
         accounts = await app.features.memories.accounts(user)
         try:
             with file.open("rb") as opened:
-                held = read(opened, accounts, name=file.name, max_bytes=MAX_BYTES)
+                held = read(opened, accounts, app.features.added.sections, name=file.name, max_bytes=MAX_BYTES)
         except OSError as error:
             raise StorageError(f"{file} cannot be read: {error.strerror}") from error
         return held, len(await known_of(app.features.memories.of(accounts[0]), held.taken))
@@ -165,11 +170,12 @@ async def kept(settings: Settings, user: UserKey) -> Document:
         accounts = await app.features.memories.accounts(user)
         threads = [thread for account in accounts for thread in await app.conversations.store.threads(account)]
         memories = await app.features.memories.of(accounts[0]).count()
-        reminders = await app.features.reminders.store.of(accounts)
+        counts = {name: await count(accounts) for name, count in app.features.added.counts}
         return {
             "accounts": [str(account) for account in accounts],
             "memories": memories,
-            "reminders": len(reminders),
+            **counts,
+            "counts": list(counts),
             "threads": len(threads),
         }
 
@@ -182,8 +188,8 @@ async def forget(settings: Settings, user: UserKey) -> Document:
     """
     async with build(settings) as app:
         features = app.features
-        await features.erasure.forget(user)
-        await record_deed(features.stores.decisions, app.clock, settings.console_owner, DecisionKind.FORGET)
+        await features.get(Erasure).forget(user)
+        await features.decider.record(FORGET, settings.console_owner)
         return {"forgotten": True, "copies": [str(path) for path in await features.stores.copies.paths()]}
 
 
@@ -197,7 +203,7 @@ def render(document: Document) -> str:
     if "undone" in document:
         return f"Taken back: {document['undone']} memories."
     if "file" in document:
-        counts = ", ".join(f"{name} {document[name]}" for name in ("memories", "threads", "messages", "reminders"))
+        counts = ", ".join(f"{name} {count}" for name, count in document.items() if isinstance(count, int))
         return "\n".join(filter(None, (f"{document['file']}  ({counts})", document["calendar"])))
     lines = ["Done: everything is forgotten."]
     if document["copies"]:

@@ -20,7 +20,7 @@ from pydantic import SecretStr
 from bot import logs
 from bot.cli.service import install_
 from bot.doctor import ask_models
-from bot.models.presets import PROVIDERS, Mode
+from bot.models.presets import PROVIDERS, SUGGESTED, Mode, example
 from bot.platforms import PLATFORMS, NobodyAnswered, Platform, about, claim_link
 from bot.settings.env_file import env_path
 from bot.settings.models import model_name
@@ -38,8 +38,8 @@ _WHERE: Final[Mapping[str, str]] = {
     "discord": "Discord: https://discord.com/developers/applications, New Application, Bot, Reset Token.",
 }
 _MODEL: Final = (
-    "Language model, such as anthropic:claude-haiku-5-5, openai:gpt-6-luna, gemini:gemini-2.5-flash or "
-    "ollama:qwen3:8b. Without one the bot keeps and finds what it is told."
+    f"Language model, such as {', '.join(map(example, SUGGESTED[:-1]))} or {example(SUGGESTED[-1])}. "
+    "Without one the bot keeps and finds what it is told."
 )
 _KEYS: Final = frozenset(preset.key_setting for preset in PROVIDERS.values() if preset.key_setting)
 _URLS: Final = frozenset(preset.url_setting for preset in PROVIDERS.values())
@@ -85,7 +85,7 @@ def _start(setup: Setup) -> None:
     typer.echo(f"`{command} run` starts it; `{command} service install` makes it a service.")
 
 
-class Ask(Protocol):
+class AskAtTerminal(Protocol):
     """Ask the person at the terminal."""
 
     def __call__(self, question: str, hidden: bool) -> str:
@@ -96,7 +96,7 @@ class Ask(Protocol):
 class Setup:
     """One run of the questions. An empty answer keeps what is set; what is refused is asked again."""
 
-    def __init__(self, env: Path, ask: Ask, say: Callable[[str], object]) -> None:
+    def __init__(self, env: Path, ask: AskAtTerminal, say: Callable[[str], object]) -> None:
         self._env = env
         self._ask = ask
         self._say = say
@@ -324,7 +324,7 @@ def _needed(failed: Mapping[str, Any], settings: Settings) -> str:
     preset = PROVIDERS[provider]
     if failed["error"] == KeyRejected.__name__:
         return preset.key_setting
-    is_own = preset.is_local or settings.is_own_address(provider)
+    is_own = settings.is_local(provider) or settings.is_own_address(provider)
     return preset.url_setting if failed["error"] == ProviderDown.__name__ and is_own else ""
 
 

@@ -6,32 +6,24 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 import typer
 
 from bot.cli.collecting import CollectingChannel, buttons, said_by
 from bot.cli.shell import JsonOption, UserOption, load_settings, person, run, show
-from bot.models.metering import AttributedHandler
 from bot.settings.settings import Settings
 from bot.wiring import App, build, warm_embedder
 from core.actions.proposal import PROPOSALS
+from core.answering.chatbot import ChatBot
 from core.answering.turn import Turn
-from core.chatbot import ChatBot
 from core.clock import SystemClock
 from core.dialogue import Step
 from core.errors import ConfigError
-from core.features.reminders.asked import QUESTIONS
-from core.features.reminders.reminders import Reminder, Schedule
-from core.features.reminders.telling import Wish, label, when
 from core.outgoing import OutgoingMessage
 from core.ports import Clock
-from core.text.markdown import plain_times
-from core.times import rules
-from core.types import Incoming, JSONValue, Locale, MemoryHit, Message, UserKey
-
-_SHOWN_INSTANTS: Final = 5
+from core.types import Incoming, JSONValue, MemoryHit, Message, UserKey
 
 
 def think_(
@@ -92,22 +84,30 @@ async def _thought(
 
     channel, turns = CollectingChannel(), list[Turn]()
     async with build(settings, dry=user, clock=clock) as app:
-        reminders, models = app.features.reminders.store, app.parts.services.models
+        thoughts, models = app.features.added.thoughts, app.parts.services.models
         if own_zone is not None:
             preferences = app.features.stores.preferences
             await preferences.put(user, replace(await preferences.of(user), zone=own_zone.key))
         await warm_embedder(app)
         said = await said_by(app, text, user)
-        before = {each.id for each in await reminders.of([user])}, await _open_question(app, said)
+        known, asked = [await each.known(user) for each in thoughts], await _open_question(app, said)
         watched = replace(app.parts, hooks=replace(app.parts.hooks, watch=turns.append))
         async with ChatBot(watched) as chatbot:
             started_s = clock.monotonic()
-            await (await AttributedHandler(chatbot).receive(said, channel))
+            await (await chatbot.receive(said, channel))
             total_s = clock.monotonic() - started_s
         turn = turns[0] if turns else None  # whoever is not answered has none
         locale = turn.person.locale if turn else await app.parts.reach.locales.of(said)
         mind, open_now = models.now().heavy, await _open_question(app, said)
         parts = mind.last_reading if isinstance(mind, LimitedMind) else ()
+        wanted = None if open_now is None or open_now == asked else open_now[1]
+        asks: Any = {} if wanted is None else _asked(channel)
+        besides, told = dict[str, Any](), list[JSONValue]()
+        for each, before in zip(thoughts, known, strict=True):
+            document, lines = await each.shown(user, before, wanted, locale, said.at)
+            besides |= document
+            asks |= besides.pop("asks", {})
+            told += lines
         return {
             "user": str(user),
             "conversation": turn.conversation.thread.id if turn else "",
@@ -120,10 +120,9 @@ async def _thought(
             "statuses": list(channel.statuses),
             "messages": [each.to_wire() for each in await _stored(turn)] if turn else [],
             "shown": [{"text": each.words, "buttons": buttons(each)} for each in channel.stays],
-            **({} if open_now is None or open_now == before[1] else _asked(open_now[1], channel, said, locale)),
-            "reminders": [
-                _reminder(each, locale, said.at) for each in await reminders.of([user]) if each.id not in before[0]
-            ],
+            **({"asks": asks} if asks else {}),
+            **besides,
+            "told": told,
             "total_ms": _ms(total_s),
         }
 
@@ -132,7 +131,7 @@ async def _open_question(app: App, said: Incoming) -> tuple[str, object] | None:
     """Return the code of the question that is open in the conversation, and what it asks about."""
     confirmations = app.features.confirmations
     arrived = confirmations.arrived(app.clock.now())
-    return await confirmations.waiting(said.conversation, arrived, *PROPOSALS, *QUESTIONS)
+    return await confirmations.waiting(said.conversation, arrived, *PROPOSALS, *app.features.replies.kinds)
 
 
 async def _stored(turn: Turn) -> Sequence[Message]:
@@ -140,39 +139,10 @@ async def _stored(turn: Turn) -> Sequence[Message]:
     return [each for each in await turn.conversation.read(turn.memory.get) if each.turn == turn.asked.turn]
 
 
-def _asked(wanted: object, channel: CollectingChannel, said: Incoming, locale: Locale) -> dict[str, JSONValue]:
-    """Return the question that was asked last: its words, its buttons, and the times that it offers."""
+def _asked(channel: CollectingChannel) -> dict[str, JSONValue]:
+    """Return the question that was asked last: its words and its buttons."""
     [shown] = channel.stays[-1:] or [OutgoingMessage("")]
-    asks: dict[str, JSONValue] = {"question": shown.words, "buttons": buttons(shown)}
-    if not isinstance(wanted, Wish):
-        return {"asks": asks}
-    asks["options"] = [_option(each, locale, said.at) for each in wanted.options]
-    return {"asks": asks} | ({"past": wanted.past.isoformat()} if wanted.past else {})
-
-
-def _reminder(reminder: Reminder, locale: Locale, now: datetime) -> dict[str, JSONValue]:
-    schedule = reminder.schedule
-    following = [] if reminder.due is None else [reminder.due]
-    while following and len(following) < _SHOWN_INSTANTS:
-        later = rules.next_after(schedule.wall, schedule.zone, schedule.rule, following[-1])
-        if later is None:
-            break
-        following.append(later)
-    instants: list[JSONValue] = [each.astimezone(ZoneInfo(schedule.zone)).isoformat() for each in following]
-    return {
-        "text": reminder.text,
-        "kind": reminder.kind.value,
-        "at": instants[0] if instants else None,
-        "rule": schedule.rule,
-        "next": instants,
-        "zone": schedule.zone,
-        "words": plain_times(when(reminder, now, locale)),
-    }
-
-
-def _option(option: Schedule, locale: Locale, now: datetime) -> dict[str, JSONValue]:
-    at = rules.instant(option.wall, option.zone).astimezone(ZoneInfo(option.zone))
-    return {"at": at.isoformat(), "rule": option.rule, "words": label(option, now, locale)}
+    return {"question": shown.words, "buttons": buttons(shown)}
 
 
 def _time(words: str, zone: ZoneInfo) -> datetime:
@@ -200,7 +170,7 @@ def render(document: dict[str, JSONValue]) -> str:
     lines += [f"  {part['intent']}: “{part['text']}” ({part['because']})" for part in thought["reading"]]
     for number, step in enumerate(thought["steps"], 1):
         lines += [f"{number}. {line}" if not at else f"     {line}" for at, line in enumerate(_told_step(step))]
-    lines += [*_told_reminders(thought), ""]
+    lines += [*thought["told"], ""]
     for shown in thought["shown"]:
         lines += [shown["text"], *(f"  [{each['label']}] {each['command']}" for each in shown["buttons"])]
     return "\n".join(lines)
@@ -220,19 +190,6 @@ def _told_step(step: Any) -> list[str]:
         lines += [f"{done}: {item['content']} ({item['id']})" for item in step["items"]]
     lines += [f"refused id: {refused}" for refused in step["refused_ids"]]
     return [*lines, step["detail"]] if step["detail"] else lines
-
-
-def _told_reminders(thought: Any) -> list[str]:
-    lines = []
-    for each in thought["reminders"]:
-        lines.append(f"⏰ {each['text']}: {each['words']}")
-        lines += [f"     {each['rule']}"] if each["rule"] else []
-        lines += [f"     {at} {each['zone']}" for at in each["next"]]
-    if "past" in thought:
-        lines.append(f"⏰ {thought['past']} has passed")
-    for each in thought.get("asks", {}).get("options", ()):
-        lines.append(f"⏰ or {each['at']} {each['rule']}".rstrip() + f": {each['words']}")
-    return lines
 
 
 def _step(step: Step) -> dict[str, JSONValue]:

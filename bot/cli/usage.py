@@ -8,13 +8,13 @@ from typing import Annotated, Any, Final, TypeAlias
 import typer
 
 from bot.cli.shell import JsonOption, load_settings, run, show
-from bot.models.prices import load_prices
+from bot.models.prices import prices_of
 from bot.settings.settings import Settings
 from bot.wiring import open_storage
 from core.clock import SystemClock
 from core.errors import ConfigError
 from core.features.ledger.calls import GROUPINGS, Sum, days_back
-from core.features.ledger.storage import SqlLedger
+from core.features.ledger.storage import Ledger
 
 
 def usage_(
@@ -60,7 +60,7 @@ async def usage(settings: Settings, *, days: int = 30, by: Sequence[str] = ("day
     since = days_back(SystemClock().now(), zone, days)
     database = await open_storage(settings)
     try:
-        ledger = SqlLedger(database, zone)
+        ledger = Ledger(database, zone)
         sums, total = await ledger.sums(since, by), await ledger.sums(since, ())
     finally:
         await database.close()
@@ -68,7 +68,7 @@ async def usage(settings: Settings, *, days: int = 30, by: Sequence[str] = ("day
         "since": since.astimezone(zone).date().isoformat(),
         "timezone": zone.key,
         "by": list(by),
-        "prices_of": load_prices(settings.model_prices).date,
+        "prices_of": prices_of(settings).date,
         "rows": [dict(zip(by, entry.keys, strict=True)) | _figures(entry) for entry in sums],
         "total": _figures(total[0]) if total else {},
     }

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from bot.models.health import ModelHealth
 from bot.models.metering import Meter, MeteredEmbedder, Record
 from bot.models.presets import PROVIDERS, Mode, Wire
-from bot.models.prices import load_prices
+from bot.models.prices import prices_of
 from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
 from core.history.tokens import Calibration, ReportingModel
 from core.models import Models
 from core.ports import ChatModel, Clock, Embedder
 from core.providers.cached_embedder import CachedEmbedder
-from core.providers.fallback import FallbackModel, Link, WatchedEmbedder
-from core.providers.streamed import ModelOptions
+from core.providers.fallback import ChainLink, FallbackModel
+from core.providers.ladder import TOOLS
+from core.providers.streamed import Endpoint, ModelOptions
 from core.providers.usem3 import Usem3Embedder
-
-
-class Endpoint(Protocol):
-    """An account at an address, which its models share."""
-
-    def model(self, options: ModelOptions) -> ChatModel:
-        """Return a model of this account."""
-        ...
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        ...
 
 
 def _anthropic(key: str, url: str, provider: str) -> Endpoint:
@@ -49,6 +38,13 @@ WIRES: Final[Mapping[Wire, Callable[[str, str, str], Endpoint]]] = {
     Wire.OPENAI: _openai,
 }
 """The protocols. A new provider of a known protocol is a row of `bot.models.presets.PROVIDERS`."""
+
+_FORMS: Final = {
+    TOOLS: "tools",
+    "json_schema": "calls as JSON that the server holds to a schema",
+    "json_object": "calls as JSON",
+    "prompted": "calls as JSON, by the prompt alone",
+}
 
 _NO_KEY = "none"  # the SDK always sends a key, also to a server that asks for none
 
@@ -70,7 +66,7 @@ async def build_chains(
     Raises:
         ConfigError: a setting is wrong.
     """
-    meter = Meter(record, load_prices(settings.model_prices), clock) if record else None
+    meter = Meter(record, prices_of(settings), clock) if record else None
     health = ModelHealth(settings, clock)
     embedder = build_embedder(settings, meter, health)
     stack.push_async_callback(embedder.close)
@@ -120,14 +116,20 @@ class Chains:
         alone = links[0].model
         return alone if len(links) == 1 and alone is self._mind else FallbackModel(links)
 
-    def links(self, mode: Mode, names: Sequence[ModelName] = ()) -> list[Link]:
+    def links(self, mode: Mode, names: Sequence[ModelName] = ()) -> list[ChainLink]:
         """Return the same models as a list, each with its circuit breaker."""
         return [self._link(mode, name) for name in names or self._settings.chain(mode)]
 
-    def _link(self, mode: Mode, name: ModelName) -> Link:
+    def form(self, name: ModelName) -> str:
+        """Return by which API a model was asked, and in which form its last request offered tools."""
+        endpoint = self._endpoint(name.provider)
+        label = endpoint.concessions.forms.get(name.model, "")
+        return f"{endpoint.api}, {_FORMS.get(label.removesuffix(' of calls'), 'no tools')}"
+
+    def _link(self, mode: Mode, name: ModelName) -> ChainLink:
         circuit = self.health.circuit(str(name))
         if name.provider == LIMITED:
-            return Link(self._limited(), circuit)
+            return ChainLink(self._limited(), circuit)
         model = self._endpoint(name.provider).model(options_of(self._settings, mode, name, self._window_tokens))
         if self._meter is not None:
             model = self._meter.of(model, mode.value)
@@ -135,7 +137,7 @@ class Chains:
             if (window := self._settings.window_of(name)) and self._calibration.window(str(name)) is None:
                 self._calibration.observe_window(str(name), window)
             model = ReportingModel(model, self._calibration)
-        return Link(model, circuit)
+        return ChainLink(model, circuit)
 
     def _endpoint(self, provider: str) -> Endpoint:
         if provider not in self._endpoints:
@@ -164,7 +166,7 @@ def build_embedder(settings: ModelSettings, meter: Meter | None = None, health: 
     name, dims = settings.embedding()
 
     def cached(embedder: Embedder) -> Embedder:
-        return CachedEmbedder(WatchedEmbedder(embedder, health.circuit(str(name))) if health else embedder)
+        return CachedEmbedder(embedder, circuit=health.circuit(str(name)) if health else None)
 
     if name.provider == USEM3:
         return cached(Usem3Embedder())
@@ -173,7 +175,7 @@ def build_embedder(settings: ModelSettings, meter: Meter | None = None, health: 
 
     key = settings.key(name.provider) or _NO_KEY
     endpoint = OpenAIEndpoint(key, settings.address(name.provider), provider=name.provider)
-    timeout_s = settings.model_embedding_timeout_s or PROVIDERS[name.provider].timeout_s
+    timeout_s = settings.model_embedding_timeout_s or settings.patience(name.provider).silence_s
     asked_dims = settings.model_embedding_dims
     leaf = OpenAIEmbedder(endpoint, name.model, dims, asked_dims=asked_dims, timeout_s=timeout_s)
     return cached(MeteredEmbedder(leaf, meter) if meter else leaf)
@@ -181,12 +183,12 @@ def build_embedder(settings: ModelSettings, meter: Meter | None = None, health: 
 
 def options_of(settings: ModelSettings, mode: Mode, name: ModelName, window_tokens: int | None) -> ModelOptions:
     """Return the parameters of a model in a mode; `window_tokens` is assumed where its window is unknown."""
-    preset = PROVIDERS[name.provider]
+    patience = settings.patience(name.provider)
 
     def knob(of: str) -> Any:
         return getattr(settings, f"model_{mode}_{of}")
 
-    timeout_s = knob("timeout_s") or preset.timeout_s
+    timeout_s = knob("timeout_s") or patience.silence_s
     return ModelOptions(
         name.model,
         effort=settings.effort_of(mode, name.provider),
@@ -195,6 +197,6 @@ def options_of(settings: ModelSettings, mode: Mode, name: ModelName, window_toke
         max_tokens=knob("max_tokens"),
         window_tokens=settings.window_of(name) or window_tokens,
         timeout_s=timeout_s,
-        first_token_timeout_s=knob("first_token_timeout_s") or max(preset.first_token_timeout_s, timeout_s),
-        tools=preset.tools,
+        first_token_timeout_s=knob("first_token_timeout_s") or max(patience.first_token_s, timeout_s),
+        tools=PROVIDERS[name.provider].tools,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
@@ -19,6 +19,7 @@ from core.types import Localized
 
 _SUMMARY: Final = "summary"
 _KEY, _CREDIT, _UNKNOWN, _RESTING = "key-refused", "credit-gone", "model-unknown", "models-resting"
+_NAMING: Final = ("model", "model_reasoning_heavy", "model_reasoning", "model_chat", "model_summary", "model_embedding")
 _MAX_ERROR_CHARS: Final = 200
 
 SETTLE_S: Final = 180.0
@@ -36,8 +37,8 @@ class ModelHealth:
         self._settings = settings
         self._clock = clock
         self._circuits: dict[str, Circuit] = {}
-        self._places: dict[str, tuple[str, ...]] = {}
-        self._failed_by: dict[str, set[str]] = {}
+        self._places: dict[str, tuple[str, ...]] = {}  # by mode: the chain of models
+        self._failed: dict[str, str] = {}  # by model: the alarm that says why it does not answer
         self._alerts: OwnerAlerts | None = None
 
     def circuit(self, name: str) -> Circuit:
@@ -60,101 +61,93 @@ class ModelHealth:
         used = {name for chain in self._places.values() for name in chain}
         for key in self._open_keys():
             kind, _, about = key.partition(":")
-            known = self._failed_by.get(key, set())
-            is_used = (
-                any(known & set(chain) == known for chain in self._chains(about.split(",")))
-                if kind == _RESTING
-                else bool(known & used if known else {name for name in used if _is_about(key, name)})
-            )
+            names = about.split(",")
+            failed = {name for name, alarm in self._failed.items() if alarm == key}
+            if kind == _RESTING:
+                is_used = any(set(names) <= set(chain) for chain in self._places.values())
+            else:
+                is_used = any(name in failed if failed else _is_about(key, name) for name in used)
             if not is_used:
-                self._over(key, filled(UNUSED, model=about.replace(",", ", ")))
+                self._over(key, filled(UNUSED, model=", ".join(names)))
 
     def _observed(self, name: str, error: ProviderError | None) -> None:
-        if self._alerts is None or not any(name in chain for chain in self._places.values()):
+        """Hear that a model failed, or answered (None)."""
+        chains = [chain for chain in self._places.values() if name in chain]
+        if self._alerts is None or not chains:
             return
         if error is None:
-            for key in self._open_keys():
-                failed_by = self._failed_by.get(key)  # None: the alarm was opened before this start
-                if name in failed_by if failed_by is not None else _is_about(key, name):
+            own = self._failed.pop(name, "")
+            for key in self._open_keys():  # one that nobody failed by was opened before this start
+                if key == own or (_is_about(key, name) and key not in self._failed.values()):
                     self._over(key, filled(ANSWERS, model=name))
             return
         provider = name.partition(":")[0]
         match error:
             case CreditGone():
-                self._raise(f"{_CREDIT}:{provider}", CREDIT_GONE, name)
+                self._raise(f"{_CREDIT}:{provider}", CREDIT_GONE, [name])
             case KeyRejected():
-                self._raise(f"{_KEY}:{provider}", KEY_REFUSED, name)
+                self._raise(f"{_KEY}:{provider}", KEY_REFUSED, [name])
             case ModelUnknown():
-                self._raise(f"{_UNKNOWN}:{name}", UNKNOWN, name)
-        for chain in self._chains([name]):
+                self._raise(f"{_UNKNOWN}:{name}", UNKNOWN, [name])
+        for chain in dict.fromkeys(chains):
             asked = [each for each in chain if each != LIMITED]
             if all(map(self._is_out, asked)) and not all(map(self._is_known, asked)):
-                self._raise(f"{_RESTING}:{','.join(asked)}", RESTING, *asked, error=error)
+                self._raise(f"{_RESTING}:{','.join(asked)}", RESTING, asked, str(error))
 
-    def _raise(self, key: str, sentence: Localized, *names: str, error: ProviderError | None = None) -> None:
+    def _raise(self, key: str, sentence: Localized, names: Sequence[str], error: str = "") -> None:
         """Open the alarm about models, or bring its sentence up to date."""
-        self._failed_by.setdefault(key, set()).update(names)
+        if sentence is not RESTING:
+            self._failed |= dict.fromkeys(names, key)
         provider, _, model = names[0].partition(":")
-        is_account = key.startswith((_KEY, _CREDIT))
-        facts = dict.fromkeys(("address", "page", "setting"), "")
+        address = page = setting = ""
         if (preset := PROVIDERS.get(provider)) is not None:
             address = self._settings.address(provider)
             page = (preset.credit_page if sentence is CREDIT_GONE else "") or preset.key_page
-            facts["address"] = address
-            facts["page"] = page if page and address == preset.url else address  # another server has other pages
-            facts["setting"] = preset.key_setting or preset.url_setting
-        meanwhile = self._meanwhile(names, is_account=is_account)
+            page = page if page and address == preset.url else address  # another server has other pages
+            setting = preset.key_setting or preset.url_setting
+        meanwhile = self._meanwhile(names)
         words = filled(
             sentence,
-            **facts if is_account else facts | {"setting": self._named(names[0])},
             provider=provider,
             model=", ".join(names),
             name=model,
-            error=f"`{one_line(str(error), _MAX_ERROR_CHARS).replace('`', chr(39))}`",
+            address=address,
+            page=page,
+            setting=self._named(names[0]) if sentence is UNKNOWN else setting,
+            error=f"`{one_line(error, _MAX_ERROR_CHARS).replace('`', chr(39))}`",
             meanwhile=meanwhile,
         )
         if self._alerts is not None:
-            about_what = ", ".join(names) if is_account else ""
-            self._alerts.tell_soon(key, words, about=about_what, stops_answers=meanwhile is NOBODY)
+            self._alerts.tell(key, words, stops_answers=meanwhile is NOBODY)
 
     def _over(self, key: str, sentence: Localized) -> None:
-        self._failed_by.pop(key, None)
+        self._failed = {name: alarm for name, alarm in self._failed.items() if alarm != key}
         if self._alerts is not None:
-            self._alerts.over_soon(key, sentence, settle_s=SETTLE_S)
+            self._alerts.over(key, sentence, settle_s=SETTLE_S)
 
-    def _open_keys(self) -> Iterator[str]:
-        kinds = (_KEY, _CREDIT, _UNKNOWN, _RESTING)
+    def _open_keys(self) -> Sequence[str]:
         found = self._alerts.open_now() if self._alerts is not None else ()
-        return (alarm.key for alarm in found if alarm.key.partition(":")[0] in kinds)
-
-    def _chains(self, names: list[str]) -> set[tuple[str, ...]]:
-        """Return the chains in place that hold all these models."""
-        return {chain for chain in self._places.values() if set(names) <= set(chain)}
+        return [key for key in found if key.partition(":")[0] in {_KEY, _CREDIT, _UNKNOWN, _RESTING}]
 
     def _is_known(self, name: str) -> bool:
-        """Return whether an alarm says why the model does not answer."""
-        return any(name in self._failed_by.get(key, ()) for key in self._failed_by if not key.startswith(_RESTING))
+        """Return whether an alarm says why the model does not answer: one of its own, or one of its provider's."""
+        provider = name.partition(":")[0]
+        accounts = {f"{_KEY}:{provider}", f"{_CREDIT}:{provider}"}
+        return name in self._failed or not accounts.isdisjoint(self._failed.values())
 
     def _is_out(self, name: str) -> bool:
         return self._is_known(name) or self.circuit(name).is_down
 
     def _named(self, name: str) -> str:
         """Return the settings that name a model; MODEL if none does: it was decided by /admin."""
-        settings = self._settings
-        fields = [field for field in type(settings).model_fields if field in _NAMING]
-        found = [field.upper() for field in fields if name in str(getattr(settings, field)).replace(" ", "").split(",")]
-        return ", ".join(found) or "MODEL"
+        chains = {field: str(getattr(self._settings, field)).replace(" ", "").split(",") for field in _NAMING}
+        return ", ".join(field.upper() for field, chain in chains.items() if name in chain) or "MODEL"
 
-    def _meanwhile(self, names: tuple[str, ...], *, is_account: bool) -> Localized:
+    def _meanwhile(self, names: Sequence[str]) -> Localized:
         """Return what people notice while these models do not answer, for the mode that is worst off."""
-        providers = {name.partition(":")[0] for name in names}
-
-        def is_out(each: str) -> bool:
-            return each in names or self._is_out(each) or (is_account and each.partition(":")[0] in providers)
-
-        concerned = {mode: chain for mode, chain in self._places.items() if any(name in chain for name in names)}
-        answering = {mode: next((each for each in chain if not is_out(each)), "") for mode, chain in concerned.items()}
-        talking = [other for mode, other in answering.items() if mode not in {EMBEDDING, _SUMMARY}]
+        concerned = {mode: chain for mode, chain in self._places.items() if not set(names).isdisjoint(chain)}
+        answering = {mode: next((e for e in chain if not self._is_out(e)), "") for mode, chain in concerned.items()}
+        talking = [name for mode, name in answering.items() if mode not in {EMBEDDING, _SUMMARY}]
         if "" in talking:
             return NOBODY
         if LIMITED in talking:
@@ -164,20 +157,10 @@ class ModelHealth:
         return NO_SUMMARY if _SUMMARY in answering else WITH_WORDS
 
 
-_NAMING: Final = {
-    "model", "model_reasoning_heavy", "model_reasoning", "model_chat", "model_summary", "model_embedding"
-}  # fmt: skip
-
-
 def _is_about(key: str, name: str) -> bool:
     """Return whether an alarm of that key may be about a model."""
-    kind, _, about = key.partition(":")
-    match kind:
-        case "models-resting":
-            return name in about.split(",")
-        case "model-unknown":
-            return name == about
-    return name.partition(":")[0] == about
+    about = key.partition(":")[2].split(",")
+    return name in about or name.partition(":")[0] in about
 
 
 KEY_REFUSED = text("alerts.models.key_refused")

@@ -11,15 +11,15 @@ from typing import Final
 from bot.models.chains import Chains
 from bot.models.metering import EMBEDDING
 from bot.models.presets import PROVIDERS, Mode
-from bot.models.prices import load_prices
+from bot.models.prices import prices_of
 from bot.settings.models import LIMITED, ModelName, ModelSettings, model_name
-from core.dialogue import Prompt, PromptContext, PromptTurn, Task, Usage
-from core.errors import ConfigError, ProviderError
+from core.dialogue import Delta, Finish, Prompt, PromptContext, PromptTurn, Stop, Task, Tool, ToolCall
+from core.errors import ConfigError, ProviderError, ProviderRefused
 from core.features.admin.machine import Doubt, ModelSwitch, Proof
 from core.models import HotModel, Models, choose, complete
 from core.ports import ChatModel, Clock
-from core.text.nearest import nearest
 from core.text.unicode import one_line
+from core.text.words import nearest
 from core.types import Locale, MessageRole
 
 MODE_OF: Final[Mapping[str, Mode]] = {
@@ -37,6 +37,19 @@ _PLAIN: Final = "Say hello in one word."
 _CHOICES: Final = ("Finish", "Question")
 _CHOICE: Final = 'Answer with the JSON {"action": "Finish"}.'
 _MAX_SAID_CHARS: Final = 60
+_TOOL: Final = Tool(
+    "MemorySearch",
+    "to look something up that the person asks about",
+    {
+        "type": "object",
+        "properties": {
+            "items": {"type": "array", "items": {"type": "string"}},
+            "then": {"type": "string", "enum": ["stop", "continue"]},
+        },
+        "required": ["items", "then"],
+        "additionalProperties": False,
+    },
+)
 
 _log = logging.getLogger(__name__)
 
@@ -51,7 +64,7 @@ class HotModels(ModelSwitch):
         self._chains = chains
         self._clock = clock
         self._patience_s = patience_s
-        self._prices = load_prices(settings.model_prices)
+        self._prices = prices_of(settings)
         self._decided = dict.fromkeys(MODE_OF, "")
         usual = chains.models()
         self._places = {mode: HotModel(getattr(usual, mode)) for mode in MODE_OF}
@@ -81,6 +94,11 @@ class HotModels(ModelSwitch):
     def names(self) -> Sequence[str]:
         """Return the models with a price whose provider has what it needs, such as a key."""
         return [name for name in self._priced() if self._can_ask(name)]
+
+    def unpriced(self) -> Sequence[str]:
+        """Return the models in place whose price is not known."""
+        held = {name.strip() for mode in MODE_OF for name in self.held(mode).split(",")} - {LIMITED}
+        return sorted(name for name in held if self._prices.of(name) is None)
 
     def _priced(self) -> Sequence[str]:
         return [name for name in self._prices.models if not name.endswith("*")]
@@ -160,7 +178,7 @@ class HotModels(ModelSwitch):
         except ProviderError as error:
             return Proof(Doubt.ANSWER, str(name), one_line(str(error), _MAX_DETAIL_CHARS))
         link.circuit.succeeded()  # it need not rest, and what was wrong with it is over
-        return Proof(priced=self._prices.cost_usd(str(name), Usage(1, 1)) is not None)
+        return Proof(priced=self._prices.of(str(name)) is not None)
 
 
 async def prove(mode: Mode, model: ChatModel, clock: Clock) -> str:
@@ -171,7 +189,24 @@ async def prove(mode: Mode, model: ChatModel, clock: Clock) -> str:
     """
     if mode in {Mode.HEAVY, Mode.REASONING}:
         return await choose(model, _prompt(_CHOICE, clock), _CHOICES)
-    return one_line((await complete(model, _prompt(_PLAIN, clock))).text, _MAX_SAID_CHARS)
+    asked = _prompt(_PLAIN, clock)
+    if mode is Mode.CHAT:  # as a turn asks it: streamed, with tools
+        return one_line(await _streamed(model, replace(asked, tools=(_TOOL,), cache_key="doctor")), _MAX_SAID_CHARS)
+    return one_line((await complete(model, asked)).text, _MAX_SAID_CHARS)
+
+
+async def _streamed(model: ChatModel, prompt: Prompt) -> str:
+    said: list[str] = []
+    async with model.stream(prompt) as events:
+        async for event in events:
+            match event:
+                case Delta(text):
+                    said.append(text)
+                case ToolCall(name=name):
+                    said.append(f"(calls {name})")
+                case Finish(Stop.REFUSED):
+                    raise ProviderRefused(f"{model.name} declined")
+    return "".join(said)
 
 
 def _prompt(text: str, clock: Clock) -> Prompt:

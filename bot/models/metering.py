@@ -3,105 +3,34 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from bot.models.prices import Prices
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Usage
 from core.errors import ProviderError, StorageError
-from core.features.ledger.calls import Asker, Call, asker_of
+from core.features.ledger.calls import ModelCall, asker_of
 from core.history.tokens import ByCharacters, counted
-from core.outgoing import Choice
-from core.ports import Channel, Channels, ChatModel, Clock, Embedder, MessageHandler
-from core.trace import Phase, spend
-from core.types import ChatKey, Incoming, MemoryItem, UserKey, Vectors
+from core.ports import ChatModel, Clock, Embedder
+from core.trace import Phase, current, spend
+from core.types import Vectors
 
-Record: TypeAlias = Callable[[Call], Awaitable[None]]
+Record: TypeAlias = Callable[[ModelCall], Awaitable[None]]
 
 LEFT = "left"
 EMBEDDING = "embedding"
 _BESIDE = frozenset({EMBEDDING, "summary"})  # of the answer: no turn waits for them alone
 
 _log = logging.getLogger(__name__)
-_asker: ContextVar[Asker | None] = ContextVar("asker", default=None)
 
 
-class AttributedHandler(MessageHandler):
-    """Put the sender of a message into a context variable, so that calls made while answering are on their account.
-
-    Tasks that the answering task starts inherit it: a summary in the background is paid by the thread's owner.
-    """
-
-    def __init__(self, handler: MessageHandler) -> None:
-        self._handler = handler
-
-    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
-        """Pass the message on. The task that the handler makes for the answer inherits the sender."""
-        token = _asker.set(asker_of(incoming))
-        try:
-            return await self._handler.receive(incoming, channel)
-        finally:
-            _asker.reset(token)
-
-    async def resume(self, platform: str, channels: Channels) -> None:
-        """Pass on. The handler opens the channel of a message right before it makes the message's task."""
-        token = _asker.set(None)
-        try:
-            await self._handler.resume(platform, _AttributedChannels(channels))
-        finally:
-            _asker.reset(token)
-
-    async def drain(self, platform: str) -> None:
-        """Pass on."""
-        await self._handler.drain(platform)
-
-    async def leave(self, platform: str) -> None:
-        """Pass on."""
-        await self._handler.leave(platform)
-
-    async def withdraw(self, chat: ChatKey, message_ids: Collection[str]) -> None:
-        """Pass on; no model is called."""
-        await self._handler.withdraw(chat, message_ids)
-
-    async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
-        """Pass on; no model is called."""
-        return await self._handler.complete(incoming, option)
-
-    async def find(self, incoming: Incoming, limit: int) -> Sequence[MemoryItem]:
-        """Pass on, so that vectors are on the sender's account."""
-        token = _asker.set(asker_of(incoming))
-        try:
-            return await self._handler.find(incoming, limit)
-        finally:
-            _asker.reset(token)
-
-
-class _AttributedChannels(Channels):
-    """Put the sender of a message into the context variable when its channel is opened again."""
-
-    def __init__(self, channels: Channels) -> None:
-        self._channels = channels
-        self.account_ids = channels.account_ids
-
-    def again(self, incoming: Incoming) -> Channel:
-        _asker.set(asker_of(incoming))
-        return self._channels.again(incoming)
-
-    def private(self, user: UserKey, once: str = "") -> Channel:
-        return self._channels.private(user, once)
-
-    def room(self, chat: ChatKey, once: str) -> Channel:
-        return self._channels.room(chat, once)
-
-
-def counting(record: Record, count: Callable[[Call], None]) -> Record:
+def counting(record: Record, count: Callable[[ModelCall], None]) -> Record:
     """Return what counts each call, and then records it."""
 
-    async def count_and_record(call: Call) -> None:
+    async def count_and_record(call: ModelCall) -> None:
         count(call)
         await record(call)
 
@@ -120,10 +49,11 @@ class Meter:
         """Return the model with every call recorded."""
         return MeteredModel(model, mode, self)
 
-    async def write(self, mode: str, task: str, model: str, reading: Reading) -> None:
+    async def write(self, mode: str, task: str, model: str, reading: Measurement) -> None:
         """Record a call. If the ledger fails, the answer goes on."""
-        asker = _asker.get()
-        call = Call(
+        trace = current()
+        asker = asker_of(trace.asked) if trace is not None and trace.asked is not None else None
+        call = ModelCall(
             at=reading.at,
             user=asker.user if asker else None,
             mode=mode,
@@ -165,7 +95,7 @@ class MeteredModel(ChatModel):
     @asynccontextmanager
     async def stream(self, prompt: Prompt) -> AsyncIterator[AsyncIterator[StreamEvent]]:
         """Ask the model. The call is recorded when the context is left, after the reader has the whole answer."""
-        reading = Reading(self._meter.clock)
+        reading = Measurement(self._meter.clock)
         try:
             async with self._model.stream(prompt) as events, aclosing(reading.of(events)) as read:
                 reading.prompt = prompt
@@ -209,7 +139,7 @@ class MeteredEmbedder(Embedder):
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Embed, and record the call."""
-        reading = Reading(self._meter.clock)
+        reading = Measurement(self._meter.clock)
         try:
             vectors, tokens = await self._embedder.embed_counted(texts)
         except ProviderError as error:
@@ -227,7 +157,7 @@ class MeteredEmbedder(Embedder):
         await self._embedder.close()
 
 
-class Reading:
+class Measurement:
     """Measure one call by its events: outcome, times and tokens."""
 
     def __init__(self, clock: Clock) -> None:
@@ -238,16 +168,18 @@ class Reading:
         self.prompt: Prompt | None = None  # set once the model has accepted it
         self.outcome = LEFT
         self._usage: Usage | None = None
+        self._begun: Usage | None = None
         self._said: list[str] = []
         self._ended = False
 
     @property
     def usage(self) -> Usage | None:
-        """Tokens as the model reported them; for a call that was cut or stopped, our own count."""
+        """Tokens as the model reported them; of a call that was cut or stopped, our own count of what it did not."""
         if self._ended or self.prompt is None or (self.outcome != LEFT and not self._said):
             return self._usage
         said = "".join(self._said)
-        return Usage(counted(self.prompt), ByCharacters().count(said) if said else 0)
+        begun = self._begun or Usage(counted(self.prompt))
+        return replace(begun, output_tokens=max(begun.output_tokens, ByCharacters().count(said) if said else 0))
 
     @usage.setter
     def usage(self, usage: Usage | None) -> None:
@@ -258,8 +190,9 @@ class Reading:
         """Yield the events, and measure them."""
         async for event in events:
             match event:
-                case Delta(text):
+                case Delta(text, begun):
                     self._said.append(text)
+                    self._begun = begun or self._begun
                     if self.first_s is None:
                         self.first_s = self._clock.monotonic() - self.started_s
                 case Finish(stop, usage):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Final
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from bot.models.presets import PROVIDERS
+from bot.settings.models import ModelSettings
 from core.dialogue import Usage
 from core.errors import ConfigError
 
@@ -67,20 +69,49 @@ class Price(Rate):
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """A price table as of `date`. Models are `provider:model`, or `provider:*` for all others of a provider."""
+    """A price table as of `date`, by its `source`. Models are `provider:model`, or `provider:*` (all others).
+
+    At `own_servers`, providers whose address is the owner's, a model without a price may be free: none is assumed.
+    """
 
     date: str
     models: Mapping[str, Price]
+    source: str = ""
     note: str = ""
+    own_servers: frozenset[str] = frozenset()
+
+    def of(self, model: str) -> Price | None:
+        """Return the price of a model; None if it is not known."""
+        return self.models.get(model) or self.models.get(f"{model.partition(':')[0]}:*")
 
     def cost_usd(self, model: str, usage: Usage | None) -> float | None:
-        """Return the cost of a call; None if the model has no price, or no tokens were counted."""
-        price = self.models.get(model) or self.models.get(f"{model.partition(':')[0]}:*")
+        """Return the cost of a call, by the dearest price that it may have if its own is not known.
+
+        None: no tokens were counted, or it went to a server of the owner's that has no price.
+        """
+        price = self.of(model) or self._dearest(model.partition(":")[0])
         if price is None:
             return None
         if usage is None:
             return 0.0 if price.is_free else None
         return price.cost_usd(usage)
+
+    def _dearest(self, provider: str) -> Price | None:
+        """Return the dearest price of a provider, or of all where it has none."""
+        if provider in self.own_servers:
+            return None
+        own = [price for name, price in self.models.items() if name.startswith(f"{provider}:")]
+        return max(own or self.models.values(), key=lambda price: (price.output, price.input), default=None)
+
+
+def prices_of(settings: ModelSettings) -> Prices:
+    """Return the price table for the models of those settings.
+
+    Raises:
+        ConfigError: as `load_prices`.
+    """
+    own_servers = frozenset(provider for provider in PROVIDERS if settings.is_own_address(provider))
+    return replace(load_prices(settings.model_prices), own_servers=own_servers)
 
 
 def load_prices(own: Path | None = None) -> Prices:
@@ -100,7 +131,7 @@ def load_prices(own: Path | None = None) -> Prices:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
         raise ConfigError(SETTING, f"{own}: {where}: {first['msg']}; see docs/models.md") from None
-    return Prices(table.date, {**shipped.models, **table.models}, table.note)
+    return replace(table, models={**shipped.models, **table.models})
 
 
 def _parse(text: bytes) -> Prices:

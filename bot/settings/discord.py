@@ -38,8 +38,7 @@ class DiscordSettings(SignSettings):
         default=0,
         ge=0,
         le=10_000,
-        description="Connections that the servers are spread over, shared out among all workers. 0: as many as Discord "
-        "recommends.",
+        description="Connections that the servers are spread over. 0: as many as Discord recommends.",
     )
     discord_auto_thread: bool = Field(
         default=False, description="Answer a mention in a thread of its own, opened on the message: true or false."

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 from pydantic_settings import BaseSettings
 
-from core.history.policy import HistoryLimits
+from core.history.window import HistoryLimits
 
 _USUAL = HistoryLimits()
 

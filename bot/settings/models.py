@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import BaseSettings
 
-from bot.models.presets import EMBEDDING_DIMS, PROVIDERS, Mode, Preset, Wire
+from bot.models.presets import (
+    EMBEDDING_DIMS,
+    LOCAL,
+    PROVIDERS,
+    REMOTE,
+    SUGGESTED,
+    Mode,
+    Patience,
+    Preset,
+    Wire,
+    example,
+)
 from core.errors import ConfigError
 from core.history.tokens import known_window
 
@@ -85,7 +98,7 @@ class ModelSettings(BaseSettings):
     model: str = Field(
         default="",
         description=f"Language model for all four modes: {_CHAIN}. Empty: limited mode, without a language model.",
-        examples=["anthropic:claude-haiku-5-5", "gemini:gemini-2.5-flash", "ollama:qwen3:8b"],
+        examples=[example(provider) for provider in SUGGESTED],
     )
     model_reasoning_heavy: str = Field(default="", description=f"Model that decides what to do next: {_CHAIN}.")
     model_reasoning: str = Field(default="", description=f"Model that extracts what to search and save: {_CHAIN}.")
@@ -137,12 +150,20 @@ class ModelSettings(BaseSettings):
     openai_api_key: _Key = Field(default=None, description="Key of openai: models.")
     gemini_api_key: _Key = Field(default=None, description="Key of gemini: models.")
     openrouter_api_key: _Key = Field(default=None, description="Key of openrouter: models.")
+    deepseek_api_key: _Key = Field(default=None, description="Key of deepseek: models.")
+    groq_api_key: _Key = Field(default=None, description="Key of groq: models.")
+    mistral_api_key: _Key = Field(default=None, description="Key of mistral: models.")
+    xai_api_key: _Key = Field(default=None, description="Key of xai: models.")
     anthropic_base_url: str = Field(default="", description="Another address for anthropic: models.")
     openai_base_url: str = Field(
         default="", description="Another address for openai: models, of any compatible server (vLLM, LM Studio, ...)."
     )
     gemini_base_url: str = Field(default="", description="Another address for gemini: models.")
     openrouter_base_url: str = Field(default="", description="Another address for openrouter: models.")
+    deepseek_base_url: str = Field(default="", description="Another address for deepseek: models.")
+    groq_base_url: str = Field(default="", description="Another address for groq: models.")
+    mistral_base_url: str = Field(default="", description="Another address for mistral: models.")
+    xai_base_url: str = Field(default="", description="Another address for xai: models.")
     ollama_base_url: str = Field(default="", description="Address of Ollama. Default: http://127.0.0.1:11434/v1.")
     ollama_context_length: int | None = Field(
         default=None,
@@ -232,6 +253,17 @@ class ModelSettings(BaseSettings):
     def is_own_address(self, provider: str) -> bool:
         """Tell whether the owner named another address than the provider's own."""
         return self.address(provider) != PROVIDERS[provider].url
+
+    def patience(self, provider: str) -> Patience:
+        """Return how long models of that provider are waited for: longer where the address is this machine's."""
+        return LOCAL if self.is_local(provider) else REMOTE
+
+    def is_local(self, provider: str) -> bool:
+        """Tell whether the provider's server is the owner's own, or on this machine."""
+        host = urlsplit(self.address(provider)).hostname or ""
+        is_number = host.replace(".", "").isdecimal() or ":" in host
+        is_loopback = ip_address(host).is_loopback if is_number else host == "localhost"
+        return PROVIDERS[provider].is_local or is_loopback
 
     def key(self, provider: str) -> str | None:
         """Return the provider's key, or None."""

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from core.answering.prompting import candidates, prompt_of
 from core.answering.turn import Turn
-from core.dialogue import ActionInfo, ArgumentsReader, Cues, Step, Task
+from core.dialogue import ActionInfo, ArgumentsReader, Cues, Step, Task, Written
 from core.models import complete_as
-from core.types import ChangeKind, Localized
+from core.types import Localized
 
 KNOWN: Final = "Memories that the message may be about, each with its mark; they may fit or not:"
 
@@ -19,40 +19,56 @@ KNOWN: Final = "Memories that the message may be about, each with its mark; they
 class Action:
     """One thing that the bot can do in a turn.
 
-    A model answers `name` to choose it; `when` tells the model when to. `run` does it with `arguments`, an instance of
-    that dataclass (None for an action without arguments), and returns what came of it.
-
     The arguments come from a model, in one of two ways. The stepwise cycle shows `status` and asks with `instruction`
     for JSON like `example`. The single cycle offers the action as a tool with the schema of `arguments` and with
     `instruction` in its description. A text action (`Finish`, `Question`) has no arguments, and is no tool: the text of
     the answer is one.
-
-    The turn is over after an action that `ends_cycle`. One that `asks` may have to ask the person to agree, which ends
-    the turn, too. The model of a single cycle always goes on after one that `informs` it. An action that `remembers` is
-    not offered to people who turned remembering off, one that `needs_memory` only with memories in view. One that
-    `compares` is shown the memories near the message when its arguments are asked for, as a single cycle shows them to
-    all. `writes` is the kind of change that it makes. Limited mode (`core/limited/`) chooses an action by its `task`,
-    if it can answer that, else by its `cues`, phrases in the person's message, or by `reads`, which reads the arguments
-    off a message that asks for it.
     """
 
     name: str
+    """What a model answers to choose it."""
+
     when: str
+    """Tells the model when to."""
+
     run: Callable[[Turn, Any], Awaitable[Step]]
+    """Does it with an instance of `arguments`, and returns what came of it."""
+
     arguments: type[Any] | None = None
+    """The dataclass of its arguments; None for an action without any."""
+
     instruction: str = ""
     example: str = ""
     status: Localized | None = None
     ends_cycle: bool = False
+    """Whether the turn is over after it."""
+
     informs: bool = False
+    """Whether the model of a single cycle always goes on after it."""
+
     remembers: bool = False
+    """Whether it is not offered to people who turned remembering off."""
+
     needs_memory: bool = False
+    """Whether it is offered only with memories in view."""
+
     asks: bool = False
+    """Whether it may have to ask the person to agree, which ends the turn, too."""
+
     compares: bool = False
-    writes: ChangeKind | None = None
+    """Whether memories near the message are shown when its arguments are asked for, as a single cycle always does."""
+
+    writes: Written | None = None
+    """The kind of change that it makes, or its effect besides."""
+
     task: Task | None = None
+    """By which limited mode (`core/limited/`) chooses it, if it can answer that."""
+
     cues: Cues = field(default_factory=dict, hash=False)
+    """Phrases in the person's message by which limited mode chooses it otherwise."""
+
     reads: ArgumentsReader | None = None
+    """Reads the arguments off a message that asks for it, for limited mode."""
 
     async def ask(self, turn: Turn) -> Any:
         """Return the arguments that the reasoning model gives, or None for an action without arguments.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from core.answering.confirmations import Offer
 from core.answering.turn import Turn
 from core.outgoing import Button
 from core.text.catalogue import counted, forms, text
+from core.text.unicode import one_line
 from core.types import Locale, MemoryItem
 
 BOTH: Final = "both"
@@ -37,6 +39,13 @@ async def undo_button(turn: Turn, earlier: str = "") -> tuple[Button, ...]:
     if not await memory.store.changes(memory.owner, act=act, not_undone=True, limit=1):
         return ()
     return (Button(UNDO[turn.person.locale], f"/undo {act}", in_place=True),)
+
+
+async def open_offers(turn: Turn, offers: Sequence[Button], about: str) -> None:
+    """Let a plain yes press those buttons, for as long as it answers questions."""
+    here = turn.conversation.thread.conversation
+    for button in offers:
+        await turn.services.confirmations.ask(here, Offer(button.command), f"{button.label} {one_line(about, 80)}")
 
 
 async def deleted_text(turn: Turn, memory_ids: Sequence[str], deleted: Sequence[MemoryItem]) -> str:

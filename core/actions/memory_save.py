@@ -5,26 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from enum import StrEnum
 from typing import Annotated
 
 from pydantic.json_schema import SkipJsonSchema
 
-from core import outcomes
 from core.actions.action import Action
-from core.actions.change_report import keep_both_button, narrowed_text, undo_button
+from core.actions.change_report import keep_both_button, narrowed_text, open_offers, undo_button
 from core.actions.memory_drafts import MAX_DRAFTS, UNSAID, DraftAnswer, DraftEntry, to_draft, to_kind
 from core.actions.offer import offer_saving, own_words
 from core.actions.proposal import Rewrite, propose_keeping, propose_replacement, proposes
+from core.answering import outcomes
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
 from core.memory.relation import Relation
-from core.memory.resolve import Compared, Hint, Resolved
+from core.memory.resolve import Compared, Resolved
 from core.memory.timed import timed
 from core.models import NOT_BRIEF
 from core.outgoing import Button
-from core.text import claims
+from core.text import assertions
 from core.text.catalogue import text
+from core.text.markdown import quoted
 from core.text.unicode import one_line
 from core.types import ChangeKind, Learn, MemoryDraft, MemoryItem, MemoryKind, Vector
 
@@ -58,53 +58,50 @@ WRITING = text("actions.memory_save.writing")
 REPLACED = "what was known until now is kept as an earlier version"
 """The detail of a step whose memories took the place of others, for models."""
 
-
-class Ask(StrEnum):
-    """Which of the memories to save are proposed first; language models are not shown this choice."""
-
-    NEVER = "never"
-    REPLACING = "replacing"
-    """Those that would take the place of a known one."""
-
-    ALWAYS = "always"
+BESIDE = "kept; the person is asked whether it takes the place of another"
+"""The detail of a step that kept something beside what it may replace, for models."""
 
 
 @dataclass(frozen=True)
 class Drafts:
     """The memories to save, and whether the person asked for that; if not, they told a fact in passing.
 
-    Where a tool call does not say (None), their words decide; the stepwise cycle decided before.
+    Where a tool call does not say (None), their words decide; the stepwise cycle decided before. With `ask`, which
+    language models are not shown, the person is asked before what is new is kept.
     """
 
     items: list[DraftEntry]
     asked: Annotated[bool | None, NOT_BRIEF] = None
-    ask: SkipJsonSchema[Ask] = Ask.NEVER
+    ask: SkipJsonSchema[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class SaveRequest:
     """The drafts to save, and the words of those that cannot be saved ("" if unknown).
 
-    `hints` are what the model said of drafts, by their content; `refused` are the marks in it that it was not shown.
+    `hints` are the memories that the model named for drafts, by their content; `refused` are its marks that it was not
+    shown.
     """
 
     drafts: tuple[MemoryDraft, ...] = ()
     missing: tuple[str, ...] = ()
-    hints: Mapping[str, Hint] = field(default_factory=dict)
+    hints: Mapping[str, str] = field(default_factory=dict)
     refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class SaveResult:
     """The memories that were saved, those that were known before, and those that took the place of others.
 
-    `proposed` are the drafts that were not saved, as the person is to be asked about them.
+    `doubts` are those of the saved that may take the place of another, with that. `proposed` are the drafts that were
+    not saved, as the person is to be asked about them.
     """
 
     saved: tuple[MemoryItem, ...] = ()
     known: tuple[MemoryItem, ...] = ()
     replaced: tuple[Resolved, ...] = ()
-    proposed: tuple[Compared, ...] = ()
+    doubts: tuple[tuple[MemoryItem, MemoryItem], ...] = ()
+    proposed: tuple[MemoryDraft, ...] = ()
 
     @property
     def written(self) -> tuple[MemoryItem, ...]:
@@ -122,13 +119,13 @@ async def run(turn: Turn, answer: Drafts) -> Step:
     is_foreign = any(turn.shown.is_from_others(draft.content) for draft in wanted.drafts)
     is_asked = answer.asked if answer.asked is not None else not turn.is_single
     # Limited mode takes no orders from what it reads, and knows more words for "keep it".
-    is_plain = claims.asks_to_save(turn.asked.text) or (turn.services.models.is_limited and is_asked)
+    is_plain = assertions.asks_to_save(turn.asked.text) or (turn.services.models.is_limited and is_asked)
     if (is_foreign or not is_asked) and not is_plain:
         own = (draft for draft in own_words(turn.asked, wanted.drafts) if not turn.shown.is_from_others(draft.content))
         wanted = replace(wanted, drafts=tuple(own), missing=())
         if turn.person.learn is not Learn.AUTO or not wanted.drafts:
             return await _offer(turn, wanted.drafts)
-    kept = await keep(turn, wanted.drafts, wanted.hints, ask=answer.ask) if wanted.drafts else Kept()
+    kept = await keep(turn, wanted.drafts, wanted.hints, ask=answer.ask) if wanted.drafts else SaveResult()
     known = f"known before: {', '.join(item.id for item in kept.known)}" if kept.known else ""
     mine = turn.log.changed_ids  # perhaps before a restart
     kept = replace(kept, known=tuple(item for item in kept.known if item.id not in mine))
@@ -145,8 +142,8 @@ async def run(turn: Turn, answer: Drafts) -> Step:
             step = update
     if kept.written or kept.known:
         await turn.answer.report(step, told(turn, kept, wanted.missing), await buttons(turn, kept))
-    if kept.proposed:
-        return await propose(turn, kept.proposed, () if kept.written or kept.known else wanted.missing)
+    if kept.proposed or kept.doubts:
+        return await propose(turn, kept, () if kept.written or kept.known else wanted.missing)
     return step
 
 
@@ -160,28 +157,28 @@ def _credited(turn: Turn, item: DraftAnswer) -> DraftAnswer:
     )
 
 
-async def propose(turn: Turn, proposed: Sequence[Compared], missing: tuple[str, ...] = ()) -> Step:
-    """Ask the person whether to save those drafts; if it is one that replaces a memory, whether it shall.
+async def propose(turn: Turn, kept: SaveResult, missing: tuple[str, ...] = ()) -> Step:
+    """Ask the person whether to save what is proposed; else, of the first doubt, whether it replaces the known one.
 
     What is `missing` of their message is told below.
     """
-    first, step = proposed[0], Step(NAME, Outcome.NOTHING, detail=proposes(WRITES), writes=WRITES, missing=missing)
-    if len(proposed) == 1 and first.known is not None:
-        rewrite = Rewrite(first.known.id, first.draft, first.known.updated_at)
-        return await propose_replacement(turn, step, [first.known], [rewrite], first.draft)
-    return await propose_keeping(turn, step, [each.draft for each in proposed])
+    step = Step(NAME, Outcome.NOTHING, detail=proposes(WRITES), writes=WRITES, missing=missing)
+    if kept.proposed:
+        return await propose_keeping(turn, step, kept.proposed)
+    [(item, known), *_] = kept.doubts
+    rewrite = Rewrite(known.id, item.draft, known.updated_at)
+    return await propose_replacement(turn, replace(step, detail=BESIDE), [known], [rewrite], item)
 
 
-async def hinted(turn: Turn, answer: Drafts) -> Wanted:
+async def hinted(turn: Turn, answer: Drafts) -> SaveRequest:
     """Return what can be saved, with what the model said of it; only marks that it was shown count."""
     wanted, said = wanted_drafts(answer, turn.person.zone), [item for item in answer.items if item.instead_of != UNSAID]
     in_view = await turn.search.in_view()
     named, refused = turn.shown.resolve([item.instead_of for item in said if item.instead_of], in_view)
-    shown = frozenset(item.id for item in in_view)
     hints = {
-        draft.content: Hint(named[item.instead_of].id if item.instead_of else "", shown)
+        draft.content: named[item.instead_of].id
         for item in said
-        if (draft := to_draft(item, turn.person.zone)) is not None and item.instead_of not in refused
+        if item.instead_of in named and (draft := to_draft(item, turn.person.zone)) is not None
     }
     return replace(wanted, hints=hints, refused=refused)
 
@@ -194,72 +191,72 @@ async def _offer(turn: Turn, drafts: Sequence[MemoryDraft]) -> Step:
     return Step(NAME, Outcome.NOTHING, detail=f"told in passing: not saved{offered}")
 
 
-def wanted_drafts(answer: Drafts, zone: tzinfo) -> Wanted:
+def wanted_drafts(answer: Drafts, zone: tzinfo) -> SaveRequest:
     """Return the drafts that can be saved, and the words of the others."""
     drafts = [to_draft(item, zone) for item in answer.items[:MAX_DRAFTS]] + [None] * len(answer.items[MAX_DRAFTS:])
     missing = [item.content for item, draft in zip(answer.items, drafts, strict=True) if draft is None]
-    return Wanted(tuple(filter(None, drafts)), tuple(one_line(content, MAX_NAMED_CHARS) for content in missing))
+    return SaveRequest(tuple(filter(None, drafts)), tuple(one_line(content, MAX_NAMED_CHARS) for content in missing))
 
 
 async def keep(
-    turn: Turn, drafts: Sequence[MemoryDraft], hints: Mapping[str, Hint] | None = None, *, ask: Ask = Ask.NEVER
-) -> Kept:
-    """Embed the drafts, compare them with what is known, and save them, but not those to `ask` the person about.
-
-    Of those that replace a known memory, only the first is asked about; further ones are saved beside it.
-    """
+    turn: Turn, drafts: Sequence[MemoryDraft], hints: Mapping[str, str] | None = None, *, ask: bool = False
+) -> SaveResult:
+    """Embed the drafts, compare them with what is known, and save them; with `ask`, nothing that is new."""
     drafts = [timed(draft, turn.services.times, turn.search.said_at, turn.person.locale) for draft in drafts]
     await turn.answer.status(EMBEDDING[turn.person.locale])
     vectors = await _embedded(turn, drafts)
     compared = await turn.memory.compare(drafts, vectors, hints=hints)
-    proposed: tuple[Compared, ...] = ()
-    if ask is Ask.ALWAYS:
-        proposed = tuple(each for each in compared if each.relation is not Relation.SAME)
-    elif ask is Ask.REPLACING:
-        proposed = tuple(each for each in compared if each.relation is Relation.REPLACES)[:1]
-    rest = [each for each in compared if each not in proposed]
-    if ask is not Ask.NEVER:
-        rest = [Compared(each.draft) if each.relation is Relation.REPLACES else each for each in rest]
-    return replace(await _put(turn, rest, vectors), proposed=proposed)
+    proposed = tuple(each for each in compared if ask and each.relation is Relation.NEW)
+    kept = await _put(turn, [each for each in compared if each not in proposed], vectors)
+    return replace(kept, proposed=tuple(each.draft for each in proposed))
 
 
-async def keep_beside(turn: Turn, *drafts: MemoryDraft) -> Kept:
-    """Save drafts without comparing them with what is known."""
-    ready = [timed(draft, turn.services.times, turn.search.said_at, turn.person.locale) for draft in drafts]
-    return await _put(turn, [Compared(draft) for draft in ready], await _embedded(turn, ready))
+async def keep_beside(turn: Turn, draft: MemoryDraft) -> SaveResult:
+    """Save a draft without comparing it with what is known."""
+    ready = timed(draft, turn.services.times, turn.search.said_at, turn.person.locale)
+    return await _put(turn, [Compared(ready)], await _embedded(turn, [ready]))
 
 
 async def _embedded(turn: Turn, drafts: Sequence[MemoryDraft]) -> Mapping[str, Vector]:
     return await turn.memory.embed([phrase for draft in drafts for phrase in turn.memory.phrases_of(draft)])
 
 
-async def _put(turn: Turn, compared: Sequence[Compared], vectors: Mapping[str, Vector]) -> Kept:
+async def _put(turn: Turn, compared: Sequence[Compared], vectors: Mapping[str, Vector]) -> SaveResult:
     """Save what was compared, and return what became of it."""
     if not compared:
-        return Kept()
+        return SaveResult()
     await turn.answer.status(WRITING[turn.person.locale])
     resolved = await turn.memory.put(compared, vectors, source_ids=[turn.asked.id])
     items = {
         kind: {each.item.id: each.item for each in resolved if each.relation is kind}
         for kind in (Relation.NEW, Relation.SAME)
     }
-    return Kept(
+    return SaveResult(
         tuple(items[Relation.NEW].values()),
         tuple(items[Relation.SAME].values()),
         tuple(each for each in resolved if each.before is not None),
+        tuple(
+            (item, each.known)
+            for each in compared
+            if each.relation is Relation.DOUBTS and each.known is not None
+            for item in items[Relation.NEW].values()
+            if item.content == each.draft.content
+        ),
     )
 
 
-async def buttons(turn: Turn, kept: Kept) -> tuple[Button, ...]:
+async def buttons(turn: Turn, kept: SaveResult) -> tuple[Button, ...]:
     """Return the buttons below the report of what was saved: to undo it, and what features offer."""
     additions = turn.services.additions
     offered = await additions.below_saved(turn, kept.written) if additions and kept.written else ()
+    if not kept.doubts:  # else a yes answers the question that follows
+        await open_offers(turn, offered, quoted(kept.written[0].content) if kept.written else "")
     undo = await undo_button(turn)
     both = (keep_both_button(turn),) if kept.replaced and undo else ()
     return (*undo, *both, *offered)
 
 
-def told(turn: Turn, kept: Kept, missing: Sequence[str] = ()) -> str:
+def told(turn: Turn, kept: SaveResult, missing: Sequence[str] = ()) -> str:
     """Return our own words on what was saved, replaced, known before, and not saved."""
     lines = [outcomes.written(WRITES, kept.saved, turn.person.locale, turn.person.zone)] if kept.saved else []
     locale, zone = turn.person.locale, turn.person.zone

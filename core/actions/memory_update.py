@@ -9,28 +9,30 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator
 from pydantic.json_schema import SkipJsonSchema
 
-from core import outcomes
 from core.actions.action import Action
-from core.actions.change_report import narrowed_text, undo_button
+from core.actions.change_report import keep_both_button, narrowed_text, undo_button
 from core.actions.memory_drafts import (
     MAX_CONTENT_CHARS,
     MAX_DRAFTS,
-    DraftAnswer,
     DraftEntry,
     as_answered,
     to_bindings,
     to_draft,
     to_kind,
 )
+from core.actions.memory_save import BESIDE, buttons, keep_beside, told
+from core.actions.memory_save import NAME as SAVE
 from core.actions.proposal import Rewrite, propose_replacement, propose_rewrites, proposes
+from core.answering import outcomes
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
+from core.memory.relation import is_about, is_of_another, settles
 from core.memory.timed import timed_anew
 from core.models import NOT_BRIEF
 from core.text.catalogue import text
 from core.text.unicode import clean
-from core.types import ChangeKind, MemoryDraft, MemoryItem
+from core.types import ChangeKind, MemoryDraft, MemoryItem, MemoryKind
 
 NAME = "MemoryUpdate"
 WRITES = ChangeKind.UPDATED
@@ -50,7 +52,7 @@ WRITING = text("actions.memory_update.writing")
 
 
 @dataclass(frozen=True)
-class Change:
+class MemoryPatch:
     """A change to one memory; null leaves a field as it is."""
 
     id: str
@@ -61,16 +63,18 @@ class Change:
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes to make; with a `statement`, the person's new words, those of which they are to choose one.
+    """The changes to make; with a `statement`, the person's new words, those of which one may be what they mean.
 
-    Language models are not shown the statement. The items are then in order, the likeliest first.
+    Language models are not shown the statement, nor `is_sure`: that it changes what is known. The items are then in
+    order, the likeliest first.
     """
 
-    items: list[Annotated[Change, BeforeValidator(as_answered)]]
+    items: list[Annotated[MemoryPatch, BeforeValidator(as_answered)]]
     statement: SkipJsonSchema[DraftEntry | None] = None
+    is_sure: SkipJsonSchema[bool] = False
 
 
-def changed(item: MemoryItem, change: Change) -> MemoryDraft | None:
+def changed(item: MemoryItem, change: MemoryPatch) -> MemoryDraft | None:
     """Return the changed memory; None if it is too long. Empty fields stay as they are."""
     content = clean(change.content or "", MAX_CONTENT_CHARS + 1) or item.content
     if len(content) > MAX_CONTENT_CHARS:
@@ -88,7 +92,8 @@ def _timed(turn: Turn, item: MemoryItem, draft: MemoryDraft | None) -> MemoryDra
 async def run(turn: Turn, answer: Changes) -> Step:
     """Refuse ids not in view, and write the changes.
 
-    The person is asked first if they are several, or if one has words that the person did not say.
+    The person is asked first if they are several, or if one has words that the person did not say. If something would
+    be lost by one, or it is not surely what they mean, their words are kept beside it, and then they are asked.
     """
     if not turn.person.remembers:
         return Step(NAME, Outcome.NOTHING, detail="the person turned remembering off", writes=WRITES)
@@ -104,23 +109,64 @@ async def run(turn: Turn, answer: Changes) -> Step:
     step = Step(NAME, Outcome.NOTHING, refused_ids=refused, writes=WRITES, missing=missing)
     asked = [item for item in items if item.id in {each.memory_id for each in rewrites}]
     if answer.statement is not None and rewrites:
-        return await _propose_one(turn, replace(step, detail=proposes(WRITES)), asked, rewrites, answer.statement)
+        return await _settle(turn, step, asked, rewrites, answer)
     if _touched(turn, rewrites) > 1 or not _are_said(turn, asked, rewrites):
         return await propose_rewrites(turn, replace(step, detail=proposes(WRITES)), asked, rewrites)
+    if rewrites and not _settles(asked[0], turn.asked.text, rewrites[0], is_sure=_is_about(asked[0], rewrites[0])):
+        return await _keep_beside(turn, step, asked, rewrites, rewrites[0].draft)
     await turn.answer.status(WRITING[turn.person.locale])
     updated = await rewrite(turn, rewrites)
     same = [item for item in items if drafts[item.id] == item.draft]
     return await _tell(turn, step, updated, same, narrowed_text(turn, items, updated))
 
 
-async def _propose_one(
-    turn: Turn, step: Step, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite], statement: DraftAnswer
+async def _settle(
+    turn: Turn, step: Step, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite], answer: Changes
 ) -> Step:
-    """Ask the person to choose one of the changes; do nothing if the statement cannot be kept."""
-    draft = to_draft(statement, turn.person.zone)
+    """Do what a statement surely means; else keep it beside what it may mean, and ask."""
+    draft = to_draft(answer.statement, turn.person.zone) if answer.statement else None
     if draft is None:
-        return replace(step, detail="", missing=("",))
-    return await propose_replacement(turn, step, items, rewrites, draft)
+        return replace(step, missing=("",))
+    if len(rewrites) == 1 and _settles(items[0], draft.content, rewrites[0], is_sure=answer.is_sure):
+        return await _replace(turn, step, items[0], rewrites[0])
+    meant = [each for each in rewrites if not is_of_another(each.draft.content, draft.content)]
+    asked = [item for item in items if item.id in {each.memory_id for each in meant}]
+    return await _keep_beside(turn, step, asked, meant, draft)
+
+
+def _settles(item: MemoryItem, said: str, rewrite: Rewrite, *, is_sure: bool) -> bool:
+    """Return whether a memory may be rewritten at once, because of what was said."""
+    if item.kind is not MemoryKind.TEXT or rewrite.draft.content == item.content:
+        return True  # fields of data are what a model changed; other phrases to find one by lose nothing
+    return settles(item.content, said, rewrite.draft.content, is_sure=is_sure)
+
+
+def _is_about(item: MemoryItem, rewrite: Rewrite) -> bool:
+    return is_about(item.content, rewrite.draft.content)
+
+
+async def _replace(turn: Turn, step: Step, item: MemoryItem, wanted: Rewrite) -> Step:
+    """Rewrite a memory, and tell what it says now, and what it said until now."""
+    await turn.answer.status(WRITING[turn.person.locale])
+    [now, *_] = updated = await rewrite(turn, [wanted], [turn.asked.id])
+    lines = [outcomes.replaced(now, item, turn.person.locale, turn.person.zone)]
+    lines += [note] if (note := narrowed_text(turn, [item], updated)) else []
+    undo = await undo_button(turn)
+    step = replace(step, outcome=Outcome.DONE, items=updated)
+    return await turn.answer.report(step, "\n".join(lines), (*undo, keep_both_button(turn)) if undo else ())
+
+
+async def _keep_beside(
+    turn: Turn, step: Step, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite], draft: MemoryDraft
+) -> Step:
+    """Keep the person's words beside the memories that they may replace, if any, and ask whether they do."""
+    kept = await keep_beside(turn, draft)
+    beside = next(iter((*kept.saved, *kept.known)))
+    saved = Step(SAVE, Outcome.DONE, items=kept.saved, writes=ChangeKind.SAVED)
+    reported = await turn.answer.report(saved, told(turn, kept), await buttons(turn, kept))
+    if not rewrites:
+        return reported
+    return await propose_replacement(turn, replace(step, detail=BESIDE), items, rewrites, beside)
 
 
 async def rewrite(turn: Turn, rewrites: Sequence[Rewrite], source_ids: Sequence[int] = ()) -> tuple[MemoryItem, ...]:

@@ -12,10 +12,12 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
+from core.actions.change_report import open_offers
 from core.answering.turn import Turn
 from core.memory.user_memory import distinct
 from core.outgoing import Button
 from core.text.catalogue import text
+from core.text.markdown import quoted
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.types import Learn, MemoryDraft, Message, MessageRole
 
@@ -39,7 +41,9 @@ async def offer_saving(turn: Turn, drafts: Sequence[MemoryDraft]) -> tuple[Butto
         return ()
     turn.log.asked = replace(turn.asked, offered=tuple(offered))
     await store.offer(turn.asked.id, offered)
-    return (Button(REMEMBER_THIS[turn.person.locale], f"/confirm save {turn.asked.id}"),)
+    button = Button(REMEMBER_THIS[turn.person.locale], f"/confirm save {turn.asked.id}")
+    await open_offers(turn, [button], quoted(offered[0].content))
+    return (button,)
 
 
 def offer_keeping(turn: Turn) -> tuple[Button, ...]:

@@ -1,6 +1,6 @@
-"""Ask a person to agree before memories are deleted, kept or replaced, or before more than one is changed.
+"""Ask a person before memories are deleted, kept, or lose something, or before more than one is changed.
 
-The proposal is stored (`core/confirmations.py`) and shown with the exact words and its buttons; then the turn ends.
+The proposal is stored (`core/answering/confirmations.py`), shown with its exact words and buttons, and ends the turn.
 After a yes, the feature of memories carries it out, without asking a model again.
 """
 
@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from core import outcomes
 from core.actions.change_report import KEEP_BOTH
+from core.answering import outcomes
 from core.answering.turn import Turn
 from core.dialogue import Step
+from core.memory.relation import dropped
 from core.outgoing import Button
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import quoted
+from core.text.unicode import one_line
 from core.types import ChangeKind, MemoryDraft, MemoryItem
 
 MAX_PROPOSED: Final = 50
@@ -28,6 +30,7 @@ _MAX_SHOWN_CHARS: Final = 6_000
 """Shared by all memories of a proposal; each gets at least _MIN_SHOWN_CHARS."""
 
 _MIN_SHOWN_CHARS: Final = 120
+_MAX_ABOUT_CHARS: Final = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +67,13 @@ class Keeping:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """The rewrites of which one is to be made, and the person's new words as a draft, to be kept beside the old.
+    """The rewrites of which one is to be made, and the memory that holds the person's new words beside the old.
 
-    `said_id` is the id of the message that told it.
+    Without an answer both stay. `said_id` is the id of the message that told it.
     """
 
     rewrites: tuple[Rewrite, ...]
-    statement: MemoryDraft
+    beside: str
     said_id: int
 
 
@@ -107,30 +110,32 @@ async def propose_keeping(turn: Turn, step: Step, drafts: Sequence[MemoryDraft])
 
 
 async def propose_replacement(
-    turn: Turn, step: Step, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite], statement: MemoryDraft
+    turn: Turn, step: Step, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite], beside: MemoryItem
 ) -> Step:
-    """Ask the person which of those memories their statement replaces, the likeliest first.
+    """Ask the person which of those memories what was just kept `beside` them replaces, the likeliest first.
 
-    Of more than MAX_CANDIDATES, the first count.
+    What would be lost by it is shown. Of more than MAX_CANDIDATES, the first count.
     """
     pairs = list(zip(items, rewrites, strict=True))[:MAX_CANDIDATES]
-    share = _share(2 * len(pairs))
-    new = quoted(statement.content, share)
+    share, locale = _share(2 * len(pairs)), turn.person.locale
     if len(pairs) > 1:
         lines = [
-            quoted(item.content, share) if each.draft.content == statement.content else _changed(item, each, share)
+            quoted(item.content, share) if each.draft.content == beside.content else _changed(item, each, share)
             for item, each in pairs
         ]
-        told = [WHICH[turn.person.locale].format(new=new), *_numbered(lines)]
+        told = [WHICH[locale].format(new=quoted(beside.content, share)), *_numbered(lines)]
         choices = {f"yes {{code}} {number}": str(number) for number in range(1, len(pairs) + 1)}
-        choices["both {code}"] = NONE_OF_THEM[turn.person.locale]
+        choices["both {code}"] = NONE_OF_THEM[locale]
     else:
         [(item, rewrite)] = pairs
-        new = quoted(rewrite.draft.content, share)
-        told = [REPLACE[turn.person.locale].format(old=quoted(item.content, share), new=new)]
-        choices = {"yes {code}": REPLACE_IT[turn.person.locale], "both {code}": KEEP_BOTH[turn.person.locale]}
-    wanted = Replacement(tuple(each for _, each in pairs), statement, turn.asked.id)
-    return await _propose(turn, step, wanted, told, choices | {"no {code}": CANCEL[turn.person.locale]})
+        is_swapped = rewrite.draft.content != beside.content
+        told = [REPLACE[locale].format(old=quoted(item.content, share))]
+        told += [BECOMES[locale].format(new=quoted(rewrite.draft.content, share))] if is_swapped else []
+        lost = () if is_swapped else dropped(item.content, rewrite.draft.content)
+        told += [LOST[locale].format(lost=", ".join(quoted(each, share) for each in lost))] if lost else []
+        choices = {"yes {code}": REPLACE_IT[locale], "both {code}": KEEP_BOTH[locale]}
+    wanted = Replacement(tuple(each for _, each in pairs), beside.id, turn.asked.id)
+    return await _propose(turn, step, wanted, told, choices)
 
 
 async def _propose(turn: Turn, step: Step, proposal: Proposal, told: list[str], choices: Mapping[str, str]) -> Step:
@@ -139,7 +144,8 @@ async def _propose(turn: Turn, step: Step, proposal: Proposal, told: list[str], 
     A choice is what its button says after /confirm, and maps to its label.
     """
     here = turn.conversation.thread.conversation
-    code = await turn.services.confirmations.ask(here, proposal)
+    about = one_line(" ".join(told), _MAX_ABOUT_CHARS)
+    code = await turn.services.confirmations.ask(here, proposal, about)
     if step.missing and step.writes is not None:
         told.append(outcomes.not_done(step.writes, step.missing, turn.person.locale, some=True))
     commands = {f"/confirm {choice.format(code=code)}": label for choice, label in choices.items()}
@@ -183,4 +189,5 @@ REPLACE = text("actions.proposal.replace")
 WHICH = text("actions.proposal.which")
 REPLACE_IT = text("actions.proposal.replace_it")
 NONE_OF_THEM = text("actions.proposal.none_of_them")
-CANCEL = text("actions.proposal.cancel")
+BECOMES = text("actions.proposal.becomes")
+LOST = text("actions.proposal.lost")

@@ -29,12 +29,12 @@ class Registry:
     @property
     def enabled(self) -> tuple[Action, ...]:
         """The actions that are on, in order."""
-        return tuple(action for action in self._actions.values() if action.name not in self._off)
+        return tuple([action for name, action in self._actions.items() if name not in self._off])
 
     @property
     def disabled(self) -> tuple[Action, ...]:
         """The actions that are off."""
-        return tuple(action for action in self._actions.values() if action.name in self._off)
+        return tuple([action for name, action in self._actions.items() if name in self._off])
 
     def disable(self, name: str) -> None:
         """Turn the action off."""

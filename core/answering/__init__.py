@@ -1,1 +1,1 @@
-"""The road of one message, from its arrival to its answer."""
+"""The way of one message, from its arrival to its answer."""

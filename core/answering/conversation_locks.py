@@ -12,7 +12,7 @@ from core.types import ChatKey, ConversationKey, UserKey
 
 
 @dataclass(slots=True)
-class _Room:
+class _RoomQueue:
     """One chat: the people being answered, and those who wait, the next one first."""
 
     answering: set[UserKey] = field(default_factory=set)
@@ -24,7 +24,7 @@ class ConversationLocks:
 
     def __init__(self, at_once: int = 8) -> None:
         self._at_once = at_once
-        self._rooms: dict[ChatKey, _Room] = {}
+        self._rooms: dict[ChatKey, _RoomQueue] = {}
 
     def __len__(self) -> int:
         """Return the number of messages being answered or waiting."""
@@ -42,7 +42,7 @@ class ConversationLocks:
 
         `waits` is called if they are not free at once.
         """
-        room, user = self._rooms.setdefault(conversation.chat, _Room()), conversation.user
+        room, user = self._rooms.setdefault(conversation.chat, _RoomQueue()), conversation.user
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         room.waiting.setdefault(user, deque()).append(place)
         self._fill(room)
@@ -60,7 +60,7 @@ class ConversationLocks:
             if not room.answering and not room.waiting and self._rooms.get(conversation.chat) is room:
                 del self._rooms[conversation.chat]
 
-    def _fill(self, room: _Room) -> None:
+    def _fill(self, room: _RoomQueue) -> None:
         """Give free places to the next people in line who are not being answered yet."""
         while len(room.answering) < self._at_once:
             user = next((user for user in room.waiting if user not in room.answering), None)
@@ -74,14 +74,14 @@ class ConversationLocks:
                 place.set_result(None)
 
     @staticmethod
-    def _release(room: _Room, user: UserKey) -> None:
+    def _release(room: _RoomQueue, user: UserKey) -> None:
         """Free a person's place; if they wrote more, they go to the end of the line."""
         room.answering.discard(user)
         if user in room.waiting:
             room.waiting[user] = room.waiting.pop(user)
 
     @staticmethod
-    def _leave(room: _Room, user: UserKey, place: asyncio.Future[None]) -> None:
+    def _leave(room: _RoomQueue, user: UserKey, place: asyncio.Future[None]) -> None:
         """Take a cancelled place out of the line."""
         queue = room.waiting.get(user, deque())
         if place in queue:

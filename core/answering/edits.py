@@ -7,10 +7,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from core.answering.deadline import Deadline
+from core.answering.hooks import TakeBack
 from core.answering.turn import Turn
 from core.delivery.view import View
 from core.errors import TurnReplaced
-from core.hooks import TakeBack
 from core.ports import Channel
 from core.stores import HistoryStore, Inbox, Replaced
 from core.text.catalogue import text

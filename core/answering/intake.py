@@ -16,14 +16,14 @@ from functools import partial
 from typing import TypeAlias
 
 from core.answering.edits import Asked, OpenQuestions, is_news, withdrawn
+from core.answering.hooks import Verdict
 from core.answering.parts import ChatBotParts
-from core.answering.road import Road
-from core.claims import Claim
+from core.answering.pipeline import MessagePipeline
 from core.errors import ClaimLost, StorageError
-from core.hooks import Verdict
-from core.ports import Channel, Channels, HeldChats
+from core.ports import Channel, Channels
 from core.tasks import Tasks
 from core.types import ChatKey, Incoming, room_name
+from core.workers.port import Claim, HeldChats
 
 _log = logging.getLogger(__name__)
 
@@ -31,7 +31,7 @@ _Message: TypeAlias = tuple[ChatKey, str]
 
 
 @dataclass(eq=False, slots=True)
-class _Chat:
+class _OpenChat:
     """A chat in which something is under way: messages that arrive, and the tasks of those that were taken in."""
 
     claim: Claim | None = None
@@ -47,20 +47,20 @@ class _Chat:
 class Intake(HeldChats):
     """The messages that this worker answers. Chats go by their names (`core.types.room_name`)."""
 
-    def __init__(self, parts: ChatBotParts, road: Road, tasks: Tasks) -> None:
+    def __init__(self, parts: ChatBotParts, pipeline: MessagePipeline, tasks: Tasks) -> None:
         self._inbox = parts.inbox
-        self._claims = parts.claims
+        self._worker = parts.worker
         self._hooks = parts.hooks
         self._notifier = parts.reach.notifier
-        self._road = road
+        self._pipeline = pipeline
         self._tasks = tasks
         self._questions = OpenQuestions()
-        self._chats: dict[str, _Chat] = {}
+        self._chats: dict[str, _OpenChat] = {}
         self._channels: dict[_Message, Channel] = {}  # of messages that are arriving
         self._closing: set[str] = set()  # platforms
         self._readers = 0
         self._ended: set[_Message] = set()  # while somebody reads what is owed, which may be out of date by then
-        parts.claims.serve(self)
+        parts.worker.serve(self)
 
     async def accept(self, incoming: Incoming, channel: Channel) -> asyncio.Task[None] | None:
         """Store a message and begin to answer it, if it is this worker's to answer; return the task that does.
@@ -73,7 +73,7 @@ class Intake(HeldChats):
         if asked is not None and not is_news(incoming, asked.incoming):
             return None
         name, message = room_name(incoming.chat), _message(incoming)
-        chat = self._chats.setdefault(name, _Chat())
+        chat = self._chats.setdefault(name, _OpenChat())
         chat.arriving += 1
         self._channels[message] = channel
         try:
@@ -81,8 +81,8 @@ class Intake(HeldChats):
                 return None
             facts = {"platform": incoming.chat.platform, "chars": len(incoming.text), "private": incoming.private}
             _log.info("message received", extra=facts)
-            if (claim := self._claims.claim(name, accepted.worker, accepted.epoch)) is None:
-                self._claims.wake(name, accepted.worker)
+            if (claim := self._worker.claim(name, accepted.worker, accepted.epoch)) is None:
+                self._worker.wake(name, accepted.worker)
                 raise ClaimLost("another worker answers")
             await self._hold(chat, claim)
             held = chat.claim
@@ -114,7 +114,7 @@ class Intake(HeldChats):
     async def _withdraw_elsewhere(self, chat: ChatKey, message_id: str) -> None:
         """Drop a message that another worker may be about to answer."""
         channels = self._notifier.platforms.get(chat.platform)
-        if self._claims.is_alone or channels is None:
+        if self._worker.is_alone or channels is None:
             return
         for incoming in await self._inbox.owed(chat.platform, [chat.chat]):
             if (incoming.chat, incoming.original_id) == (chat, message_id) and not incoming.withdrawn:
@@ -124,8 +124,8 @@ class Intake(HeldChats):
     async def resume(self, platform: str) -> None:
         """Take in what is owed on a platform that was connected, the oldest first."""
         self._closing.discard(platform)
-        self._claims.connect(platform)
-        if self._claims.is_alone:
+        self._worker.connect(platform)
+        if self._worker.is_alone:
             await self._read(platform, None)
         else:
             await self.look()
@@ -133,7 +133,7 @@ class Intake(HeldChats):
     def stop_taking(self, platform: str) -> None:
         """Take in nothing more of a platform that is being closed."""
         self._closing.add(platform)
-        self._claims.disconnect(platform)
+        self._worker.disconnect(platform)
 
     async def give_up(self, platform: str) -> None:
         """Leave to other workers what is owed on a platform on which no task is at work any more."""
@@ -145,7 +145,7 @@ class Intake(HeldChats):
             if self._chats[name].is_quiet():
                 del self._chats[name]
         with suppress(StorageError):  # they are free when this worker's lease is over
-            await self._claims.give_up(claims)
+            await self._worker.give_up(claims)
 
     # --- what goes on among the workers (HeldChats) ---
 
@@ -161,8 +161,8 @@ class Intake(HeldChats):
             return
         is_paused = await self._is_paused()
         unknown = []
-        for name, (claim, messages) in (await self._claims.owed()).items():
-            chat = self._chats.setdefault(name, _Chat())
+        for name, (claim, messages) in (await self._worker.owed()).items():
+            chat = self._chats.setdefault(name, _OpenChat())
             await self._hold(chat, claim)
             if messages - chat.tasks.keys() - (chat.waiting.keys() if is_paused else set()):
                 unknown.append(name)
@@ -197,11 +197,11 @@ class Intake(HeldChats):
         try:
             for incoming, posted in (await self._inbox.owed(platform, chats)).items():
                 name = room_name(incoming.chat)
-                if self._claims.is_alone:
-                    held[name] = self._chats.setdefault(name, _Chat(self._claims.claim(name, 0, 0))).claim
+                if self._worker.is_alone:
+                    held[name] = self._chats.setdefault(name, _OpenChat(self._worker.claim(name, 0, 0))).claim
                 chat, claim = self._chats.get(name), held.get(name)
                 if chat is not None and claim is not None and not self._is_known(chat, _message(incoming)):
-                    with self._road.traced(incoming):
+                    with self._pipeline.traced(incoming):
                         await self._go_on(chat, claim, incoming, posted, channels)
         finally:
             self._readers -= 1
@@ -209,14 +209,14 @@ class Intake(HeldChats):
                 self._ended.clear()
 
     async def _go_on(
-        self, chat: _Chat, claim: Claim, incoming: Incoming, posted: Sequence[str], channels: Channels
+        self, chat: _OpenChat, claim: Claim, incoming: Incoming, posted: Sequence[str], channels: Channels
     ) -> None:
         """Go on with a message that was accepted earlier or elsewhere, and read under that claim."""
         message = _message(incoming)
-        if await self._road.was_answered(incoming):
+        if await self._pipeline.was_answered(incoming):
             return
         verdict = await self._hooks.gate.recheck(incoming)
-        if chat.claim is not claim and not self._claims.is_alone:
+        if chat.claim is not claim and not self._worker.is_alone:
             return
         channel = self._channels.get(message) or channels.again(incoming)
         chat.waiting.pop(message, None)
@@ -224,12 +224,12 @@ class Intake(HeldChats):
             if self._admit(chat, incoming, channel, posted) is not None:
                 _log.info("resumed", extra={"platform": incoming.chat.platform})
         elif not self._is_known(chat, message):
-            if verdict is Verdict.TELL_PAUSED and not self._claims.is_alone:
+            if verdict is Verdict.TELL_PAUSED and not self._worker.is_alone:
                 chat.waiting[message] = incoming
-            self._begin(chat, incoming, self._road.clear(incoming, channel, posted, verdict))
+            self._begin(chat, incoming, self._pipeline.clear(incoming, channel, posted, verdict))
 
     def _admit(
-        self, chat: _Chat, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None
+        self, chat: _OpenChat, incoming: Incoming, channel: Channel, posted: Sequence[str] | None = None
     ) -> asyncio.Task[None] | None:
         """Begin to answer a message, unless that is under way; return the task of one that is no edit of another."""
         message = _message(incoming)
@@ -244,24 +244,24 @@ class Intake(HeldChats):
         return None
 
     @staticmethod
-    def _replace(chat: _Chat, asked: Asked, incoming: Incoming) -> None:
+    def _replace(chat: _OpenChat, asked: Asked, incoming: Incoming) -> None:
         """Let another version take the place of an open question, whose task goes on with it."""
         chat.tasks[_message(incoming)] = chat.tasks[_message(asked.incoming)]
         asked.replace(incoming)
 
     async def _answer_or_stop(self, asked: Asked, posted: Sequence[str] | None) -> None:
         try:
-            if await self._road.stop(asked.incoming):
-                await self._road.close(asked.incoming)
+            if await self._pipeline.stop(asked.incoming):
+                await self._pipeline.close(asked.incoming)
             else:
-                await self._road.answer(asked, posted)
+                await self._pipeline.answer(asked, posted)
         finally:
             self._questions.end(asked)
 
-    def _is_known(self, chat: _Chat, message: _Message) -> bool:
+    def _is_known(self, chat: _OpenChat, message: _Message) -> bool:
         return message in chat.tasks or message in self._ended
 
-    def _begin(self, chat: _Chat, incoming: Incoming, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
+    def _begin(self, chat: _OpenChat, incoming: Incoming, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         name = room_name(incoming.chat)
         task = self._tasks.start(self._under_claim(chat, chat.claim, name, work), incoming.chat.platform)
         chat.tasks[_message(incoming)] = task
@@ -269,7 +269,7 @@ class Intake(HeldChats):
         return task
 
     async def _under_claim(
-        self, chat: _Chat, claim: Claim | None, name: str, work: Coroutine[None, None, None]
+        self, chat: _OpenChat, claim: Claim | None, name: str, work: Coroutine[None, None, None]
     ) -> None:
         try:
             with claim.under() if claim is not None else nullcontext():
@@ -283,7 +283,7 @@ class Intake(HeldChats):
             self._forget(chat, task)
         await self._let_go(name, chat)
 
-    def _forget(self, chat: _Chat, task: asyncio.Task[None]) -> None:
+    def _forget(self, chat: _OpenChat, task: asyncio.Task[None]) -> None:
         for message in [message for message, other in chat.tasks.items() if other is task]:
             del chat.tasks[message]
             if self._readers:
@@ -291,13 +291,13 @@ class Intake(HeldChats):
 
     # --- claims ---
 
-    async def _hold(self, chat: _Chat, claim: Claim) -> None:
+    async def _hold(self, chat: _OpenChat, claim: Claim) -> None:
         """Answer a chat under that claim. One under which it was answered before is lost."""
         if chat.claim is not None and chat.claim.epoch != claim.epoch:
             await self._end(chat)
         chat.claim = chat.claim or claim
 
-    async def _let_go(self, name: str, chat: _Chat) -> None:
+    async def _let_go(self, name: str, chat: _OpenChat) -> None:
         """Give up a chat in which nothing is under way and nothing is owed; what is owed is taken in."""
         claim = chat.claim
         if not chat.is_quiet() or self._chats.get(name) is not chat or (claim and claim.is_given_up):
@@ -308,7 +308,7 @@ class Intake(HeldChats):
         if claim is not None:
             claim.is_given_up = True
             try:
-                is_free = await self._claims.release(claim)
+                is_free = await self._worker.release(claim)
             except StorageError as error:  # the next look finds it
                 _log.warning("a chat was not given up", extra={"error": type(error).__name__})
                 return
@@ -323,7 +323,7 @@ class Intake(HeldChats):
         elif chat.is_quiet() and self._chats.get(name) is chat:
             del self._chats[name]
 
-    def _lose(self, chat: _Chat) -> set[asyncio.Task[None]]:
+    def _lose(self, chat: _OpenChat) -> set[asyncio.Task[None]]:
         """End what is under way in a chat; return the tasks that are about to end."""
         if chat.claim is not None and not chat.claim.is_given_up:
             chat.claim.lost.set()
@@ -332,7 +332,7 @@ class Intake(HeldChats):
             task.cancel()
         return tasks
 
-    async def _end(self, chat: _Chat) -> None:
+    async def _end(self, chat: _OpenChat) -> None:
         if tasks := self._lose(chat):
             await asyncio.wait(tasks)
         chat.claim = None

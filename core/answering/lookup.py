@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from core.answering.hooks import Verdict
 from core.answering.parts import ChatBotParts
-from core.hooks import Verdict
+from core.answering.sentences import STILL_KNOWN
 from core.outgoing import memory_line
 from core.stores import ChangeContext
 from core.text.days import noted
-from core.texts import STILL_KNOWN
 from core.types import Incoming, Locale, MemoryItem, Role, room_name
 
 _MAX_SHOWN: Final = 10
@@ -36,7 +36,7 @@ async def find(parts: ChatBotParts, incoming: Incoming, limit: int) -> Sequence[
         memory = parts.memories.of(owner, context)
         if not (query := incoming.text.strip()):
             return await memory.page(limit=limit)
-        return [hit.item for hit in await memory.search([query], await memory.embed_queries([query]), limit=limit)]
+        return [hit.item for hit in await memory.find(query, limit=limit)]
     except Exception:  # noqa: BLE001  (what was not found can be asked for)
         _log.exception("nothing found")
         return ()

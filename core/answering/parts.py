@@ -6,18 +6,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from core.actions.registry import Registry
+from core.answering.hooks import Gate, Limiter, PreferencesOf, ReplyReader, TakeBack, TurnEnded
+from core.answering.language_choice import Locales
 from core.answering.turn import Services, Turn
 from core.commands.table import CommandTable
 from core.delivery.alerts import OwnerAlerts
 from core.delivery.notifier import Notifier
 from core.history.conversation import Conversations
-from core.hooks import Gate, Limiter, PreferencesOf, ReplyReader, TakeBack, TurnEnded
-from core.language_choice import Locales
 from core.memory.memories import Memories
 from core.models import Cycle
-from core.ports import ChatClaims
 from core.stores import Inbox
 from core.types import Learn
+from core.workers.port import Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class ChatBotParts:
     """Parts of a ChatBot."""
 
     inbox: Inbox
-    claims: ChatClaims
+    worker: Worker
     conversations: Conversations
     memories: Memories
     registry: Registry

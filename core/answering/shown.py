@@ -11,16 +11,65 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from typing import Final
 
-from core.answering.room_talk import SILENCE, RoomTalk, credited
-from core.enclosures import Quote, QuoteKind, Speaker
+from core.enclosures import MAX_QUOTE_CHARS, Quote, QuoteKind, Speaker, cleaned_quotes
 from core.history.conversation import Context
-from core.history.quotes import NOTHING, Past
-from core.text import claims
+from core.history.quotes import NOTHING, PastWords
+from core.history.rendering import room_line
+from core.text import assertions
 from core.text.citations import not_cited
 from core.text.marks import quoted
 from core.text.unicode import fold, one_line
 from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.types import MemoryItem, MemoryKind, Message, is_said_by_person
+
+MAX_MESSAGES: Final = 50
+_MAX_NAMED: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class RoomTalk:
+    """The last messages of a room, the oldest first, and the lines of a prompt that show them."""
+
+    said: tuple[Quote, ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+SILENCE: Final = RoomTalk()
+
+
+def room_talk(found: Sequence[Quote], max_chars: int) -> RoomTalk:
+    """Return what was said in a room; the oldest are left out until the rest fits `max_chars`."""
+    kept: list[tuple[Quote, str]] = []
+    readable = [quote for quote in found if not quote.is_unread]
+    for quote in reversed(cleaned_quotes(readable, MAX_QUOTE_CHARS, most=MAX_MESSAGES)):
+        line = room_line(quote)
+        max_chars -= len(line)
+        if max_chars < 0:
+            break
+        kept.insert(0, (quote, line))
+    if not kept:
+        return SILENCE
+    return RoomTalk(tuple(quote for quote, _ in kept), ("<room>", *(line for _, line in kept), "</room>"))
+
+
+def credited(content: str, quotes: Sequence[Quote], own: Collection[str]) -> str:
+    """Return a content that holds others' words with their names before it, unless it names them itself.
+
+    `own` are the folded words that the person said; of quotes that say the same, the first counts.
+    """
+    left = set(folded_words(content)).difference(FUNCTION_WORDS, own)
+    spoken = [(quote, set(folded_words(f"{quote.text} {quote.excerpt}"))) for quote in quotes]
+    names: list[str] = []
+    while spoken and left:
+        quote, words = max(spoken, key=lambda each: len(left & each[1]))
+        if not left & words:
+            break
+        left -= words
+        if quote.speaker is Speaker.OTHER and quote.name and fold(quote.name) not in fold(content):
+            names.append(quote.name)
+    shown = list(dict.fromkeys(names))[:_MAX_NAMED]
+    return f"{', '.join(shown)}: {content}" if shown else content
+
 
 _MAX_ABOUT_CHARS: Final = 200
 _MAX_CONTENT_CHARS: Final = 1500
@@ -67,8 +116,8 @@ class Labelled:
 
         A block holds the bindings and the content; nothing in them ends it or is a citation. `changed` is the day of
         the last change, if that is another one; `until`, when it ends, or ended if something else is true since;
-        `means`, the day or the minute that its words mean; `json` marks JSON, `cut` a content of which the end is
-        missing. Days are in that zone.
+        `means`, the day or the minute that its words mean; `json` marks JSON, `perhaps over` what a later memory may
+        tell anew, `cut` a content of which the end is missing. Days are in that zone.
         """
         wanted = {item.id for item in (self.items if items is None else items)}
         return "\n".join(_block(label, item, zone) for label, item in self.labels.items() if item.id in wanted)
@@ -88,6 +137,7 @@ def _block(label: str, item: MemoryItem, zone: tzinfo) -> str:
         *([f"{_ENDED if item.current else 'until'} {_last_day(item.until, zone)}"] if item.until else []),
         *([f"means {item.meant}"] if item.meant else []),
         *(["json"] if item.kind is MemoryKind.JSON else []),
+        *(["perhaps over"] if item.over else []),
         *(["cut"] if is_cut else []),
     ]
     content = f"{item.content[:_MAX_CONTENT_CHARS].rstrip()}…" if is_cut else item.content
@@ -117,7 +167,7 @@ class Shown:
     heard: tuple[str, ...] = ()
     """The person's own messages in the last prompt."""
 
-    past: Past = NOTHING
+    past: PastWords = NOTHING
     """Messages of earlier talks that a search found."""
 
     room: RoomTalk = SILENCE
@@ -138,9 +188,9 @@ class Shown:
         self.labelled = self.labelled.also(items)
         self.memories += items
 
-    def show_past(self, past: Past) -> None:
+    def show_past(self, past: PastWords) -> None:
         """Note past messages, and the memories that they tell of."""
-        self.past = Past((*self.past.quotes, *past.quotes), (*self.past.items, *past.items))
+        self.past = PastWords((*self.past.quotes, *past.quotes), (*self.past.items, *past.items))
 
     def show_notes(self, notes: Sequence[str]) -> None:
         """Note lines of what features know, each once."""
@@ -168,7 +218,7 @@ class Shown:
         """
         new = set(folded_words(after)) - set(folded_words(before)) - FUNCTION_WORDS
         if not new:
-            return bool(claims.asked(self.asked.text))
+            return bool(assertions.asked(self.asked.text))
         said = self._said_of(new)
         return all(_SMALL_NUMBER.fullmatch(word) or word in said for word in new)
 

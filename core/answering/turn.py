@@ -13,10 +13,10 @@ from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
 from core.answering.candidates import Prefetch
+from core.answering.confirmations import Confirmations
 from core.answering.shown import Shown
-from core.confirmations import Confirmations
 from core.delivery.view import View
-from core.dialogue import OF_MEMORY, ActionInfo, Step, committed
+from core.dialogue import ActionInfo, Effect, Step, Written, committed
 from core.errors import ContextTooLong
 from core.history.conversation import Context, Conversation, Conversations
 from core.history.quotes import find_quotes
@@ -31,7 +31,7 @@ from core.stores import Quoted
 from core.text.days import noted
 from core.text.markdown import plain_times, quoted
 from core.threads import TurnState
-from core.types import AskedTime, ChangeKind, Learn, Locale, MemoryHit, MemoryItem, Message, MessageRole, Modal
+from core.types import AskedTime, Learn, Locale, MemoryHit, MemoryItem, Message, MessageRole, Modal
 
 _MAX_SHORTENINGS: Final = 3
 
@@ -136,15 +136,14 @@ class Log:
             await self._store_told(stored)
 
     @property
-    def written(self) -> frozenset[ChangeKind]:
+    def written(self) -> frozenset[Written]:
         """The kinds of change that this turn committed."""
         return frozenset(committed(self.steps))
 
-    @property
-    def may_claim(self) -> frozenset[ChangeKind]:
-        """The kinds of change that a model may tell of: those committed; to a question, also what features know of."""
+    def may_claim(self, effects: Collection[Effect]) -> frozenset[Written]:
+        """Return what a model may tell of: what was committed; to a question, also what features know of."""
         knows = self.shown.notes and self.asked.text.rstrip().endswith("?")
-        return self.written | (frozenset(ChangeKind) - OF_MEMORY if knows else frozenset())
+        return self.written | frozenset(effects if knows else ())
 
     @property
     def changed_ids(self) -> frozenset[str]:
@@ -424,6 +423,9 @@ class Services:
     times: TimeReader
     profiles: Profiles | None = None
     additions: Additions | None = None
+
+    effects: tuple[Effect, ...] = ()
+    """What actions of features do besides changing memories, whichever are on."""
 
     actions: tuple[ActionInfo, ...] = ()
     """The actions that are on."""

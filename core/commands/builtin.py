@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from core.answering.hooks import ReplyReader
 from core.commands.command import Command, Request
 from core.commands.menu import DISLIKED
 from core.history.conversation import Conversation
-from core.hooks import ReplyReader
 from core.text.catalogue import text
 from core.types import Message, is_said_by_person
 

@@ -2,19 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import fields as fields_of
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from core.answering.deadline import Deadline
 from core.answering.turn import Answer, Person, Turn
 from core.commands.menu import MenuEntry, MenuOption
-from core.outgoing import Choice
-from core.ports import ChatClaims
+from core.outgoing import MAX_COMMAND_BYTES, Button, Suggestion
 from core.text.catalogue import text
+from core.text.unicode import fold, one_line
 from core.types import ConversationKey, Incoming, Locale, Localized, Role, UserKey
-from core.workers import OneWorker
+from core.workers.port import Worker
+
+
+def word_buttons(command: str, words: Mapping[str, Localized], locale: Locale, *, now: str = "") -> tuple[Button, ...]:
+    """Return a button for each word, which says it after the command ("/news"), in place; the one that holds is marked.
+
+    None for what is too long for a button.
+    """
+    said = {word: f"{command} {word}" for word in words}
+    return tuple(
+        Button(f"✓ {words[word][locale]}" if word == now else words[word][locale], each, in_place=True)
+        for word, each in said.items()
+        if len(each.encode()) <= MAX_COMMAND_BYTES
+    )
+
+
+def missing_words(fields: Sequence[MenuOption], argument: str) -> Mapping[str, Localized]:
+    """Return the words of the closed set that a command still wants, given what was said after its name.
+
+    None for a command that takes any other text, or more sets than one, and where the word was said. A field of one
+    word is none to choose from: whoever does not say it means something else.
+    """
+    sets = [each for each in fields if len(each.words) > 1]
+    said = argument.casefold().split()
+    fixed = {word for each in fields if len(each.words) == 1 for word in each.words}
+    is_closed = len(sets) == 1 and all(each.words for each in fields) and fixed.issuperset(said)
+    return sets[0].words if is_closed else {}
+
+
+MOST_OFFERED: Final = 25
+MAX_LABEL_CHARS: Final = 100
+"""Source of both: discord.com/developers/docs/interactions/application-commands, choices."""
+
+
+def offered(typed: str, choices: Iterable[Suggestion]) -> list[Suggestion]:
+    """Return the choices whose label or value has every word that is typed, as many as can be shown.
+
+    Those in which all of them begin a word come first, else they keep their order.
+    """
+    words = fold(typed).split()
+    told = [(f" {fold(f'{choice.label} {choice.value}')}", choice) for choice in choices]
+    held = [(text, choice) for text, choice in told if all(word in text for word in words)]
+    held.sort(key=lambda each: not all(f" {word}" in each[0] for word in words))
+    return [Suggestion(one_line(choice.label, MAX_LABEL_CHARS), choice.value) for _, choice in held[:MOST_OFFERED]]
+
 
 STAFF = frozenset({Role.OWNER, Role.ADMIN})
 
@@ -24,7 +68,7 @@ class Request:
     """A request to run a command: its turn, the message, and the sender's role in that chat.
 
     `others` is the number of other messages being answered or waiting; `running` are the running answers of this
-    worker, one of those that share `claims`.
+    `worker`.
     """
 
     turn: Turn
@@ -32,7 +76,7 @@ class Request:
     role: Role
     others: int = 0
     running: Mapping[ConversationKey, Deadline] = field(default_factory=dict)
-    claims: ChatClaims = field(default_factory=OneWorker)
+    worker: Worker = field(default_factory=Worker)
 
     @property
     def locale(self) -> Locale:
@@ -70,7 +114,7 @@ class Request:
         for conversation, running in list(self.running.items()):
             if conversation.user in accounts and (conversation != here or self.incoming.pressed):
                 running.stop()
-        await self.claims.end_others(accounts)
+        await self.worker.end_others(accounts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +133,7 @@ class CompletionRequest:
     verb: str = ""
 
 
-Complete: TypeAlias = Callable[[CompletionRequest], Awaitable[Sequence[Choice]]]
+Complete: TypeAlias = Callable[[CompletionRequest], Awaitable[Sequence[Suggestion]]]
 """Returns the texts that a field offers, the best first, for each letter typed: quickly, asking no model."""
 
 

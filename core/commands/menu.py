@@ -66,6 +66,15 @@ class MenuEntry:
     verbs: Sequence[MenuEntry] = ()
 
 
+def is_as_asked(command: str) -> bool:
+    """Return whether a button is about the very answer below which it stands: "/confirm …", "/undo …", "/x undo …".
+
+    Whoever read the answer reads what became of it, in its place.
+    """
+    words = command.removeprefix("/").split()
+    return len(words) > 1 and (words[0] in {CONFIRM, UNDO} or words[1] == UNDO)
+
+
 def text_field(name: str, about: Localized, *, required: bool = False) -> MenuOption:
     """Return a field for any text."""
     return MenuOption(name, OptionKind.TEXT, about, required=required)
@@ -89,8 +98,8 @@ def number_field(name: str, about: Localized, most: int | None = None) -> MenuOp
 CONFIRM: Final = "confirm"
 """The name of the command that answers a question of the bot, in the conversation in which that was asked."""
 
-AS_ASKED: Final = (CONFIRM, "undo", "reminders undo")
-"""What buttons below an answer do about that very answer: whoever read it reads what became of it, in its place."""
+UNDO: Final = "undo"
+"""The name of the command that takes changes back, and of verbs that take back one."""
 
 DISLIKED: Final = "disliked"
 """The name of the command of who did not like an answer, which takes the handle of a message of it (`Channel.post`)."""

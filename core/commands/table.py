@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from core.commands.choices import missing_words, word_buttons
-from core.commands.command import ONLY_IN_PRIVATE, Command, CompletionRequest, Request
+from core.commands.command import ONLY_IN_PRIVATE, Command, CompletionRequest, Request, missing_words, word_buttons
 from core.commands.menu import FORM_TEXT, MenuEntry
-from core.outgoing import MAX_COMMAND_BYTES, Button, Choice
+from core.outgoing import MAX_COMMAND_BYTES, Button, Suggestion
 from core.text.catalogue import text
-from core.text.nearest import nearest
 from core.text.unicode import one_line
+from core.text.words import nearest
 
 _ALIASES: Final = {"start": "help"}
 _MAX_NAME_CHARS: Final = 32
@@ -56,7 +55,7 @@ class CommandTable:
             request.answer.offers = word_buttons(f"/{command.name} {argument}".rstrip(), words, request.locale)
             await command.run(request, argument)
 
-    async def complete(self, request: CompletionRequest) -> Sequence[Choice]:
+    async def complete(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return what the field offers; nothing where the person could not run the command."""
         command = self._named(request.incoming.text)
         if command is None or not command.is_for(request.role):

@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
-from core.claims import check_claim, unclaimed
 from core.enclosures import Quote
 from core.errors import (
     ChannelBusy,
@@ -26,6 +25,7 @@ from core.errors import (
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Clock
 from core.types import Localized, Message
+from core.workers.port import check_claim, unclaimed
 
 _DOWN_S = 1800.0
 """A server that fails at one write for this long refuses it."""
@@ -53,7 +53,7 @@ FindAside: TypeAlias = Callable[[ChannelError], Awaitable[Aside | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _Position:
     """Where a message is; without a channel, it is `assumed` to be seen, or was not written.
 
     A `frozen` one can no longer be changed.
@@ -86,7 +86,7 @@ class FallbackChannel(Channel):
         self.said_aside = False
         self._aside: Aside | None = None
         self._plain_only: OutgoingMessage | None = None
-        self._places: dict[str, _Place] = {}
+        self._places: dict[str, _Position] = {}
         self._trying: tuple[str, bool] = ("", False)
         self._unclear = 0
         self._down_since_s: float | None = None
@@ -129,7 +129,7 @@ class FallbackChannel(Channel):
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
         """Take over the posts of an earlier process in the chat."""
         known = self._chat.adopt(handles)
-        self._places.update((handle, _Place(self._chat, handle)) for handle in known)
+        self._places.update((handle, _Position(self._chat, handle)) for handle in known)
         return known
 
     async def post(self, shown: OutgoingMessage) -> str:
@@ -175,13 +175,13 @@ class FallbackChannel(Channel):
         """Whether the chat accepts nothing, and there is no other place."""
         return self.refusal is not None and self._aside is None and self._find_aside is None
 
-    def _keep(self, place: _Place) -> str:
+    def _keep(self, place: _Position) -> str:
         """Store the place of a message, and return its handle from now on."""
         handle = place.handle if place.channel is self._chat else f"{ELSEWHERE}{len(self._places)}"
         self._places[handle] = place
         return handle
 
-    async def _edited(self, handle: str, place: _Place, shown: OutgoingMessage) -> str | None:
+    async def _edited(self, handle: str, place: _Position, shown: OutgoingMessage) -> str | None:
         """Edit a message and return its handle, which may be new; None if it can no longer be changed."""
         channel = place.channel or self._chat
         try:
@@ -198,7 +198,7 @@ class FallbackChannel(Channel):
             return None
         return self._keep(replace(place, handle=moved)) if moved and moved != place.handle else handle
 
-    async def _write(self, shown: OutgoingMessage) -> _Place:
+    async def _write(self, shown: OutgoingMessage) -> _Position:
         """Write a new message: into the chat, or into the private chat if it is refused."""
         refusal = self.refusal
         if refusal is None:
@@ -214,9 +214,9 @@ class FallbackChannel(Channel):
             self.refusal = refusal
         if self._is_shut_out:
             raise Undelivered(refusal)
-        return await self._write_aside(shown, refusal) if shown.stays else _Place()
+        return await self._write_aside(shown, refusal) if shown.stays else _Position()
 
-    async def _write_aside(self, shown: OutgoingMessage, refusal: ChannelError) -> _Place:
+    async def _write_aside(self, shown: OutgoingMessage, refusal: ChannelError) -> _Position:
         if self._aside is None and self._find_aside is not None:
             self._aside = await self._find_aside(refusal)
             self._find_aside = None
@@ -235,12 +235,12 @@ class FallbackChannel(Channel):
         _log.warning("an answer was said in private instead", extra={"error": type(refusal).__name__})
         return place
 
-    async def _post_into(self, channel: Channel, shown: OutgoingMessage) -> _Place:
+    async def _post_into(self, channel: Channel, shown: OutgoingMessage) -> _Position:
         """Write a new message into that channel, as plain text if it is refused otherwise."""
         try:
             if self._plain_only != shown:
                 try:
-                    return _Place(channel, await self._try("post", shown, lambda: channel.post(shown)))
+                    return _Position(channel, await self._try("post", shown, lambda: channel.post(shown)))
                 except (ChannelBusy, ChannelGone, ChannelUnclear):
                     raise
                 except ChannelError as error:
@@ -248,13 +248,13 @@ class FallbackChannel(Channel):
                         raise
                     _log.warning("a message was refused; sent as plain text", extra={"error": type(error).__name__})
                     self._plain_only = shown  # remembered if the plain one has to wait
-            return _Place(channel, await self._try("plain", shown, lambda: channel.post(_plain(shown))), plain=True)
+            return _Position(channel, await self._try("plain", shown, lambda: channel.post(_plain(shown))), plain=True)
         except ChannelUnclear as error:
             _log.warning("a message was not confirmed, twice", extra={"error": type(error).__name__})
             self.doubt = error
-            return _Place(assumed=shown.stays)
+            return _Position(assumed=shown.stays)
 
-    async def _take_away(self, place: _Place) -> None:
+    async def _take_away(self, place: _Position) -> None:
         """Remove a message, or at least its text; if neither is possible, it stays."""
         channel = place.channel
         if channel is None:

@@ -65,7 +65,7 @@ _UNKNOWN = OutgoingMessage("")
 
 
 @dataclass(slots=True)
-class _Message:
+class _PlannedMessage:
     """A message of the turn: the wanted one, the written one (None: not yet), and why it may skip the interval.
 
     `news`: nothing of it was seen yet, apart from a status; `whole`: the answer is complete with it; `from_s`: when it
@@ -98,7 +98,7 @@ class StreamPlan:
         self._limits = limits
         self._measure = measure
         self._pace = pace
-        self._messages: list[_Message] = []
+        self._messages: list[_PlannedMessage] = []
         self._posted, self._reused = posted, posted - spare
         self._unsettled = 0  # index: every message before it is written and final
         self._answer: Splitter | None = None
@@ -272,7 +272,7 @@ class StreamPlan:
     # --- inside ---
 
     @property
-    def _status(self) -> _Message | None:
+    def _status(self) -> _PlannedMessage | None:
         """The status that the next message replaces, if there is one."""
         return self._messages[-1] if self._messages and self._messages[-1].replaceable else None
 
@@ -299,7 +299,7 @@ class StreamPlan:
 
     def _append(self, shown: OutgoingMessage, *, news: bool) -> None:
         stands = len(self._messages) < self._reused
-        self._messages.append(_Message(shown, news, _UNKNOWN if stands else None))
+        self._messages.append(_PlannedMessage(shown, news, _UNKNOWN if stands else None))
 
     def _change(self, shown: OutgoingMessage) -> None:
         """Replace the last message; no other ever changes."""

@@ -12,13 +12,13 @@ from functools import partial
 from hashlib import blake2b
 from typing import Final
 
+from core.answering.language_choice import Locales
 from core.delivery.alerts import OwnerAlerts
 from core.delivery.fallback import Aside
 from core.delivery.notifier import Notifier
 from core.delivery.plan import Pace
 from core.delivery.view import View
 from core.errors import ChannelError, ChannelForbidden, ChannelGone, ChannelUnclear, StorageError, Undelivered
-from core.language_choice import Locales
 from core.ports import Channel, Clock
 from core.stores import Inbox
 from core.text.catalogue import text
@@ -104,7 +104,7 @@ class Views:
             )
             for locale, sentence in text.items()
         }
-        self._alerts.tell_soon(_key(incoming, kind), filled, level=logging.WARNING)
+        self._alerts.tell(_key(incoming, kind), filled)
 
     async def settle(self, incoming: Incoming, view: View) -> None:
         """Alert the owners if the chat refused the answer or did not confirm it; else close the alerts of that chat."""
@@ -112,7 +112,7 @@ class Views:
             await self.report(incoming, trouble)
         elif not view.channel.said_aside:
             for kind in _WHY:
-                self._alerts.over_soon(_key(incoming, kind))
+                self._alerts.over(_key(incoming, kind))
 
     async def _find_aside(self, incoming: Incoming, refusal: ChannelError) -> Aside | None:
         """Return the person's private chat and the reason to show there; None if the platform is not connected."""

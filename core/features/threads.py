@@ -10,11 +10,10 @@ import json
 from collections.abc import Sequence
 from datetime import tzinfo
 
-from core.commands.command import Command, CompletionRequest, Request
-from core.commands.completion import offered
+from core.commands.command import Command, CompletionRequest, Request, offered
 from core.commands.menu import MenuEntry, completed_field, text_field
-from core.outgoing import Choice
-from core.stores import HistoryStore
+from core.features.feature import Contribution, Shared
+from core.outgoing import Suggestion
 from core.text.catalogue import text
 from core.text.markdown import verbatim
 from core.types import Locale, Thread, ThreadStatus
@@ -125,16 +124,17 @@ _VERBS = (
 )
 
 
-def threads_command(history: HistoryStore, zone: tzinfo) -> Command:
-    """Return /threads; `zone` is that of those who have told none."""
+def build(shared: Shared) -> Contribution:
+    """Contribute /threads and /context."""
+    history, zone = shared.stores.history, shared.stores.quotas.zone  # the zone of those who have told none
 
-    async def complete(request: CompletionRequest) -> Sequence[Choice]:
+    async def complete(request: CompletionRequest) -> Sequence[Suggestion]:
         """Return the conversations by their ids; only in private."""
         known = await history.threads(request.incoming.user) if request.incoming.private else ()
-        told = [Choice(each.title or _unnamed(each, zone, request.locale), each.id) for each in known[:MAX_LISTED]]
+        told = [Suggestion(each.title or _unnamed(each, zone, request.locale), each.id) for each in known[:MAX_LISTED]]
         return offered(request.typed, told)
 
-    return Command(
+    listing = Command(
         "threads",
         text("commands.threads"),
         threads,
@@ -146,6 +146,4 @@ def threads_command(history: HistoryStore, zone: tzinfo) -> Command:
         complete=complete,
         verbs=_VERBS,
     )
-
-
-CONTEXT_COMMAND = Command("context", text("commands.context"), context, in_conversation=True)
+    return Contribution(commands=(listing, Command("context", text("commands.context"), context, in_conversation=True)))

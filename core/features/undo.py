@@ -1,79 +1,69 @@
-"""/undo: take back the last change of a memory or reminder, or what a button names, and say exactly what that did."""
+"""/undo: take back the last change, of a memory or of a feature, or what a button names, and say what that did."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
 from core.actions.change_report import BOTH, undo_button
+from core.answering.hooks import TakeBack
+from core.answering.outcomes import listed
+from core.answering.sentences import TRY_AGAIN
 from core.answering.turn import Turn
 from core.commands.builtin import again, questions
 from core.commands.command import Command, Request
 from core.commands.menu import DISLIKED
 from core.features.access.gate import at_name, named
 from core.features.access.rules import Access
+from core.features.feature import Contribution, Shared, Undoable
 from core.features.memories.card import SHOW
-from core.features.reminders.commands import tell_undone
-from core.features.reminders.reminders import IMPORTED, Reminder
-from core.features.reminders.service import Reminders
-from core.features.reminders.telling import place_of
-from core.features.reminders.telling import undo_button as undo_reminder
-from core.hooks import TakeBack
 from core.memory.user_memory import Undone, UndoResult
-from core.outcomes import listed
 from core.outgoing import Button, memory_line
 from core.text.catalogue import counted, forms, in_words, text
 from core.text.days import noted
-from core.texts import TRY_AGAIN
 from core.types import Change, MemoryItem, Message, UserKey, room_name
 
 _MAX_LINES: Final = 20
 
 
-class TakesBack(TakeBack):
-    """Takes back what a turn changed of memories and reminders."""
-
-    def __init__(self, reminders: Reminders) -> None:
-        self._reminders = reminders
+class TakesBackMemories(TakeBack):
+    """Takes back what a turn changed of memories."""
 
     async def take_back(self, turn: Turn, act: str) -> bool | None:
         """Take back all that the act changed; None if it changed nothing, False if something of it stays."""
-        reminders = await self._reminders.undo_act(place_of(turn), act)
-        memories = (await turn.memory.undo(act)).result
-        if not reminders and memories is UndoResult.NOTHING:
-            return None
-        return memories in {UndoResult.DONE, UndoResult.NOTHING} and all(reminders)
+        result = (await turn.memory.undo(act)).result
+        return None if result is UndoResult.NOTHING else result is UndoResult.DONE
 
 
-def undo_command(reminders: Reminders, access: Access) -> Command:
-    """Return the command /undo."""
-    return Command("undo", text("commands.undo"), partial(undo, reminders, access), is_listed=True)
+def build(shared: Shared) -> Contribution:
+    """Contribute /undo, and the command of who did not like an answer, which names the message that it answers."""
+    return Contribution(
+        commands=(
+            Command("undo", text("commands.undo"), partial(undo, shared), is_listed=True),
+            Command(DISLIKED, text("commands.undo"), partial(disliked, shared), in_menus=False),
+        )
+    )
 
 
-async def undo(reminders: Reminders, access: Access, request: Request, act: str) -> None:
+async def undo(shared: Shared, request: Request, act: str) -> None:
     """Take back the changes of the act, or the newest one that can still be undone, and say what that did."""
-    done = await request.turn.memory.done()
-    reminder = None if act or done.act else await _newest_of_reminders(reminders, request)
-    if not act and (mine := await reminders.done(place_of(request.turn))):
-        reminder = mine[0]  # taken back before a restart
-    if reminder is not None and reminder.before is None and reminder.batch.startswith(IMPORTED):
-        act = reminder.batch.removeprefix(IMPORTED)
-    elif reminder is not None:
-        await tell_undone(request, reminders, reminder.id)
+    turn, others = request.turn, shared.added.undoes
+    done = await turn.memory.done()
+    newest = None if act or done.act else await _newest_besides(shared, turn)
+    if not act:
+        before_a_restart = [found for each in others if (found := await each.done(turn)) is not None]
+        newest = before_a_restart[0] if before_a_restart else newest
+    if newest is not None and not newest.act:
+        await newest.undo(request)
         return
-    gone = await reminders.take_back(place_of(request.turn), f"{IMPORTED}{act}") if act else ()
-    besides = [counted(REMINDERS_GONE, request.locale, len(gone))] if gone else []
-    await _undo_memories(request, access, act, besides)
+    act = act or (newest.act if newest is not None else "")
+    gone = [line for each in others if act and (line := await each.take_back_besides(turn, act))]
+    await _undo_memories(request, shared.access, act, gone)
 
 
-def disliked_command(reminders: Reminders) -> Command:
-    """Return the command of who did not like an answer, which names the message that it answers."""
-    return Command(DISLIKED, text("commands.undo"), partial(disliked, reminders), in_menus=False)
-
-
-async def disliked(reminders: Reminders, request: Request, message_id: str) -> None:
+async def disliked(shared: Shared, request: Request, message_id: str) -> None:
     """Offer to take back what the answer to that message changed or, if it changed nothing, to answer again.
 
     Say nothing about what is no answer to the person, or is too long ago.
@@ -84,9 +74,9 @@ async def disliked(reminders: Reminders, request: Request, message_id: str) -> N
         return
     question, later = asked[found[-1]], asked[found[-1] + 1 :]
     undo = await undo_button(request.turn, question.turn)
-    reminder = None if undo else await reminders.newest_change(place_of(request.turn))
-    if reminder is not None and _is_between(question, reminder.changed_at, later):
-        undo = (undo_reminder(reminder, request.locale),)
+    if not undo:
+        newest = [change for each in shared.added.undoes if (change := await each.newest(request.turn)) is not None]
+        undo = tuple(each.button for each in newest if _is_between(question, each.at, later))[:1]
     try_again = Button(TRY_AGAIN[request.locale], again(question.turn))
     told = TAKE_BACK if undo else ANSWER_AGAIN
     await request.answer.tell(told[request.locale], choices=undo or (try_again,))
@@ -98,13 +88,13 @@ def _is_between(question: Message, at: datetime | None, later: Sequence[Message]
     return begin is not None and at is not None and begin <= at and (end is None or at < end)
 
 
-async def _newest_of_reminders(reminders: Reminders, request: Request) -> Reminder | None:
-    """Return the reminder that was changed last, if no memory was changed since."""
-    reminder = await reminders.newest_change(place_of(request.turn))
-    change = await request.turn.memory.last_change()
-    if reminder is None or reminder.changed_at is None or (change is not None and change.at > reminder.changed_at):
-        return None
-    return reminder
+async def _newest_besides(shared: Shared, turn: Turn) -> Undoable | None:
+    """Return the newest change besides those of memories, if no memory was changed since."""
+    found = [each for undoes in shared.added.undoes if (each := await undoes.newest(turn)) is not None and each.at]
+    newest = max(found, key=lambda each: each.at or datetime.min.replace(tzinfo=UTC), default=None)
+    change = await turn.memory.last_change()
+    is_older = newest is not None and newest.at is not None and change is not None and change.at > newest.at
+    return None if is_older else newest
 
 
 async def _undo_memories(request: Request, access: Access, act: str, besides: Sequence[str]) -> None:
@@ -137,8 +127,8 @@ async def _undo_memories(request: Request, access: Access, act: str, besides: Se
 
 async def _tell_whose(request: Request, access: Access, other: UserKey) -> None:
     """Say whose change it is, to who pressed the button below an answer to somebody else."""
-    person, account = await access.person(other), await access.account(other)
-    names = [*(named(person.name) if person else []), *(at_name(account.handle) if account else [])]
+    person = await access.person(other)
+    names = [*(named(person.name) if person else []), *at_name(await access.handle(other))]
     if names:
         await request.tell(THEIRS, name=names[0])
     else:
@@ -219,7 +209,6 @@ BACK = text("undo.back")
 GONE = text("undo.gone")
 UNNAMED = forms("undo.unnamed")
 RESTORED = text("undo.restored")
-REMINDERS_GONE = forms("undo.reminders_gone")
 NOTHING_LEFT = text("undo.nothing_left")
 MORE = forms("undo.more")
 NOT_HERE = forms("undo.not_here")

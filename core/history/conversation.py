@@ -10,12 +10,21 @@ from typing import TypeAlias
 
 from core.enclosures import cleaned_quotes
 from core.errors import InputError, ThreadTaken, WindowTooSmall
-from core.history import policy
-from core.history.policy import HistoryLimits, Policy
 from core.history.rendering import rendered
 from core.history.summary import Summaries
 from core.history.tokens import ByCharacters, Calibration, count, shortened
-from core.history.window import Budget, fit, newest, parts
+from core.history.window import (
+    LAST_MESSAGES,
+    POLICIES,
+    SUMMARY,
+    Budget,
+    HistoryLimits,
+    Policy,
+    ReadMessages,
+    fit,
+    newest,
+    parts,
+)
 from core.history.withholding import Knowledge, Lookup, clean_summary, known, recalled, withheld_of
 from core.ports import Clock, Tokenizer
 from core.stores import HistoryStore
@@ -162,7 +171,7 @@ class Conversations:
             ValueError: there is no such policy.
         """
         if name and name not in self._policies:
-            raise ValueError(f"there is no such policy; there are: {', '.join(policy.NAMES)}")
+            raise ValueError(f"there is no such policy; there are: {', '.join(POLICIES)}")
         thread = await self._owned(user, thread_id)
         return None if thread is None else await self._describe(replace(thread, policy=name))
 
@@ -181,7 +190,7 @@ class Conversations:
         """Return the name of the policy for threads without one."""
         if self.limits.policy in self._policies:
             return self.limits.policy
-        return policy.SUMMARY if self.summarises else policy.LAST_MESSAGES
+        return SUMMARY if self.summarises else LAST_MESSAGES
 
     def policy_of(self, thread: Thread, decided: str = "") -> Policy:
         """Return the policy of the thread, or the one `decided` for its chat, or the one set for all."""
@@ -244,6 +253,7 @@ class Conversation:
         self.store = conversations.store
         self._place_settings = place_settings
         self._tokens = tokens
+        self._messages = ReadMessages(conversations.store, thread.id)
         self._entered: tuple[Transition, ...] = ()
 
     @property
@@ -334,7 +344,7 @@ class Conversation:
         left = min(room.remaining, bound.max_tokens or room.remaining, max_tokens or room.remaining)
         withheld = withheld_of(self.thread)
         messages = await newest(
-            self.store, self.thread.id, bound, turn=turn, max_tokens=left, withheld=withheld, is_steady=limits.steady
+            self._messages, bound, turn=turn, max_tokens=left, withheld=withheld, is_steady=limits.steady
         )
         if lookup is not None:
             knowledge = await known(self.store, messages, lookup)
@@ -353,7 +363,10 @@ class Conversation:
             await self.conversations.count(message.text) if knowledge.is_newer(message) else message.tokens
             for message in messages
         ]
-        return tuple(replace(message, tokens=tokens) for message, tokens in zip(messages, counts, strict=True))
+        return tuple(
+            message if message.tokens == tokens else replace(message, tokens=tokens)
+            for message, tokens in zip(messages, counts, strict=True)
+        )
 
     async def _summary(self, max_tokens: int, lookup: Lookup | None) -> tuple[Summary | None, tuple[MemoryItem, ...]]:
         """Return the summary, cut to `max_tokens`, and the memories that it may tell of."""

@@ -59,14 +59,14 @@ _EMPTY: Final = FUNCTION_WORDS | _NO_SUBJECT
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PastWords:
     """What was said before: the quotes, the best first, cut to a length, and the memories that they tell of."""
 
     quotes: tuple[Quoted, ...] = ()
     items: tuple[MemoryItem, ...] = ()
 
 
-NOTHING: Final = Past()
+NOTHING: Final = PastWords()
 
 
 def asks(text: str) -> bool:
@@ -84,7 +84,7 @@ async def find_quotes(
     said: Span | None = None,
     skip: Collection[int] = (),
     beside: Collection[str] = (),
-) -> Past:
+) -> PastWords:
     """Return up to MAX_QUOTES past messages of these accounts that say more about one of the queries.
 
     `room`, `said` and `skip` are those of `HistoryStore.search`. What is withheld from models is left out, and what
@@ -107,7 +107,7 @@ async def find_quotes(
     shown = [each for each in best.values() if _may_be_shown(each, knowledge, beside)]
     quotes = sorted(shown, key=lambda each: (-each.score, -each.message.id))[:MAX_QUOTES]
     told = {told.memory_id for each in quotes for i in _ids(each) for told in knowledge.told.get(i, ())}
-    return Past(tuple(quotes), tuple(item for item in knowledge.items.values() if item.id in told))
+    return PastWords(tuple(quotes), tuple(item for item in knowledge.items.values() if item.id in told))
 
 
 def _judged(found: Sequence[Quoted], words: Collection[str]) -> Iterator[Quoted]:

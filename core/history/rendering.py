@@ -15,6 +15,9 @@ from core.text.marks import quoted
 from core.types import Message, MessageRole, Modal
 
 WITHHELD: Final = "<withheld>"
+FAILED: Final = "<failed>"
+"""What stands for our apology: models repeat one that they read among their own words."""
+
 _SPEAKERS: Final = {Speaker.BOT: "you", Speaker.SELF: "the person", Speaker.OTHER: "somebody else"}
 _KINDS: Final = {
     QuoteKind.REPLY: "the message replies to",
@@ -27,11 +30,13 @@ here and ask for its words; never guess them.)"""
 
 
 def rendered(message: Message, zone: tzinfo) -> str:
-    """Return a message with its marks. Only this package and `core/answering/prompts.py` write marks."""
+    """Return a message with its marks. Only this package and `core/answering/prompting.py` write marks."""
     if message.modal is Modal.MEMORY:
         return f"<memory>{quoted(message.text)}</memory>"
     if is_withheld(message):
         return WITHHELD
+    if message.error:
+        return FAILED
     if message.role is not MessageRole.USER:
         return quoted(message.text)
     said_at = [f"<said-at {message.at.astimezone(zone):%a %Y-%m-%d %H:%M}>"] if message.at is not None else []

@@ -14,12 +14,11 @@ from functools import partial
 from types import TracebackType
 from typing import Self
 
-from core.claims import unclaimed
 from core.dialogue import Prompt, PromptContext, PromptTurn, Reply, Stop, Task
 from core.errors import BotError, EmptyReply
-from core.history.policy import HistoryLimits
 from core.history.rendering import is_withheld, rendered
 from core.history.tokens import count, shortened
+from core.history.window import HistoryLimits
 from core.history.withholding import NOTHING, Lookup, MemoriesOf, Withheld, clean_summary, known, withheld_of
 from core.models import complete
 from core.ports import ChatModel, Clock, Tokenizer
@@ -29,6 +28,7 @@ from core.text.marks import MESSAGES_MARK, SUMMARY_MARK, labelled, quoted
 from core.text.unicode import fold
 from core.threads import Summary
 from core.types import Message, MessageRole, Modal, is_said_by_person
+from core.workers.port import unclaimed
 
 SYSTEM = """\
 You keep the summary of a conversation between a person and an assistant. You are given the summary so far and the \

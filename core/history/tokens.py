@@ -72,6 +72,7 @@ class ByWords(Tokenizer):
 
 async def count(tokenizer: Tokenizer, text: str) -> int:
     """Return the tokens of one message of that text; a slow tokenizer runs in a thread."""
+    tokenizer = tokenizer.present() if isinstance(tokenizer, TokenizerInUse) else tokenizer
     return await asyncio.to_thread(tokenizer.count, text) if tokenizer.is_slow else tokenizer.count(text)
 
 
@@ -110,6 +111,8 @@ _WINDOWS: Final[Mapping[str, int]] = MappingProxyType(
         "claude-mythos-5": 1_000_000,
         "claude-opus-5": 1_000_000,
         "claude-sonnet-5": 1_000_000,
+        "deepseek-flash": 1_000_000,
+        "deepseek-v4": 1_000_000,
         "gemini-": 1_048_576,
         "gpt-3-5": 16_385,
         "gpt-4": 8_192,
@@ -121,6 +124,15 @@ _WINDOWS: Final[Mapping[str, int]] = MappingProxyType(
         "gpt-4o": 128_000,
         "gpt-5": 272_000,
         "gpt-6": 1_050_000,
+        "gpt-oss": 131_072,
+        "grok-4": 256_000,
+        "grok-4-3": 1_000_000,
+        "grok-4-5": 500_000,
+        "grok-4-6": 500_000,
+        "grok-4-7": 500_000,
+        "mistral-large": 262_144,
+        "mistral-medium": 262_144,
+        "mistral-small": 262_144,
     }
 )
 """Context windows of vendors' models by the beginning of their names; the longest that fits counts."""
@@ -144,18 +156,19 @@ class TokenizerInUse(Tokenizer):
     @property
     def name(self) -> str:
         """That of the present tokenizer."""
-        return self._present().name
+        return self.present().name
 
     @property
     def is_slow(self) -> bool:
         """That of the present tokenizer."""
-        return self._present().is_slow
+        return self.present().is_slow
 
     def count(self, text: str) -> int:
         """Return the tokens of one message of that text."""
-        return self._present().count(text)
+        return self.present().count(text)
 
-    def _present(self) -> Tokenizer:
+    def present(self) -> Tokenizer:
+        """Return the tokenizer of the model in use."""
         model = self._model()
         if model not in self._made:
             self._made[model] = self._of(model)

@@ -11,15 +11,92 @@ servers have in their caches.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from core.enclosures import MAX_QUOTE_CHARS
 from core.errors import InputTooLong
-from core.history.policy import Bound
 from core.history.withholding import NOTHING, Withheld
 from core.stores import HistoryStore
+from core.threads import Summary
 from core.types import Message, MessageRole, Modal, is_said_by_person
+
+LAST_MESSAGES = "last-messages"
+LAST_TOKENS = "last-tokens"
+SUMMARY = "summary"
+POLICIES = (SUMMARY, LAST_MESSAGES, LAST_TOKENS)
+"""Names of policies in settings and threads, the default first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """How far back a model looks: only to sequences greater than `after`, and at most so many messages and tokens."""
+
+    after: int = 0
+    max_messages: int | None = None
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How a context is chosen: the newest messages or tokens, or a summary and every message after it (J1 to J5)."""
+
+    max_messages: int | None = None
+    max_tokens: int | None = None
+    summarises: bool = False
+
+    def bound(self, summary: Summary | None) -> Bound:
+        """Return the bound of a thread with that newest summary, if the policy shows one."""
+        return Bound(summary.through if summary and self.summarises else 0, self.max_messages, self.max_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryLimits:
+    """Settings of conversation memory, with the values of the documents.
+
+    `policy` "" means the summary if a model can summarise, else the last messages. `max_context_tokens` is the most of
+    a model's context window that is used, answer included. In a small window the answer gets at most a quarter and the
+    summary an eighth; messages are summarised once they take three eighths with the summary. `steady`: what has to be
+    trimmed is trimmed further, so that prompts begin alike (`core.history.window.steady`).
+    """
+
+    policy: str = ""
+    max_messages: int = 40
+    max_tokens: int = 8_000
+    max_context_tokens: int = 32_000
+    steady: bool = False
+    answer_tokens: int = 1_024
+    window_messages: int = 4  # RECENT_WINDOW_SIZE
+    window_cycles: int = 2
+    threshold_tokens: int = 3_500  # TOKEN_THRESHOLD
+    max_summary_tokens: int = 800
+    batch_tokens: int = 6_000
+
+    def answer_tokens_of(self, window_tokens: int) -> int:
+        """Return the tokens reserved for the answer in a window of that size."""
+        return min(self.answer_tokens, window_tokens // 4)
+
+    def summary_tokens(self, window_tokens: int) -> int:
+        """Return the most tokens of a summary in a window of that size."""
+        return min(self.max_summary_tokens, window_tokens // 8)
+
+    def threshold_tokens_of(self, window_tokens: int) -> int:
+        """Return the tokens from which on messages are summarised that are shown in a window of that size."""
+        return min(self.threshold_tokens, window_tokens * 3 // 8)
+
+    def max_quote_chars(self) -> int:
+        """Return the most characters of a quote, so that it leaves room for the message itself."""
+        return min(MAX_QUOTE_CHARS, max(self.max_context_tokens // 4, 1))
+
+    def policies(self) -> Mapping[str, Policy]:
+        """Return the policies by name, with these settings."""
+        return {
+            SUMMARY: Policy(summarises=True),
+            LAST_MESSAGES: Policy(max_messages=self.max_messages),
+            LAST_TOKENS: Policy(max_tokens=self.max_tokens),
+        }
+
 
 _log = logging.getLogger(__name__)
 
@@ -70,7 +147,7 @@ def fit(messages: Sequence[Message], max_tokens: int, *, is_steady: bool = False
     return shown
 
 
-_KEPT: Final = 0.6  # measured (bench/history.py): prompts begin anew more often at 0.7, and hardly less often at 0.5
+_KEPT: Final = 0.6  # measured: prompts begin anew more often at 0.7, and hardly less often at 0.5
 _LEAST_TOKENS: Final = 256  # fewer are read anew within a moment, and every one of them is worth more
 
 
@@ -127,9 +204,40 @@ def parts(messages: Sequence[Message]) -> tuple[int, int]:
 _PAGE, _MAX_PAGE = 64, 512
 
 
+class ReadMessages:
+    """The messages of a thread that were read so far, each once, however often they are asked for."""
+
+    def __init__(self, store: HistoryStore, thread_id: str) -> None:
+        self._store = store
+        self._thread_id = thread_id
+        self._read: list[Message] = []  # the oldest first
+
+    async def backwards(self) -> AsyncIterator[Message]:
+        """Yield all that is in the thread, the newest first, reading what is missing in pages that grow."""
+        await self._renew()
+        place, size = len(self._read), _PAGE
+        while True:
+            while place:
+                place -= 1
+                yield self._read[place]
+            before = self._read[0].sequence if self._read else 0
+            page = await self._store.tail(self._thread_id, size, before=before) if before != 1 else ()
+            if not page:
+                return
+            self._read[:0] = page
+            place, size = len(page), min(size * 2, _MAX_PAGE)
+
+    async def _renew(self) -> None:
+        """Add what is new; where the last message is not there any more, all is read again."""
+        if self._read:
+            last = self._read.pop()
+            newer = await self._store.since(self._thread_id, last.sequence - 1)
+            is_there = bool(newer) and newer[0].id == last.id
+            self._read = [*self._read, *newer] if is_there else []
+
+
 async def newest(
-    store: HistoryStore,
-    thread_id: str,
+    messages: ReadMessages,
     bound: Bound,
     *,
     turn: str,
@@ -146,7 +254,7 @@ async def newest(
     taken: list[Message] = []
     tokens = 0
     said = is_cut = False
-    async for message in backwards(store, thread_id):
+    async for message in messages.backwards():
         if not is_shown(message, turn) or withheld.hides(message):
             continue
         own = bool(turn) and message.turn == turn
@@ -162,17 +270,6 @@ async def newest(
         taken.append(message)
     shown = tuple(reversed(taken))
     return steady(shown) if is_cut and is_steady else shown
-
-
-async def backwards(store: HistoryStore, thread_id: str) -> AsyncIterator[Message]:
-    """Yield a thread's messages, newest first, in pages that grow."""
-    before, size = 0, _PAGE
-    while page := await store.tail(thread_id, size, before=before):
-        for message in reversed(page):
-            yield message
-        before, size = page[0].sequence, min(size * 2, _MAX_PAGE)
-        if before <= 1:
-            return
 
 
 def is_shown(message: Message, turn: str) -> bool:

@@ -1,9 +1,9 @@
 """Withhold from models text about memories that were deleted or replaced, or that belong to another person.
 
-Each message records the versions of memories that it tells of (`core.threads.Told`). Every prompt looks up whether
-these are still current, so that an undo brings the text back; `Redaction` removes it once undo is over. After accounts
-were separated, all that the bot said since it showed a memory of the other one is withheld for good (`Withheld`, stored
-in the thread's metadata). The person's own words stay.
+Each message records the versions of memories that it tells of (`core.threads.ToldMemory`). Every prompt looks up
+whether these are still current, so that an undo brings the text back; `Redaction` removes it once undo is over. After
+accounts were separated, all that the bot said since it showed a memory of the other one is withheld for good
+(`Withheld`, stored in the thread's metadata). The person's own words stay.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Final, TypeAlias
 
 from core.stores import HistoryStore, MemoryStore
 from core.text.words import FUNCTION_WORDS, folded_words
-from core.threads import Summary, Told
-from core.types import MemoryItem, Message, Modal, Thread, UserKey, is_said_by_person
+from core.threads import Summary, ToldMemory
+from core.types import JSONValue, MemoryItem, Message, Modal, Thread, UserKey, is_said_by_person
 
 Lookup: TypeAlias = Callable[[Sequence[str]], Awaitable[Sequence[MemoryItem]]]
 """Return the memories of those ids that exist and may be spoken of in the chat of the prompt."""
@@ -34,9 +34,9 @@ _LONG_NUMBER: Final = re.compile(r"(?!(?:19|20)\d\d$)(?=.*\d.*\d.*\d|\w*\d\w*[^\
 """Three digits or more, or digits with letters, but no year: not said by chance."""
 
 
-def told_of(item: MemoryItem) -> Told:
+def told_of(item: MemoryItem) -> ToldMemory:
     """Return the record of a message that tells of this version of the memory."""
-    return Told(item.id, blake2b(item.content.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest())
+    return ToldMemory(item.id, blake2b(item.content.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest())
 
 
 def tells_of(text: str, item: MemoryItem, *, by_person: bool = False) -> bool:
@@ -61,9 +61,9 @@ class Knowledge:
     """The present memories, and what each of some messages tells of."""
 
     items: Mapping[str, MemoryItem]
-    told: Mapping[int, Sequence[Told]]
+    told: Mapping[int, Sequence[ToldMemory]]
 
-    def holds(self, told: Told) -> bool:
+    def holds(self, told: ToldMemory) -> bool:
         """Return whether that version of the memory is the present one."""
         item = self.items.get(told.memory_id)
         return item is not None and not told.redacted and told.version in {"", told_of(item).version}
@@ -95,11 +95,16 @@ class Knowledge:
 
 def recalled(messages: Sequence[Message], items: Mapping[str, MemoryItem], zone: tzinfo) -> tuple[Message, ...]:
     """Return the messages with the content of the memories that they show, without those whose memory is gone."""
-    return tuple(
-        replace(message, content=items[message.memory_id].in_zone(zone).to_json()) if _is_recalled(message) else message
-        for message in messages
-        if not _is_recalled(message) or message.memory_id in items
-    )
+    shown: dict[str, JSONValue] = {}  # a memory may have been shown often
+    kept = []
+    for message in messages:
+        if not _is_recalled(message):
+            kept.append(message)
+        elif item := items.get(message.memory_id):
+            if item.id not in shown:
+                shown[item.id] = item.in_zone(zone).to_json()
+            kept.append(replace(message, content=shown[item.id]))
+    return tuple(kept)
 
 
 def _is_recalled(message: Message) -> bool:
@@ -152,7 +157,7 @@ class Redaction:
             if gone := await self.past(user, before):
                 await self._history.redact(user, gone)
 
-    async def past(self, user: UserKey, before: datetime | None = None) -> Collection[Told]:
+    async def past(self, user: UserKey, before: datetime | None = None) -> Collection[ToldMemory]:
         """Return the outdated versions that the person's threads tell of.
 
         With `before`, only those that can no longer be undone and were not redacted yet.

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from core.limited.words import concepts, named_by, silent, subject, tells, told_by, words
+from core.text.senses import concepts, named_by, silent, subject, tells, told_by, words
 from core.text.unicode import flat, fold, one_line
 from core.types import Locale
 

@@ -3,7 +3,7 @@
 "The dentist moved me to 11:40" changes the hour of "dentist next tuesday 9:15 w/ Dr. Okafor", and nothing else. Only
 values of one kind take each other's place: days, hours, amounts of money, phones, numbers, codes, names. Where the kind
 stands more than once, the words beside the value tell which is meant ("room 118"). Where no value has a clear place,
-the new words take the place of the whole memory. The person is shown both, and asked.
+the new words may take the place of the whole memory. The engine decides what is done at once.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from core.limited.frames import listed
-from core.limited.words import is_kind, senses, silent
+from core.limited.frames import listed, stands_for, without_change
+from core.text.senses import is_kind, relatives, sense, senses, silent, told_by, words
 from core.text.unicode import flat
 from core.text.words import folded_words
 from core.times.tokens import TIMELY, Tokens, tokens
@@ -93,8 +93,13 @@ class Value:
 
     def likeness(self, other: Value) -> int:
         """Return how much the words beside two values are the same, those next to them most."""
-        next_to = (self.before[-1:] == other.before[-1:] != ()) + (self.after[:1] == other.after[:1] != ())
+        next_to = _is_alike_word(self.before[-1:], other.before[-1:]) + (self.after[:1] == other.after[:1] != ())
         return 3 * next_to + len({*self.before, *self.after} & {*other.before, *other.after})
+
+
+def _is_alike_word(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Return whether the words before two values are the same, or verbs of one concept: "lives in", "moved to"."""
+    return one != () != other and (one == other or not {*told_by(one[0])}.isdisjoint(told_by(other[0])))
 
 
 def values(text: str, *, apart: bool = False) -> list[Value]:
@@ -196,16 +201,25 @@ def _may_be(new: Value, old: Value) -> bool:
 # --- which memory ----------------------------------------------------------------------------------------------------
 
 MAX_CANDIDATES: Final = 3
+_NOW: Final = senses("agora now ahora hoje today hoy")
+"""They say that something changed, and not what."""
+
 _KIND_WEIGHT: Final = 0.5
-_BARE: Final = 2.0
-"""A message of at most that weight names hardly anything: it goes on about what was shown last."""
+_OF_WOMEN, _OF_MEN = (
+    frozenset(map(sense, names.split()))
+    for names in (
+        "mãe esposa filha irmã avó namorada sogra cunhada tia prima neta amiga vizinha",
+        "pai marido filho irmão avô namorado sogro cunhado tio primo neto amigo vizinho",
+    )
+)
+"""Relatives by whom "she" and "he" can stand."""
 
 _MOST: Final = 0.5
 """The share of its words that a statement must have in common with a memory that it may replace as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PossibleChange:
     """A memory that a message may change, and the text that it has then."""
 
     item: MemoryItem
@@ -213,27 +227,55 @@ class Change:
 
 
 def changes(
-    message: str, items: Sequence[MemoryItem], quoted: Sequence[MemoryItem], *, least: float = 1.0
-) -> list[Change]:
+    message: str,
+    items: Sequence[MemoryItem],
+    quoted: Sequence[MemoryItem],
+    recent: Sequence[MemoryItem] = (),
+    *,
+    least: float = 1.0,
+) -> list[PossibleChange]:
     """Return the memories that a message may change, the likeliest first; none if it says nothing of any.
 
     A memory of which it names the subject, by words of at `least` that weight, goes before one that was quoted last,
-    and that before one of which it only says much the same.
+    and that before one of which it only says much the same. "She moved to York" is about the one memory told of in the
+    `recent` talk that can be meant.
     """
     if len(message) > MAX_CHARS:
         return []
-    about = senses(_without_values(message))
+    if who := stands_for(message):
+        pointed = _pointed(who, message, quoted, recent)
+        return [PossibleChange(item, _edited(item.content, message)) for item in pointed]
+    about = senses(_without_values(message)) - _NOW
     weights = {item.id: _weight_of(_shares(about, item)) for item in items}
     edited = {item.id: _edited(item.content, message) for item in (*items, *quoted)}
     named = [item for item in items if edited[item.id] and weights[item.id] >= least]
-    is_bare = _weight_of(about) <= _BARE
-    pointed = [item for item in quoted[-1:] if edited[item.id] and (is_bare or _shares(about, item))]
-    if not (found := named or pointed) and listed(message) is None:
+    is_bare = not senses(without_change(_without_values(message)))
+    shown = [item for item in quoted[-1:] if edited[item.id] and (is_bare or _shares(about, item))]
+    if not (found := named or shown) and listed(message) is None:
         alike = (item for item in items if weights[item.id] >= max(2.0, _MOST * _weight_of(about)))
         found = [item for item in alike if not _loses(item.content, message)]
     best = max((weights.get(item.id, 0) for item in found), default=0)
     likeliest = [item for item in found if weights.get(item.id, 0) == best]
-    return [Change(item, edited[item.id] or message) for item in likeliest][:MAX_CANDIDATES]
+    return [PossibleChange(item, edited[item.id] or message) for item in likeliest][:MAX_CANDIDATES]
+
+
+def _pointed(
+    who: str, message: str, quoted: Sequence[MemoryItem], recent: Sequence[MemoryItem]
+) -> Sequence[MemoryItem]:
+    """Return the memory that "she", "he" or "it" is about: the one that can be meant, or else none."""
+    wrong = {"she": _OF_MEN, "he": _OF_WOMEN}.get(who, frozenset())
+    fitting = [
+        item
+        for item in {item.id: item for item in (*quoted, *recent)}.values()
+        if _edited(item.content, message) and wrong.isdisjoint(senses(item.content))
+    ]
+    if who != "it":
+        fitting = [item for item in fitting if relatives(senses(item.content)) or _begins_with_name(item.content)]
+    return fitting if len(fitting) == 1 else ()
+
+
+def _begins_with_name(text: str) -> bool:
+    return any(word[0].isupper() and not silent(word) for word in words(text)[:2])
 
 
 def _loses(old: str, new: str) -> bool:
@@ -294,4 +336,4 @@ def without_lines(old: str, named: Collection[str]) -> str:
 def _entries(text: str) -> tuple[str, list[str]]:
     """Return what stands between the lines or entries of a list, and those."""
     lines = text.split("\n")
-    return ("\n", lines) if len(lines) > 1 else (", ", re.split(r",\s*", text))
+    return ("\n", lines) if len(lines) > 1 else (", ", re.split(r",(?!\d)\s*", text))

@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from string import digits
 from typing import Any, Final
 
 from core.text.unicode import flat
@@ -29,7 +30,7 @@ def _data() -> Mapping[str, Mapping[str, Any]]:
 @cache
 def _words(name: str) -> str:
     """Return the pattern of a frame in all languages."""
-    return "|".join(table[name] for tag, table in _data().items() if tag != "talk")
+    return "|".join([table[name] for tag, table in _data().items() if tag != "talk"])
 
 
 _THAT: Final = r"(?:that|que|q)\b"
@@ -55,9 +56,10 @@ def pattern(name: str) -> re.Pattern[str]:
         "correct": rf"{before}{words}(?!\w)[\s,:.!]",
         "list": rf"{before}{words}{_GAP}[?]*{_GAP}$",
         "all": rf"{words}{_GAP}$",
+        "since": rf"{before}{words}{_GAP}[?]*{_GAP}$",
         "pointed": rf"{words}(?!\w)(?>{_GAP}(?:{_words('after')})(?!\w))*{_GAP}$",
     }
-    begins = rf"{before}{words}" if name in {"asks", "leave", "private", "if"} else rf"\b{words}(?!\w)"
+    begins = rf"{before}{words}" if name in {"asks", "leave", "private", "if", "intends"} else rf"\b{words}(?!\w)"
     return re.compile(shapes.get(name, begins))
 
 
@@ -89,6 +91,16 @@ def kept_from(text: str) -> int | None:
 
 
 _AFTER_KEEP: Final = re.compile(r"\s*(?:[:;–—-]|,)\s*")
+
+
+def clause_from(text: str) -> int | None:
+    """Return where the clause to keep begins, behind "remember that"; None where the words to keep are no clause."""
+    start = kept_from(text)
+    is_clause = start is not None and _AFTER_THAT.search(flat(text[:HEAD_CHARS])[:start])
+    return start if is_clause else None
+
+
+_AFTER_THAT: Final = re.compile(rf"\b{_THAT}\W*$")
 
 
 def kept_until(text: str) -> int | None:
@@ -132,7 +144,7 @@ def _talk_in(text: str) -> str:
 @cache
 def _talk(name: str) -> re.Pattern[str]:
     """Return the pattern of a table of talk: small talk to its last letter, a question about the bot anywhere."""
-    words = "|".join(f"(?:{each})" for each in _data()["talk"][name])
+    words = "|".join([f"(?:{each})" for each in _data()["talk"][name]])
     return re.compile(rf"(?:{words})(?!\w)" if name in _SMALL else words)
 
 
@@ -150,6 +162,39 @@ def about(text: str) -> str:
     """Return what a question about the bot is about: "data", "media", "who", or "" for what it can do."""
     said = flat(text[:HEAD_CHARS])
     return next((name for name in ("data", "media", "who") if _talk(name).search(said)), "")
+
+
+def without_change(text: str) -> str:
+    """Return a text without the words that only say that something is otherwise, folded."""
+    bare = flat(text)
+    if found := pattern("correct").match(bare):
+        bare = bare[found.end() :]
+    return pattern("change").sub(" ", bare)
+
+
+def ordered(text: str) -> tuple[str, str] | None:
+    """Return what a text asks to change, and the value that it is to have; None if it is no such order."""
+    start = opened(text)
+    head = flat(text[:HEAD_CHARS])
+    for tag, table in _data().items():
+        if tag != "talk" and (match := re.compile(table["orders"]).match(head, start)):
+            (begin, end), value = match.span("what"), match.start("value")
+            return text[begin:end], text[value:].rstrip(" .!,;")
+    return None
+
+
+def stands_for(text: str) -> str:
+    """Return "she", "he" or "it" if a text begins with a word for who or what was named last; else ""."""
+    match = re.compile(rf"{pattern('before').pattern}(?:{_it()})\b").match(flat(text[:HEAD_CHARS]))
+    found = [name for name, said in match.groupdict().items() if said] if match else []
+    return found[0].rstrip(digits) if found else "it" if match else ""
+
+
+@cache
+def _it() -> str:
+    """Return the pattern of the words that stand for somebody, each group of a name once."""
+    words = [table["it"] for tag, table in _data().items() if tag != "talk"]
+    return "|".join(re.sub(r"\?P<(\w+)>", rf"?P<\g<1>{at}>", each) for at, each in enumerate(words))
 
 
 def listed(text: str) -> tuple[str, str, bool] | None:

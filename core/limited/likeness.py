@@ -8,8 +8,9 @@ them.
 from __future__ import annotations
 
 import io
+import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -18,8 +19,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from core.limited.words import words
 from core.ports import Embedder
+from core.text.senses import WORD
 from core.text.unicode import flat
 from core.types import Vector, Vectors
 
@@ -37,6 +38,7 @@ _LETTERS: Final = (3, 4)
 _MAX_WORDS: Final = 40
 _OPENINGS: Final = (1, 2, 3)
 _LENGTHS: Final = (1, 2, 4, 8, 15, 30)
+_DIGIT: Final = re.compile(r"\d")
 
 
 class Intent(StrEnum):
@@ -152,22 +154,25 @@ def worded(texts: Sequence[str]) -> Vectors:
     return np.sqrt(counts)
 
 
-def _worded_features(text: str) -> Iterator[str]:
-    """Yield what is counted; one digit counts as any other."""
-    said = ["".join("0" if char.isdigit() else char for char in flat(word)) for word in words(text)[:_MAX_WORDS]]
-    yield from (f"w:{word}" for word in said)
-    yield from (f"b:{left} {right}" for left, right in zip(("^", *said), (*said, "$"), strict=True))
-    yield from (f"s:{' '.join(said[:length])}" for length in _OPENINGS if len(said) >= length)
+def _worded_features(text: str) -> list[str]:
+    """Return what is counted; one digit counts as any other."""
+    folded = _DIGIT.sub("0", flat(text))  # of the same length: the words stand in the same places
+    said = [folded[found.start() : found.end()] for found in WORD.finditer(text)][:_MAX_WORDS]
     line = f" {' '.join(said)} "
-    yield from (f"c:{line[at : at + size]}" for size in _LETTERS for at in range(len(line) - size + 1))
+    return [
+        *[f"w:{word}" for word in said],
+        *[f"b:{left} {right}" for left, right in zip(("^", *said), (*said, "$"), strict=True)],
+        *[f"s:{' '.join(said[:length])}" for length in _OPENINGS if len(said) >= length],
+        *[f"c:{line[at : at + size]}" for size in _LETTERS for at in range(len(line) - size + 1)],
+    ]
 
 
 def _form(text: str) -> list[float]:
     """Return a constant, how many words there are, and which marks, each at most 0.5."""
     text = text[:MAX_CHARS].strip()
     count = len(text.split())
-    marks = (text.endswith("?"), *(mark in text for mark in "?:!\n"), any(char.isdigit() for char in text))
-    return [0.5, *(0.25 * (count > length) for length in _LENGTHS), *(0.25 * mark for mark in marks)]
+    marks = [text.endswith("?"), *[mark in text for mark in "?:!\n"], _DIGIT.search(text) is not None]
+    return [0.5, *[0.25 * (count > length) for length in _LENGTHS], *[0.25 * mark for mark in marks]]
 
 
 def _unit(rows: Vectors) -> Vectors:

@@ -9,19 +9,20 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
 
-from core.aside import aside
 from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Prompt, PromptContext, Stop, StreamEvent, Task
 from core.errors import StepwiseOnly
 from core.limited import reading, removal
 from core.limited import sentences as say
 from core.limited.bindings import bindings, queries
+from core.limited.frames import listed
 from core.limited.likeness import Intent, Likeness
 from core.limited.moves import next_move, to_change, to_keep
-from core.limited.reading import Part
+from core.limited.reading import MessagePart
 from core.limited.scene import Scene
 from core.limited.scene import read as read_scene
 from core.limited.summary import summary
 from core.ports import ChatModel, Embedder
+from core.tasks import aside
 from core.text.unicode import one_line
 from core.types import JSONValue, MemoryKind, OpenQuestion
 
@@ -33,7 +34,13 @@ EVERYTHING: Final = "*"
 _SPOKEN: Final = re.compile(r"(?:\s*\S{1,60}){1,4}\s*")
 """One to four words: a piece of a streamed answer."""
 
-Parts = Sequence[Part]
+_LOOKED_THROUGH: Final = 50
+"""How many characters that are only looked through take as long as one that is read."""
+
+_KEPT_READINGS: Final = 16
+"""A message is asked about several times in its turn, and so many turns may run at once."""
+
+Parts = Sequence[MessagePart]
 
 
 class LimitedMind(ChatModel):
@@ -45,6 +52,7 @@ class LimitedMind(ChatModel):
     def __init__(self, embedder: Embedder) -> None:
         self._likeness = Likeness(embedder)
         self.last_reading: Parts = ()
+        self._readings: dict[object, Parts] = {}
 
     @property
     def name(self) -> str:
@@ -70,14 +78,26 @@ class LimitedMind(ChatModel):
 
     async def _reply(self, context: PromptContext) -> tuple[str, OpenQuestion | None]:
         """Return the answer, and what it asks the person."""
-        chars = len(context.message) + sum(len(message.text) for message in context.history)
+        said = sum([len(each.content) for each in context.history if isinstance(each.content, str)])
         if context.task is Task.SUMMARY:
-            return await aside(chars, partial(summary, context)), None
-        scene = await aside(chars, partial(read_scene, context))
-        self.last_reading = parts = await reading.read(scene, self._likeness)
+            return await aside(said, partial(summary, context)), None
+        scene = await aside(said // _LOOKED_THROUGH, partial(read_scene, context))
+        chars = len(context.message) + sum([len(item.content) for step in context.steps for item in step.items])
+        self.last_reading = parts = await self._read(scene)
         if context.task in {Task.QUESTION, Task.FINISH}:
             return await aside(chars, partial(_spoken, scene, parts))
         return json.dumps(await aside(chars, partial(_data, scene, parts)), ensure_ascii=False), None
+
+    async def _read(self, scene: Scene) -> Parts:
+        """Return the parts of the message, read once for all prompts of its turn."""
+        context = scene.context
+        told = (context.message, context.locale, context.quotes, context.question, scene.before, scene.quoted)
+        key = (*told, context.actions, context.now.replace(second=0, microsecond=0))
+        if key not in self._readings:
+            self._readings[key] = await reading.read(scene, self._likeness)
+            while len(self._readings) > _KEPT_READINGS:
+                del self._readings[next(iter(self._readings))]
+        return self._readings[key]
 
 
 def _spoken(scene: Scene, parts: Parts) -> tuple[str, OpenQuestion | None]:
@@ -132,12 +152,12 @@ def search_queries(scene: Scene, parts: Parts) -> list[str]:
 def save_drafts(scene: Scene, parts: Parts) -> Mapping[str, object]:
     """Return what to save, in the shape of the action's Drafts: the person's words, unchanged.
 
-    What is surely to be kept is, unless it takes the place of something known; of the rest, the person is asked.
+    What is surely to be kept is; of the rest, the person is asked, unless it takes the place of something known.
     """
     wanted = to_keep(scene, parts)
     sure = [part for part in wanted if part.is_sure]
     items = [_draft(part.text) for part in sure or wanted]
-    return {"items": items, "asked": True, "ask": "replacing" if sure else "always"}
+    return {"items": items, "asked": True, "ask": not sure}
 
 
 def _draft(content: str) -> dict[str, JSONValue]:
@@ -154,13 +174,17 @@ def _is_json(content: str) -> bool:
 
 
 def update_drafts(scene: Scene, parts: Parts) -> Mapping[str, object]:
-    """Return the memories that the message may change, each with its new text, and the message's own words."""
+    """Return the memories that the message may change, each with its new text, and the message's own words.
+
+    A wish, as one to put something on a list, has no words that could be kept beside them.
+    """
     part = next(part for part in parts if part.intent in {Intent.CHANGE, Intent.REMOVE})
+    is_wish = part.intent is Intent.REMOVE or listed(part.text) is not None
     items = [
         {"id": each.item.id, "type": None, "content": each.text, "bindings": list(bindings(each.text))}
         for each in to_change(scene, part)
     ]
-    return {"items": items, "statement": _draft(part.text)}
+    return {"items": items, "statement": None if is_wish else _draft(part.text), "is_sure": part.about != "maybe"}
 
 
 def arguments(scene: Scene, parts: Parts) -> dict[str, JSONValue]:

@@ -9,13 +9,14 @@ from typing import Final
 from core.dialogue import NOTHING_TO_ADD, Outcome
 from core.limited import recall, removal
 from core.limited import sentences as say
-from core.limited.change import Change, changes, without_lines
+from core.limited.change import PossibleChange, changes, without_lines
 from core.limited.frames import about, has
 from core.limited.likeness import Intent
-from core.limited.reading import KEEP_WHAT, REMOVE_WHAT, Part
-from core.limited.recall import Sureness
+from core.limited.reading import KEEP_WHAT, REMOVE_WHAT, MessagePart
+from core.limited.recall import RecallVerdict, Sureness
 from core.limited.scene import DELETE, FINISH, QUESTION, SAVE, SEARCH, UPDATE, Scene, moment
-from core.limited.words import senses
+from core.text.replies import acknowledges, means_yes
+from core.text.senses import senses
 from core.times.said import asked
 from core.types import Localized, MessageRole, OpenQuestion
 
@@ -35,7 +36,7 @@ class Move:
     question: OpenQuestion | None = None
 
 
-def next_move(scene: Scene, parts: Sequence[Part]) -> Move:
+def next_move(scene: Scene, parts: Sequence[MessagePart]) -> Move:
     """Return the first action that any part of the message still needs, else the end of the turn.
 
     Actions that ask the person to agree end the turn, and come last: what else was asked is answered first.
@@ -56,9 +57,11 @@ def next_move(scene: Scene, parts: Sequence[Part]) -> Move:
     return Move(QUESTION if question else FINISH, "\n\n".join(dict.fromkeys(told)) or NOTHING_TO_ADD, question)
 
 
-def _move(scene: Scene, part: Part) -> Move:
+def _move(scene: Scene, part: MessagePart) -> Move:
     if scene.context.attachments and part.intent not in {Intent.KEEP, Intent.CHANGE} and about(part.text) == "media":
         return Move(FINISH, say.UNSEEN[scene.locale])
+    if has("since", part.text) and scene.quoted:  # of what was just told, whose day is shown
+        return Move(FINISH, recall.told(RecallVerdict(Sureness.SURE, scene.quoted[-1:]), scene.locale))
     return _MOVES[part.intent](scene, part)
 
 
@@ -87,7 +90,7 @@ def _unsearched(scene: Scene) -> Localized | None:
 # --- keeping ---------------------------------------------------------------------------------------------------------
 
 
-def _keep(scene: Scene, part: Part) -> Move:
+def _keep(scene: Scene, part: MessagePart) -> Move:
     if scene.ran(SAVE):
         return _ended(scene, SAVE, say.SAVED_NOTHING)
     if part.text:
@@ -96,12 +99,12 @@ def _keep(scene: Scene, part: Part) -> Move:
     return Move(QUESTION, "\n".join((say.SAVE_WHAT[scene.locale], *own_words)), OpenQuestion(KEEP_WHAT))
 
 
-def to_keep(scene: Scene, parts: Sequence[Part]) -> list[Part]:
+def to_keep(scene: Scene, parts: Sequence[MessagePart]) -> list[MessagePart]:
     """Return the parts to keep now: those that say so, and once it was searched, those about nothing that is known."""
     return [part for part in parts if part.text and (part.intent is Intent.KEEP or _is_new(scene, part))]
 
 
-def _is_new(scene: Scene, part: Part) -> bool:
+def _is_new(scene: Scene, part: MessagePart) -> bool:
     is_other = part.intent is Intent.REMOVE and not part.is_sure
     return scene.ran(SEARCH) and (part.intent is Intent.CHANGE or is_other or part.about == "statement")
 
@@ -109,7 +112,7 @@ def _is_new(scene: Scene, part: Part) -> bool:
 # --- finding ---------------------------------------------------------------------------------------------------------
 
 
-def _find(scene: Scene, part: Part) -> Move:
+def _find(scene: Scene, part: MessagePart) -> Move:
     """Answer a question: by what is surely meant alone, if it may be no question to the memory."""
     if scene.can_search:
         return Move(SEARCH)
@@ -129,7 +132,7 @@ def _find(scene: Scene, part: Part) -> Move:
     return Move(FINISH, said or recall.told(verdict, scene.locale) or recall.unknown(part.text, scene.locale))
 
 
-def _list(scene: Scene, _: Part) -> Move:
+def _list(scene: Scene, _: MessagePart) -> Move:
     if scene.can_search:
         return Move(SEARCH)
     why = _unsearched(scene)
@@ -139,17 +142,23 @@ def _list(scene: Scene, _: Part) -> Move:
 # --- changing --------------------------------------------------------------------------------------------------------
 
 
-def to_change(scene: Scene, part: Part) -> list[Change]:
+def to_change(scene: Scene, part: MessagePart) -> list[PossibleChange]:
     """Return the memories that a part may change, the likeliest first."""
     if part.intent is Intent.REMOVE:
         found = removal.proposed(scene, part)
         text = without_lines(found[0].content, senses(removal.named(part))) if len(found) == 1 else ""
-        return [Change(found[0], text)] if text else []
+        return [PossibleChange(found[0], text)] if text else []
     is_likely = part.about != "maybe"
-    return changes(part.text, scene.found, scene.quoted if is_likely else (), least=1 if is_likely else _LEAST_SHARED)
+    return changes(
+        part.text,
+        scene.found,
+        scene.quoted if is_likely else (),
+        scene.recent,
+        least=1 if is_likely else _LEAST_SHARED,
+    )
 
 
-def _change(scene: Scene, part: Part) -> Move:
+def _change(scene: Scene, part: MessagePart) -> Move:
     if scene.ran(UPDATE):
         return _ended(scene, UPDATE, say.UPDATED_NOTHING)
     if scene.ran(SAVE):
@@ -166,7 +175,7 @@ def _change(scene: Scene, part: Part) -> Move:
 # --- removing --------------------------------------------------------------------------------------------------------
 
 
-def _remove(scene: Scene, part: Part) -> Move:
+def _remove(scene: Scene, part: MessagePart) -> Move:
     """Look for what is named, and propose to delete it; another memory is never offered in its place."""
     done = (DELETE, UPDATE) if part.is_sure else (DELETE, UPDATE, SAVE)
     ran = [action for action in done if scene.ran(action)]
@@ -180,7 +189,7 @@ def _remove(scene: Scene, part: Part) -> Move:
     return Move(SEARCH) if scene.can_search and not is_nameless else _nothing_to_remove(scene, part)
 
 
-def _nothing_to_remove(scene: Scene, part: Part) -> Move:
+def _nothing_to_remove(scene: Scene, part: MessagePart) -> Move:
     """Say that nothing was found; what may be no wish to delete is kept, if the person agrees."""
     about = removal.named(part)
     if not about and not scene.ran(SEARCH) and not removal.wants_all(part):
@@ -196,7 +205,7 @@ def _nothing_to_remove(scene: Scene, part: Part) -> Move:
 # --- the rest --------------------------------------------------------------------------------------------------------
 
 
-def _called(scene: Scene, part: Part) -> Move:
+def _called(scene: Scene, part: MessagePart) -> Move:
     """Run the action that was asked for, once for each time it was; it tells its result itself, or in its notes."""
     runs = [step for step in scene.context.steps if step.action == part.action]
     if len(runs) <= part.earlier:
@@ -209,17 +218,19 @@ def _called(scene: Scene, part: Part) -> Move:
     return _ended(scene, part.action, say.TALK["ack"])
 
 
-def _about(scene: Scene, part: Part) -> Move:
+def _about(scene: Scene, part: MessagePart) -> Move:
     return Move(FINISH, say.ABOUT[part.about or "help"][scene.locale])
 
 
-def _chat(scene: Scene, part: Part) -> Move:
+def _chat(scene: Scene, part: MessagePart) -> Move:
     if part.about == "clock":
         return Move(FINISH, say.CLOCK[scene.locale].format(now=moment(scene.context.now, scene.locale)))
+    if part.about == "ack" and means_yes(part.text) and not acknowledges(part.text):
+        return Move(FINISH, say.TALK["yes"][scene.locale])
     return Move(FINISH, say.TALK[part.about or "chat"][scene.locale])
 
 
-_MOVES: Final[Mapping[Intent, Callable[[Scene, Part], Move]]] = {
+_MOVES: Final[Mapping[Intent, Callable[[Scene, MessagePart], Move]]] = {
     Intent.KEEP: _keep,
     Intent.FIND: _find,
     Intent.LIST: _list,

@@ -13,19 +13,19 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Final
 
-from core.aside import aside
 from core.enclosures import Speaker, pointed_words
 from core.errors import ProviderError
 from core.limited import frames
 from core.limited.change import MAX_CHARS, swapped, values
 from core.limited.likeness import Guess, Intent, Likeness, shipped
 from core.limited.scene import Scene
-from core.text.claims import asks_to_save
+from core.tasks import aside
+from core.text.assertions import asks_to_save
 from core.text.pointing import asks_for_work, points_only
 from core.text.unicode import flat
 from core.text.words import folded_words
 from core.times.grammar import find_time
-from core.times.reading import Once, Repeated, Unclear
+from core.times.reading import Once, Recurrence, Unclear
 
 KEEP_FROM: Final = 0.9
 """The chance from which a statement is kept; from ASK_FROM on, the person is asked."""
@@ -73,7 +73,7 @@ _ABBREVIATION_CHARS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MessagePart:
     """A slice of the message, what it is for, and why it is taken for that.
 
     `about` says more: of a question about the bot and of small talk, which; of a removal, what stands beside its verb.
@@ -103,26 +103,34 @@ class _Piece:
     action: str = ""
 
 
-async def read(scene: Scene, likeness: Likeness) -> tuple[Part, ...]:
+async def read(scene: Scene, likeness: Likeness) -> tuple[MessagePart, ...]:
     """Return the parts of the message, at least one."""
     pieces = await aside(len(scene.message), partial(_pieces, scene))
-    found: list[Part] = []
+    found: list[MessagePart] = []
     for piece in await aside(len(scene.message), partial(_joined, scene.message, pieces)):
         text = scene.message[piece.start : piece.end]
         if piece.intent is None or piece.intent is Intent.FIND:
             found.append(await _judged(scene, text, likeness, asks=piece.intent is Intent.FIND))
         else:
             earlier = sum(each.action == piece.action for each in found) if piece.action else 0
-            found.append(Part(piece.intent, text, piece.because, piece.about, action=piece.action, earlier=earlier))
+            found.append(
+                MessagePart(piece.intent, text, piece.because, piece.about, action=piece.action, earlier=earlier)
+            )
     serious = [part for part in found if part.intent is not Intent.CHAT]
-    parts = serious or found[-1:] or [Part(Intent.CHAT, scene.message, "it has no words")]
+    parts = serious or found[-1:] or [MessagePart(Intent.CHAT, scene.message, "it has no words")]
     if any(part.intent is Intent.KEEP for part in parts):  # all that is told is kept, or replaces what it changes
         parts = [replace(part, intent=Intent.KEEP) if part.intent is Intent.CHANGE else part for part in parts]
-    parts = [_completed(scene, part) for part in parts]
+    parts = [_completed(scene, _stated(part)) for part in parts]
     return (_pointed(scene, parts) or tuple(parts)) if scene.message else tuple(parts)
 
 
-def _pointed(scene: Scene, parts: Sequence[Part]) -> tuple[Part, ...]:
+def _stated(part: MessagePart) -> MessagePart:
+    """Return an order to change something as a statement of what it is then."""
+    order = frames.ordered(part.text) if part.intent in {Intent.CHANGE, Intent.KEEP} else None
+    return part if order is None else replace(part, text=f"{order[0]}: {order[1]}")
+
+
+def _pointed(scene: Scene, parts: Sequence[MessagePart]) -> tuple[MessagePart, ...]:
     """Return what a message means that is about words elsewhere; () for one that is not.
 
     To keep them is possible; to sum up, translate or explain them takes a model.
@@ -131,20 +139,20 @@ def _pointed(scene: Scene, parts: Sequence[Part]) -> tuple[Part, ...]:
     if quotes and points_only(message):
         is_kept = frames.kept_from(message) is not None or asks_to_save(message)
         if is_kept and (text := pointed_words(quotes)):
-            return (Part(Intent.KEEP, text, "asks to keep what it replies to"),)
+            return (MessagePart(Intent.KEEP, text, "asks to keep what it replies to"),)
         if quotes[0].speaker is Speaker.OTHER and all(_asks_of(part) for part in parts):
-            return (Part(Intent.CHAT, message, "asks about what it replies to", about="work"),)
+            return (MessagePart(Intent.CHAT, message, "asks about what it replies to", about="work"),)
     if asks_for_work(message):
-        return (Part(Intent.CHAT, message, "asks for work on a text", about="work"),)
+        return (MessagePart(Intent.CHAT, message, "asks for work on a text", about="work"),)
     return ()
 
 
-def _asks_of(part: Part) -> bool:
+def _asks_of(part: MessagePart) -> bool:
     """Return whether a part may ask for something of a quote: it is a question, or said of nothing that is known."""
     return part.intent in {Intent.FIND, Intent.WORLD} or (part.intent is Intent.CHAT and part.about in {"", "chat"})
 
 
-def _completed(scene: Scene, part: Part) -> Part:
+def _completed(scene: Scene, part: MessagePart) -> MessagePart:
     """Complete "remember that" with what was said just before, and read the answer to "what should I keep?"."""
     asked = scene.context.question.kind if scene.context.question else ""
     if part.intent is Intent.KEEP and not part.text and _may_be_kept(scene):
@@ -152,9 +160,9 @@ def _completed(scene: Scene, part: Part) -> Part:
     is_talk = part.intent is Intent.CHAT and part.about != ""
     is_statement = part.intent is not Intent.FIND or not (part.text.endswith("?") or frames.has("asks", part.text))
     if asked == KEEP_WHAT and part.intent in _STATED and is_statement and not is_talk:
-        return Part(Intent.KEEP, part.text, "answers what is to be kept")
+        return MessagePart(Intent.KEEP, part.text, "answers what is to be kept")
     if asked == REMOVE_WHAT and part.intent in {Intent.KEEP, Intent.FIND, Intent.CHAT, Intent.CHANGE} and not is_talk:
-        return Part(Intent.REMOVE, part.text, "answers what is to be deleted", about=part.text)
+        return MessagePart(Intent.REMOVE, part.text, "answers what is to be deleted", about=part.text)
     return part
 
 
@@ -225,6 +233,13 @@ def _small_talk(piece: _Piece, text: str) -> _Piece | None:
     return _as(piece, text, Intent.CHAT, talk) if talk else None
 
 
+def _order(piece: _Piece, text: str) -> _Piece | None:
+    """Read "change the gate code to 9031" as what it says then: no order is kept."""
+    if frames.ordered(text) is None or frames.listed(text):
+        return None
+    return _as(piece, text, Intent.CHANGE)
+
+
 def _list(piece: _Piece, text: str) -> _Piece | None:
     if frames.listed(text):
         return _as(piece, text, Intent.CHANGE)
@@ -260,7 +275,7 @@ def _kept(piece: _Piece, text: str) -> _Piece | None:
     return replace(piece, end=piece.start + end, intent=Intent.KEEP, because=f"ends with “{text[end:].strip(' ,.')}”")
 
 
-_FRAMES: Final = (_small_talk, _list, _keeping, _removal, _question, _kept)
+_FRAMES: Final = (_small_talk, _order, _list, _keeping, _removal, _question, _kept)
 """The first that finds its frame decides."""
 
 
@@ -272,13 +287,17 @@ def _asks(text: str, verb: tuple[int, int]) -> bool:
 def _called(scene: Scene, text: str) -> str:
     """Return the name of the action that a sentence asks for: its arguments can be read off it, or it has a cue.
 
-    A cue at the start of the sentence decides; further on it gives way to a wish to keep or delete something.
+    What stands further on in a sentence that asks to keep or delete something gives way to that wish.
     """
     context, head = scene.context, flat(text[: frames.HEAD_CHARS])
+    clause, removed = frames.clause_from(text), frames.removed(text)
+    behind = text[clause if clause is not None else removed[1] if removed else len(text) :]
     for info in context.actions:
         if info.reads and info.reads(text, context.now, context.locale) is not None:
+            if behind and info.reads(behind, context.now, context.locale) is not None:
+                continue
             return info.name
-    is_framed = frames.kept_from(text) is not None or frames.removed(text) is not None
+    is_framed = frames.kept_from(text) is not None or removed is not None
     for info in context.actions:
         found = (_cue(phrase).search(head) for phrases in info.cues.values() for phrase in phrases)
         if any(match and (not is_framed or not head[: match.start()].strip()) for match in found):
@@ -329,7 +348,7 @@ def _is_bare(piece: _Piece) -> bool:
 # --- by examples -----------------------------------------------------------------------------------------------------
 
 
-async def _judged(scene: Scene, text: str, likeness: Likeness, *, asks: bool) -> Part:
+async def _judged(scene: Scene, text: str, likeness: Likeness, *, asks: bool) -> MessagePart:
     try:
         guesses = await likeness.judge(text[:_MAX_JUDGED_CHARS])
     except ProviderError:
@@ -337,29 +356,31 @@ async def _judged(scene: Scene, text: str, likeness: Likeness, *, asks: bool) ->
     return await aside(len(text), partial(_part, scene, text, guesses, asks=asks))
 
 
-def _part(scene: Scene, text: str, guesses: Sequence[Guess], *, asks: bool) -> Part:
+def _part(scene: Scene, text: str, guesses: Sequence[Guess], *, asks: bool) -> MessagePart:
     """Return the part by how likely each intent is, and by what its words give away."""
     chance = dict.fromkeys(Intent, 0.0) | {guess.intent: guess.chance for guess in guesses}
     told = ", ".join(f"{guess.intent} {guess.chance:.2f}" for guess in guesses[:3])
-    part = Part(guesses[0].intent, text, f"{'is a question; ' if asks else ''}examples say {told}")
+    part = MessagePart(guesses[0].intent, text, f"{'is a question; ' if asks else ''}examples say {told}")
     if part.intent in {Intent.LIST, Intent.ABOUT} and guesses[0].chance >= TOLD_FROM:
         return replace(part, about=frames.about(text) if part.intent is Intent.ABOUT else "")
     return _questioning(part, chance) if asks else _stating(scene, part, chance)
 
 
-def _questioning(part: Part, chance: Mapping[Intent, float]) -> Part:
+def _questioning(part: MessagePart, chance: Mapping[Intent, float]) -> MessagePart:
     if chance[Intent.CHAT] >= TALK_FROM:
         return part
     return replace(part, intent=Intent.FIND, about="world" if chance[Intent.WORLD] >= WORLD_FROM else "")
 
 
-def _stating(scene: Scene, part: Part, chance: Mapping[Intent, float]) -> Part:
+def _stating(scene: Scene, part: MessagePart, chance: Mapping[Intent, float]) -> MessagePart:
     stated = chance[Intent.KEEP] + chance[Intent.CHANGE]
     if stated >= ASK_FROM and chance[Intent.CHAT] < TOLD_FROM and _is_appointment(part.text, scene):
         stated, part = max(stated, KEEP_FROM), replace(part, because=f"{part.because}; names a time")
     is_question = part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM
     about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
-    if _corrects(scene, part.text):
+    if frames.has("ended", part.text):
+        part = replace(part, intent=Intent.KEEP, is_sure=True, because=f"{part.because}; says what is no longer so")
+    elif _corrects(scene, part.text):
         part = replace(part, intent=Intent.CHANGE, because=f"{part.because}; corrects what was shown last")
     elif frames.has("within", part.text):
         because = f"{part.because}; asks within"
@@ -375,9 +396,9 @@ def _stating(scene: Scene, part: Part, chance: Mapping[Intent, float]) -> Part:
     return part
 
 
-def _telling(part: Part, chance: Mapping[Intent, float]) -> Part:
+def _telling(part: MessagePart, chance: Mapping[Intent, float]) -> MessagePart:
     """Return a statement as one to keep, or as one that may change what is known."""
-    if len(part.text) > MAX_CHARS or frames.has("both", part.text):
+    if len(part.text) > MAX_CHARS or frames.has("both", part.text) or frames.has("intends", part.text):
         return replace(part, intent=Intent.KEEP)
     about = "" if _says_changed(part.text, chance) else "maybe"
     return replace(part, intent=Intent.CHANGE if not about or values(part.text) else Intent.KEEP, about=about)
@@ -388,6 +409,7 @@ def _corrects(scene: Scene, text: str) -> bool:
     return (
         len(text) <= MAX_CHARS
         and frames.has("correct", text)
+        and not frames.has("both", text)
         and any(swapped(item.content, text) for item in scene.quoted[-1:])
     )
 
@@ -407,5 +429,5 @@ def _is_appointment(text: str, scene: Scene) -> bool:
     time = found.time
     if isinstance(time, Once) and time.has_day and time.at.date() > now.date():
         return True
-    has_hour = isinstance(time, Unclear) or (isinstance(time, Once | Repeated) and time.has_hour)
+    has_hour = isinstance(time, Unclear) or (isinstance(time, Once | Recurrence) and time.has_hour)
     return has_hour and any(char.isdigit() for char in text)

@@ -7,7 +7,6 @@ bank's password" and "the wifi's". So the words that tell whose or which thing i
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -16,12 +15,10 @@ from operator import mul
 from typing import Final
 
 from core.limited import sentences as say
-from core.limited.bindings import MAX_TOLD_CHARS
 from core.limited.scene import Scene, day, when
-from core.limited.words import Told, is_kind, named_by, relatives, sense, senses, siblings, subject, tells, words
 from core.text.markdown import quoted
-from core.text.unicode import flat
-from core.text.words import folded_words
+from core.text.senses import MemoryWords, is_kind, relatives, sense, senses, subject
+from core.text.subject import AskedWord, asked_words, held_words, is_of_another, other_subject
 from core.types import AskedTime, Locale, MemoryHit, MemoryItem
 
 MAX_QUOTES: Final = 5
@@ -40,16 +37,8 @@ _ALIKE: Final = 0.5
 _SAID: Final = 0.6
 """The score of a past message that answers a question to which no memory does."""
 
-_OF: Final = frozenset(
-    "de do da dos das del of for para pra pro at in on no na nos nas en em from with com con".split()
-)
-_DOES: Final = frozenset({"does", "did"})
-_ARTICLES: Final = frozenset("o a os as meu minha meus minhas the my our el la los las mi mis nuestro nuestra".split())
 _LEFT_OUT: Final = sense("number")
 """A kind of thing that memories seldom call so: "the locker is 57"."""
-
-_WHOSE: Final = re.compile("['’]s$")
-_INFINITIVE: Final = ("ar", "er", "ir")
 
 _WEIGHTS: Final = (0.25, 0.32, 0.72, 1.75, -0.19, -0.73, 1.81, -2.15)
 """Weights of a logistic model: how much each of these tells for a memory, or against it.
@@ -82,7 +71,7 @@ class Sureness(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RecallVerdict:
     """What a question is answered with: the memories, and for OTHER the words that they say nothing about."""
 
     sureness: Sureness
@@ -90,36 +79,18 @@ class Verdict:
     about: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
-    """A word of a question. `names`: it may tell what is asked for, and is none of grammar or of asking.
-
-    `whose`: it names somebody or something, or one of a group of such things, rather than what of it is asked for.
-    """
-
-    text: str
-    sense: str
-    names: bool
-    whose: bool = False
-
-    @property
-    def is_known(self) -> bool:
-        """Whether it is a name of a concept."""
-        return bool(named_by(self.text))
-
-
-_DAY: Final = _Word("", "", names=True)
+_DAY: Final = AskedWord("", "", names=True)
 """Stands for the days that a question names."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Fit:
+class _Candidate:
     """A memory, its chance to answer a question, and the naming words of that which it has, and which it lacks."""
 
     hit: MemoryHit
     chance: float
-    held: list[_Word]
-    missing: list[_Word]
+    held: list[AskedWord]
+    missing: list[AskedWord]
 
     @property
     def item(self) -> MemoryItem:
@@ -127,32 +98,52 @@ class _Fit:
         return self.hit.item
 
 
-def judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None = None) -> Verdict:
+def judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None = None) -> RecallVerdict:
     """Return what a question is answered with, which names that time, if any."""
+    verdict = _judged(question, hits, time)
+    return replace(verdict, items=_in_time(verdict.items, hits)) if verdict.sureness is not Sureness.OTHER else verdict
+
+
+def _in_time(items: Sequence[MemoryItem], hits: Sequence[MemoryHit]) -> tuple[MemoryItem, ...]:
+    """Return memories, each with the others that may be true in its place, or were before: the newest first."""
+    known = {hit.item.id: hit.item for hit in hits}
+    found: dict[str, MemoryItem] = {}
+    for item in items:
+        newest = known.get(item.over, item)
+        older = [each for each in known.values() if each.over == newest.id]
+        found |= {each.id: each for each in (newest, *older, item) if each.id not in found}
+    return tuple(found.values())
+
+
+def _judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None) -> RecallVerdict:
     if time is not None and time.alone:
         return _of_time([hit.item for hit in hits], time)
-    asked = _read(time.rest or question if time is not None else question)
+    asked = asked_words(time.rest or question if time is not None else question)
     days = None if time is None or time.said else time
     candidates = (_fits(asked, few, days) for few in (_earlier(hits), _own(asked, hits)))
     fits = next((fits for fits in candidates if fits and fits[0].chance >= NEAR), [])
     likely = [fit for fit in fits if fit.chance >= NEAR]
     if not likely:
-        return Verdict(Sureness.NOTHING)
+        return RecallVerdict(Sureness.NOTHING)
     best = likely[0]
-    other = _other_subject(asked, best)
+    other = _other_subject(asked, best.item)
     if other is not None:
         about = next((fit for fit in likely if other in fit.held), None)
         if about is None:
-            is_like = best.hit.chance >= SURE
-            return Verdict(Sureness.OTHER, (best.item,), other.text) if is_like else Verdict(Sureness.NOTHING)
+            is_like = best.hit.other != "" or best.hit.chance >= SURE
+            return (
+                RecallVerdict(Sureness.OTHER, (best.item,), other.text) if is_like else RecallVerdict(Sureness.NOTHING)
+            )
         best = about
-    is_lacking = any(word.whose or is_kind(word.sense) for word in best.missing) or _is_of_another(asked, best.item)
+    is_lacking = any(word.whose or is_kind(word.sense) for word in best.missing) or is_of_another(
+        asked, best.item.content
+    )
     if best.chance >= SURE and not is_lacking:
         least = _ALIKE * best.hit.chance
         alike = [fit.item for fit in fits if fit.hit.chance >= least and not (fit.missing or best.missing)]
-        return Verdict(Sureness.SURE, tuple(alike[:MAX_QUOTES]) or (best.item,))
+        return RecallVerdict(Sureness.SURE, tuple(alike[:MAX_QUOTES]) or (best.item,))
     near = [fit.item for fit in likely if fit.chance >= _ALIKE * best.chance]
-    return Verdict(Sureness.NEAR, tuple(near[:MAX_NEAR]))
+    return RecallVerdict(Sureness.NEAR, tuple(near[:MAX_NEAR]))
 
 
 def _earlier(hits: Sequence[MemoryHit]) -> list[MemoryHit]:
@@ -165,22 +156,16 @@ def _earlier(hits: Sequence[MemoryHit]) -> list[MemoryHit]:
     return [replace(hit, chance=max(hit.chance, chances.get(hit.item.current, 0.0))) for hit in past]
 
 
-def _own(asked: Sequence[_Word], hits: Sequence[MemoryHit]) -> Sequence[MemoryHit]:
+def _own(asked: Sequence[AskedWord], hits: Sequence[MemoryHit]) -> Sequence[MemoryHit]:
     """Return the hits that are not of a relative who is not asked for; all, if there are no others."""
-    return [hit for hit in hits if not _is_of_another(asked, hit.item)] or hits
+    return [hit for hit in hits if not is_of_another(asked, hit.item.content)] or hits
 
 
-def _is_of_another(asked: Sequence[_Word], item: MemoryItem) -> bool:
-    """Return whether a memory is of a relative, where no relative's address (birthday, number) was asked for."""
-    named = [word for word in asked if word.names]
-    return all(is_kind(word.sense) for word in named) and bool(relatives(senses(item.content)))
-
-
-def _of_time(items: Sequence[MemoryItem], time: AskedTime) -> Verdict:
+def _of_time(items: Sequence[MemoryItem], time: AskedTime) -> RecallVerdict:
     """Return what was said then, or else what means one of the days, by time."""
     if not time.said:
         items = sorted((item for item in items if _is_of(item, time)), key=lambda item: item.meant)
-    return Verdict(Sureness.SURE if items else Sureness.NOTHING, tuple(items))
+    return RecallVerdict(Sureness.SURE if items else Sureness.NOTHING, tuple(items))
 
 
 def _is_of(item: MemoryItem, time: AskedTime | None) -> bool:
@@ -190,10 +175,10 @@ def _is_of(item: MemoryItem, time: AskedTime | None) -> bool:
     return time.first <= datetime.fromisoformat(item.meant).date() <= time.last
 
 
-def _fits(asked: Sequence[_Word], hits: Sequence[MemoryHit], time: AskedTime | None) -> list[_Fit]:
+def _fits(asked: Sequence[AskedWord], hits: Sequence[MemoryHit], time: AskedTime | None) -> list[_Candidate]:
     """Return how memories fit a question, the best first; that one means a day that is asked for counts as a word."""
     naming = [word for word in asked if word.names] + [_DAY] * (time is not None)
-    held = [_held(naming, hit.item) + [_DAY] * _is_of(hit.item, time) for hit in hits]
+    held = [held_words(naming, _told(hit.item)) + [_DAY] * _is_of(hit.item, time) for hit in hits]
     odds = [_odds(hit.chance) - _OF_ANOTHER * _is_of_relative(naming, hit.item) for hit in hits]
     fits = []
     for at, hit in enumerate(hits):
@@ -211,11 +196,19 @@ def _fits(asked: Sequence[_Word], hits: Sequence[MemoryHit], time: AskedTime | N
             1,
         )
         chance = 1 / (1 + math.exp(-sum(map(mul, _WEIGHTS, features))))
-        fits.append(_Fit(hit, chance if hit.chance >= _LEAST else min(chance, NEAR), held[at], missing))
+        fits.append(_Candidate(hit, chance if hit.chance >= _LEAST else min(chance, NEAR), held[at], missing))
     return sorted(fits, key=lambda fit: -fit.chance)
 
 
-def _is_of_relative(naming: Sequence[_Word], item: MemoryItem) -> bool:
+def _told(item: MemoryItem) -> MemoryWords:
+    return MemoryWords(item.content, item.bindings)
+
+
+def _other_subject(asked: Sequence[AskedWord], item: MemoryItem) -> AskedWord | None:
+    return other_subject(asked, item.content, item.bindings)
+
+
+def _is_of_relative(naming: Sequence[AskedWord], item: MemoryItem) -> bool:
     """Return whether a memory is of a relative who is not asked for."""
     return bool(relatives(senses(item.content)).difference(word.sense for word in naming))
 
@@ -226,63 +219,7 @@ def _odds(chance: float) -> float:
     return math.log(within / (1 - within))
 
 
-def _read(question: str) -> tuple[_Word, ...]:
-    said = words(question[:MAX_TOLD_CHARS])
-    return tuple(_word(said, at) for at in range(len(said)))
-
-
-def _word(said: Sequence[str], at: int) -> _Word:
-    text, plain = said[at], _WHOSE.sub("", said[at])
-    meant = sense(plain)
-    if not tells(plain):
-        return _Word(text, meant, names=False)
-    is_name = at > 0 and text[0].isupper() and not text.isupper()
-    is_owner = text != plain or (at > 0 and flat(said[at - 1]) in _DOES)  # "Bex's", "does Bex wear"
-    return _Word(plain, meant, names=True, whose=is_name or is_owner or bool(siblings([meant])))
-
-
-def _held(asked: Sequence[_Word], item: MemoryItem) -> list[_Word]:
-    """Return the naming words that a memory has, in another language or with another ending, too."""
-    told = Told(item.content, item.bindings)
-    return [word for word in asked if word is not _DAY and _is_in(word, told)]
-
-
-def _is_in(word: _Word, told: Told) -> bool:
-    if not word.whose:
-        return told.holds(word.text)
-    if siblings([word.sense]):  # a daughter is no son
-        return word.sense in told.senses
-    return told.folded.issuperset(folded_words(word.text))  # "Marcos" is not "março"
-
-
-def _other_subject(asked: Sequence[_Word], fit: _Fit) -> _Word | None:
-    """Return the word of a question that tells a subject which the memory is not about."""
-    held = fit.held
-    missing = [at for at, word in enumerate(asked) if word.names and word not in held]
-    group = siblings(senses(fit.item.content)) - siblings(word.sense for word in held)
-    for at in missing:
-        if asked[at].whose and (asked[at].sense in group or not siblings([asked[at].sense])):
-            return asked[at]
-    if held and all(is_kind(word.sense) for word in held):
-        complements = (asked[at] for at in missing if not asked[at].whose and _is_complement(asked, at, held))
-        return next(complements, None)
-    return None
-
-
-def _is_complement(asked: Sequence[_Word], at: int, held: Sequence[_Word]) -> bool:
-    """Return whether the word tells which of a kind is meant: "password of the bank", "bank password"."""
-    if at + 1 < len(asked) and asked[at + 1] in held:
-        return True
-    start = at
-    while start and flat(asked[start - 1].text) in _ARTICLES:
-        start -= 1
-    if not start or asked[start - 1] in held:
-        return bool(start)
-    is_verb = start == at and flat(asked[at].text).endswith(_INFINITIVE)
-    return flat(asked[start - 1].text) in _OF and not is_verb
-
-
-def told(verdict: Verdict, locale: Locale) -> str:
+def told(verdict: RecallVerdict, locale: Locale) -> str:
     """Return the text of a verdict, the memories quoted; "" for NOTHING."""
     match verdict.sureness:
         case Sureness.SURE:
@@ -321,6 +258,7 @@ def listed(found: Sequence[MemoryItem], locale: Locale) -> str:
 def _quoting(lead: str, items: Sequence[MemoryItem], locale: Locale) -> str:
     """Return memories behind a lead: one in its line, or as a block below it; several as a list."""
     if len(items) > 1:
-        return "\n".join((lead, *(_quoting("-", [item], locale) for item in items)))
+        before = f"- {say.BEFORE[locale]}"
+        return "\n".join((lead, *(_quoting(before if item.over else "-", [item], locale) for item in items)))
     quote, days = quoted(items[0].content, None), when(items[0], locale)
     return f"{lead}{days}{quote}" if quote.startswith("\n") else f"{lead} {quote}{days}"

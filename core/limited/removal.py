@@ -8,9 +8,9 @@ from functools import cache
 from typing import Final
 
 from core.limited import frames
-from core.limited.reading import Part
+from core.limited.reading import MessagePart
 from core.limited.scene import Scene
-from core.limited.words import is_kind, senses, subject
+from core.text.senses import is_kind, senses, subject
 from core.text.unicode import flat
 from core.types import MemoryItem
 
@@ -27,27 +27,27 @@ _CLAUSE_END: Final = re.compile(
 )
 
 
-def is_everything(part: Part) -> bool:
+def is_everything(part: MessagePart) -> bool:
     """Return whether all memories are to be deleted."""
     return _whole("all").match(flat(part.about)) is not None
 
 
-def is_last(part: Part) -> bool:
+def is_last(part: MessagePart) -> bool:
     """Return whether what was said last is to be deleted: "what I just told you"."""
     return frames.has("last", part.about)
 
 
-def wants_all(part: Part) -> bool:
+def wants_all(part: MessagePart) -> bool:
     """Return whether it takes a look at all memories, to delete them or the newest."""
     return is_everything(part) or is_last(part)
 
 
-def named(part: Part) -> str:
+def named(part: MessagePart) -> str:
     """Return what the person calls the thing to be deleted; "" for "delete that", which points at it."""
     return subject(_named_after(part), asking=True) or subject(_before(part))
 
 
-def _named_after(part: Part) -> str:
+def _named_after(part: MessagePart) -> str:
     """Return what stands behind the verb, up to a reason: "the pin, they gave us a new card"."""
     about = part.about.strip(" ,:;")
     end = _CLAUSE_END.search(flat(about), 1)
@@ -55,13 +55,13 @@ def _named_after(part: Part) -> str:
     return "" if _whole("pointed").match(flat(about)) else about
 
 
-def _before(part: Part) -> str:
+def _before(part: MessagePart) -> str:
     """Return what stands before the verb: "Harlow paid, you can delete that"."""
     verb = frames.removed(part.text)
     return part.text[: verb[0]] if verb else ""
 
 
-def proposed(scene: Scene, part: Part) -> Sequence[MemoryItem]:
+def proposed(scene: Scene, part: MessagePart) -> Sequence[MemoryItem]:
     """Return the memories whose deletion is to be proposed, as far as this turn knows them."""
     if scene.can_search:
         return ()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Final
 
 from core.clock import zone_name
 from core.dialogue import Outcome, PromptContext, Step, Task
@@ -20,18 +21,22 @@ from core.types import Locale, MemoryHit, MemoryItem, Message, MessageRole, Moda
 SEARCH, SAVE, UPDATE, DELETE = Task.SEARCH_QUERIES, Task.SAVE_DRAFTS, Task.UPDATE_DRAFTS, Task.DELETE_IDS
 QUESTION, FINISH = Task.QUESTION, Task.FINISH
 
+_RECENT: Final = 12
+"""How many of the last messages of a talk "she" and "it" may be about."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:
     """A prompt's data, with the history cut at this turn's message.
 
     `first` says that nothing was answered before; `quoted` are the memories that the answers of the turn before quote,
-    in that order; `before` is the message they answered ("" if none).
+    in that order, `recent` those that any answer quotes; `before` is the message they answered ("" if none).
     """
 
     context: PromptContext
     first: bool
     quoted: tuple[MemoryItem, ...]
+    recent: tuple[MemoryItem, ...]
     before: str
 
     @property
@@ -119,6 +124,7 @@ def read(context: PromptContext) -> Scene:
         context=context,
         first=not any(message.role is MessageRole.ASSISTANT and message.modal is Modal.TEXT for message in earlier),
         quoted=_quoted("\n".join(told), context.memories),
+        recent=_quoted("\n".join(each.text for each in spoken[-_RECENT:]), context.memories),
         before=spoken[asked_at].text if asked_at >= 0 and told else "",
     )
 

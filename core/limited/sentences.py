@@ -20,6 +20,7 @@ NOTHING_AT_ALL: Final = text("limited.nothing_at_all")
 FAILED: Final = text("limited.failed")
 ONE_AT_A_TIME: Final = text("limited.one_at_a_time")
 HERE_IT_IS: Final = text("limited.here_it_is")
+BEFORE: Final = text("limited.before")
 NEAREST: Final = text("limited.nearest")
 OTHER_SUBJECT: Final = text("limited.other_subject")
 NOT_FOUND: Final = text("limited.not_found")
@@ -41,6 +42,7 @@ TALK: Final[Mapping[str, Localized]] = {
     "thanks": text("limited.talk.thanks"),
     "bye": text("limited.talk.bye"),
     "ack": text("limited.talk.ack"),
+    "yes": text("limited.talk.yes"),
     "cancel": text("limited.talk.cancel"),
     "private": text("limited.talk.private"),
     "leave": text("limited.talk.leave"),

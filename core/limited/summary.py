@@ -7,7 +7,7 @@ from typing import Final
 
 from core.dialogue import PromptContext
 from core.limited.reading import sentences
-from core.limited.words import senses
+from core.text.senses import senses
 from core.text.unicode import flat, fold, one_line
 from core.types import Message, MessageRole, Modal
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from core.memory.embedding import EmbeddingNormalizer
 from core.ports import VectorIndex
-from core.stores import AskedVectors, Found, Neighbours, PhraseStore, Search, VectorSearch
+from core.stores import AskedVectors, Neighbours, PhraseStore, SearchRequest, SearchResult, VectorSearch
 from core.types import UserKey, Vectors
 
 _CHUNK_ROWS = 4096
@@ -54,12 +54,12 @@ class OwnerIndex:
             self.partial = bool(await store.unembedded(owner, space, 1))
         self.version, self.removed = fresh.version, fresh.removed
 
-    async def nearest(self, rows: Vectors, k: int) -> frozenset[int]:
-        """Return the `k` phrases that are nearest to each row."""
-        if len(self.index) * len(rows) <= _INLINE_ROWS:
-            found = self.index.search(rows, k)
+    async def nearest(self, rows: Vectors, k: int, most: int = 0) -> frozenset[int]:
+        """Return the `k` phrases that are nearest to each row, of all or of `most`."""
+        if min(most or len(self.index), len(self.index)) * len(rows) <= _INLINE_ROWS:
+            found = self.index.search(rows, k, most)
         else:
-            found = await asyncio.to_thread(self.index.search, rows, k)
+            found = await asyncio.to_thread(self.index.search, rows, k, most)
         return frozenset(phrase for hits in found for phrase, _ in hits)
 
     async def _add(self, ids: Sequence[int], vectors: Vectors) -> None:
@@ -85,7 +85,7 @@ class OwnerIndex:
             await asyncio.to_thread(self.index.remove, list(ids))
 
 
-class _Place:
+class _Slot:
     """Where the index of a person is, if there is one, and how many use it or wait for it."""
 
     def __init__(self) -> None:
@@ -113,28 +113,28 @@ class Indexes(VectorSearch):
         self._new_index = new_index
         self._max_owners = max_owners
         self._max_vectors = max_vectors
-        self._places: OrderedDict[UserKey, _Place] = OrderedDict()
+        self._places: OrderedDict[UserKey, _Slot] = OrderedDict()
 
     @property
     def phrases(self) -> PhraseStore:
         """The store that is searched."""
         return self._phrases
 
-    async def search(self, owner: UserKey, search: Search, asked: AskedVectors) -> Found:
+    async def search(self, owner: UserKey, search: SearchRequest, asked: AskedVectors) -> SearchResult:
         """Search the store with the neighbours in the owner's index, brought to the version of the store first."""
         async with self.reading(owner, EmbeddingNormalizer(asked.space, asked.mean)) as held:
             while True:
-                nearest = await held.nearest(asked.rows, asked.nearest)
+                nearest = await held.nearest(asked.rows, asked.nearest, asked.most)
                 neighbours = Neighbours(nearest, held.index.cosines)
                 items = await self._phrases.search(owner, search, neighbours, version=held.version)
                 if items is not None:
-                    return Found(items, held.partial, whole=asked.nearest >= len(held.index))
+                    return SearchResult(items, held.partial, whole=asked.nearest >= len(held.index))
                 await held.follow(self._phrases, owner)
 
     @asynccontextmanager
     async def reading(self, owner: UserKey, normalizer: EmbeddingNormalizer) -> AsyncIterator[OwnerIndex]:
         """Hold the owner's lock and give their index, built now if there is none of that space."""
-        place = self._places.setdefault(owner, _Place())
+        place = self._places.setdefault(owner, _Slot())
         self._places.move_to_end(owner)
         place.users += 1
         try:

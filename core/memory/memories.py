@@ -10,7 +10,6 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from core.claims import unclaimed
 from core.errors import BotError, StorageError
 from core.memory.embedding import Embedding
 from core.memory.profile import Profiles
@@ -18,6 +17,7 @@ from core.memory.user_memory import UserMemory
 from core.ports import Clock, Embedder
 from core.stores import NO_CHANGE_CONTEXT, ChangeContext, MemoryStore, Share, VectorSearch
 from core.types import MemoryItem, MessageKey, UserKey
+from core.workers.port import unclaimed
 
 _log = logging.getLogger(__name__)
 

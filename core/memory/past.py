@@ -16,7 +16,7 @@ FILE: Final = "past.txt"
 def _past() -> re.Pattern[str]:
     """Return a pattern of the expressions that ship with this package."""
     lines = resources.files(__package__).joinpath(FILE).read_text("utf-8").splitlines()
-    return re.compile("|".join(rf"\b(?:{line})" for line in lines if line and not line.startswith("[")))
+    return re.compile("|".join([rf"\b(?:{line})" for line in lines if line and not line.startswith("[")]))
 
 
 def asks_past(text: str) -> bool:

@@ -7,6 +7,7 @@ negation, words of change. Chosen on tests/data/changes_tune.json.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -14,7 +15,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
-from core.memory.statement import Statement, Token, in_both, says_same, without
+from core.memory.statement import MeaningfulWord, Statement, in_both, read, says_same, without
 from core.text.words import FUNCTION_WORDS
 
 MAX_CHARS: Final = 300
@@ -30,6 +31,9 @@ class Relation(StrEnum):
     REPLACES = "replaces"
     """It says what is true now in place of it."""
 
+    DOUBTS = "doubts"
+    """It may be what is true now, but not surely, or the known one tells more: both are kept."""
+
     NEW = "new"
     """Both are true."""
 
@@ -39,13 +43,96 @@ def relation(old: Statement, new: Statement) -> tuple[Relation, float]:
     if old.plain == new.plain:
         return Relation.SAME, -1.0
     pair = _Pair(old, new, in_both(new.words, old.words))
-    if not pair.shared or max(len(old.plain), len(new.plain)) > MAX_CHARS or _are_swapped(old, new):
+    if (
+        not pair.shared
+        or max(len(old.plain), len(new.plain)) > MAX_CHARS
+        or _are_swapped(old, new)
+        or _is_other_debt(old, new)
+    ):
         return Relation.NEW, -1.0
     if (needed := pair.needed_to_say_no_more()) is not None:
         return Relation.SAME, needed
     if (needed := pair.needed_to_replace()) is not None:
         return Relation.REPLACES, needed
     return Relation.NEW, -1.0
+
+
+def settles(known: str, said: str, text: str, *, is_sure: bool = False) -> bool:
+    """Return whether a text may take the place of a known statement at once, because of what was said.
+
+    It may if nothing else is lost by that, and what was said replaces the known one by its words (`relation`), or
+    changes a value in it (`text` is not all that was said) and `is_sure` to be a change of this one.
+    """
+    old, new = read(known), read(said)
+    if (new.kin and old.kin and new.kin.isdisjoint(old.kin)) or dropped(known, text, said):
+        return False
+    made = read(text)
+    if len(without(without(old.words, made.words), new.words)) > len(without(made.words, old.words)):
+        return text == said and relation(old, new)[0] is Relation.REPLACES  # a value of the old one is gone
+    is_swapped = is_sure and text != said and not is_of_another(text, said)
+    return is_swapped or relation(old, new)[0] is Relation.REPLACES
+
+
+def is_of_another(text: str, said: str) -> bool:
+    """Return whether each names a thing or a person that the other does not: the wifi's password is not the bank's."""
+    pair = read(text), read(said)
+    names = pair[0].names | pair[1].names
+    return all(
+        any(word.kind == "same" or word.text in names for word in without(one.words, other.words))
+        for one, other in (pair, pair[::-1])
+    )
+
+
+def dropped(known: str, text: str, said: str = "") -> tuple[str, ...]:
+    """Return the clauses of a known statement that a text in its place would lose, and that were not spoken of.
+
+    The clause that is most like the text is what it tells anew. Where it names somebody or something else, what
+    other clauses say of the old one is lost, too.
+    """
+    old, new = read(known).words, read(text).words
+    clauses = [clause.strip() for clause in _CLAUSE_END.split(known) if read(clause).words]
+    lost, more = without(old, new), without(new, old)
+    if not read(text).people and any(word in read(known).people for word in lost):
+        return (known,)
+    is_swapped = len(lost) == len(more)
+    if is_swapped and all(word.is_value for word in lost):
+        return ()
+    people = read(text).people
+    marks = lost if is_swapped else [word for word in new if word.kind != "deed" and word not in people]
+    told = [len(in_both(read(clause).words, marks)) for clause in clauses]
+    others = [clause for at, clause in enumerate(clauses) if at != told.index(max(told))]
+    spoken = () if is_swapped else (*new, *read(said).words)
+    gone = tuple(clause for clause in others if without(read(clause).words, spoken))
+    if gone or len(clauses) == 1 or len(lost) <= len(more):
+        return gone
+    # Who or what both are about stands in the clause that goes.
+    return tuple(clause for clause in clauses if in_both(read(clause).words, lost))
+
+
+def is_about(known: str, said: str) -> bool:
+    """Return whether two statements are of one kind, or share a word that matters; a bare value may be of any."""
+    old, new = read(known), read(said)
+    if len(old.words) <= 1:
+        return True
+    if old.kin and new.kin and old.kin.isdisjoint(new.kin):
+        return False
+    return not old.ones.isdisjoint(new.ones) if old.ones or new.ones else bool(in_both(new.words, old.words))
+
+
+_CLAUSE_END: Final = re.compile(r"[,;\n]\s*|\.\s+|\s(?:and|e|y|but|mas|pero|w/)\s", re.IGNORECASE)
+
+_DEBTS: Final = frozenset({"owes", "i_owe", "i_lent", "i_borrowed", "paid"})
+_OPPOSITE: Final = ({"owes", "i_owe"}, {"i_lent", "i_borrowed"})
+_ME: Final = frozenset({"me", "mim", "comigo", "conmigo"})
+
+
+def _is_other_debt(old: Statement, new: Statement) -> bool:
+    """Return whether one tells of what the person owes, lent or paid, and the other of what others do."""
+    verbs = [{word.text for word in each.words if word.text in _DEBTS} for each in (old, new)]
+    to_me = [not _ME.isdisjoint(each.plain.split()) for each in (old, new)]
+    if verbs[0] & verbs[1]:
+        return to_me[0] != to_me[1]
+    return any(pair <= verbs[0] | verbs[1] for pair in _OPPOSITE)
 
 
 _DIRECTED: Final = frozenset({"owes", "i_owe", "paid", "i_lent", "i_borrowed", "like", "boss"})
@@ -73,18 +160,21 @@ def _are_swapped(old: Statement, new: Statement) -> bool:
     return False
 
 
-def _is_turned(old: Sequence[Token], new: Sequence[Token]) -> bool:
+def _is_turned(old: Sequence[MeaningfulWord], new: Sequence[MeaningfulWord]) -> bool:
     """Return whether the words that both have come in one order, wherever that begins: "12/12: dinner"."""
     first, second = _common(old, new)
     return not first or any(first[at:] + first[:at] == second for at in range(len(first)))
 
 
-def _common(old: Sequence[Token], new: Sequence[Token]) -> tuple[list[Token], list[Token]]:
+def _common(
+    old: Sequence[MeaningfulWord], new: Sequence[MeaningfulWord]
+) -> tuple[list[MeaningfulWord], list[MeaningfulWord]]:
     """Return the words that both have, once in the order of each."""
     first = [token for token in dict.fromkeys(old) if token in new]
     return first, [token for token in dict.fromkeys(new) if token in first]
 
 
+_I_PAID: Final = re.compile(r"\b(?:eu paguei|paguei|ja paguei|pague|i paid|i ve paid|ive paid|i have paid)\b")
 _KNOWN: Final = 0.7
 """The cosine from which one plain word may be left out of what is said again."""
 
@@ -113,15 +203,15 @@ class _Pair:
 
     old: Statement
     new: Statement
-    shared: Sequence[Token]
+    shared: Sequence[MeaningfulWord]
 
     @cached_property
-    def lost(self) -> Sequence[Token]:
+    def lost(self) -> Sequence[MeaningfulWord]:
         """The words that only the old one has."""
         return without(self.old.words, self.new.words)
 
     @cached_property
-    def more(self) -> Sequence[Token]:
+    def more(self) -> Sequence[MeaningfulWord]:
         """The words that only the new one has."""
         return without(self.new.words, self.old.words)
 
@@ -155,9 +245,9 @@ class _Pair:
 
     def needed_to_replace(self) -> float | None:
         """Return the cosine needed if the new one is what is true now of what the old one tells; None if it is not."""
-        if "add" in self.new.cues or self._is_of_others():
+        if self.new.cues & {"add", "will"} or self._is_of_others():
             return None
-        if self.is_contrary and not self.more and len(self.lost) <= 1:
+        if self._ends_debt() or (self.is_contrary and not self.more and len(self.lost) <= 1):
             return -1.0
         if not self.lost and not self.more and self.old.senses != self.new.senses:
             return -1.0
@@ -170,6 +260,14 @@ class _Pair:
             kinds = {token.kind for token in self.shared}
             return _ANCHORED if "phone" in kinds or {"date", "time"} <= kinds else _RESTATED
         return needed
+
+    def _ends_debt(self) -> bool:
+        """Return whether who owes something, or is owed it, has paid; not how much, which may be a part."""
+        debts = {word.text for word in self.old.words} & {"owes", "i_owe"}
+        if len(debts) != 1 or "paid" not in {word.text for word in self.new.words} or not self.shared:
+            return False
+        is_mine = _I_PAID.search(self.new.plain) is not None
+        return is_mine == ("i_owe" in debts) and not any(word.is_value for word in self.more)
 
     def _denies_other_things(self) -> bool:
         """Return whether both say of something that it is not so, and not of the same."""

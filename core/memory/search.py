@@ -41,7 +41,7 @@ def parts(query: str) -> Sequence[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class MemoryQuery:
     """A question as it is searched: the normalized vectors of it and of its parts; no rows where it has no vector."""
 
     rows: Vectors
@@ -64,7 +64,7 @@ class Ranking:
     `chosen` tells how each of these fits; `near`, how many candidates have one of the nearest phrases.
     """
 
-    def __init__(self, queries: Sequence[Query], *, limit: int, floor: float) -> None:
+    def __init__(self, queries: Sequence[MemoryQuery], *, limit: int, floor: float) -> None:
         self._queries = queries
         self._limit = limit
         self._floor = floor
@@ -107,7 +107,7 @@ class Ranking:
         return [int(numbers[place]) for place in order]
 
     def _judged(
-        self, query: Query, covered: Vector, cosines: Vectors, starts: Sequence[int]
+        self, query: MemoryQuery, covered: Vector, cosines: Vectors, starts: Sequence[int]
     ) -> tuple[Vector, Vector, Vector]:
         """Return the scores, the chances and the cosines of all candidates for one query, by those of their phrases.
 

@@ -18,7 +18,7 @@ from core.text.words import FUNCTION_WORDS
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class MeaningfulWord:
     """A word that matters: its meaning, and the kind of that.
 
     Kinds are "kin", "one", "class", "deed", "same" (the tables of statement.toml), "word", and those of values.
@@ -38,23 +38,32 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement as it is compared: its plain text, the words that matter, and the cues that it has.
-
-    `subject` are the words that say what it is about, as far as its verb tells; `names` are those with a capital, and
-    `denied` the two words after each negation. `is_state`: it has a verb of state; `is_list`: it has a comma.
-    """
+    """A statement as it is compared."""
 
     plain: str
-    words: tuple[Token, ...]
-    subject: tuple[Token, ...]
+    words: tuple[MeaningfulWord, ...]
+    """The words that matter."""
+
+    subject: tuple[MeaningfulWord, ...]
+    """Those that say what it is about, as far as its verb tells."""
+
     names: frozenset[str]
+    """Those with a capital."""
+
     cues: frozenset[str]
-    denied: tuple[Token, ...]
+    """The cues of statement.toml that it has."""
+
+    denied: tuple[MeaningfulWord, ...]
+    """The two words after each negation."""
+
     is_state: bool
+    """Whether it has a verb of state."""
+
     is_list: bool
+    """Whether it has a comma."""
 
     @property
-    def ones(self) -> frozenset[Token]:
+    def ones(self) -> frozenset[MeaningfulWord]:
         """What it is about of which one has one at a time."""
         return frozenset(token for token in self.words if token.kind == "one")
 
@@ -64,9 +73,9 @@ class Statement:
         return frozenset((token.text, token.sense) for token in self.ones)
 
     @property
-    def people(self) -> frozenset[Token]:
+    def people(self) -> frozenset[MeaningfulWord]:
         """The relatives and names that it begins with."""
-        found: list[Token] = []
+        found: list[MeaningfulWord] = []
         for token in self.words:
             if token.kind != "kin" and token.text not in self.names:
                 break
@@ -74,7 +83,7 @@ class Statement:
         return frozenset(found) if len(found) < len(self.words) else frozenset()
 
     @property
-    def kin(self) -> frozenset[Token]:
+    def kin(self) -> frozenset[MeaningfulWord]:
         """The relatives among the words."""
         return frozenset(token for token in self.words if token.kind == "kin")
 
@@ -82,17 +91,17 @@ class Statement:
 _FILE: Final = tomllib.loads(resources.files(__package__).joinpath("statement.toml").read_text("utf-8"))
 
 
-def _meanings() -> Mapping[str, Token]:
+def _meanings() -> Mapping[str, MeaningfulWord]:
     """Map each word of the file to its meaning, the first that has it."""
-    found: dict[str, Token] = {}
+    found: dict[str, MeaningfulWord] = {}
     for kind in ("kin", "one", "class", "deed", "place", "same"):
         for name, words in _FILE[kind].items():
             for sense, group in enumerate(words.split(" | ")):
                 for word in group.split():
-                    found.setdefault(word, Token("word" if kind == "place" else kind, name, sense))
+                    found.setdefault(word, MeaningfulWord("word" if kind == "place" else kind, name, sense))
     for kind in ("weekday", "number"):
         for number, words in enumerate(_FILE["dates"][f"{kind}s"], 1):
-            found |= {word: Token(kind, str(number)) for word in words.split()}
+            found |= {word: MeaningfulWord(kind, str(number)) for word in words.split()}
     return found
 
 
@@ -111,8 +120,8 @@ _VERBS: Final = re.compile(
 )
 _HAS_VALUE: Final = re.compile(r"[\d@+#]|\w-(?!\w)")
 _STATE, _CHANGE, _TO, _NOT = "\x01", "\x02", "\x03", "\x04"
-_FIRST_VALUE: Final = 0xE000
-"""Where values stood, a text has characters from here on: they are of private use."""
+_FIRST_VALUE, _LAST_VALUE = 0xE000, 0xF8FF
+"""Where values stood, a text has characters from the one to the other: they are of private use."""
 
 _JOINTS: Final = re.compile(r"(?<=\w)[-./ ](?=\w)")
 _PLAIN: Final = re.compile(r"[+-]?\w+(?:[+#]+|-(?!\w))?")
@@ -120,7 +129,7 @@ _PLAIN: Final = re.compile(r"[+-]?\w+(?:[+#]+|-(?!\w))?")
 
 _CONTRACTED: Final = re.compile(r"'(?:s|m|t|d|re|ll|ve)\b")
 _PIECE: Final = re.compile(r"[\x01-\x04\ue000-\uf8ff]|\w+")
-_PHONE: Final = Token("one", "phone")
+_PHONE: Final = MeaningfulWord("one", "phone")
 _MIN_STEM: Final = 3
 """The fewest letters of a word that counts as one with another ending."""
 
@@ -130,22 +139,26 @@ _MORNING: Final = 7 * 60
 """Who says an earlier hour than this alone means the afternoon."""
 
 
-def _date(one: str, other: str, year: str | None = None) -> Token:
+def _date(one: str, other: str, year: str | None = None) -> MeaningfulWord:
     """Return a day of a month, and the year where it is said; the order of day and month is open, as 5/12 is either."""
-    return Token("date", "-".join((*sorted(str(int(number)) for number in (one, other)), (year or "")[-2:])))
+    return MeaningfulWord("date", "-".join((*sorted(str(int(number)) for number in (one, other)), (year or "")[-2:])))
 
 
-def _clock(match: re.Match[str]) -> Token:
+def _clock(match: re.Match[str]) -> MeaningfulWord:
     """Return a time of the day in minutes, and how it was said: "m" as am or pm, "h" as 15h, ":" as 3:30, "?" as 3."""
     hour, minute, half = int(match["hour"]), match["minute"], match["half"]
     is_late = half is not None and (half[0] == "p" or half in _EVENINGS)
     form = "m" if half else ":" if minute else "h" if match["h"] else "?"
-    return Token("time", f"{(hour + 12 * (is_late and hour < 12)) * 60 + int(minute or 0)}{form}")  # noqa: PLR2004
+    return MeaningfulWord("time", f"{(hour + 12 * (is_late and hour < 12)) * 60 + int(minute or 0)}{form}")  # noqa: PLR2004
 
 
-def _number(text: str) -> Token:
+def _number(text: str) -> MeaningfulWord:
     digits = re.sub(r"\D", "", text)
-    return Token("phone", digits) if len(digits) >= _MIN_PHONE_DIGITS else Token("number", text.replace(",", "."))
+    return (
+        MeaningfulWord("phone", digits)
+        if len(digits) >= _MIN_PHONE_DIGITS
+        else MeaningfulWord("number", text.replace(",", "."))
+    )
 
 
 _EVENINGS: Final = frozenset(_FILE["dates"]["evenings"].split("|"))
@@ -153,9 +166,9 @@ _HALF: Final = rf"(?: ?(?P<half>[ap]\.?m\b|{_FILE['dates']['mornings']}|{_FILE['
 _HOUR: Final = r"(?P<hour>[01]?\d|2[0-4])"
 _H: Final = r"(?P<h> ?(?:hs?|hrs)\b)"
 _AFTER: Final = rf"(?=$|[.,;!?)]| (?:{_FILE['dates']['after_hours']})\b| \d)"
-_ReadValue: TypeAlias = Callable[[re.Match[str]], Token]
+_ReadValue: TypeAlias = Callable[[re.Match[str]], MeaningfulWord]
 _VALUES: Final[Sequence[tuple[re.Pattern[str], _ReadValue]]] = (
-    (re.compile(r"\S+@[\w-]+(?:\.[\w-]+)+|(?<!\w)\w{1,3}[+#-]+(?!\w)"), lambda m: Token("code", m[0])),
+    (re.compile(r"\S+@[\w-]+(?:\.[\w-]+)+|(?<!\w)\w{1,3}[+#-]+(?!\w)"), lambda m: MeaningfulWord("code", m[0])),
     (re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b"), lambda m: _date(m[2], m[3], m[1])),
     (
         re.compile(r"(?<![\w/])(\d\d?)/(\d\d?)(?:/(\d\d(?:\d\d)?))?(?![\w/])"),
@@ -181,7 +194,7 @@ _VALUES: Final[Sequence[tuple[re.Pattern[str], _ReadValue]]] = (
         re.compile(r"(?<![^\s(#])(\d+(?:[.,]\d\d?)?)(?:st|nd|rd|th|kg| ?(?:gb|mg|ml|km|k|g|l))?(?![^\s.,;!?)]|[.,]\d)"),
         lambda m: _number(m[1]),
     ),
-    (re.compile(r"[^\s,;()]*\d[^\s,;()]*(?<![.:!?])"), lambda m: Token("code", m[0])),
+    (re.compile(r"[^\s,;()]*\d[^\s,;()]*(?<![.:!?])"), lambda m: MeaningfulWord("code", m[0])),
 )
 
 
@@ -189,7 +202,7 @@ def read(text: str) -> Statement:
     """Return the statement as it is compared."""
     plain = flat(text)
     bare = plain.replace("'", "")
-    values: list[Token] = []
+    values: list[MeaningfulWord] = []
 
     def put(read_value: _ReadValue, match: re.Match[str]) -> str:
         values.append(read_value(match))
@@ -203,9 +216,9 @@ def read(text: str) -> Statement:
     marked = _CONTRACTED.sub("", marked).replace("'", " ").replace("-", " ")
     marked = _JOINED.sub(lambda match: match[0].replace(" ", "_"), marked)
     marked = _CUES["not"].sub(lambda match: f" {_NOT} {match[0]} ", marked)
-    words: list[Token] = []
-    subject: list[Token] = []
-    denied: list[Token] = []
+    words: list[MeaningfulWord] = []
+    subject: list[MeaningfulWord] = []
+    denied: list[MeaningfulWord] = []
     is_open, changes, in_verb, denies = True, False, False, 0
     for piece in _PIECE.findall(marked):
         match piece:
@@ -253,12 +266,12 @@ def _names(text: str) -> frozenset[str]:
     return frozenset(token.text for token in tokens if token and token.kind == "word")
 
 
-def _token(piece: str, values: Sequence[Token]) -> Token | None:
+def _token(piece: str, values: Sequence[MeaningfulWord]) -> MeaningfulWord | None:
     """Return the value that stood where the piece is, or the meaning of a word."""
-    return values[ord(piece) - _FIRST_VALUE] if ord(piece[0]) >= _FIRST_VALUE else _meant(piece)
+    return values[ord(piece) - _FIRST_VALUE] if _FIRST_VALUE <= ord(piece[0]) <= _LAST_VALUE else _meant(piece)
 
 
-def _meant(word: str) -> Token | None:
+def _meant(word: str) -> MeaningfulWord | None:
     """Return the meaning of a word of a statement; None if it has none of its own."""
     for form in (word, word.removesuffix("s"), word.removesuffix("es")):
         if form in _SILENT or not form:
@@ -267,22 +280,23 @@ def _meant(word: str) -> Token | None:
             return _MEANINGS[form]
     if _CUES["not"].fullmatch(word):
         return None
-    return Token("word", word.removesuffix("s") if len(word) > _MIN_STEM else word)
+    return MeaningfulWord("word", word.removesuffix("s") if len(word) > _MIN_STEM else word)
 
 
-def alike(one: Token, other: Token) -> bool:
+def alike(one: MeaningfulWord, other: MeaningfulWord) -> bool:
     """Tell whether two words mean the same: other endings, a slip of the pen, a value written in another way."""
-    if one == other:
-        return True
+    if one.kind == other.kind:
+        if one.text == other.text:
+            return True
+        if one.kind == "word":
+            return _may_be_one(one.text, other.text) and _same_word(*sorted((one.text, other.text), key=len))
     kinds = {one.kind, other.kind}
     if kinds == {"time"}:
         return _same_time(one.text, other.text)
     if kinds == {"date"}:
         (first, year), (second, other_year) = (each.text.rsplit("-", 1) for each in (one, other))
         return first == second and not (year and other_year)
-    if one.is_value and other.is_value:
-        return _JOINTS.sub("", one.text) == _JOINTS.sub("", other.text)
-    return kinds == {"word"} and _same_word(*sorted((one.text, other.text), key=len))
+    return one.is_value and other.is_value and _JOINTS.sub("", one.text) == _JOINTS.sub("", other.text)
 
 
 def _same_time(one: str, other: str) -> bool:
@@ -300,7 +314,7 @@ _VERB_ENDINGS: Final = frozenset(
 )
 
 
-def says_same(one: Token, other: Token) -> bool:
+def says_same(one: MeaningfulWord, other: MeaningfulWord) -> bool:
     """Tell whether two words that are alike say the same: "estudei" and "estudo" do not, nor do "meat" and "vegan"."""
     if one.kind != "word" or one == other:
         return alike(one, other) and one.sense == other.sense
@@ -314,6 +328,11 @@ def _parted(short: str, long: str) -> tuple[int, str, str]:
     return shared, short[shared:], long[shared:]
 
 
+def _may_be_one(one: str, other: str) -> bool:
+    """Return False for most words that are not one, soon: every two words of two statements are compared."""
+    return one[:3] == other[:3] or (one[-2:] == other[-2:] and min(len(one), len(other)) >= 6)  # noqa: PLR2004
+
+
 def _same_word(short: str, long: str) -> bool:
     shared, rest, more = _parted(short, long)
     if shared >= 4 and shared >= 0.7 * len(long) and len(more) <= 3:  # noqa: PLR2004 - an ending
@@ -324,10 +343,10 @@ def _same_word(short: str, long: str) -> bool:
     return len(short) >= 6 and slip  # noqa: PLR2004 - shorter words are others
 
 
-def without(words: Sequence[Token], others: Sequence[Token]) -> list[Token]:
+def without(words: Sequence[MeaningfulWord], others: Sequence[MeaningfulWord]) -> list[MeaningfulWord]:
     """Return the words that none of the others means; of values, each other one counts once."""
     left = list(others)
-    found: list[Token] = []
+    found: list[MeaningfulWord] = []
     for word in words:
         twin = next((other for other in left if alike(word, other)), None)
         if twin is None:
@@ -337,6 +356,6 @@ def without(words: Sequence[Token], others: Sequence[Token]) -> list[Token]:
     return found
 
 
-def in_both(words: Sequence[Token], others: Sequence[Token]) -> list[Token]:
+def in_both(words: Sequence[MeaningfulWord], others: Sequence[MeaningfulWord]) -> list[MeaningfulWord]:
     """Return the words that some of the others means, too, each once."""
     return [word for word in dict.fromkeys(words) if any(alike(word, other) for other in others)]

@@ -13,11 +13,11 @@ import numpy as np
 
 from core.memory.embedding import Embedding, EmbeddingNormalizer
 from core.memory.relation import Relation
-from core.memory.resolve import NEIGHBOURS, Compared, Hint, Resolved, compared, related
-from core.memory.search import Query, Ranking, parts
-from core.memory.statement import read
+from core.memory.resolve import NEIGHBOURS, Compared, Resolved, in_time, related
+from core.memory.search import MemoryQuery, Ranking, parts
+from core.memory.subject import of_subject
 from core.ports import Clock
-from core.stores import AskedVectors, ChangeContext, Done, MemoryStore, Search, VectorSearch
+from core.stores import AskedVectors, ChangeContext, Done, MemoryStore, SearchRequest, VectorSearch
 from core.text.days import without_day
 from core.text.unicode import clean, fold, one_line
 from core.text.words import FUNCTION_WORDS, folded_words, same
@@ -146,6 +146,15 @@ _DEPTH: Final = 32
 _WORDED: Final = 16
 """How many memories are looked at that words find. Twice as many of both change nothing on LoCoMo's questions."""
 
+_QUICK_PHRASES: Final = 4_096
+"""How many phrases are looked at for what a statement repeats or replaces; words find older ones."""
+
+_QUICK_DEPTH: Final = 16
+"""How many of these are nearest."""
+
+_QUICK_WORDED: Final = 4
+"""How many memories are looked at then that words find."""
+
 _DEEPER: Final = 8
 _ENOUGH: Final = 8
 """How many memories of the nearest phrases must count; the others are past, or not audible."""
@@ -176,6 +185,10 @@ class MemoryReading:
         """Map what `search` wants the vectors of to them: the queries and their parts, by one call of the embedder."""
         return await self.embed([text for query in queries for text in (query, *parts(query))])
 
+    async def find(self, query: str, *, limit: int) -> Sequence[MemoryHit]:
+        """Return up to `limit` memories that a question finds, the best first; one call of the embedder."""
+        return await self.search([query], await self.embed_queries([query]), limit=limit)
+
     async def search(
         self,
         queries: Sequence[str],
@@ -196,28 +209,36 @@ class MemoryReading:
         asked = tuple(dict.fromkeys(query for query in queries if query.strip()))
         if not asked or limit <= 0:
             return []
-        search = _Search(self, asked, limit, floor, past=past, said=said)
+        search = _RunningSearch(self, asked, limit, floor, past=past, said=said)
         normalizer = await self.embedding.normalizer() if any(query in vectors for query in asked) else None
         return await (search.by_words() if normalizer is None else search.by_all(normalizer, vectors))
+
+    async def neighbours(self, text: str, vectors: Mapping[str, Vector]) -> Sequence[MemoryItem]:
+        """Return the memories that a statement is compared with: those most like it, as far as a bounded search finds.
+
+        However many memories there are, no more rows are read.
+        """
+        search = _RunningSearch(self, (text,), NEIGHBOURS, 0.0, past=False, said=None, is_quick=True)
+        normalizer = await self.embedding.normalizer() if text in vectors else None
+        hits = await (search.by_words() if normalizer is None else search.by_all(normalizer, vectors))
+        return [hit.item for hit in hits]
 
     async def get(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that this person has, in the order asked; in a room, what is audible there."""
         items = await self.store.get(self.owner, memory_ids)
         return [item for item in items if self._is_audible(item)]
 
-    async def page(
-        self, *, limit: int, before: str = "", skip: int = 0, kind: MemoryKind | None = None
-    ) -> Sequence[MemoryItem]:
-        """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one.
+    async def page(self, *, limit: int, before: str = "", skip: int = 0) -> Sequence[MemoryItem]:
+        """Return the pinned first, then the newest; with `before`, what comes after that one.
 
         The first `skip` of these are passed over. In a room only what may be spoken of there.
         """
         room = self.context.room
-        return await self.store.page(self.owner, limit=limit, before=before, skip=skip, kind=kind, room=room)
+        return await self.store.page(self.owner, limit=limit, before=before, skip=skip, room=room)
 
-    async def count(self, kind: MemoryKind | None = None) -> int:
-        """Return how many memories this person has, of one kind or all; in a room, of which may be spoken there."""
-        return await self.store.count(self.owner, kind, room=self.context.room)
+    async def count(self) -> int:
+        """Return how many memories this person has; in a room, of how many may be spoken there."""
+        return await self.store.count(self.owner, room=self.context.room)
 
     async def versions(self, memory_id: str) -> Sequence[Change]:
         """Return what was done to a memory, the newest first, as far as it was recorded."""
@@ -233,7 +254,7 @@ class MemoryReading:
         return not self.context.room or item.shared or self.context.room in item.rooms
 
 
-class _Search:
+class _RunningSearch:
     """One search of a person's memories."""
 
     def __init__(
@@ -245,16 +266,18 @@ class _Search:
         *,
         past: bool,
         said: Span | None,
+        is_quick: bool = False,
     ) -> None:
         self._memory = memory
+        self._is_quick = is_quick
         self._queries = queries
         self._limit = limit
         self._floor = floor
         self._asked = partial(
-            Search,
+            SearchRequest,
             queries=queries,
             at=memory.clock.now(),
-            depth=_WORDED,
+            depth=_QUICK_WORDED if is_quick else _WORDED,
             room=memory.context.room,
             past=past,
             said=said,
@@ -262,7 +285,7 @@ class _Search:
 
     async def by_words(self) -> Sequence[MemoryHit]:
         """Return what words alone find."""
-        blank = [Query(np.empty((0, 0), np.float32))] * len(self._queries)
+        blank = [MemoryQuery(np.empty((0, 0), np.float32))] * len(self._queries)
         ranking = Ranking(blank, limit=self._limit, floor=self._floor)
         items = await self._memory.indexes.phrases.search(self._memory.owner, self._asked(order=ranking))
         return self._hits(ranking, items or ())
@@ -270,12 +293,13 @@ class _Search:
     async def by_all(self, normalizer: EmbeddingNormalizer, vectors: Mapping[str, Vector]) -> Sequence[MemoryHit]:
         """Return what words and vectors find."""
         rows = [self._rows(query, normalizer, vectors) for query in self._queries]
-        ranking = Ranking([Query(each, normalizer.space) for each in rows], limit=self._limit, floor=self._floor)
+        ranking = Ranking([MemoryQuery(each, normalizer.space) for each in rows], limit=self._limit, floor=self._floor)
         owner, search = self._memory.owner, self._asked(order=ranking)
         wholes = np.stack([each[0] for each in rows if len(each)])
-        asked = AskedVectors(normalizer.space, normalizer.mean, wholes, _DEPTH)
+        depth, most = (_QUICK_DEPTH, _QUICK_PHRASES) if self._is_quick else (_DEPTH, 0)
+        asked = AskedVectors(normalizer.space, normalizer.mean, wholes, depth, most)
         found = await self._memory.indexes.search(owner, search, asked)
-        while ranking.near < _ENOUGH and not found.whole:
+        while not self._is_quick and ranking.near < _ENOUGH and not found.whole:
             asked = replace(asked, nearest=_DEEPER * asked.nearest)
             found = await self._memory.indexes.search(owner, search, asked)
         if found.partial:
@@ -291,10 +315,11 @@ class _Search:
 
     def _hits(self, ranking: Ranking, items: Sequence[MemoryItem]) -> Sequence[MemoryHit]:
         words = set(folded_words(" ".join(self._queries)))
-        return [
+        hits = [
             MemoryHit(item, _matched(item, words), fit.score, fit.dense, fit.lexical, fit.chance)
             for item, fit in zip(items, ranking.chosen, strict=True)
         ]
+        return in_time(of_subject(self._queries, hits))
 
 
 def _matched(item: MemoryItem, words: Collection[str]) -> str:
@@ -319,13 +344,13 @@ class UserMemory(MemoryReading):
         vectors: Mapping[str, Vector],
         *,
         source_ids: Sequence[int] = (),
-        hints: Mapping[str, Hint] | None = None,
+        hints: Mapping[str, str] | None = None,
     ) -> Sequence[Resolved]:
         """Store the drafts, and return what became of each different one: first of those that replace nothing.
 
         Each is compared with the memories near it, in a room with those that are audible there. One that repeats a
         memory adds its source to that; one that takes the place of a memory makes its words an earlier version.
-        `hints` are what a model said about drafts, by their content.
+        `hints` are the ids of the memories that a model says drafts repeat or change, by their content.
 
         Raises:
             ValueError: a draft without a readable binding; nothing is stored.
@@ -337,7 +362,7 @@ class UserMemory(MemoryReading):
         drafts: Sequence[MemoryDraft],
         vectors: Mapping[str, Vector],
         *,
-        hints: Mapping[str, Hint] | None = None,
+        hints: Mapping[str, str] | None = None,
     ) -> Sequence[Compared]:
         """Return each different draft with what `save` would make of it; nothing is written.
 
@@ -346,21 +371,20 @@ class UserMemory(MemoryReading):
         made: list[Compared] = []
         replaced: set[str] = set()
         for draft in distinct([cleaned(draft) for draft in drafts]):
-            found = await self._related(draft, vectors, (hints or {}).get(draft.content))
+            found = await self._related(draft, vectors, (hints or {}).get(draft.content, ""))
+            known = found.known
             # "The exam is tomorrow", said again next week, is another exam.
-            is_other = found is not None and draft.meant != "" and found.item.meant not in {"", draft.meant}
-            if found is None:
-                made.append(Compared(draft))
-            elif found.before is None and not is_other:
-                to_the_letter = folded_words(draft.content) == folded_words(found.item.content)
-                phrases = draft.bindings if to_the_letter else found.item.bindings
-                again = replace(draft, content=found.item.content, bindings=phrases)
-                made.append(Compared(again, Relation.SAME, found.item))
-            elif found.item.id in replaced:
-                made.append(Compared(draft))
-            else:
-                replaced.add(found.item.id)
-                made.append(Compared(draft, Relation.REPLACES, found.item))
+            is_other = known is not None and draft.meant != "" and known.meant not in {"", draft.meant}
+            if known is not None and found.relation is Relation.SAME and not is_other:
+                to_the_letter = folded_words(draft.content) == folded_words(known.content)
+                phrases = draft.bindings if to_the_letter else known.bindings
+                found = replace(found, draft=replace(draft, content=known.content, bindings=phrases))
+            elif known is not None and found.relation is Relation.SAME:
+                found = replace(found, relation=Relation.REPLACES)
+            if known is not None and found.relation is Relation.REPLACES and known.id in replaced:
+                found = Compared(draft)
+            replaced |= {known.id} if known is not None and found.relation is Relation.REPLACES else set()
+            made.append(found)
         return made
 
     async def put(
@@ -442,6 +466,13 @@ class UserMemory(MemoryReading):
                 keeps_past=keeps_past and draft.content != item.content,
             )
         return None
+
+    async def confirm(self, items: Sequence[MemoryItem]) -> None:
+        """Note that what these memories say is still so: all of it was said now, at one moment."""
+        at = self.clock.now()
+        for item in items:
+            vectors = await self.embed(self.phrases_of(item.draft))
+            await self._replace(item, item.draft, vectors, rooms=item.rooms, shared=item.shared, at=at)
 
     async def delete(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Delete those of the ids that this person has, and return what was deleted.
@@ -534,21 +565,18 @@ class UserMemory(MemoryReading):
             self.on_changed()
         return [Resolved(item, Relation.NEW if item.id in saved.new else Relation.SAME) for item in saved.items]
 
-    async def _related(self, draft: MemoryDraft, vectors: Mapping[str, Vector], hint: Hint | None) -> Resolved | None:
-        """Return the memory that a draft repeats or takes the place of; None if it is new."""
+    async def _related(self, draft: MemoryDraft, vectors: Mapping[str, Vector], hint: str) -> Compared:
+        """Return what a draft is to what is known; `hint` is the memory that a model named."""
         if draft.kind is not MemoryKind.TEXT:
-            return None
+            return Compared(draft)
 
         async def cosine(known: str) -> float:
             both = await self.embed([known, draft.content])
             return float(both[known] @ both[draft.content]) if len(both) > 1 else -1.0
 
-        if hint is not None and hint.memory_id:
-            for item in await self.get([hint.memory_id]):
-                says_so = await compared(item.content, read(draft.content), cosine) is Relation.SAME
-                return Resolved(item, Relation.SAME) if says_so else Resolved(item, Relation.REPLACES, item)
-        hits = await self.search(phrases_of(draft), vectors, limit=NEIGHBOURS, floor=0.0)
-        return await related(draft, [hit.item for hit in hits], cosine, hint)
+        named = await self.get([hint]) if hint else ()
+        near = {item.id: item for item in (*named, *await self.neighbours(draft.content, vectors))}
+        return await related(draft, list(near.values()), cosine, next(iter(named), None))
 
     async def _replace(
         self,
@@ -560,12 +588,13 @@ class UserMemory(MemoryReading):
         shared: bool = False,
         source_ids: Sequence[int] = (),
         keeps_past: bool = False,
+        at: datetime | None = None,
     ) -> MemoryItem | None:
         item = await self.store.update(
             self.owner,
             old.id,
             draft,
-            at=self.clock.now(),
+            at=at or self.clock.now(),
             vectors=vectors,
             space=self.embedding.space,
             context=self.context,

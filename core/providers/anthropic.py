@@ -1,7 +1,7 @@
 """Models of Anthropic's Messages API, and its token counter.
 
 Source: the SDK's types. `client.post` with untyped events, because building a typed object from each event takes longer
-than all else (bench/models.py).
+than all else (docs/performance.md).
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import anthropic
 import httpx2
 from anthropic import AsyncStream
 
-from core.dialogue import Delta, Prompt, PromptTurn, Stop, ToolCall, Usage
+from core.dialogue import Delta, Prompt, PromptTurn, Stop, Tool, ToolCall, Usage
 from core.errors import BadReply, ContextTooLong, ProviderDown
 from core.ports import Tokenizer
-from core.providers.failure import by_status, forbid_long_waits
-from core.providers.ladder import SCHEMA_WORDS, Concessions, Ladder, Params, Rung, as_note
-from core.providers.streamed import ModelOptions, Part, RawStream, Reading, StreamedModel, sendable
-from core.providers.tool_forms import arguments_of, has_calls, is_object, reply_schema, tool_ladder
+from core.providers.failure import by_status, hooks
+from core.providers.ladder import SCHEMA_WORDS, Ladder, Params, Rung, as_note
+from core.providers.streamed import Endpoint, ModelOptions, Part, RawStream, Reading, StreamedModel, sendable
+from core.providers.tool_forms import arguments_of, is_object
 from core.types import JSONValue, MessageRole
 
 BASE_URL = "https://api.anthropic.com"
@@ -46,8 +46,8 @@ _STATUSES = {  # an error inside a stream comes with the stream's status, and a 
 _log = logging.getLogger(__name__)
 
 
-class AnthropicEndpoint:
-    """One account at one address: the connections and concessions that its models share.
+class AnthropicEndpoint(Endpoint):
+    """An account at Anthropic, or whatever answers at a compatible address.
 
     Waits that the provider names are taken up to `patience_s`; longer ones are raised as ProviderBusy.
     """
@@ -61,42 +61,31 @@ class AnthropicEndpoint:
         max_retries: int = 2,
         patience_s: float = 5.0,
     ) -> None:
-
-        async def before_retry(response: httpx2.Response) -> None:
-            forbid_long_waits(response.headers, patience_s)
-
-        self._provider = provider
-        self._concessions = Concessions()
-        self._client = anthropic.AsyncAnthropic(
+        super().__init__(provider, "Messages API")
+        self.client = anthropic.AsyncAnthropic(
             api_key=api_key,
             base_url=base_url,
             max_retries=max_retries,
             timeout=anthropic.Timeout(600.0, connect=5.0),  # a mode's own timeout is shorter
             open_telemetry=False,
-            http_client=anthropic.DefaultAsyncHttpxClient(event_hooks={"response": [before_retry]}),
+            http_client=anthropic.DefaultAsyncHttpxClient(event_hooks=hooks(patience_s)),
         )
 
     def model(self, options: ModelOptions) -> AnthropicModel:
         """Return a model of this account."""
-        return AnthropicModel(self._client, self._provider, options, self._concessions)
+        return AnthropicModel(self, options)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.close()
+        await self.client.close()
 
 
 class AnthropicModel(StreamedModel):
     """A Claude model, or whatever answers at a compatible address."""
 
-    def __init__(
-        self,
-        client: anthropic.AsyncAnthropic,
-        provider: str,
-        options: ModelOptions,
-        concessions: Concessions,
-    ) -> None:
-        super().__init__(provider, options, concessions)
-        self._client = client
+    def __init__(self, endpoint: AnthropicEndpoint, options: ModelOptions) -> None:
+        super().__init__(endpoint, options)
+        self._client = endpoint.client
 
     def _body(self, prompt: Prompt) -> Params:
         """Return the body, with the ends of what stays the same marked for the cache: at most four may be.
@@ -137,23 +126,25 @@ class AnthropicModel(StreamedModel):
             blocks.append(named | {"input": arguments_of(call)})
         return blocks or [{"type": "text", "text": sendable("")}]
 
-    def _ladders(self, prompt: Prompt) -> Sequence[Ladder]:
-        """Return tools or schema, effort and temperature. This API has no verbosity."""
-        ladders: list[Ladder] = []
-        if has_calls(prompt):
-            tools: list[JSONValue] = [
-                {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
-                for tool in prompt.tools
-            ]
-            native: Params = {"tools": tools} if tools else {}
-            ladders.append(tool_ladder(native, _structured(reply_schema(prompt.tools)), self._options.tools))
-        elif prompt.schema is not None:
-            ladders.append(_structured(prompt.schema))
-        if self._options.effort is not None:
-            ladders.append(_effort(self._options.effort))
-        if self._options.temperature is not None:
-            ladders.append([Rung("temperature", {"temperature": self._options.temperature}, ("temperature",))])
-        return ladders
+    def _tool(self, tool: Tool) -> JSONValue:
+        return {"name": tool.name, "description": tool.description, "input_schema": tool.schema}
+
+    def _structured(self, schema: Params) -> Ladder:
+        """Return the forms of a typed answer: enforced by the server, or requested in the prompt."""
+        form: Params = {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
+        return [Rung("json_schema", form, SCHEMA_WORDS), Rung("prompted", note=as_note(schema))]
+
+    def _effort(self, effort: str | None, *, has_tools: bool) -> Ladder:  # noqa: ARG002 -- Claude thinks with tools
+        """Return the forms of an effort. Models differ in how thinking is turned off, and if it can be."""
+        if effort is None:
+            return []
+        if effort not in {"none", "minimal"}:
+            return [Rung(f"effort={effort}", {"output_config": {"effort": effort}}, ("effort", "output_config"))]
+        return [
+            Rung("thinking disabled", {"thinking": {"type": "disabled"}}, ("thinking",)),
+            Rung("thinking between tools", {"thinking": {"type": "between_tools"}}, ("thinking",)),
+            Rung("effort=low", {"output_config": {"effort": "low"}}, ("effort", "output_config")),
+        ]
 
     async def _post(self, body: dict[str, JSONValue]) -> RawStream:
         return await self._client.post(
@@ -180,23 +171,6 @@ def _failures(name: str) -> Iterator[None]:
         raise ProviderDown(f"{name} could not be reached ({type(error).__name__})") from None
     except ValueError:
         raise BadReply(f"{name} sent what is not its protocol") from None
-
-
-def _effort(effort: str) -> Ladder:
-    """Return the forms of an effort. Models differ in how thinking is turned off, and if it can be."""
-    if effort not in {"none", "minimal"}:
-        return [Rung(f"effort={effort}", {"output_config": {"effort": effort}}, ("effort", "output_config"))]
-    return [
-        Rung("thinking disabled", {"thinking": {"type": "disabled"}}, ("thinking",)),
-        Rung("thinking between tools", {"thinking": {"type": "between_tools"}}, ("thinking",)),
-        Rung("effort=low", {"output_config": {"effort": "low"}}, ("effort", "output_config")),
-    ]
-
-
-def _structured(schema: Params) -> Ladder:
-    """Return the forms of a typed answer: enforced by the server, or requested in the prompt."""
-    form: Params = {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
-    return [Rung("json_schema", form, SCHEMA_WORDS), Rung("prompted", note=as_note(schema))]
 
 
 class _Reading(Reading):

@@ -10,7 +10,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from core.errors import ContextTooLong, ProviderError
 from core.ports import Embedder
+from core.providers.fallback import Circuit
 from core.text.unicode import clean
 from core.types import Vector, Vectors
 
@@ -22,11 +24,15 @@ _Key: TypeAlias = tuple[str, bytes]
 
 
 class CachedEmbedder(Embedder):
-    """Put a least-recently-used cache of `max_texts` vectors (1.5 KiB each at 384 dims) before another embedder."""
+    """Put a least-recently-used cache of `max_texts` vectors (1.5 KiB each at 384 dims) before another embedder.
 
-    def __init__(self, inner: Embedder, max_texts: int = 4096) -> None:
+    `circuit` counts the failures and answers of that embedder, which never rests: nothing could take its place.
+    """
+
+    def __init__(self, inner: Embedder, max_texts: int = 4096, *, circuit: Circuit | None = None) -> None:
         self._inner = inner
         self._max_texts = max_texts
+        self._circuit = circuit
         self._vectors: OrderedDict[_Key, Vector] = OrderedDict()
         self._under_way: dict[_Key, asyncio.Task[Mapping[_Key, Vector]]] = {}
 
@@ -48,7 +54,8 @@ class CachedEmbedder(Embedder):
         if not texts:
             return np.empty((0, self.dims), np.float32)
         cleaned = [clean(text, MAX_CHARS) for text in texts]
-        keys = [(self.space, blake2b(text.encode(), digest_size=16).digest()) for text in cleaned]
+        space = self.space
+        keys = [(space, blake2b(text.encode(), digest_size=16).digest()) for text in cleaned]
         wanted = dict(zip(keys, cleaned, strict=True))
         found = {key: self._vectors[key] for key in wanted if key in self._vectors}
         new = {key: text for key, text in wanted.items() if key not in found and key not in self._under_way}
@@ -69,7 +76,14 @@ class CachedEmbedder(Embedder):
             await asyncio.wait(set(self._under_way.values()))
 
     async def _fetch(self, texts: Mapping[_Key, str]) -> Mapping[_Key, Vector]:
-        vectors = await self._inner.embed(list(texts.values()))
+        try:
+            vectors = await self._inner.embed(list(texts.values()))
+        except ProviderError as error:
+            if self._circuit is not None and not isinstance(error, ContextTooLong):
+                self._circuit.failed(error)
+            raise
+        if self._circuit is not None:
+            self._circuit.succeeded()
         return {key: vector.copy() for key, vector in zip(texts, vectors, strict=True)}  # a view would hold all of them
 
     def _settle(self, task: asyncio.Task[Mapping[_Key, Vector]]) -> None:

@@ -6,10 +6,11 @@ A provider's own words are never put into our messages: some providers echo the 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from math import inf
+from typing import TYPE_CHECKING
 
 from core.errors import (
     ContextTooLong,
@@ -21,6 +22,9 @@ from core.errors import (
     ProviderError,
     ProviderRefused,
 )
+
+if TYPE_CHECKING:
+    import httpx2  # the SDKs', which are loaded only for a model that is asked
 
 _TOO_LONG = re.compile(
     r"context.?(length|window|size|limit)|maximum (context|model length)|prompt is too long|input token count"
@@ -127,6 +131,15 @@ def retry_after_s(headers: Mapping[str, str]) -> float:
         return max((until - at).total_seconds(), 0.0)
     except (KeyError, ValueError, TypeError):  # TypeError: one of the dates has a time zone, the other none
         return 0.0
+
+
+def hooks(patience_s: float) -> dict[str, list[Callable[[httpx2.Response], Awaitable[None]]]]:
+    """Return the event hooks of an HTTP client whose SDK is to wait for `patience_s` at most."""
+
+    async def before_retry(response: httpx2.Response) -> None:
+        forbid_long_waits(response.headers, patience_s)
+
+    return {"response": [before_retry]}
 
 
 def forbid_long_waits(headers: MutableMapping[str, str], patience_s: float) -> None:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from core.dialogue import Delta, Finish, Prompt, Reply, Stop, StreamEvent, ToolCall
 from core.errors import (
@@ -20,9 +20,9 @@ from core.errors import (
     ProviderError,
     StreamCut,
 )
-from core.ports import ChatModel, Clock, Embedder
+from core.ports import ChatModel, Clock
 from core.providers.failure import Rejected
-from core.types import Vectors
+from core.trace import current
 
 FAILURES_TO_REST = 3
 FIRST_REST_S = 10.0
@@ -30,10 +30,12 @@ LONGEST_REST_S = 300.0
 BUSY_S = 60.0
 """How long a model may be over its rate limit before it counts as down."""
 
+UNUSABLE: Final = (EmptyReply, BadReply)
+"""Failures that the question may have caused."""
+
 Observe: TypeAlias = Callable[[ProviderError | None], None]
 """Called with each failure of a model that is not about the prompt, and with None after each answer."""
 
-_TRIES = 2
 _DOUBLINGS = 16  # more than enough to reach the longest rest
 
 _log = logging.getLogger(__name__)
@@ -42,14 +44,15 @@ _log = logging.getLogger(__name__)
 class Circuit:
     """Circuit breaker of a model: opens after several failures in a row, or for the wait that the model names.
 
-    It closes when the rest is over. If the next prompt fails, too, the rest doubles. Whatever is counted is passed to
-    `observe`.
+    An empty or unusable answer may be due to the question: such count only once two people got one. It closes when the
+    rest is over. If the next prompt fails, too, the rest doubles. Whatever is counted is passed to `observe`.
     """
 
     def __init__(self, clock: Clock, observe: Observe | None = None) -> None:
         self._clock = clock
         self._observe = observe
-        self._failures = 0
+        self._outages = 0
+        self._unusable: list[str] = []  # whose questions were answered with nothing that can be used
         self._since_s = 0.0
         self._until_s = 0.0
         self._last: ProviderError | None = None
@@ -65,26 +68,36 @@ class Circuit:
         is_busy = isinstance(self._last, ProviderBusy) and self._clock.monotonic() - self._since_s < BUSY_S
         return self._failures >= FAILURES_TO_REST and not is_busy
 
+    @property
+    def _failures(self) -> int:
+        return self._outages + (len(self._unusable) if len(set(self._unusable)) > 1 else 0)
+
     def resting(self, name: str) -> ProviderError | None:
         """Return an error of the last kind while the model rests; None if it may be asked."""
         rest_s = self.rest_s
         if not rest_s:
             return None
-        message = f"{name} is left alone for another {rest_s:.0f} s, after: {self._last}"
+        whose = f"{len(set(self._unusable))} people" if isinstance(self._last, UNUSABLE) else "its server"
+        message = f"{name} is left alone for another {rest_s:.0f} s, after failures of {whose}: {self._last}"
         match self._last:
             case ProviderBusy():
                 return ProviderBusy(message, rest_s)
-            case KeyRejected() | ModelUnknown() as last:
+            case KeyRejected() | ModelUnknown() | EmptyReply() | BadReply() as last:
                 return type(last)(message)
         return ProviderDown(message)
 
-    def failed(self, error: ProviderError) -> None:
-        """Count a failure, unless it was about the prompt."""
+    def failed(self, error: ProviderError, whose: str = "") -> None:
+        """Count a failure that a person saw, unless it was about the prompt."""
         if isinstance(error, Rejected):
             return
         if not self._failures:
             self._since_s = self._clock.monotonic()
-        self._failures += 1
+        if isinstance(error, UNUSABLE):
+            self._unusable.append(whose)
+        else:
+            self._outages += 1
+        if not self._failures:
+            return
         self._last = error
         rest_s = error.retry_after_s if isinstance(error, ProviderBusy) else 0.0
         if self._failures >= FAILURES_TO_REST:
@@ -101,14 +114,15 @@ class Circuit:
 
     def succeeded(self) -> None:
         """Reset the failures."""
-        self._failures = 0
+        self._outages = 0
+        self._unusable.clear()
         self._until_s = 0.0
         if self._observe is not None:
             self._observe(None)
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class ChainLink:
     """A model of the chain. Its circuit is shared by all its chains."""
 
     model: ChatModel
@@ -124,7 +138,7 @@ class FallbackModel(ChatModel):
     shown, is asked twice. So is one whose typed answer was cut off by its limit; the last model's is accepted as it is.
     """
 
-    def __init__(self, links: Sequence[Link]) -> None:
+    def __init__(self, links: Sequence[ChainLink]) -> None:
         self._links = tuple(links)
 
     @property
@@ -167,7 +181,7 @@ class FallbackModel(ChatModel):
             if resting := link.circuit.resting(link.model.name):
                 failure = resting
                 continue
-            for _ in range(_TRIES):
+            for last_try in (False, True):
                 try:
                     async with AsyncExitStack() as attempt:
                         events = await attempt.enter_async_context(link.model.stream(prompt))
@@ -178,13 +192,21 @@ class FallbackModel(ChatModel):
                         stack.push_async_exit(attempt.pop_all())
                         return _rest(opening, events, link.circuit)
                 except (ProviderBusy, ProviderDown, KeyRejected, ModelUnknown, BadReply, StreamCut) as error:
-                    link.circuit.failed(error)
                     failure = error
-                    if not isinstance(error, EmptyReply | StreamCut):
+                    is_asked_again = isinstance(error, EmptyReply | StreamCut) and not last_try
+                    if not (is_asked_again and isinstance(error, UNUSABLE)):  # one for each question, not each try
+                        link.circuit.failed(error, _asker())
+                    if not is_asked_again:
                         break
         failure = failure or ProviderDown("there is no model to ask")
         _log.warning("no model answered: %s", failure)
         raise failure
+
+
+def _asker() -> str:
+    """Return whose message is being answered; "" if nobody's."""
+    trace = current()
+    return str(trace.asked.user) if trace is not None and trace.asked is not None else ""
 
 
 async def _opening(events: AsyncIterator[StreamEvent], name: str, *, whole: bool) -> list[StreamEvent]:
@@ -236,37 +258,3 @@ async def _rest(
     except StreamCut as error:
         circuit.failed(error)
         raise
-
-
-class WatchedEmbedder(Embedder):
-    """An embedder whose failures and answers a circuit counts. It never rests: nothing could take its place."""
-
-    def __init__(self, embedder: Embedder, circuit: Circuit) -> None:
-        self._embedder = embedder
-        self._circuit = circuit
-
-    @property
-    def space(self) -> str:
-        """That of the embedder inside."""
-        return self._embedder.space
-
-    @property
-    def dims(self) -> int:
-        """That of the embedder inside."""
-        return self._embedder.dims
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        """Embed, and count."""
-        try:
-            vectors = await self._embedder.embed(texts)
-        except ContextTooLong:
-            raise
-        except ProviderError as error:
-            self._circuit.failed(error)
-            raise
-        self._circuit.succeeded()
-        return vectors
-
-    async def close(self) -> None:
-        """Close the embedder inside."""
-        await self._embedder.close()

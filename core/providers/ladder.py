@@ -23,6 +23,9 @@ SCHEMA_WORDS: Final = (
 )
 """Names of structured output in the refusals of providers."""
 
+TOOLS: Final = "tools"
+"""The label of the form that the protocol has for tools."""
+
 Params: TypeAlias = Mapping[str, JSONValue]
 
 
@@ -50,7 +53,8 @@ Answer = TypeVar("Answer")
 class Concessions:
     """What the models of one endpoint refused, and their context windows in tokens (`windows`), for this process.
 
-    `callers` are the models that called a tool as the protocol has it. Learning costs one refused request for each form
+    `callers` are the models that called a tool as the protocol has it, `forms` the labels of the form in which each
+    model's last accepted request offered tools. Learning costs one refused request for each form
     and model; a catalogue of models would become outdated.
     """
 
@@ -58,6 +62,7 @@ class Concessions:
         self._refused: dict[str, set[str]] = {}
         self.windows: dict[str, int] = {}
         self.callers: set[str] = set()
+        self.forms: dict[str, str] = {}
 
     async def settle(
         self, model: str, ladders: Sequence[Ladder], send: Callable[[Sequence[Rung]], Awaitable[Answer]]
@@ -84,13 +89,14 @@ class Concessions:
     def learn(self, model: str, sent: Sequence[Rung], complaint: str) -> bool:
         """Remember the form that the complaint mentions first; return False if it mentions none.
 
-        "Unsupported value" refuses this value only, any other complaint all values.
+        "Unsupported value" refuses this value only, any other complaint all values. Tools are given up last: some are
+        refused only together with another parameter.
         """
         complaint = complaint.lower()
         named = [(at, rung) for rung in sent for word in rung.words if (at := complaint.find(word)) >= 0]
         if not named:
             return False
-        label = min(named, key=lambda entry: entry[0])[1].label
+        label = min(named, key=lambda entry: (entry[1].label == TOOLS, entry[0]))[1].label
         if "value" not in complaint:
             label = label.partition("=")[0]
         self.refuse(model, label)

@@ -1,7 +1,7 @@
-"""Models of OpenAI's Chat Completions API and of compatible servers.
+"""Models of servers that speak OpenAI's Chat Completions; OpenAI's own are asked by `core.providers.responses`.
 
 Source: the SDK's types. `client.post` with untyped events, because building a typed object from each event takes longer
-than all else (bench/models.py), and servers differ from the types anyway.
+than all else (docs/performance.md), and servers differ from the types anyway.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-import httpx2
 import openai
 from openai import AsyncStream
 
-from core.dialogue import Delta, Prompt, PromptTurn, Stop, ToolCall, Usage
+from core.dialogue import Delta, Prompt, PromptTurn, Stop, Tool, ToolCall, Usage
 from core.errors import BadReply, ProviderDown
-from core.providers.failure import by_status, forbid_long_waits
-from core.providers.ladder import SCHEMA_WORDS, Concessions, Ladder, Params, Rung, as_note, merged
-from core.providers.streamed import ModelOptions, Part, RawStream, Reading, StreamedModel, sendable
-from core.providers.tool_forms import arguments_of, has_calls, is_object, reply_schema, tool_ladder
+from core.ports import ChatModel
+from core.providers.failure import by_status, hooks
+from core.providers.ladder import SCHEMA_WORDS, Ladder, Params, Rung, as_note, merged
+from core.providers.streamed import Endpoint, ModelOptions, Part, RawStream, Reading, StreamedModel, sendable
+from core.providers.tool_forms import arguments_of, is_object
 from core.types import JSONValue
 
 BASE_URL = "https://api.openai.com/v1"
@@ -29,14 +29,16 @@ BASE_URL = "https://api.openai.com/v1"
 _STOPS = {"length": Stop.LENGTH, "content_filter": Stop.REFUSED}
 _LESS_EFFORT = {"none": "minimal", "minimal": "low", "max": "xhigh", "xhigh": "high"}
 _THOUGHT_MARKS: Final = {"<think>": "</think>", "<thinking>": "</thinking>"}
-_TOKEN_CAPS = ("max_completion_tokens", "max_tokens")  # OpenAI's name; the older one, for other servers
+_TOKEN_CAPS = ("max_tokens", "max_completion_tokens")  # the name that most servers know; OpenAI's later one
+_EFFORT_WORDS = ("reasoning_effort", "reasoning effort", "reasoning.effort", "thinking")
 
 
-class OpenAIEndpoint:
-    """One account at one address: the connections and concessions that its models share.
+class OpenAIEndpoint(Endpoint):
+    """An account at OpenAI or a compatible server.
 
     `api_key` may be any text for a server that needs none. Waits that the provider names are taken up to `patience_s`;
-    longer ones are raised as ProviderBusy.
+    longer ones are raised as ProviderBusy. `responses`: whether models are asked by the Responses API, which few
+    servers but OpenAI's have whole.
     """
 
     def __init__(
@@ -47,24 +49,25 @@ class OpenAIEndpoint:
         provider: str = "openai",
         max_retries: int = 2,
         patience_s: float = 5.0,
+        responses: bool | None = None,
     ) -> None:
-
-        async def before_retry(response: httpx2.Response) -> None:
-            forbid_long_waits(response.headers, patience_s)
-
-        self.provider = provider
-        self.concessions = Concessions()
-        self.is_openai = base_url.rstrip("/") == BASE_URL
+        is_openai = base_url.rstrip("/") == BASE_URL
+        self._uses_responses = is_openai if responses is None else responses
+        super().__init__(provider, "Responses API" if self._uses_responses else "Chat Completions")
         self.client = openai.AsyncOpenAI(
             api_key=api_key,
             base_url=base_url,
             max_retries=max_retries,
             timeout=openai.Timeout(600.0, connect=5.0),  # a mode's own timeout is shorter
-            http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [before_retry]}),
+            http_client=openai.DefaultAsyncHttpxClient(event_hooks=hooks(patience_s)),
         )
 
-    def model(self, options: ModelOptions) -> OpenAIModel:
+    def model(self, options: ModelOptions) -> ChatModel:
         """Return a model of this account."""
+        if self._uses_responses:
+            from core.providers.responses import ResponsesModel
+
+            return ResponsesModel(self, options)
         return OpenAIModel(self, options)
 
     async def aclose(self) -> None:
@@ -76,10 +79,8 @@ class OpenAIModel(StreamedModel):
     """A model behind Chat Completions."""
 
     def __init__(self, endpoint: OpenAIEndpoint, options: ModelOptions) -> None:
-        super().__init__(endpoint.provider, options, endpoint.concessions)
+        super().__init__(endpoint, options)
         self._client = endpoint.client
-        self._is_openai = endpoint.is_openai
-        self._caps = _TOKEN_CAPS if endpoint.is_openai else _TOKEN_CAPS[::-1]
 
     def _body(self, prompt: Prompt) -> Params:
         messages: list[JSONValue] = [message for turn in prompt.turns for message in self._messages(turn)]
@@ -108,31 +109,40 @@ class OpenAIModel(StreamedModel):
         own = extra if isinstance(extra, Mapping) else {}
         return {"id": call.id, "type": "function", "function": function, **own}
 
-    def _ladders(self, prompt: Prompt) -> Sequence[Ladder]:
-        options = self._options
-        cap = prompt.max_tokens
+    def _ladders(self, prompt: Prompt) -> list[Ladder]:
         ladders: list[Ladder] = [
-            [Rung(name, {name: cap}, (name,)) for name in self._caps],
+            *super()._ladders(prompt),
+            [Rung(name, {name: prompt.max_tokens}, (name,)) for name in _TOKEN_CAPS],
             [Rung("usage", {"stream_options": {"include_usage": True}}, ("stream_options", "include_usage"))],
         ]
-        if has_calls(prompt):
-            tools: list[JSONValue] = [
-                {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.schema}}
-                for t in prompt.tools
-            ]
-            native: Params = {"tools": tools} if tools else {}
-            ladders.append(tool_ladder(native, _structured(reply_schema(prompt.tools)), options.tools))
-        if prompt.cache_key and self._is_openai:
-            ladders.append([Rung("cache key", {"prompt_cache_key": prompt.cache_key}, ("prompt_cache_key",))])
-        if prompt.schema is not None and not prompt.tools:
-            ladders.append(_structured(prompt.schema))
-        if options.effort is not None:
-            ladders.append(_effort(options.effort))
-        if options.verbosity is not None:
-            ladders.append([Rung("verbosity", {"verbosity": options.verbosity}, ("verbosity",))])
-        if options.temperature is not None:
-            ladders.append([Rung("temperature", {"temperature": options.temperature}, ("temperature",))])
+        if (verbosity := self._options.verbosity) is not None:
+            ladders.append([Rung("verbosity", {"verbosity": verbosity}, ("verbosity",))])
         return ladders
+
+    def _tool(self, tool: Tool) -> JSONValue:
+        function: JSONValue = {"name": tool.name, "description": tool.description, "parameters": tool.schema}
+        return {"type": "function", "function": function}
+
+    def _structured(self, schema: Params) -> Ladder:
+        """Return the forms of a typed answer: enforced by the server, any JSON, or requested in the prompt."""
+        shape: Params = {"name": "answer", "schema": schema, "strict": True}
+        note = as_note(schema)
+        return [
+            Rung("json_schema", {"response_format": {"type": "json_schema", "json_schema": shape}}, SCHEMA_WORDS),
+            Rung("json_object", {"response_format": {"type": "json_object"}}, ("response_format", "json_object"), note),
+            Rung("prompted", note=note),
+        ]
+
+    def _effort(self, effort: str | None, *, has_tools: bool) -> Ladder:
+        """Return the forms of an effort; without one, at last that of models which take no tools while they think."""
+        label = "reasoning_effort"
+        rungs = [
+            Rung(f"{label}={each}", {label: each}, _EFFORT_WORDS) for each in (lesser_efforts(effort) if effort else ())
+        ]
+        if has_tools and effort != "none":
+            unset = [] if effort else [Rung(label, words=_EFFORT_WORDS)]
+            rungs += [*unset, Rung("tools without thinking", {label: "none"}, _EFFORT_WORDS)]
+        return rungs
 
     async def _post(self, body: dict[str, JSONValue]) -> RawStream:
         return await self._client.post(
@@ -144,6 +154,14 @@ class OpenAIModel(StreamedModel):
 
     def _failures(self) -> AbstractContextManager[None]:
         return failures(self.name)
+
+
+def lesser_efforts(effort: str) -> Iterator[str]:
+    """Yield the effort, then its neighbours that more models accept: the ends of the scale differ."""
+    following: str | None = effort
+    while following is not None:
+        yield following
+        following = _LESS_EFFORT.get(following)
 
 
 @contextmanager
@@ -160,27 +178,6 @@ def failures(name: str) -> Iterator[None]:
         raise ProviderDown(f"{name} could not be reached ({type(error).__name__})") from None
     except ValueError:
         raise BadReply(f"{name} sent what is not its protocol") from None
-
-
-def _structured(schema: Mapping[str, JSONValue]) -> Ladder:
-    """Return the forms of a typed answer: enforced by the server, any JSON, or requested in the prompt."""
-    shape: Params = {"name": "answer", "schema": schema, "strict": True}
-    note = as_note(schema)
-    return [
-        Rung("json_schema", {"response_format": {"type": "json_schema", "json_schema": shape}}, SCHEMA_WORDS),
-        Rung("json_object", {"response_format": {"type": "json_object"}}, ("response_format", "json_object"), note),
-        Rung("prompted", note=note),
-    ]
-
-
-def _effort(effort: str | None) -> Ladder:
-    """Return the effort, then its neighbours that more models accept: the ends of the scale differ."""
-    rungs = []
-    while effort is not None:
-        words = ("reasoning_effort", "reasoning effort", "reasoning.effort", "thinking")
-        rungs.append(Rung(f"reasoning_effort={effort}", {"reasoning_effort": effort}, words))
-        effort = _LESS_EFFORT.get(effort)
-    return rungs
 
 
 class _Reading(Reading):
@@ -355,13 +352,15 @@ class ThoughtFilter:
 def _usage(usage: Mapping[str, object]) -> Usage:
     """Return the counts; other servers may leave out any of them."""
     return Usage(
-        input_tokens=_count(usage, "prompt_tokens"),
-        output_tokens=_count(usage, "completion_tokens"),
-        cached_tokens=_count(usage.get("prompt_tokens_details"), "cached_tokens"),
-        reasoning_tokens=_count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+        input_tokens=count(usage, "prompt_tokens"),
+        output_tokens=count(usage, "completion_tokens"),
+        cached_tokens=count(usage.get("prompt_tokens_details"), "cached_tokens"),
+        reasoning_tokens=count(usage.get("completion_tokens_details"), "reasoning_tokens"),
+        cache_write_tokens=count(usage.get("prompt_tokens_details"), "cache_write_tokens"),
     )
 
 
-def _count(counts: object, name: str) -> int:
-    count = counts.get(name) if isinstance(counts, Mapping) else None
-    return count if isinstance(count, int) else 0
+def count(counts: object, name: str) -> int:
+    """Return a count of that name; 0 if there is none."""
+    found = counts.get(name) if isinstance(counts, Mapping) else None
+    return found if isinstance(found, int) else 0

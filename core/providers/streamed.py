@@ -9,17 +9,17 @@ import asyncio
 import json
 import re
 import uuid
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias
 
-from core.dialogue import Delta, Finish, Prompt, PromptTurn, Stop, StreamEvent, Thoughts, ToolCall, Usage
+from core.dialogue import Delta, Finish, Prompt, PromptTurn, Stop, StreamEvent, Thoughts, Tool, ToolCall, Usage
 from core.errors import ContextTooLong, ProviderDown, ProviderError, StreamCut
 from core.ports import ChatModel
-from core.providers.ladder import Concessions, Ladder, Params, Rung, merged
-from core.providers.tool_forms import TOOLS, in_words, turn_in_words
+from core.providers.ladder import TOOLS, Concessions, Ladder, Params, Rung, merged
+from core.providers.tool_forms import has_calls, in_words, reply_schema, tool_ladder, turn_in_words
 from core.providers.written_calls import WrittenCalls
 from core.types import JSONValue
 
@@ -56,6 +56,26 @@ class ModelOptions:
     tools: bool = True
 
 
+class Endpoint(ABC):
+    """One account at one address: what its models have learnt, and the connections that they share.
+
+    `api` is what the protocol is called.
+    """
+
+    def __init__(self, provider: str, api: str) -> None:
+        self.provider = provider
+        self.api = api
+        self.concessions = Concessions()
+
+    @abstractmethod
+    def model(self, options: ModelOptions) -> ChatModel:
+        """Return a model of this account."""
+
+    @abstractmethod
+    async def aclose(self) -> None:
+        """Close the connections."""
+
+
 class RawStream(Protocol):
     """An SDK's stream of events, as decoded JSON."""
 
@@ -80,7 +100,7 @@ class Reading(Protocol):
         """Return what the event adds to the answer, or completes."""
 
 
-class _Answer:
+class _AnswerReader:
     """Read one answer, including the calls in its text, if `written` is there to read them.
 
     Each call gets an id that no other of the turn has; one made as the protocol has it, the model's name in `extra`.
@@ -109,14 +129,17 @@ class _Answer:
 
     def finish(self, *, is_cut: bool) -> Sequence[Part]:
         """Return what was held back of the text."""
-        return self._with_ids(self._written.finish(is_cut=is_cut)) if self._written is not None else ()
+        return self._with_ids(self._said(self._written.finish(is_cut=is_cut))) if self._written is not None else ()
 
     def _read(self, part: Part) -> Sequence[Part]:
         if isinstance(part, Delta):
-            return self._written.feed(part.text) if self._written is not None else [part]
-        held = self._written.held if self._written is not None else ""
-        self.has_called, self._written = True, None  # whoever calls natively means text by its text
-        return [*([Delta(held)] if held else []), replace(part, extra={self._name: part.extra})]
+            return self._said(self._written.feed(part.text)) if self._written is not None else [part]
+        self.has_called = True
+        return [replace(part, extra={self._name: part.extra})]
+
+    def _said(self, parts: Sequence[Part]) -> Sequence[Part]:
+        """Return the text, and the calls in it if none came as the protocol has it: else they repeat those."""
+        return [part for part in parts if isinstance(part, Delta)] if self.has_called else parts
 
     def _with_ids(self, parts: Sequence[Part]) -> Sequence[Part]:
         return [part if isinstance(part, Delta) else self._with_id(part) for part in parts]
@@ -128,20 +151,20 @@ class _Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _AcceptedRequest:
     """A request that was accepted, and the reader of its answer."""
 
     raw: RawStream
-    answer: _Answer
+    answer: _AnswerReader
 
 
 class StreamedModel(ChatModel):
     """Base of the ChatModels of all protocols."""
 
-    def __init__(self, provider: str, options: ModelOptions, concessions: Concessions) -> None:
-        self._name = f"{provider}:{options.model}"
+    def __init__(self, endpoint: Endpoint, options: ModelOptions) -> None:
+        self._name = f"{endpoint.provider}:{options.model}"
         self._options = options
-        self._concessions = concessions
+        self._concessions = endpoint.concessions
 
     @property
     def name(self) -> str:
@@ -153,8 +176,29 @@ class StreamedModel(ChatModel):
         """Return the required part of a request. The calls and thoughts in its turns are this model's."""
 
     @abstractmethod
-    def _ladders(self, prompt: Prompt) -> Sequence[Ladder]:
-        """Return the parameters that a model may refuse, tools among them."""
+    def _tool(self, tool: Tool) -> JSONValue:
+        """Return a tool as the protocol offers it."""
+
+    @abstractmethod
+    def _structured(self, schema: Params) -> Ladder:
+        """Return the forms of asking for a typed answer."""
+
+    @abstractmethod
+    def _effort(self, effort: str | None, *, has_tools: bool) -> Ladder:
+        """Return the forms of how hard the model is to think; None leaves that to the model."""
+
+    def _ladders(self, prompt: Prompt) -> list[Ladder]:
+        """Return the parameters that a model may refuse: tools or a schema, effort and temperature."""
+        options, ladders = self._options, list[Ladder]()
+        if has_calls(prompt):
+            native: Params = {"tools": [self._tool(tool) for tool in prompt.tools]} if prompt.tools else {}
+            ladders.append(tool_ladder(native, self._structured(reply_schema(prompt.tools)), options.tools))
+        elif prompt.schema is not None:
+            ladders.append(self._structured(prompt.schema))
+        ladders.append(self._effort(options.effort, has_tools=bool(prompt.tools) and options.tools))
+        if options.temperature is not None:
+            ladders.append([Rung("temperature", {"temperature": options.temperature}, ("temperature",))])
+        return ladders
 
     @abstractmethod
     async def _post(self, body: dict[str, JSONValue]) -> RawStream:
@@ -178,7 +222,7 @@ class StreamedModel(ChatModel):
         finally:
             await asked.raw.close()
 
-    async def _ask(self, prompt: Prompt) -> _Asked:
+    async def _ask(self, prompt: Prompt) -> _AcceptedRequest:
         """Send the prompt; if it leaves too little room for the answer, ask for a shorter one."""
         while True:
             prompt = replace(prompt, max_tokens=self._answer_tokens(prompt))
@@ -200,23 +244,26 @@ class StreamedModel(ChatModel):
         reserved = max(min(_USUAL_ANSWER_TOKENS, window // 4), _LEAST_ANSWER_TOKENS)
         return min(prompt.max_tokens, max(window - prompt_tokens(prompt), reserved))
 
-    async def _send(self, prompt: Prompt) -> _Asked:
+    async def _send(self, prompt: Prompt) -> _AcceptedRequest:
         known_ids = {call.id for turn in prompt.turns for call in turn.calls}
 
-        async def send(rungs: Sequence[Rung]) -> _Asked:
+        async def send(rungs: Sequence[Rung]) -> _AcceptedRequest:
             is_form = any(rung.written for rung in rungs)
             with self._failures():
                 raw = await self._post(self._request(prompt, rungs, is_form=is_form))
+            if prompt.tools:
+                self._concessions.forms[self._options.model] = rungs[0].label
             reading = self._reading(has_tools=bool(prompt.tools) and not is_form)
-            is_written = is_form or (bool(prompt.tools) and self._options.model not in self._concessions.callers)
-            written = WrittenCalls([tool.name for tool in prompt.tools], is_form=is_form) if is_written else None
-            return _Asked(raw, _Answer(self._name, reading, written, known_ids))
+            names = [tool.name for tool in prompt.tools]
+            written = WrittenCalls(names, is_form=is_form) if names or is_form else None
+            return _AcceptedRequest(raw, _AnswerReader(self._name, reading, written, known_ids))
 
         try:
             async with asyncio.timeout(self._first_timeout_s):
-                return await self._concessions.settle(self._options.model, self._ladders(prompt), send)
+                asked = await self._concessions.settle(self._options.model, self._ladders(prompt), send)
         except TimeoutError:
             raise self._silent(self._first_timeout_s) from None
+        return asked
 
     def _request(self, prompt: Prompt, rungs: Sequence[Rung], *, is_form: bool) -> dict[str, JSONValue]:
         if is_form or not prompt.tools:
@@ -235,13 +282,17 @@ class StreamedModel(ChatModel):
         calls = (*turn.calls, *(result.call for result in turn.results))
         return all(self._name in call.extra for call in calls)
 
-    async def _events(self, asked: _Asked) -> AsyncGenerator[StreamEvent, None]:
-        answer, reading = asked.answer, asked.answer.reading
+    async def _events(self, asked: _AcceptedRequest) -> AsyncGenerator[StreamEvent, None]:
+        answer, reading, is_told = asked.answer, asked.answer.reading, False
         try:
             with self._failures():
                 while (event := await self._next(asked.raw, has_begun=answer.has_begun)) is not _END:
                     for part in answer.take(event):
-                        yield part
+                        if isinstance(part, Delta) and not is_told:
+                            is_told = True
+                            yield Delta(part.text, reading.usage if reading.usage.input_tokens else None)
+                        else:
+                            yield part
             if reading.stop is None:
                 raise ProviderDown(f"{self._name} ended its answer without a stop reason")
             for part in answer.finish(is_cut=reading.stop is not Stop.END):

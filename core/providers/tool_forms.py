@@ -14,12 +14,9 @@ from dataclasses import replace
 from typing import Final
 
 from core.dialogue import Prompt, PromptTurn, ToldInWords, Tool, ToolCall
-from core.providers.ladder import Ladder, Params, Rung
+from core.providers.ladder import TOOLS, Ladder, Params, Rung
 from core.providers.written_calls import ANSWER
 from core.types import JSONValue, MessageRole
-
-TOOLS: Final = "tools"
-"""The label of the form that the protocol has for tools."""
 
 _TOOL_WORDS: Final = ("tool", "function", "jinja")
 _NOTE: Final = 'Answer with the one JSON object {"reply": [...]} as described, and with nothing else.'

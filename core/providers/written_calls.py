@@ -18,10 +18,11 @@ _MARKS: Final = (
     "<|tool_call|>",
     "<|python_tag|>",
     "[TOOL_CALLS]",
+    "{{",
 )
 """What models put before a call that they write as text."""
 
-_CLOSINGS: Final = (*_MARKS, "</tool_call>", "</function_call>", "<|/tool_call|>", ";")
+_CLOSINGS: Final = (*_MARKS, "</tool_call>", "</function_call>", "<|/tool_call|>", "}", ";")
 _NAMES: Final = ("tool", "name", "function")
 _ARGUMENTS: Final = ("arguments", "parameters", "input")
 _LISTS: Final = ("reply", "calls", "tool_calls")
@@ -56,7 +57,7 @@ _Text: TypeAlias = Generator[None, None, str]
 class WrittenCalls:
     """Turn the pieces of an answer's text into Deltas, and ToolCalls (with "" as id) of the tools of those `names`.
 
-    For models that are not known to call natively. A call is only what the text begins with, and other calls right
+    A call is only what the text begins with, and other calls right
     after it: behind prose it may be a quote. One in a code block is a call only if it is alone and nothing follows the
     block. What may become a call is held back, and comes out as text if it does not.
 
@@ -78,11 +79,6 @@ class WrittenCalls:
         self._parts: list[Delta | ToolCall] = []
         self._quoted_calls: list[ToolCall] | None = None  # those of a code block, until all of the text is known
         self._reading = self._read()
-
-    @property
-    def held(self) -> str:
-        """The end of the text that was not returned yet, as it was written."""
-        return self._raw
 
     def feed(self, piece: str) -> Sequence[Delta | ToolCall]:
         """Return what the piece adds."""
@@ -141,7 +137,7 @@ class WrittenCalls:
             mark = max((mark for mark in marks if rest.startswith(mark)), key=len, default="")
             if not mark:
                 return rest[:1] in {"{", "["}
-            self._at += len(mark)
+            self._at += 1 if mark == "{{" else len(mark)  # braces that a template doubled
 
     def _value(self) -> _Steps:
         """Read an entry or a list of entries; False: it is something else, from `_at` = 0 on."""

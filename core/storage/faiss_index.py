@@ -4,8 +4,7 @@ The index is a list of blocks of a fixed number of rows: it grows without ever c
 block that doubles would need twice its own memory for a moment, and a removal rewrites only the blocks it concerns.
 
 Rows are kept in half precision: half the memory, and less than half the time where memory is read at its own speed. A
-cosine is off by less than 0.001, which is less than two ways to say the same thing differ (bench/memory.py). The store
-keeps every vector whole.
+cosine is off by less than 0.001, which is less than two ways to say the same thing differ (bench/memory.py).
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class FaissIndex(VectorIndex):
         """Add rows. Raises ValueError for an id that is present, or twice in `ids`; then nothing is added."""
         fresh = np.ascontiguousarray(ids, np.int64)
         wanted = set(fresh.tolist())
-        if len(wanted) < len(fresh) or not wanted.isdisjoint(self._slots):
+        if len(wanted) < len(fresh) or not self._slots.keys().isdisjoint(wanted):
             raise ValueError("an id is present already")
         if vectors.shape != (len(fresh), self._dims):
             raise ValueError("one row of the index's length for each id")
@@ -76,10 +75,11 @@ class FaissIndex(VectorIndex):
         while start < len(fresh):
             number = self._open_block()
             block = self._blocks[number]
-            end = start + self._block_rows - len(block)
+            known = len(block)
+            end = start + self._block_rows - known
             block.rows.add(rows[start:end])
             block.ids = np.concatenate([block.ids, fresh[start:end]])
-            self._place(number)
+            self._place(number, known)
             start = end
 
     def remove(self, ids: Sequence[int]) -> None:
@@ -92,11 +92,14 @@ class FaissIndex(VectorIndex):
             block.ids = np.delete(block.ids, gone)
             self._place(number)
 
-    def search(self, queries: Vectors, k: int) -> Sequence[Sequence[tuple[int, float]]]:
-        """Return, per query row, up to `k` (id, cosine), nearest first; of equal cosines the lower id first."""
+    def search(self, queries: Vectors, k: int, most: int = 0) -> Sequence[Sequence[tuple[int, float]]]:
+        """Return, per query row, up to `k` (id, cosine), nearest first; of equal cosines the lower id first.
+
+        With `most`, the last blocks that hold so many rows are looked at.
+        """
         asked = np.ascontiguousarray(queries, np.float32)
         _take_one_thread()
-        held = [block for block in self._blocks if len(block)]
+        held = [block for block in self._last(most) if len(block)]
         if k <= 0 or not held:
             return [[] for _ in queries]
         # A block is never asked for more than it has: FAISS would answer -1.
@@ -122,10 +125,18 @@ class FaissIndex(VectorIndex):
             found[held] = self._blocks[0].rows.sa_decode(codes) @ queries.T
         return found
 
-    def _place(self, number: int) -> None:
-        """Note where the rows of a block are."""
-        first = number * self._block_rows
-        ids = self._blocks[number].ids.tolist()
+    def _last(self, most: int) -> Sequence[_Block]:
+        """Return as many of the last blocks as hold `most` rows; all for 0."""
+        start, rows = len(self._blocks), 0
+        while start and (not most or rows < most):
+            start -= 1
+            rows += len(self._blocks[start])
+        return self._blocks[start:]
+
+    def _place(self, number: int, start: int = 0) -> None:
+        """Note where the rows of a block are, from one on."""
+        first = number * self._block_rows + start
+        ids = self._blocks[number].ids[start:].tolist()
         self._slots.update(zip(ids, range(first, first + len(ids)), strict=True))
 
     def _open_block(self) -> int:

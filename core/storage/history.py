@@ -14,7 +14,7 @@ from core.storage.database import Database, Query, Row, Statement
 from core.storage.history_rows import MESSAGE, SUMMARY, THREAD, SqlToldMemories
 from core.storage.lexicon import Lexicon
 from core.storage.record import NO_LIMIT, OF_USER, listed, microseconds, random_id, to_json, user_key
-from core.stores import HistoryStore, Quoted, Said
+from core.stores import HistoryStore, Quoted, SaidMessage
 from core.threads import Summary, ThreadRecord, Transition
 from core.types import (
     ChatKey,
@@ -191,7 +191,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
         (last, total), (past, before) = found.get(1, (0, 0)), found.get(2, (0, 0))
         return last - past, total - before
 
-    async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[Said]:
+    async def said(self, user: UserKey, ids: Sequence[int]) -> Sequence[SaidMessage]:
         """Return those of the messages that are in threads of that person's, and where each was said, as asked."""
         rows = await self._database.rows(
             f"""
@@ -202,7 +202,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
             """,
             (to_json([int(i) for i in ids]), *user_key(user)),
         )
-        said = [Said(rows_of.message(row[:-2]), ChatKey(user.platform, *row[-2:])) for row in rows]
+        said = [SaidMessage(rows_of.message(row[:-2]), ChatKey(user.platform, *row[-2:])) for row in rows]
         found = {each.message.id: each for each in said}
         return [found[i] for i in dict.fromkeys(ids) if i in found]
 
@@ -218,7 +218,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
     ) -> Sequence[Quoted]:
         """Return up to `limit` past messages of these accounts, and answers to them, by their words, the best first."""
         keywords = tuple(dict.fromkeys(self._lexicon.query_terms(query)))
-        wanted = history_terms.Wanted(users, keywords, max(limit, 0), room, said, frozenset(skip))
+        wanted = history_terms.TermSearch(users, keywords, max(limit, 0), room, said, frozenset(skip))
         if left := await self._database.read(partial(history_terms.unindexed, users=users)):
             found = [(thread_id, message, self._terms(message)) for thread_id, message in left]
             await self._database.write(partial(history_terms.fill, found=found))

@@ -13,7 +13,7 @@ from datetime import datetime
 from core.enclosures import enclosures_from_json, enclosures_to_json
 from core.storage.database import Database, Query, Row, Statement
 from core.storage.record import OF_USER, microseconds, moment, random_id, storable, to_json, user_key
-from core.threads import Summary, Told, ToldMemories, Transition, TurnState
+from core.threads import Summary, ToldMemories, ToldMemory, Transition, TurnState
 from core.types import (
     ChatKey,
     ConversationKey,
@@ -126,7 +126,7 @@ def message(row: Row) -> Message:
         question=OpenQuestion.from_json(json.loads(question)) if question else None,
         offered=tuple(
             MemoryDraft(MemoryKind(each["type"]), each["content"], tuple(each["bindings"]))
-            for each in json.loads(offers or "[]")
+            for each in (json.loads(offers) if offers else ())
         ),
         room=room,
         off_record=bool(off_record),
@@ -214,7 +214,7 @@ class SqlToldMemories(ToldMemories):
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def tell(self, told: Mapping[int, Collection[Told]]) -> None:
+    async def tell(self, told: Mapping[int, Collection[ToldMemory]]) -> None:
         """Store what each of those messages tells of; what is stored already is fine."""
         rows: JSONValue = [[each.memory_id, each.version, i] for i, those in told.items() for each in those]
         if not rows:
@@ -226,7 +226,7 @@ class SqlToldMemories(ToldMemories):
         """
         await self._database.change(sql, (to_json(rows),))
 
-    async def told(self, message_ids: Sequence[int]) -> Mapping[int, Sequence[Told]]:
+    async def told(self, message_ids: Sequence[int]) -> Mapping[int, Sequence[ToldMemory]]:
         """Map those of the messages that tell of memories to what they tell of."""
         if not message_ids:
             return {}
@@ -237,12 +237,12 @@ class SqlToldMemories(ToldMemories):
             """,
             (to_json([int(i) for i in message_ids]),),
         )
-        found: dict[int, list[Told]] = defaultdict(list)
+        found: dict[int, list[ToldMemory]] = defaultdict(list)
         for message, memory, version, gone in rows:
-            found[message].append(Told(memory, version, bool(gone)))
+            found[message].append(ToldMemory(memory, version, bool(gone)))
         return found
 
-    async def first_told(self, thread_id: str) -> Mapping[Told, int]:
+    async def first_told(self, thread_id: str) -> Mapping[ToldMemory, int]:
         """Map what the thread tells of, and was not redacted, to the sequence of the first message that does."""
         rows = await self._database.rows(
             """
@@ -251,15 +251,15 @@ class SqlToldMemories(ToldMemories):
             """,
             (thread_id,),
         )
-        return {Told(memory, version): sequence for memory, version, sequence in rows}
+        return {ToldMemory(memory, version): sequence for memory, version, sequence in rows}
 
-    async def told_by(self, user: UserKey) -> frozenset[Told]:
+    async def told_by(self, user: UserKey) -> frozenset[ToldMemory]:
         """Return all that the person's threads tell of."""
         rows = await self._database.rows(
             f"SELECT DISTINCT memory, version, gone FROM told_memories WHERE thread IN ({_THREADS})",
             user_key(user),
         )
-        return frozenset(Told(memory, version, bool(gone)) for memory, version, gone in rows)
+        return frozenset(ToldMemory(memory, version, bool(gone)) for memory, version, gone in rows)
 
     async def tellers(self) -> Sequence[UserKey]:
         """Return everybody whose threads tell of what was not redacted."""
@@ -272,7 +272,7 @@ class SqlToldMemories(ToldMemories):
         )
         return [UserKey(platform, user) for platform, user in rows]
 
-    async def redact(self, user: UserKey, told: Collection[Told], *, own: bool = False) -> int:
+    async def redact(self, user: UserKey, told: Collection[ToldMemory], *, own: bool = False) -> int:
         """Remove the words of the bot's messages that tell of those, and summaries; mark what those messages told of.
 
         With `own`, remove those of the person's own messages, too, mark nothing, and return how many of theirs it was.

@@ -92,7 +92,7 @@ def fill(query: Query, found: Iterable[tuple[str, Message, Collection[str]]]) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TermSearch:
     """What `search` looks for: messages of whom, by which keywords, and the bounds of `HistoryStore.search`."""
 
     users: Sequence[UserKey]
@@ -103,7 +103,7 @@ class Wanted:
     skip: Collection[int]
 
 
-def search(query: Query, wanted: Wanted) -> Sequence[Quoted]:
+def search(query: Query, wanted: TermSearch) -> Sequence[Quoted]:
     """Return the messages that hold most of the keywords; of equals, the newest first."""
     places = _places(query, wanted)
     counts = _counts(query, places, wanted.keywords)
@@ -140,7 +140,7 @@ def _named(users: Iterable[UserKey]) -> str:
     return to_json([[user.platform, user.user] for user in users])
 
 
-def _places(query: Query, wanted: Wanted) -> str:
+def _places(query: Query, wanted: TermSearch) -> str:
     """Return where these people said something that may be spoken of, as JSON: in the room, or for none everywhere."""
     rows = query.run(
         f"SELECT id FROM places WHERE {_OF_THOSE} AND ? IN ('', room)", (_named(wanted.users), storable(wanted.room))
@@ -148,7 +148,7 @@ def _places(query: Query, wanted: Wanted) -> str:
     return json.dumps([place for (place,) in rows])
 
 
-def _total(query: Query, wanted: Wanted) -> int:
+def _total(query: Query, wanted: TermSearch) -> int:
     """Return how many messages these people's threads have; in a room, those of its threads."""
     [(total,)] = query.run(
         f"""
@@ -214,7 +214,7 @@ def _held(i: int, holding: Mapping[Terms, set[int]], weights: Mapping[Terms, flo
     return sum(weights[each] for each, ids in holding.items() if i in ids or also in ids)
 
 
-def _with_next(query: Query, ids: Sequence[int], wanted: Wanted) -> dict[int, int]:
+def _with_next(query: Query, ids: Sequence[int], wanted: TermSearch) -> dict[int, int]:
     """Map these messages, and those that follow them, to what was said just before each; 0 for none."""
     those = json.dumps(ids)
     rows = query.run(

@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 import snowballstemmer
 
-from core.text.unicode import fold
 from core.text.words import FUNCTION_WORDS, folded_words
 
 Terms: TypeAlias = tuple[str, ...]
@@ -49,13 +48,13 @@ class Lexicon:
 
     def index_terms(self, texts: Iterable[str]) -> list[str]:
         """Return what some texts are found by: the terms of each of their words, once."""
-        words = dict.fromkeys(word for text in texts for word in folded_words(text))
-        return list(dict.fromkeys(term for word in words for term in self._terms_of(word)))
+        words = dict.fromkeys([word for text in texts for word in folded_words(text)])
+        return list(dict.fromkeys([term for word in words for term in self._terms_of(word)]))
 
     def keyword_terms(self, text: str) -> list[str]:
         """Return what a text is found by among many that are talk: the terms of its keywords, once."""
         words = [word for word in dict.fromkeys(folded_words(text)) if word not in _PASSED_OVER][:_MAX_INDEXED]
-        return list(dict.fromkeys(term for word in words for term in self._terms_of(word)))
+        return list(dict.fromkeys([term for word in words for term in self._terms_of(word)]))
 
     def query_terms(self, query: str) -> list[Terms]:
         """Return, for each of the first keywords of a query, the terms of which a text that it matches has any."""
@@ -65,8 +64,8 @@ class Lexicon:
         return self._stems_of(word[:_MAX_CHARS])
 
     def _stem(self, word: str) -> Terms:
-        """Return the different stems of a word in every language, or the word where it has none, as with a digit."""
+        """Return the stems of a folded word in every language, each once; the word if it has none, as with a digit."""
         if not word.isalpha():
             return (word,)
-        endings = dict.fromkeys(fold(stemmer.stemWord(word)) for stemmer in self._stemmers)
-        return tuple(stem for stem in endings if len(stem) >= _MIN_STEM_CHARS) or (word,)
+        endings = dict.fromkeys([stemmer.stemWord(word) for stemmer in self._stemmers])
+        return tuple([stem for stem in endings if len(stem) >= _MIN_STEM_CHARS]) or (word,)

@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 from core.storage import inbox, memory_changes, memory_rows
 from core.storage.batches import each_batch, in_batches, statement
 from core.storage.database import Query
-from core.storage.memory_changes import Step
+from core.storage.memory_changes import ChangeRecord
 from core.storage.memory_rows import (
     ALL,
     EARLIER,
@@ -36,8 +36,8 @@ from core.storage.memory_rows import (
     stored,
     those,
 )
-from core.storage.parting import REPEATED, Parting, mixed_keys, shares
-from core.storage.phrases import SqlPhrases, narrowed
+from core.storage.parting import REPEATED, drop, mixed_keys, part, shares
+from core.storage.phrases import SqlPhrases, audible
 from core.storage.record import (
     NO_LIMIT,
     OF_USER,
@@ -118,7 +118,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
                 if before is None:
                     item = _new(draft, now, sources, context.room)
                     after = memory_rows.insert(query, self._lexicon, whose, Stored(0, account, item), embedded)
-                    steps.append(Step(None, after, account))
+                    steps.append(ChangeRecord(None, after, account))
                 else:
                     merged, rooms = merge(before.item, draft)
                     shared = before.item.shared
@@ -132,7 +132,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
                     else:
                         item = after.item
                         removed += memory_rows.replace(query, self._lexicon, whose, after, embedded)
-                        steps.append(Step(before, after, account))
+                        steps.append(ChangeRecord(before, after, account))
                 written.append((item, before is None))
             memory_changes.record(query, whose, storable(context.act), at, steps)
             memory_rows.bump(query, whose, removed)
@@ -173,13 +173,13 @@ class SqlMemories(SqlPhrases, MemoryStore):
                 if keeps_past and not before.item.current:
                     past = replace(before.item, id=random_id(), current=before.item.id, until=now, pinned=False)
                     copy = memory_rows.insert_past(query, self._lexicon, whose, before, past)
-                    steps = [Step(None, copy, copy.account)]
+                    steps = [ChangeRecord(None, copy, copy.account)]
                 after = _changed(before, ready, now, (context.room, *rooms), source_ids, shared=shared)
                 if ready.content != before.item.content:
                     after = replace(after, account=speaker)
                 removed = memory_rows.replace(query, self._lexicon, whose, after, embedded)
                 memory_rows.insert_sources(query, after.number, after.item.source_ids)
-                steps.append(Step(before, after, speaker))
+                steps.append(ChangeRecord(before, after, speaker))
                 memory_changes.record(query, whose, storable(context.act), at, steps)
                 memory_rows.bump(query, whose, removed)
                 return after.item
@@ -211,10 +211,10 @@ class SqlMemories(SqlPhrases, MemoryStore):
                 earlier = _texts(inbox.done(query, context.message).get(_DELETED))
                 inbox.note(query, context.message, _DELETED, [*earlier, *(each.item.id for each in gone)])
             if context.act and at is not None:
-                steps = [Step(each, None, each.account) for each in gone]
+                steps = [ChangeRecord(each, None, each.account) for each in gone]
                 memory_changes.record(query, whose, storable(context.act), at, steps)
             else:
-                memory_changes.drop(query, [each.item.id for each in gone])
+                drop(query, [each.item.id for each in gone])
             memory_rows.bump(query, whose, sum(len(phrases_of(each.item.draft)) for each in gone))
             return gone
 
@@ -361,9 +361,8 @@ class SqlMemories(SqlPhrases, MemoryStore):
             if not query.run(f"SELECT 1 FROM owners WHERE {are_linked}", (*user_key(other), *user_key(owner))):
                 return 0
             keys = mixed_keys(query, whose, size)
-            parting = Parting(query, self._lexicon, whose)
             for key in keys:
-                parting.part(key)
+                part(query, self._lexicon, whose, key)
             memory_rows.bump(query, whose, len(keys))
             if len(keys) < size:  # none is left: nobody can say anything in both names any more
                 query.run(f"UPDATE owners SET linked = NULL WHERE {are_linked}", (*user_key(other), *user_key(owner)))
@@ -422,12 +421,11 @@ class SqlMemories(SqlPhrases, MemoryStore):
         limit: int,
         before: str = "",
         skip: int = 0,
-        kind: MemoryKind | None = None,
         room: str = "",
     ) -> Sequence[MemoryItem]:
-        """Return the pinned first, then the newest, of one kind or all; with `before`, what comes after that one."""
+        """Return the pinned first, then the newest; with `before`, what comes after that one."""
         person = user_key(owner)
-        chosen, values = narrowed(owner, kind, room)
+        chosen, values = audible(owner, room)
         if before:
             chosen += f" AND (m.pinned, m.created_at, m.id) < ({_PLACE})"
             values += [*person, storable(before)]
@@ -441,9 +439,9 @@ class SqlMemories(SqlPhrases, MemoryStore):
         )
         return items(rows)
 
-    async def count(self, owner: UserKey, kind: MemoryKind | None = None, *, room: str = "") -> int:
-        """Return how many memories the owner has, of one kind or all; with a `room`, how many are audible there."""
-        chosen, values = narrowed(owner, kind, room)
+    async def count(self, owner: UserKey, *, room: str = "") -> int:
+        """Return how many memories the owner has; with a `room`, how many are audible there."""
+        chosen, values = audible(owner, room)
         [(count,)] = await self._database.rows(_COUNT + chosen, (*user_key(owner), *values))
         return int(count)
 

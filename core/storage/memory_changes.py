@@ -11,7 +11,7 @@ from core.storage import memory_rows
 from core.storage.database import Query, Row
 from core.storage.lexicon import Lexicon
 from core.storage.memory_rows import OWNER, Stored, read, those, written
-from core.storage.parting import REPEATED, kind_of
+from core.storage.parting import REPEATED, drop
 from core.storage.record import listed, microseconds, moment, phrases_of, to_json, user_key
 from core.types import Change, ChangeKind, UserKey
 
@@ -33,7 +33,7 @@ _OVERTAKEN = """
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ChangeRecord:
     """What an act made of one memory: how it was before (None: not there), and after (None: deleted).
 
     `speaker` is the number of the account that did it, None for the owner's own; of a deletion, whose words are gone.
@@ -51,7 +51,9 @@ class Step:
     @property
     def kind(self) -> ChangeKind:
         """What was done to it."""
-        return kind_of(self.before, self.after)
+        if self.before is None:
+            return ChangeKind.SAVED
+        return ChangeKind.DELETED if self.after is None else ChangeKind.UPDATED
 
 
 def change(row: Row) -> Change:
@@ -61,7 +63,7 @@ def change(row: Row) -> Change:
     return Change(act, ChangeKind(kind), moment(at_us), old, new, bool(undone))
 
 
-def record(query: Query, owner: int, act: str, at: datetime, steps: Iterable[Step]) -> None:
+def record(query: Query, owner: int, act: str, at: datetime, steps: Iterable[ChangeRecord]) -> None:
     """Write what an act made of memories; nothing for the act ""."""
     rows = []
     for step in steps if act else ():
@@ -82,11 +84,6 @@ def record_repeated(query: Query, owner: int, act: str, at: datetime, *, known: 
     query.run(
         f"UPDATE changes SET undone = 1 WHERE key = ? AND kind = '{REPEATED}'", (known.item.id,)
     )  # nothing of it can be undone, and it overtakes nothing
-
-
-def drop(query: Query, keys: Sequence[str]) -> None:
-    """Remove every change of those memories, and so every word of theirs."""
-    query.run("DELETE FROM changes WHERE key IN (SELECT value FROM texts(?))", (listed(keys),))
 
 
 def purge(query: Query, keys: Sequence[str], *, before: datetime) -> None:
@@ -122,7 +119,7 @@ def undo(query: Query, lexicon: Lexicon, owner: UserKey, act: str) -> list[Chang
     return [replace(change(row), undone=True) for row in reversed(rows)]
 
 
-def _are_whole(query: Query, owner: UserKey, steps: Mapping[str, Step]) -> bool:
+def _are_whole(query: Query, owner: UserKey, steps: Mapping[str, ChangeRecord]) -> bool:
     """Return whether each earlier version that would come back has the memory that it is a version of."""
     versions = {step.before.item.current for step in steps.values() if step.before is not None} - {""}
     there = {each.item.id for each in those(query, owner, list(versions - steps.keys()))}
@@ -134,16 +131,16 @@ def _said(memory: Stored | None) -> tuple[object, ...]:
     return () if memory is None else (memory.item.draft, memory.item.updated_at)
 
 
-def _steps(rows: Sequence[Row]) -> Mapping[str, Step]:
+def _steps(rows: Sequence[Row]) -> Mapping[str, ChangeRecord]:
     """Map memory ids to what an act made of each in all; rows of CHANGE, oldest first."""
-    steps: dict[str, Step] = {}
+    steps: dict[str, ChangeRecord] = {}
     for _, account, _, _, _, key, text_before, text_after, _ in rows:
         before, after = (None if text is None else read(key, account, text) for text in (text_before, text_after))
-        steps[key] = Step(steps[key].before if key in steps else before, after, account)
+        steps[key] = ChangeRecord(steps[key].before if key in steps else before, after, account)
     return steps
 
 
-def _take_back(query: Query, lexicon: Lexicon, owner: int, step: Step, now: Stored | None) -> int:
+def _take_back(query: Query, lexicon: Lexicon, owner: int, step: ChangeRecord, now: Stored | None) -> int:
     """Write a memory that was changed or deleted as it was before, without new vectors; return how many phrases went.
 
     Its flag and its sources stay as they are now.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 
 from core.storage.database import Query, Row
@@ -133,48 +133,25 @@ def found_values(owner: UserKey, kind: MemoryKind, content: str, room: str) -> S
     return (*user_key(owner), digest(kind, text), kind, room, text, room, text)
 
 
+_TIMES = ("created_at", "updated_at", "until")
+
+
 def written(memory: Stored) -> str:
     """Return a memory as a change keeps it: whole, but for its id and account, which are columns there."""
-    item = memory.item
-    return to_json(
-        {
-            "number": memory.number,
-            "kind": item.kind,
-            "content": item.content,
-            "bindings": list(item.bindings),
-            "created_at": microseconds(item.created_at),
-            "updated_at": microseconds(item.updated_at),
-            "sources": list(item.source_ids),
-            "rooms": list(item.rooms),
-            "shared": item.shared,
-            "pinned": item.pinned,
-            "until": _time(item.until),
-            "meant": item.meant,
-            "current": item.current,
-        }
-    )
+    kept = asdict(memory.item)
+    kept |= {name: _time(kept[name]) for name in _TIMES}
+    kept |= {"number": memory.number, "sources": kept.pop("source_ids")}
+    del kept["id"]
+    return to_json(kept)
 
 
 def read(key: str, account: int | None, text: str) -> Stored:
     """Undo `written`."""
     kept = json.loads(text)
-    until = kept.get("until")  # changes of before memories had versions lack the last three
-    item = MemoryItem(
-        id=key,
-        kind=MemoryKind(kept["kind"]),
-        content=kept["content"],
-        bindings=tuple(kept["bindings"]),
-        created_at=moment(kept["created_at"]),
-        updated_at=moment(kept["updated_at"]),
-        source_ids=tuple(kept["sources"]),
-        rooms=tuple(kept["rooms"]),
-        shared=kept["shared"],
-        pinned=kept["pinned"],
-        until=None if until is None else moment(until),
-        meant=kept.get("meant", ""),
-        current=kept.get("current", ""),
-    )
-    return Stored(kept["number"], account, item)
+    kept |= {name: None if kept.get(name) is None else moment(kept[name]) for name in _TIMES}
+    kept |= {"id": key, "kind": MemoryKind(kept["kind"]), "source_ids": kept.pop("sources")}
+    kept |= {name: tuple(kept[name]) for name in ("bindings", "source_ids", "rooms")}
+    return Stored(kept.pop("number"), account, MemoryItem(**kept))
 
 
 def _time(at: datetime | None) -> int | None:

@@ -18,8 +18,11 @@ from core.storage.database import Query, Row
 from core.storage.lexicon import Lexicon, Terms, idf
 from core.storage.memory_rows import ALL, EVERYWHERE, OWNER, stored
 from core.storage.record import listed, microseconds, storable, to_json, user_key
-from core.stores import Candidate, Neighbours, Search
+from core.stores import Candidate, Neighbours, SearchRequest
 from core.types import MemoryItem, UserKey
+
+_DEEP: Final = 16
+"""The depth of a search from which on the following hold; one that is less deep reads as many times less."""
 
 _NEWEST: Final = 512
 """How many of the newest memories with a term are read at once: all of them, mostly."""
@@ -30,9 +33,13 @@ _ROWS: Final = 8192
 _BROUGHT: Final = 512
 """How many memories are looked up in a common word."""
 
+_COUNTED: Final = 1024
+"""Of so many memories one more or less changes no weight: they are counted again after as many changes as this goes
+into their number."""
+
 
 @dataclass(frozen=True, slots=True)
-class State:
+class OwnerState:
     """An owner's number, 0 for nobody, and what tells an index of changes (`Fresh`).
 
     Both hold the owner's number, which is never given again: who was forgotten, or linked, never has the same.
@@ -46,44 +53,49 @@ class State:
 STATE: Final = f"SELECT id, version, removed FROM owners WHERE id = {OWNER}"
 
 
-def state_of(query: Query, owner: UserKey) -> State:
+def state_of(query: Query, owner: UserKey) -> OwnerState:
     """Return the state of an owner's memories."""
     return state_in(query.run(STATE, user_key(owner)))
 
 
-def state_in(rows: Sequence[Row]) -> State:
+def state_in(rows: Sequence[Row]) -> OwnerState:
     """Return the state that STATE has found."""
     for number, version, removed in rows:
-        return State(number, number << 32 | version, number << 32 | removed)
-    return State(0, 0, 0)
+        return OwnerState(number, number << 32 | version, number << 32 | removed)
+    return OwnerState(0, 0, 0)
 
 
 def found_memories(
     query: Query,
-    state: State,
-    search: Search,
+    state: OwnerState,
+    search: SearchRequest,
     neighbours: Neighbours,
     *,
     lexicon: Lexicon,
-    counts: dict[tuple[int, str], int],
+    counts: dict[tuple[int, str], tuple[int, int]],
 ) -> list[MemoryItem]:
-    """Do what `PhraseStore.search` promises. `counts` keeps how many memories there are, by version and room."""
+    """Do what `PhraseStore.search` promises.
+
+    `counts` keeps how many memories there are by owner and room, and the version in which they were counted.
+    """
     if not state.owner:
         return []
-    asked = _Asked(query, state.owner, search)
-    place = (state.version, search.room)
-    if place not in counts:
-        counts[place] = asked.count()
+    asked = _OwnerSearch(query, state.owner, search)
+    place = (state.owner, search.room)
+    version, count = counts.get(place, (-1, 0))
+    if not 0 <= state.version - version <= count // _COUNTED:
+        count = asked.count()
+        counts[place] = (state.version, count)
     near = asked.near(neighbours.nearest)
-    scores = _Words(asked, [lexicon.query_terms(text) for text in search.queries], counts[place]).scores(near)
-    order = search.order(asked.candidates(near, scores), counts[place], neighbours)
+    scores = _WeighedWords(asked, [lexicon.query_terms(text) for text in search.queries], count).scores(near)
+    order = search.order(asked.candidates(near, scores), count, neighbours)
     return asked.items(order)
 
 
-class _Asked:
+class _OwnerSearch:
     """What one search asks of one owner's rows."""
 
-    def __init__(self, query: Query, owner: int, search: Search) -> None:
+    def __init__(self, query: Query, owner: int, search: SearchRequest) -> None:
         self._query = query
         self._owner = owner
         self._search = search
@@ -91,6 +103,9 @@ class _Asked:
         self._heard = heard if search.room else ""
         self._hearing = (owner, EVERYWHERE, storable(search.room)) if search.room else ()
         self._phrases: dict[int, list[int]] = {}
+        share = min(search.depth, _DEEP) / _DEEP
+        limits = (most if share == 1 else max(int(most * share), search.depth) for most in (_NEWEST, _ROWS, _BROUGHT))
+        self.most_newest, self.most_rows, self.most_brought = limits
 
     def count(self) -> int:
         """Return how many memories the owner has, or how many are audible in the room; no earlier versions."""
@@ -112,8 +127,9 @@ class _Asked:
     def newest(self, words: Collection[Terms]) -> dict[Terms, tuple[int, set[int]]]:
         """Map words to how many memories have each, about how many of a common one, and to the newest of these."""
         selected = f"""
-            (SELECT count(*) FROM (SELECT 1 {{held}} LIMIT {_ROWS}) AS counted),
-            (SELECT json_list(memory) FROM (SELECT t.memory {{held}} ORDER BY t.memory DESC LIMIT {_NEWEST}) AS newest)
+            (SELECT count(*) FROM (SELECT 1 {{held}} LIMIT {self.most_rows}) AS counted),
+            (SELECT json_list(memory) FROM
+                (SELECT t.memory {{held}} ORDER BY t.memory DESC LIMIT {self.most_newest}) AS newest)
         """
         found = self._postings(words, selected, (*self._hearing, *self._hearing))
         return {
@@ -202,10 +218,10 @@ class _Asked:
         return {word: [posting for term in word for posting in found[term]] for word in words}
 
 
-class _Words:
+class _WeighedWords:
     """The words of some queries: who has each, and what it weighs."""
 
-    def __init__(self, asked: _Asked, queries: Sequence[Sequence[Terms]], count: int) -> None:
+    def __init__(self, asked: _OwnerSearch, queries: Sequence[Sequence[Terms]], count: int) -> None:
         self._asked = asked
         self._queries = queries
         found = asked.newest({terms for query in queries for terms in query})
@@ -214,9 +230,11 @@ class _Words:
         self._common: list[Terms] = []
         read: list[Terms] = []
         rows = sum(map(len, self._holders.values()))
-        for frequency, terms in sorted((each, terms) for terms, each in frequencies.items() if each > _NEWEST):
+        for frequency, terms in sorted(
+            (each, terms) for terms, each in frequencies.items() if each > asked.most_newest
+        ):
             rows += frequency
-            (read if rows <= _ROWS else self._common).append(terms)
+            (read if rows <= asked.most_rows else self._common).append(terms)
         self._holders.update(asked.holders(read))
         frequencies |= {terms: len(self._holders[terms]) for terms in found if terms not in self._common}
         self._weights = {terms: idf(frequency, count) for terms, frequency in frequencies.items()}
@@ -228,7 +246,7 @@ class _Words:
         brought = set(near)
         for query in self._queries:
             rare = self._covered([terms for terms in query if terms not in self._common])
-            brought.update(_best_first(rare)[:_BROUGHT])
+            brought.update(_best_first(rare)[: self._asked.most_brought])
             if not rare:
                 brought.update(number for terms in query for number in self._holders[terms])
         self._holders.update(self._asked.holders(self._common, brought))

@@ -13,8 +13,6 @@ from graphlib import TopologicalSorter
 from hashlib import blake2b
 from typing import Final, Protocol, TypeAlias
 
-import numpy as np
-
 from core.errors import StorageError
 from core.storage.database import Row
 
@@ -23,9 +21,6 @@ LEFT_BEHIND: Final = frozenset({"schema_history", "workers", "claims"})
 
 _MADE: Final = {("vectors", "owner"): "(SELECT owner FROM phrases WHERE id = t.phrase)"}
 """Columns that only one engine has, with the SQL of their values in the other."""
-
-_HALVED: Final = frozenset({("vectors", "vector")})
-"""Vectors, of which an engine may keep half floats."""
 
 _PEOPLE: Final = """
 SELECT count(*) FROM (
@@ -105,13 +100,13 @@ def move(source: Source, target: Target, progress: Progress) -> Moved:
     counts, held = _counts(source, order), _counts(target, order)
     whole = sum(counts.values())
     if is_empty := not any(held.values()):
-        told = _Told(progress, "copying", whole)
+        told = _RowCounter(progress, "copying", whole)
         for table, columns in given.items():
             sql = f'SELECT {", ".join(columns.values())} FROM "{table}" AS t'
             target.put(table, list(columns), told.passing(source.stream(sql)))
         target.set_last_ids(source.last_ids())
     source.replaced = 0
-    told = _Told(progress, "comparing", 2 * whole)
+    told = _RowCounter(progress, "comparing", 2 * whole)
     same = {table: [column for column in here[table] if column in there[table]] for table in order}
     unequal = [
         table for table in order if len({_digest(end, table, same[table], told) for end in (source, target)}) > 1
@@ -142,20 +137,16 @@ def _counts(end: Source, tables: Sequence[str]) -> Mapping[str, int]:
     return {table: count for table in tables for (count,) in end.stream(f'SELECT count(*) FROM "{table}"')}
 
 
-def _digest(end: Source, table: str, columns: Sequence[str], told: _Told) -> int:
+def _digest(end: Source, table: str, columns: Sequence[str], told: _RowCounter) -> int:
     """Return the sum of the digests of a table's rows, which is the same in any order."""
-    halved = [place for place, column in enumerate(columns) if (table, column) in _HALVED]
     names = ", ".join(f't."{column}"' for column in columns)
     total = 0
     for row in told.passing(end.stream(f'SELECT {names} FROM "{table}" AS t')):
-        for place in halved:
-            half = np.frombuffer(row[place], "<f4").astype("<f2").tobytes()
-            row = (*row[:place], half, *row[place + 1 :])  # noqa: PLW2901 - the row as both engines have it
         total += int.from_bytes(blake2b(repr(row).encode(), digest_size=16).digest())
     return total
 
 
-class _Told:
+class _RowCounter:
     """Tells a Progress of the rows that pass."""
 
     def __init__(self, progress: Progress, what: str, rows: int) -> None:

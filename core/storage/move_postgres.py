@@ -207,11 +207,11 @@ def refuse_workers(connection: psycopg.Connection, name: str) -> None:
 
 
 def _whole(row: Row, halves: Iterable[int]) -> Row:
-    """Return a row with vectors as float32, little-endian."""
+    """Return a row with vectors as half floats, little-endian."""
     given = list(row)
     for place in halves:
         half: HalfVector = given[place]
-        given[place] = half.to_numpy().astype("<f4").tobytes()
+        given[place] = half.to_numpy().astype("<f2").tobytes()
     return tuple(given)
 
 
@@ -219,7 +219,7 @@ def _half(row: Row, halves: Iterable[int]) -> Row:
     """Return a row with vectors as PostgreSQL takes them."""
     given: list[Any] = list(row)
     for place in halves:
-        given[place] = HalfVector(np.frombuffer(given[place], "<f4"))
+        given[place] = HalfVector(np.frombuffer(given[place], "<f2"))
     return tuple(given)
 
 

@@ -12,10 +12,10 @@ from core.storage import memory_rows
 from core.storage.database import Database, Query, Row
 from core.storage.lexicon import Lexicon
 from core.storage.memory_rows import EVERYWHERE, OWNER
-from core.storage.memory_search import STATE, State, found_memories, state_in, state_of
-from core.storage.record import listed, storable, to_blob, user_key
-from core.stores import NO_NEIGHBOURS, Fresh, Neighbours, PhraseStore, Search
-from core.types import MemoryItem, MemoryKind, UserKey, Vector, Vectors
+from core.storage.memory_search import STATE, OwnerState, found_memories, state_in, state_of
+from core.storage.record import from_blob, listed, storable, to_blob, user_key
+from core.stores import NO_NEIGHBOURS, Fresh, Neighbours, PhraseStore, SearchRequest
+from core.types import MemoryItem, UserKey, Vector, Vectors
 
 _CHUNK_ROWS = 2000
 
@@ -30,15 +30,11 @@ _AUDIBLE = f"owner = {OWNER} AND room IN ('{EVERYWHERE}', ?)"
 """Which rows of `rooms` let a memory be spoken of in a room."""
 
 
-def narrowed(owner: UserKey, kind: MemoryKind | None, room: str) -> tuple[str, list[str]]:
-    """Return the conditions on a memory `m` of one kind, and audible in a room, and their values."""
-    chosen, values = "", []
-    if kind is not None:
-        chosen, values = " AND m.kind = ?", [str(kind)]
-    if room:
-        chosen += f" AND m.id IN (SELECT memory FROM rooms WHERE {_AUDIBLE})"
-        values += [*user_key(owner), storable(room)]
-    return chosen, values
+def audible(owner: UserKey, room: str) -> tuple[str, list[str]]:
+    """Return the condition that a memory `m` may be spoken of in a room, none for "", and its values."""
+    if not room:
+        return "", []
+    return f" AND m.id IN (SELECT memory FROM rooms WHERE {_AUDIBLE})", [*user_key(owner), storable(room)]
 
 
 class SqlPhrases(PhraseStore):
@@ -47,7 +43,7 @@ class SqlPhrases(PhraseStore):
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lexicon = Lexicon()
-        self._counts: dict[tuple[int, str], int] = {}
+        self._counts: dict[tuple[int, str], tuple[int, int]] = {}
 
     @property
     def database(self) -> Database:
@@ -55,7 +51,12 @@ class SqlPhrases(PhraseStore):
         return self._database
 
     async def search(
-        self, owner: UserKey, search: Search, neighbours: Neighbours = NO_NEIGHBOURS, *, version: int | None = None
+        self,
+        owner: UserKey,
+        search: SearchRequest,
+        neighbours: Neighbours = NO_NEIGHBOURS,
+        *,
+        version: int | None = None,
     ) -> Sequence[MemoryItem] | None:
         """Return the memories that `search.order` names, in its order; None if the owner's version is not `version`."""
 
@@ -65,7 +66,7 @@ class SqlPhrases(PhraseStore):
 
         return await self._database.read(job)
 
-    def found(self, query: Query, state: State, search: Search, neighbours: Neighbours) -> list[MemoryItem]:
+    def found(self, query: Query, state: OwnerState, search: SearchRequest, neighbours: Neighbours) -> list[MemoryItem]:
         """Return what `search` does, as a part of a job."""
         if len(self._counts) > _KEPT_COUNTS:
             self._counts.clear()
@@ -81,7 +82,7 @@ class SqlPhrases(PhraseStore):
         What changes while they are read belongs to a later version.
         """
 
-        def job(query: Query) -> tuple[State, int, int, int, list[Row]]:
+        def job(query: Query) -> tuple[OwnerState, int, int, int, list[Row]]:
             state = state_of(query, owner)
             [(new,)] = query.run("SELECT count(*) FROM phrases WHERE owner = ? AND id > ?", (state.owner, after))
             [(count, last)] = query.run(_EMBEDDED, (state.owner, space, after))
@@ -194,4 +195,4 @@ def _stacked(rows: Sequence[Row]) -> Vectors:
     """Return the vectors of (phrase id, bytes) as an array, shape (n, dims)."""
     if not rows:
         return np.empty((0, 0), np.float32)
-    return np.frombuffer(b"".join(vector for _, vector in rows), "<f4").reshape(len(rows), -1)
+    return from_blob(b"".join(vector for _, vector in rows)).reshape(len(rows), -1)

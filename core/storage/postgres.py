@@ -26,7 +26,6 @@ from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumperUnknown
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from core.claims import Claim, present_claim
 from core.errors import ClaimLost, StorageError
 from core.storage import postgres_vectors
 from core.storage.database import Database, PoolUse, Query, Row, Statement
@@ -34,6 +33,7 @@ from core.storage.postgres_connection import SET_LOCAL, STATEMENT_S, break_off, 
 from core.storage.postgres_errors import CommitUnknown, is_away, is_lost, is_repeatable, reason, translated
 from core.storage.postgres_migrations import MIGRATIONS, Migration
 from core.storage.postgres_schema import prepare
+from core.workers.port import Claim, present_claim
 
 T = TypeVar("T")
 

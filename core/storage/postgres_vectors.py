@@ -25,10 +25,10 @@ from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
 from core.storage.database import Query
-from core.storage.memory_search import State, state_of
+from core.storage.memory_search import OwnerState, state_of
 from core.storage.phrases import SqlPhrases
 from core.storage.record import VectorBytes, to_blob
-from core.stores import AskedVectors, Found, Neighbours, PhraseStore, Search, VectorSearch
+from core.stores import AskedVectors, Neighbours, PhraseStore, SearchRequest, SearchResult, VectorSearch
 from core.types import UserKey, Vectors
 
 LARGE: Final = 20_000
@@ -70,22 +70,22 @@ class PostgresVectors(VectorSearch):
         """The store that is searched."""
         return self._phrases
 
-    async def search(self, owner: UserKey, search: Search, asked: AskedVectors) -> Found:
+    async def search(self, owner: UserKey, search: SearchRequest, asked: AskedVectors) -> SearchResult:
         """Return what words find together with the nearest phrases and their cosines."""
 
-        def job(query: Query) -> Found:
+        def job(query: Query) -> SearchResult:
             state = state_of(query, owner)
             near = _Near(query, state.owner, asked)
             nearest, whole = near.nearest()
             items = self._phrases.found(query, state, search, Neighbours(nearest, near.cosines))
-            return Found(items, self._is_partial(query, state, near.space), whole)
+            return SearchResult(items, self._is_partial(query, state, near.space), whole)
 
         return await self._phrases.database.read(job)
 
     def drop(self, owner: UserKey) -> None:
         """Do nothing: nothing is held."""
 
-    def _is_partial(self, query: Query, state: State, space: int) -> bool:
+    def _is_partial(self, query: Query, state: OwnerState, space: int) -> bool:
         """Return whether a phrase of the owner has no vector in the space; those that are known to have are passed."""
         version, newest = self._embedded.get((state.owner, space), (-1, 0))
         if version == state.version:
@@ -229,7 +229,7 @@ def _of_index(owner: int, space: int) -> str:
 
 
 def register(connection: psycopg.Connection) -> None:
-    """Let a connection take and give vectors as the stores have them, bytes of float32."""
+    """Let a connection take and give vectors as the stores have them, bytes of half floats."""
     info = TypeInfo.fetch(connection, "halfvec")
     if info is None:  # `prepare` has seen to it that it is there
         raise psycopg.ProgrammingError("the database has no type halfvec")
@@ -242,7 +242,7 @@ class _HalfvecDumper(Dumper):
     format = Format.BINARY
 
     def dump(self, obj: VectorBytes) -> Buffer:
-        return HalfVector(np.frombuffer(obj, "<f4")).to_binary()
+        return HalfVector(np.frombuffer(obj, "<f2")).to_binary()
 
 
 class _HalfvecLoader(Loader):

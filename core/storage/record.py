@@ -21,7 +21,7 @@ _MICROSECOND = timedelta(microseconds=1)
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _PUNCTUATION = re.compile(r"""(?<!\w)[¿¡"'“‘«(\[]+|[.,;:!?…"'”’»)\]]+(?!\w)""")
-_STORED = np.dtype("<f4")
+_STORED = np.dtype("<f2")
 
 NO_LIMIT = 2**62
 """More rows than there can be."""
@@ -83,7 +83,7 @@ def digest(kind: str, content: str) -> bytes:
 
 
 class VectorBytes(bytes):
-    """A vector as it is stored: float32, little-endian. An engine with vectors of its own tells it from other bytes."""
+    """A vector as it is stored: half floats, little-endian. An engine with vectors of its own knows it from bytes."""
 
     __slots__ = ()
 
@@ -91,6 +91,11 @@ class VectorBytes(bytes):
 def to_blob(vector: Vector) -> VectorBytes:
     """Return the vector's bytes."""
     return VectorBytes(np.ascontiguousarray(vector, dtype=_STORED).tobytes())
+
+
+def from_blob(stored: bytes) -> Vector:
+    """Return the vector that was stored; of several one after the other, all their numbers."""
+    return np.frombuffer(stored, _STORED).astype(np.float32)
 
 
 def checked(draft: MemoryDraft) -> MemoryDraft:

@@ -21,7 +21,7 @@ import aiosqlite
 
 from core.errors import DiskFull, StorageError
 from core.storage.database import Database, Query, Row
-from core.storage.sqlite_errors import translated
+from core.storage.sqlite_errors import as_ours, translated
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
 from core.storage.sqlite_schema import PRAGMAS, migrate
 from core.storage.sqlite_scrub import DatabaseFile, scrub
@@ -45,8 +45,10 @@ class Connection(aiosqlite.Connection):
 
     async def call(self, function: Callable[[sqlite3.Connection], T]) -> T:
         """Return what a function of the connection returns; cancelling this does not stop it."""
-        with translated():
+        try:
             result: T = await self._execute(function, self._conn)  # type: ignore[no-untyped-call]
+        except sqlite3.Error as error:
+            raise as_ours(error) from error
         return result
 
 

@@ -24,21 +24,27 @@ _ADVICE: Final = {
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Turn SQLite's errors into ours; they carry SQLite's error name and nothing that anybody wrote.
+    """Turn SQLite's errors into ours.
 
     Raises:
-        Damaged: the file is no database, or broken.
-        DiskFull: there is no room.
-        StorageError: anything else.
+        StorageError: that of `as_ours`.
     """
     try:
         yield
     except sqlite3.Error as error:
-        name = getattr(error, "sqlite_errorname", type(error).__name__)
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _DAMAGE:
-            raise Damaged(f"the database cannot be read ({name}): {RESTORE}") from error
-        if code == sqlite3.SQLITE_FULL:
-            raise DiskFull(f"the disk is full ({name}): make room where the data folder is") from error
-        advice = _ADVICE.get(code)
-        raise StorageError(f"the database refused ({name})" + (f": {advice}" if advice else "")) from error
+        raise as_ours(error) from error
+
+
+def as_ours(error: sqlite3.Error) -> StorageError:
+    """Return our error for SQLite's; it carries SQLite's error name and nothing that anybody wrote.
+
+    It is Damaged if the file is no database, or broken, DiskFull if there is no room, StorageError for anything else.
+    """
+    name = getattr(error, "sqlite_errorname", type(error).__name__)
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code in _DAMAGE:
+        return Damaged(f"the database cannot be read ({name}): {RESTORE}")
+    if code == sqlite3.SQLITE_FULL:
+        return DiskFull(f"the disk is full ({name}): make room where the data folder is")
+    advice = _ADVICE.get(code)
+    return StorageError(f"the database refused ({name})" + (f": {advice}" if advice else ""))

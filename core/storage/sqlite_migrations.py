@@ -382,4 +382,18 @@ _BASELINE: Final[Migration] = (
     "CREATE TABLE kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",  # `core/storage/kept.py`
 )
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, _BASELINE)
+_HALVES: Final[Migration] = (
+    """
+    CREATE TABLE halves (
+        phrase INTEGER NOT NULL REFERENCES phrases (id) ON DELETE CASCADE,
+        space INTEGER NOT NULL REFERENCES spaces (id),
+        vector BLOB NOT NULL -- half floats, little-endian: three to a page, where float32 of 512 dimensions fills one
+    )
+    """,
+    "INSERT INTO halves SELECT phrase, space, halved(vector) FROM vectors ORDER BY phrase",
+    "DROP TABLE vectors",
+    "ALTER TABLE halves RENAME TO vectors",
+    "CREATE UNIQUE INDEX vectors_phrase ON vectors (phrase, space)",
+)
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, _BASELINE, _HALVES)

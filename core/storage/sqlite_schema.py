@@ -11,8 +11,10 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
+
 from core.errors import Damaged, SchemaTooNew, SchemaTooOld
-from core.storage.record import program_version
+from core.storage.record import program_version, to_blob
 from core.storage.sqlite_migrations import Migration
 
 APPLICATION_ID: Final = 0x456C6566
@@ -69,6 +71,7 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration], bac
     Raises:
         SchemaTooNew, SchemaTooOld, Damaged, sqlite3.Error: nothing was changed.
     """
+    connection.create_function("halved", 1, _halved, deterministic=True)
     connection.execute("BEGIN IMMEDIATE")
     try:
         version = usable_version(connection, migrations)
@@ -86,6 +89,11 @@ def migrate(connection: sqlite3.Connection, migrations: Sequence[Migration], bac
     except BaseException:
         connection.rollback()
         raise
+
+
+def _halved(vector: bytes) -> bytes:
+    """Return a vector of float32 as half floats, for the migration that stores these."""
+    return to_blob(np.frombuffer(vector, "<f4"))
 
 
 def _writer(connection: sqlite3.Connection) -> str:

@@ -21,7 +21,7 @@ from typing import ClassVar
 
 from core.errors import StorageError
 
-_PASSES = 2  # a page that SQLite renumbers during a pass can slip behind it; the second pass meets it
+_MAX_PASSES = 8  # a page that SQLite renumbers during a pass can slip behind it; writers renumber some at any time
 _CHUNK_BYTES = 1 << 20
 _FIRST_PAGES, _MAX_PAGES = 16, 256  # zeroed under one lock
 _HOLD_S = 0.01  # a writer that finds the lock taken looks again after 1, 2, 5, 10, ... up to 100 ms
@@ -123,12 +123,15 @@ class _Scrubber:
         self._usable = self._page_bytes - header[20]
 
     def run(self) -> None:
-        """Make the passes, and write them through to the disk."""
-        for _ in range(_PASSES):
+        """Make passes until one finds nothing, and write them through to the disk."""
+        for _ in range(_MAX_PASSES):
             self._until_done(self._empty_log)
-            suspects = self._suspects()
+            suspects, is_clean = self._suspects(), True
             while batch := list(islice(suspects, self._pages)):
+                is_clean = False
                 self._until_done(partial(self._zero, batch))
+            if is_clean:
+                break
         self._until_done(self._empty_log)
         os.fsync(self._file)
 

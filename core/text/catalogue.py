@@ -63,16 +63,15 @@ def menu_names(name: str) -> Localized:
 @cache
 def sentences(locale: Locale) -> Mapping[str, Any]:
     """Map every key that a language has, tables included, to its sentence or table."""
-    found: dict[str, Any] = {}
-    _flatten({name: value for name, value in body(locale).items() if isinstance(value, Mapping)}, "", found)
+    found: dict[str, Any] = {name: table for name, table in body(locale).items() if isinstance(table, dict)}
+    tables = [(f"{name}.", table) for name, table in found.items()]
+    while tables:
+        prefix, table = tables.pop()
+        for name, value in table.items():
+            found[prefix + name] = value
+            if isinstance(value, dict):
+                tables.append((f"{prefix}{name}.", value))
     return found
-
-
-def _flatten(table: Mapping[str, Any], prefix: str, into: dict[str, Any]) -> None:
-    for name, value in table.items():
-        into[prefix + name] = value
-        if isinstance(value, Mapping):
-            _flatten(value, f"{prefix}{name}.", into)
 
 
 if TYPE_CHECKING:

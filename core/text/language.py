@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from functools import cache
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -25,43 +26,59 @@ _SPOKEN: Final = frozenset(locale.value for locale in Locale)
 _OTHER_LETTERS: Final = "èëìîïòùûœäöüßåøæœăđğışțţąęłśźżčďěňřšťůžőűơư"
 """Letters of neither Portuguese nor English nor Spanish."""
 
-_LATIN_ENDS: Final = "\u024f"
+_FOREIGN: Final = re.compile("[\u0250-\u1dff\u1f00-\U0010ffff]")
+"""A letter of no Latin alphabet."""
+
+_VIETNAMESE: Final = re.compile("[\u1ea0-\u1ef9]")
+_KEPT_TEXTS: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class _Markers:
+    """What tells languages apart: the languages that each word is of, and their names, those of the bot apart."""
+
+    of_word: Mapping[str, Sequence[str]]
+    ours: tuple[str, ...]
+    others: tuple[str, ...]
 
 
 @cache
-def _markers() -> Mapping[str, frozenset[str]]:
-    """Map each language to its own words; those of the bot's languages are in the heads of their files."""
+def _markers() -> _Markers:
+    """Read the words of each language; those of the bot's languages are in the heads of their files."""
     known = tomllib.loads(_OTHER_LANGUAGES.read_text(encoding="utf-8"))
+    codes = {locale.code for locale in Locale}
     ours = {locale.value: head(locale).get("words", known.get(locale.code, "")) for locale in Locale}
-    others = {code: words for code, words in known.items() if code not in {locale.code for locale in Locale}}
+    others = {code: words for code, words in known.items() if code not in codes}
     lists = {name: frozenset(fold(words).split()) for name, words in (ours | others).items()}
     near = {*ours, *_NEAR}
-    counts = Counter(word for words in lists.values() for word in words)
-    near_counts = Counter(word for name, words in lists.items() if name in near for word in words)
-    # A word shared with a distant language counts: the words around it tell them apart.
-    return {
-        name: frozenset(word for word in words if (near_counts if name in near else counts)[word] == 1)
-        for name, words in lists.items()
-    }
+    of_word: dict[str, list[str]] = defaultdict(list)
+    for name, words in lists.items():
+        # A word shared with a distant language counts: the words around it tell them apart.
+        rivals = [lists[other] for other in (near if name in near else lists) if other != name]
+        for word in words.difference(*rivals):
+            of_word[word].append(name)
+    return _Markers(dict(of_word), tuple(ours), tuple(others))
 
 
 @cache
 def _letters() -> Mapping[str, re.Pattern[str]]:
     """Map each language to its own letters, if any, and "another" to letters of none of the bot's languages."""
     own = {locale.value: re.compile(f"[{letters}]") for locale in Locale if (letters := head(locale).get("letters"))}
-    others = "".join(char for char in _OTHER_LETTERS if not any(pattern.match(char) for pattern in own.values()))
+    others = _OTHER_LETTERS
+    for pattern in own.values():
+        others = pattern.sub("", others)
     return own | {"another": re.compile(f"[{others}]")}
 
 
 def detect(text: str) -> Locale | None:
     """Return the text's language if it surely is one of the bot's."""
-    found = _language(text)
+    found = _language(text[:_HEAD_CHARS])
     return Locale(found) if found in _SPOKEN else None
 
 
 def spoken(text: str) -> Locale | None:
     """Return the language of our own sentences for a text: English for other languages, None if unknown."""
-    found = _language(text)
+    found = _language(text[:_HEAD_CHARS])
     return Locale(found) if found in _SPOKEN else Locale.EN if found else None
 
 
@@ -92,27 +109,31 @@ def _primary(tag: str) -> str:
     return re.split(r"[-_.@]", tag.strip().lower(), maxsplit=1)[0]
 
 
+@lru_cache(_KEPT_TEXTS)  # a message is asked about several times
 def _language(text: str) -> str:
-    """Return the language's key in `_markers`, "another" if it surely is none of the bot's, "" if unknown."""
-    text = text[:_HEAD_CHARS].lower()
-    letters = [char for char in text if char.isalpha()]
-    foreign = sum(char > _LATIN_ENDS and not "\u1e00" <= char <= "\u1eff" for char in letters)
+    """Return the language's name in `_markers`, "another" if it surely is none of the bot's, "" if unknown."""
+    text = text.lower()
+    letters = "".join(filter(str.isalpha, text))
+    foreign = len(_FOREIGN.findall(letters))
     written = {name: len(own.findall(text)) for name, own in _letters().items()}
     if foreign * 2 > len(letters):
         most = _best(written, written)
         return most if written[most] * 2 > foreign else "another"
-    told = Counter(_WORDS.findall(fold(text)))
     markers = _markers()
-    scores = {name: sum(told[word] for word in told if word in own) for name, own in markers.items()}
+    scores = dict.fromkeys((*markers.ours, *markers.others, *written), 0)
+    for word, count in Counter(_WORDS.findall(fold(text))).items():
+        for name in markers.of_word.get(word, ()):
+            scores[name] += count
     for name, count in written.items():
-        scores[name] = scores.get(name, 0) + 2 * count
-    scores["another"] += sum("\u1ea0" <= char <= "\u1ef9" for char in letters)  # Vietnamese
-    ours, others = _best(scores, _SPOKEN), _best(scores, markers.keys() - _SPOKEN)
-    if scores[others] + scores["another"] > scores[ours]:
+        scores[name] += 2 * count
+    scores["another"] += len(_VIETNAMESE.findall(letters))
+    ours, others = _best(scores, markers.ours), _best(scores, markers.others)
+    best = scores[ours]
+    if scores[others] + scores["another"] > best:
         return others if scores[others] else "another"
-    second = max(score for name, score in scores.items() if name != ours)
-    return ours if scores[ours] > second else ""
+    del scores[ours]
+    return ours if best > max(scores.values()) else ""
 
 
 def _best(scores: Mapping[str, int], among: Iterable[str]) -> str:
-    return max(among, key=lambda name: scores[name])
+    return max(among, key=scores.__getitem__)

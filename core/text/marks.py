@@ -18,7 +18,7 @@ MESSAGES_MARK: Final = "[MENSAGENS]"
 _NAMES: Final = {
     "<": (
         *("task", "memory", "persona", "quote", "attached", "said", "withheld", "speaker", "message"),
-        *("known", "profile", "room"),
+        *("known", "profile", "room", "failed"),
     ),
     "[": ("historicoresumido", "janelaatual", "mensagens"),
 }
@@ -60,4 +60,4 @@ def _beginning(text: str) -> str:
         folded = text.lower()
     else:
         folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold()).translate(_LOOK_ALIKES)
-    return "".join(found[0] for found in islice(_SIGN.finditer(folded), _LONGEST))
+    return "".join([found[0] for found in islice(_SIGN.finditer(folded), _LONGEST)])

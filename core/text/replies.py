@@ -19,6 +19,10 @@ _NUMBER_WORDS = r"(?:o|a|os|as|the|el|la|numero|number|num|n|opcao|option|opcion
 _REASON = r"[^\d?]{1,80}[,.;!…\n]\s*"
 _SPACE, _PAUSE, _END = r"\s+", r"[\s,.;!…]+", r"[\s,.!…👍🙏😊❤\ufe0f]*"
 MAX_CHOICE_WORDS = 6
+_NOTED = re.compile(
+    r"(?:ok(?:ay)?|blz|beleza|certo|isso(?: ai)?|exato|right|correct|sure|vale|bueno|ya|listo|perfeito|perfecto|"
+    r"please|por favor|👍\W?|positivo|uhum|aham)\W*"
+)
 _MAX_CHARS = 60
 """A yes, a no or a choice is short."""
 
@@ -38,6 +42,11 @@ class Doing(StrEnum):
 def means_yes(message: str, to: Doing = Doing.ANYTHING) -> bool:
     """Return whether the reply agrees to do that, in words for yes or for doing it."""
     return _is_said(f"yes to {to}", message)
+
+
+def acknowledges(message: str) -> bool:
+    """Return whether a yes may only say that something was read: "ok"."""
+    return _NOTED.fullmatch(flat(message).strip()) is not None
 
 
 def means_no(message: str) -> bool:

@@ -31,8 +31,25 @@ def one_line(text: str, max_chars: int) -> str:
 
 def fold(text: str) -> str:
     """Return the text for comparison: case-folded, without accents, with single spaces."""
-    decomposed = unicodedata.normalize("NFKD", clean(text).casefold())
-    return " ".join("".join(c for c in decomposed if not unicodedata.combining(c)).split())
+    if text.isascii():
+        return " ".join(_CONTROLS.sub("", text.replace("\r", "\n")).lower().split())
+    return " ".join(unicodedata.normalize("NFKD", clean(text).casefold()).translate(_UNMARKED).split())
+
+
+_FIRST_PLANE = range(0x10000)
+
+
+class _Unmarked(dict[int, int | None]):
+    """Each character itself, combining marks nothing; those of the first plane are looked up once and kept."""
+
+    def __missing__(self, code: int) -> int | None:
+        kept = None if unicodedata.combining(chr(code)) else code
+        if code in _FIRST_PLANE:  # the rest is rare, and nobody's text may fill the memory
+            self[code] = kept
+        return kept
+
+
+_UNMARKED = _Unmarked()
 
 
 class _Bases(dict[int, str]):

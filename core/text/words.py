@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Final
 
 from core.text.unicode import fold
@@ -40,3 +42,9 @@ def same(one: str, other: str) -> bool:
     short, long = sorted((one, other), key=len)
     needed = max(_MIN_PREFIX_CHARS, -(-len(long) * 7 // 10))
     return len(short) >= needed and short[:needed] == long[:needed]
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the one of the `known` words that is most like `word`, in any case of letters; "" if none is."""
+    folded = {each.casefold(): each for each in known}
+    return next((folded[found] for found in get_close_matches(word.casefold(), folded, n=1)), "")

@@ -10,7 +10,7 @@ from typing import Final
 
 from dateutil.relativedelta import relativedelta
 
-from core.times.parts import Clock, NotUnderstood
+from core.times.reading import ClockTime, NotUnderstood
 from core.times.tokens import Tokens, number_of
 
 LENGTH_S: Final = {"second": 1, "minute": 60, "hour": 3600}
@@ -49,15 +49,15 @@ _EARLIEST_EVENING: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SaidHour:
     """An hour that was said, where its words end, and whether it was said to be of tonight."""
 
-    clock: Clock
+    clock: ClockTime
     stop: int
     tonight: bool = False
 
 
-def clock_at(words: Tokens, at: int, *, follows_day: bool) -> Said | None:
+def clock_at(words: Tokens, at: int, *, follows_day: bool) -> SaidHour | None:
     """Return the hour whose words begin at a token; None if none does.
 
     `follows_day`: the words for a day end there, and a number alone is an hour ("friday 8"). Raises NotUnderstood.
@@ -88,7 +88,7 @@ def clock_at(words: Tokens, at: int, *, follows_day: bool) -> Said | None:
     is_tonight = "tonight" in groups
     part = words.value(groups["part"]) if "part" in groups else "evening" if is_tonight else ""
     half = "am" if "am" in groups else "pm" if "pm" in groups else part
-    return Said(of_day(Clock(hour, minute), half, exact=exact), found.end(), is_tonight)
+    return SaidHour(of_day(ClockTime(hour, minute), half, exact=exact), found.end(), is_tonight)
 
 
 def _may_be_hours(words: Tokens, more: int) -> bool:
@@ -96,7 +96,7 @@ def _may_be_hours(words: Tokens, more: int) -> bool:
     return words.tag == "en" or ("e" in words.kinds and more <= _MIDNIGHT)
 
 
-def of_day(clock: Clock, half: str, *, exact: bool = False) -> Clock:
+def of_day(clock: ClockTime, half: str, *, exact: bool = False) -> ClockTime:
     """Return an hour on the clock of 24 hours, by the half ("am") or the part ("evening") of the day said with it.
 
     `exact`: it says itself which half it is in. Raises NotUnderstood for 25:00.
@@ -105,17 +105,17 @@ def of_day(clock: Clock, half: str, *, exact: bool = False) -> Clock:
     if hour > _MIDNIGHT or (hour == _MIDNIGHT and minute):
         raise NotUnderstood
     if hour > _NOON or (exact and not half):
-        return Clock(hour % _MIDNIGHT, minute)
+        return ClockTime(hour % _MIDNIGHT, minute)
     if not half:
-        return Clock(hour, minute, halves=hour not in {0, _NOON})
+        return ClockTime(hour, minute, halves=hour not in {0, _NOON})
     if half in {"am", "dawn", "early"}:
-        return Clock(hour % _NOON, minute)
+        return ClockTime(hour % _NOON, minute)
     if half in {"pm", "afternoon", "lunch"}:
-        return Clock(hour % _NOON + _NOON, minute)
+        return ClockTime(hour % _NOON + _NOON, minute)
     if half in {"morning", "forenoon"}:
-        return Clock(hour, minute)
+        return ClockTime(hour, minute)
     # Of the night: two at night is after midnight.
-    return Clock(hour + _NOON if _EARLIEST_EVENING <= hour < _NOON else hour % _NOON, minute)
+    return ClockTime(hour + _NOON if _EARLIEST_EVENING <= hour < _NOON else hour % _NOON, minute)
 
 
 def _hour(words: Tokens, groups: Mapping[str, int]) -> tuple[int, int, bool]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from core.times.parts import Day
+from core.times.reading import Day
 from core.times.tokens import Tokens, number_of
 
 WHERE: Final = "[oiastF]{0,3}"

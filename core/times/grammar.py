@@ -14,8 +14,7 @@ from typing import Final
 
 from core.locales import TAGS
 from core.times.meaning import Meaning
-from core.times.parts import NotUnderstood
-from core.times.reading import Found, Time
+from core.times.reading import FoundTime, NotUnderstood, Time
 from core.times.scan import Scan
 from core.times.tokens import TIMELY, Tokens, table, tokens
 from core.types import Locale
@@ -25,7 +24,7 @@ _FOLDER: Final = Path(__file__).parent
 _CODES: Final = tuple(code for tag in TAGS if (_FOLDER / f"{(code := tag.partition('-')[0])}.toml").is_file())
 
 
-def find_time(text: str, now: datetime, locale: Locale, *, bare: bool = False) -> Found | None:
+def find_time(text: str, now: datetime, locale: Locale, *, bare: bool = False) -> FoundTime | None:
     """Return the time that a text names; None if it names none, or in words that are not understood to the last.
 
     "dentist tomorrow at 8", read on a Sunday, is Once(Monday 08:00) at (8, 21). `now` is aware, in the person's zone;
@@ -35,7 +34,7 @@ def find_time(text: str, now: datetime, locale: Locale, *, bare: bool = False) -
     found = [read(tokens(text[:MAX_CHARS], code), now, bare=bare) for code in languages(locale)]
     # Another language may know fewer of the words, and so find a part of the time only.
     time, scan = max(found, key=lambda each: each[1].weight())
-    return Found(time, tuple(scan.spans())) if time is not None else None
+    return FoundTime(time, tuple(scan.spans())) if time is not None else None
 
 
 def names_time(text: str, locale: Locale) -> bool:
@@ -58,4 +57,5 @@ def read(words: Tokens, now: datetime, *, bare: bool = False) -> tuple[Time | No
 
 def languages(locale: Locale) -> Sequence[str]:
     """Return the languages that are known, that of `locale` first."""
-    return sorted(_CODES, key=lambda code: code != locale.code)
+    own = locale.code
+    return [*[code for code in _CODES if code == own], *[code for code in _CODES if code != own]]

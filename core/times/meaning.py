@@ -11,8 +11,7 @@ from dateutil import rrule
 from dateutil.relativedelta import relativedelta
 
 from core.times.clocks import of_day
-from core.times.parts import Clock, Day, NotUnderstood, Parts
-from core.times.reading import Beside, Once, Past, Repeated, Time, Unclear
+from core.times.reading import Beside, ClockTime, Day, NotUnderstood, Once, Parts, Past, Recurrence, Time, Unclear
 from core.times.rules import WEEKDAYS
 
 _USUAL_HOUR: Final = 9
@@ -190,17 +189,17 @@ class Meaning:
                 return found
         raise NotUnderstood
 
-    def _clocks(self) -> list[Clock]:
+    def _clocks(self) -> list[ClockTime]:
         """Return the hours that were said, each before or after noon by a part of the day said apart."""
         parts = self._parts
         said = (clock.halves or clock.hour == _NOON for clock in parts.clocks)  # "tonight at 12" is midnight
         clocks = zip(parts.clocks, said, strict=True)
         return [of_day(clock, parts.part) if parts.part and is_open else clock for clock, is_open in clocks]
 
-    def _usual(self) -> Clock:
-        return Clock(self._hours.get(self._parts.part, _USUAL_HOUR))
+    def _usual(self) -> ClockTime:
+        return ClockTime(self._hours.get(self._parts.part, _USUAL_HOUR))
 
-    def _at(self, day: date, clock: Clock) -> datetime:
+    def _at(self, day: date, clock: ClockTime) -> datetime:
         return self._aware(datetime.combine(day, time(clock.hour, clock.minute)))
 
     def _on(self, day: date) -> Time:
@@ -230,7 +229,7 @@ class Meaning:
             return self._later_today(day)
         return Once(at, has_hour=False) if at > self._now else Past(at)
 
-    def _is_night(self, clock: Clock, day: date) -> bool:
+    def _is_night(self, clock: ClockTime, day: date) -> bool:
         """Whether an hour after midnight was said with the evening before it: "tonight at 1"."""
         is_late = self._parts.part in {"evening", "night"} and self._at(day, clock) <= self._now
         return not clock.halves and (clock.hour == 0 or (clock.hour < _DAWN_ENDS and is_late))
@@ -263,7 +262,7 @@ class Meaning:
     def _some_time_today(self) -> Time:
         """Return what "today" may mean, with no hour: the options that are left of the day."""
         soon = (self._now + timedelta(hours=1)).replace(second=0, microsecond=0)
-        usual = [self._at(self._today, Clock(hour)) for hour in (12, 15, 18, 20)]
+        usual = [self._at(self._today, ClockTime(hour)) for hour in (12, 15, 18, 20)]
         options = [at for at in (soon, *usual) if at.date() == self._today and at > self._now][:3]
         return _options(options) if len(options) > 1 else Once(soon, has_hour=False)
 
@@ -271,7 +270,7 @@ class Meaning:
 
     def _maybe_repeated(self) -> Time:
         found = self._repeated()
-        return Unclear((found, Once(found.first, found.has_hour))) if isinstance(found, Repeated) else found
+        return Unclear((found, Once(found.first, found.has_hour))) if isinstance(found, Recurrence) else found
 
     def _repeated(self) -> Time:
         parts, rule = self._parts, dict(self._parts.rule)
@@ -290,13 +289,13 @@ class Meaning:
                 raise NotUnderstood
             step = int(rule.pop("INTERVAL", "1"))
             rule |= {"FREQ": "DAILY", "BYHOUR": ",".join(str(hour % 24) for hour in hours[::step]), "BYMINUTE": "0"}
-            clocks, has_hour = [Clock(first.hour)], True
+            clocks, has_hour = [ClockTime(first.hour)], True
         else:
             clocks, has_hour = self._clocks() or [self._usual()], bool(parts.clocks)
             if said := rule.get("BYHOUR"):  # "three times a day", at hours that nobody named
                 if len(clocks) == 1 and has_hour:
                     raise NotUnderstood
-                clocks = clocks if has_hour else [Clock(int(hour)) for hour in said.split(",")]
+                clocks = clocks if has_hour else [ClockTime(int(hour)) for hour in said.split(",")]
         if len(clocks) > 1:
             if len({clock.minute for clock in clocks}) > 1 or "BYSETPOS" in rule:
                 raise NotUnderstood
@@ -304,7 +303,7 @@ class Meaning:
             rule |= {"BYHOUR": hours_said, "BYMINUTE": str(clocks[0].minute)}
         return self._counted(rule, clocks, has_hour=has_hour)
 
-    def _counted(self, rule: dict[str, str], clocks: Sequence[Clock], *, has_hour: bool) -> Time:
+    def _counted(self, rule: dict[str, str], clocks: Sequence[ClockTime], *, has_hour: bool) -> Time:
         if len(clocks) > 1 and self._parts.days and "BYDAY" in self._parts.rule:  # "every mon at 9 and wed at 10"
             raise NotUnderstood
         begin = self.day_of(self._parts.start) if self._parts.start else self._today
@@ -326,7 +325,7 @@ class Meaning:
             if end < first:
                 raise NotUnderstood
             rule["UNTIL"] = self._utc(end)
-        return Repeated(_text(rule), self._aware(first), has_hour)
+        return Recurrence(_text(rule), self._aware(first), has_hour)
 
     def _name_days(self, rule: dict[str, str]) -> None:
         """Add the days that were named beside the recurrence: "every two weeks, on friday", "every year on 3 March"."""
@@ -372,11 +371,11 @@ class Meaning:
             rule["UNTIL"] = self._utc(self._next_of(self._parts.until_hour, first))
         if self._parts.lasts is not None:
             rule["UNTIL"] = self._utc(first.replace(tzinfo=None) + self._parts.lasts - timedelta(seconds=1))
-        return Repeated(_text(rule), first)
+        return Recurrence(_text(rule), first)
 
-    def _next_of(self, clock: Clock, after: datetime) -> datetime:
+    def _next_of(self, clock: ClockTime, after: datetime) -> datetime:
         """Return when a clock on the wall next shows that hour, in either half of the day if none was said."""
-        halves = [clock, Clock((clock.hour + 12) % 24, clock.minute)] if clock.halves else [clock]
+        halves = [clock, ClockTime((clock.hour + 12) % 24, clock.minute)] if clock.halves else [clock]
         walls = [datetime.combine(after.date(), time(each.hour, each.minute)) for each in halves]
         return min(wall if wall >= after.replace(tzinfo=None) else wall + timedelta(days=1) for wall in walls)
 
@@ -407,5 +406,5 @@ def _date_or_none(year: int, month: int, day: int) -> date | None:
         return None
 
 
-def _other_half(clock: Clock) -> Clock:
-    return Clock((clock.hour + _NOON) % 24, clock.minute)
+def _other_half(clock: ClockTime) -> ClockTime:
+    return ClockTime((clock.hour + _NOON) % 24, clock.minute)

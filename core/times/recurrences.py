@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from core.times.parts import NotUnderstood
+from core.times.reading import NotUnderstood
 from core.times.rules import WEEKDAYS
 from core.times.tokens import Tokens, number_of
 

@@ -17,8 +17,7 @@ from core.text.unicode import flat
 from core.text.words import FUNCTION_WORDS
 from core.times.clocks import LENGTH_S, calendar, clock_at
 from core.times.grammar import MAX_CHARS, languages, read
-from core.times.parts import Clock, Day, NotUnderstood, Parts
-from core.times.reading import Once, Past, Time, Unclear
+from core.times.reading import ClockTime, Day, NotUnderstood, Once, Parts, Past, Time, Unclear
 from core.times.scan import Scan
 from core.times.stretches import FIRST, LAST, Stretch, Stretches, names_any
 from core.times.tokens import Tokens, number_of, table, tokens
@@ -29,6 +28,11 @@ _NOON: Final = 12
 _LAST_YEAR: Final = 2200
 _MOST: Final = 100
 """Of units ahead; more are a number of something else."""
+_PLACE: Final = re.compile(
+    r"\b(?:rua|r\.|av\.?|avenida|travessa|praca|alameda|calle|plaza|paseo|street|avenue) (?:d[aeo]l? )?$"
+)
+"""What stands before a date that is a name: "Rua Sete de Abril 80"."""
+
 _SHORT: Final = 3
 """Abbreviated names of days are other words, too, where no number stands beside them."""
 
@@ -165,11 +169,12 @@ def _names_day(words: Tokens, scan: Scan) -> bool:
         return parts.is_ahead and not (parts.calendar.months or parts.calendar.years)
     names = [words.written(token) for token in words.items if token.kind == "W"]
     is_word = not set(used) & set("nrCTx") and any(len(name) <= _SHORT for name in names)  # "dom", "sun"
+    is_place = _PLACE.search(flat(words.text[: scan.spans()[0][0]])) is not None
     is_share = words.text[scan.spans()[-1][1] :].startswith(("%", "€", "$"))  # "el 15%"
     is_whole = any(day.whole or (day.nth and not day.month) or day.year > _LAST_YEAR for day in parts.days)
     stretch = Stretches(words, datetime(2026, 1, 1), back=False).first()  # noqa: DTZ001  # any day will do
     is_range = stretch is not None and stretch.end - stretch.begin > _DAY
-    return not (is_word or is_share or is_whole or is_range)
+    return not (is_word or is_place or is_share or is_whole or is_range)
 
 
 def _used(words: Tokens, scan: Scan) -> str:
@@ -244,7 +249,7 @@ def _is_today(stretch: Stretch, now: datetime) -> bool:
     return stretch.begin.date() == now.date() and stretch.end - stretch.begin <= _DAY and not stretch.is_open
 
 
-def _clock(words: Tokens, at: int) -> Clock | None:
+def _clock(words: Tokens, at: int) -> ClockTime | None:
     """Return the hour whose words begin at a token; None if none does."""
     try:
         said = clock_at(words, at, follows_day=True)
@@ -253,7 +258,7 @@ def _clock(words: Tokens, at: int) -> Clock | None:
     return said.clock if said is not None else None
 
 
-def _at_clock(day: datetime, clock: Clock) -> datetime:
+def _at_clock(day: datetime, clock: ClockTime) -> datetime:
     """Return that hour of a day; of two that it may be, the later."""
     late = _NOON if clock.halves and clock.hour < _NOON else 0
     return _midnight(day) + timedelta(hours=clock.hour + late, minutes=clock.minute)

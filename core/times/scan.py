@@ -10,9 +10,9 @@ from typing import Final
 
 from dateutil.relativedelta import relativedelta
 
-from core.times.clocks import AMOUNT, LENGTH_S, Said, amount, calendar, clock_at
+from core.times.clocks import AMOUNT, LENGTH_S, SaidHour, amount, calendar, clock_at
 from core.times.days import WHERE, day_at
-from core.times.parts import Clock, Day, NotUnderstood, Parts
+from core.times.reading import ClockTime, Day, NotUnderstood, Parts
 from core.times.recurrences import is_unsure, rule_at
 from core.times.rules import WEEKDAYS
 from core.times.tokens import TIMELY, Tokens, number_of
@@ -251,11 +251,11 @@ class Scan:
         self.parts.window = first, last
         return found.end()
 
-    def _bound(self, start: int, stop: int) -> Clock | None:
+    def _bound(self, start: int, stop: int) -> ClockTime | None:
         """Return the hour that bounds others, which may be a number alone."""
         if self._kinds[start:stop] == "n":
             hour = number_of(self._words.items[start])
-            return Clock(hour, halves=hour < _NOON) if hour < _HOURS else None
+            return ClockTime(hour, halves=hour < _NOON) if hour < _HOURS else None
         said = self._said(start)
         return said.clock if said is not None else None
 
@@ -334,7 +334,7 @@ class Scan:
         self.parts.clocks.append(said.clock)
         return said.stop
 
-    def _said(self, at: int) -> Said | None:
+    def _said(self, at: int) -> SaidHour | None:
         """Return the hour whose words begin at a token; "tonight" names the day, too."""
         follows_day = bool(self.used) and self.used[-1][1] >= at - 1 and self._kinds[at - 1] in "dW,Mp"
         leads_day = self._kinds[at : at + 1] == ":" and self._kinds[at + 1 : at + 2] in {"d", "W"}  # "7.30 tomorrow"

@@ -16,7 +16,7 @@ from dateutil.relativedelta import relativedelta
 
 from core.times.days import WHERE, day_at
 from core.times.meaning import Meaning
-from core.times.parts import Day, NotUnderstood, Parts
+from core.times.reading import Day, NotUnderstood, Parts
 from core.times.rules import WEEKDAYS
 from core.times.tokens import Tokens, number_of, table
 

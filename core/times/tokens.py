@@ -58,7 +58,7 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class WordTable:
     """The words of one language.
 
     `hours` are the usual hours of the parts of a day; `cues` are patterns, by what they tell of a sentence.
@@ -71,7 +71,7 @@ class Table:
 
 
 @cache
-def table(tag: str) -> Table:
+def table(tag: str) -> WordTable:
     """Return the words of the language with that tag (`pt`)."""
     data: dict[str, Any] = tomllib.loads(resources.files(__package__).joinpath(f"{tag}.toml").read_text("utf-8"))
     hours = data.pop("hours")
@@ -93,7 +93,7 @@ def table(tag: str) -> Table:
     whole = rf"(?<![\w.])(?:{'|'.join(shapes.values())})"
     part = r"(?<![^\W\d])"
     words = rf"{part}{halves.joined()}|(?<!\w){others.joined()}|{part}{units.joined()}"
-    return Table(re.compile(rf"{whole}|{words}|{number}|{comma}|(?P<word>\w+)"), values, hours, cues)
+    return WordTable(re.compile(rf"{whole}|{words}|{number}|{comma}|(?P<word>\w+)"), values, hours, cues)
 
 
 class _Alternatives:

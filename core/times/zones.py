@@ -12,7 +12,7 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, tzinfo
 from functools import cache
 from importlib import resources
 from itertools import chain
@@ -40,6 +40,7 @@ _QUARTER: Final = timedelta(minutes=15)
 _LEAST: Final = timedelta(hours=-12)
 _MOST: Final = timedelta(hours=14)
 _NOON: Final = 12
+_SHORTEST_BEGUN: Final = 2
 _DAY: Final = timedelta(days=1)
 _MONTHS: Final = tuple(timedelta(days=30 * month) for month in range(13))
 
@@ -81,6 +82,34 @@ def find_zones(words: str, now: datetime, locale: Locale) -> Sequence[Zone]:
         away = timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
         return _at_offset(-away if offset[1] == "-" else away, now, locale)
     return (_by_place(said, now, locale) or _by_clock(plain, now, locale))[:MAX_OPTIONS]
+
+
+def begun(typed: str, now: datetime, locale: Locale) -> Sequence[Zone]:
+    """Return the zones that a place can mean which is being typed ("lisb", "sao p"), the largest cities first."""
+    if found := find_zones(typed, now, locale):
+        return found
+    name, table, end = _key(one_line(typed, _MAX_CHARS)), _table(), 0
+    kept: dict[tuple[str, str], _City] = {}
+    while len(name) >= _SHORTEST_BEGUN and len(kept) < MAX_OPTIONS and (at := table.find(f"|{name}", end)) >= 0:
+        start, end = table.rfind("\n", 0, at) + 1, table.find("\n", at)
+        city = _city(table[start:end])
+        kept.setdefault((city.name, city.zone), city)
+    return [Zone(city.zone, city.name, city.country) for city in kept.values()]
+
+
+def zone_key(at: datetime) -> str:
+    """Return the name of the zone of an instant in the tz database."""
+    return at.tzinfo.key if isinstance(at.tzinfo, ZoneInfo) else "UTC"
+
+
+def likely_zone(now: datetime, usual: tzinfo, tag: str, locale: Locale) -> ZoneInfo:
+    """Return the zone of a person who has not told theirs: the owner's `usual` one, if that is not UTC.
+
+    Else it is that where most people live who have their language's `tag` on the platform.
+    """
+    if isinstance(usual, ZoneInfo) and now.astimezone(usual).tzname() != "UTC":
+        return usual
+    return ZoneInfo(guess(tag, locale))
 
 
 def guess(tag: str, locale: Locale) -> str:

@@ -15,9 +15,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "extending.md"
+MORE = ROOT / "tests" / "data" / "recipes.md"
+"""What is made as the page says, and is not on it."""
 _LEFT_OUT = shutil.ignore_patterns(".git", ".env", ".venv*", ".*_cache", ".hypothesis", ".import_linter_cache")
 _FENCE = re.compile(r"^```(\w+)(?: (\S+)( \(append\))?)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -33,16 +36,19 @@ class Fence:
 
 
 def section(title: str) -> str:
-    """Return the text below a heading of the page, up to the next one."""
-    (text,) = re.findall(
-        rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL
-    )
+    """Return the text below a heading of one of the pages, up to the next one."""
+    pages = PAGE.read_text("utf-8") + MORE.read_text("utf-8")
+    (text,) = re.findall(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", pages, re.MULTILINE | re.DOTALL)
     return str(text)
 
 
-def fences(title: str) -> Iterator[Fence]:
-    """Yield the fences of a section, in order."""
-    for kind, path, append, body in _FENCE.findall(section(title)):
+def fences(title: str, names: Mapping[str, str]) -> Iterator[Fence]:
+    """Yield the fences of a section, in order, with other names in place of those of the page."""
+    text = section(title)
+    for name, other in names.items():
+        assert name in text, name
+        text = text.replace(name, other)
+    for kind, path, append, body in _FENCE.findall(text):
         yield Fence(kind, path, bool(append), body)
 
 
@@ -53,9 +59,9 @@ class Copy:
         self.root = folder / "tree"
         shutil.copytree(ROOT, self.root, ignore=_LEFT_OUT)
 
-    def follow(self, title: str) -> None:
+    def follow(self, title: str, names: Mapping[str, str] = MappingProxyType({})) -> None:
         """Do what the section says, in its order: files and changes, `make` commands, talks with the bot."""
-        for fence in fences(title):
+        for fence in fences(title, names):
             if fence.path:
                 self._write(fence)
             elif fence.kind == "sh":
@@ -69,7 +75,13 @@ class Copy:
             done = self.run("-m", "tests.pages")
         else:
             (args,) = re.findall(r'^make test ARGS="(.+)"$', line)
-            done = self.run("-m", "pytest", "-q", "-p", "no:cacheprovider", *shlex.split(args))
+            self.test(*shlex.split(args))
+            return
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
+
+    def test(self, *arguments: str) -> None:
+        """Run tests of the copy."""
+        done = self.run("-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments)
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-2000:]
 
     def _talk(self, lines: Sequence[str]) -> None:
@@ -85,7 +97,7 @@ class Copy:
         """Run Python in the copy, with nothing of this tree in sight."""
         return subprocess.run(
             [sys.executable, *args], cwd=self.root, input=said, capture_output=True, text=True, check=False,
-            env=self.env(env), timeout=300,
+            env=self.env(env), timeout=1500,
         )  # fmt: skip
 
     def env(self, more: Mapping[str, str] | None = None) -> dict[str, str]:

@@ -12,13 +12,35 @@ from pathlib import Path
 import pytest
 
 from tests.architecture.recipes import Copy
-from tests.profile import long
 
 
+@pytest.mark.long
 @pytest.mark.spec("T6")
-@pytest.mark.parametrize("title", ["A model provider", *map(long, ("An action", "A command", "A storage engine"))])
+@pytest.mark.parametrize("title", ["An action", "A command", "A model provider", "A storage engine"])
 def test_the_recipe_works_as_it_stands(title: str, tmp_path: Path) -> None:
     Copy(tmp_path).follow(title)
+
+
+OTHERS = {
+    "An action": {"memory_count": "memory_tally", "MEMORY_COUNT": "MEMORY_TALLY", "MemoryCount": "MemoryTally"},
+    "An action that reads its arguments": {},
+    "A command": {"oldest": "earliest", "OLDEST": "EARLIEST"},
+    "A model provider": {"echo": "parrot", "Echo": "Parrot", "ECHO": "PARROT"},
+}
+
+
+@pytest.mark.long
+@pytest.mark.spec("T6")
+def test_recipes_that_were_followed_with_other_names_leave_the_suite_green(tmp_path: Path) -> None:
+    copy = Copy(tmp_path)
+    for title, names in OTHERS.items():
+        copy.follow(title, names)
+    but = ("test_doc_extending", "test_doc_history", "test_doc_memory", "test_long_texts")
+    copy.test(
+        "-m", "not (long or model or peers)", *(f"--ignore-glob=*/{name}.py" for name in but), "--maxfail=10",
+        "tests/unit", "tests/architecture", "tests/contracts", "tests/e2e/test_discord_slash.py",
+        "tests/e2e/test_discord_menus.py", "tests/e2e/test_telegram_menus.py", "tests/e2e/test_table_discord.py",
+    )  # fmt: skip
 
 
 @pytest.mark.long

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.history import policy
-from core.history.policy import HistoryLimits
+from core.history.window import LAST_MESSAGES, LAST_TOKENS, POLICIES, SUMMARY, HistoryLimits
 from tests.architecture.pages import lines_of, programs, run
 from tests.architecture.tree import ROOT
 
@@ -41,6 +40,7 @@ def test_a_store_of_three_verbs_takes_the_place_of_ours(tmp_path: Path) -> None:
         assert all("Olá, me chamo Edmar" in line for line in kept)
 
 
+@pytest.mark.long
 @pytest.mark.spec("J6")
 def test_the_bot_inside_a_program_answers_each_by_the_rights_that_the_program_granted(tmp_path: Path) -> None:
     owners, members, kept = (line.split(" | ") for line in run(CHAT, tmp_path))
@@ -68,10 +68,10 @@ asyncio.run(main())
 def test_the_page_names_every_policy_with_the_numbers_that_hold() -> None:
     limits = HistoryLimits()
     numbers = {
-        policy.SUMMARY: (limits.threshold_tokens, limits.window_messages, limits.window_cycles),
-        policy.LAST_MESSAGES: (limits.max_messages,),
-        policy.LAST_TOKENS: (limits.max_tokens,),
+        SUMMARY: (limits.threshold_tokens, limits.window_messages, limits.window_cycles),
+        LAST_MESSAGES: (limits.max_messages,),
+        LAST_TOKENS: (limits.max_tokens,),
     }
-    for name in policy.NAMES:
+    for name in POLICIES:
         [row] = re.findall(rf"^\| `{name}` .*", PAGE, re.MULTILINE)
         assert [int(number.replace(",", "")) for number in re.findall(r"` ([\d,]*\d)", row)] == list(numbers[name])

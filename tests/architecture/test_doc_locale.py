@@ -61,6 +61,7 @@ def test_what_the_new_language_lacks_is_listed_and_nothing_else_is_wrong(tree: P
     assert re.search(r"fr.toml lacks \d{3} sentences: .*access.card.card, ", told)
 
 
+@pytest.mark.long
 def test_who_writes_the_new_language_is_answered_in_it_and_what_it_lacks_is_english(tree: Path) -> None:
     said = "Quel est le mot de passe du wifi ?\n/language\n/language fr\n/threads\n"
     told = run(tree, "-m", "bot", "chat", said=said)

@@ -24,8 +24,7 @@ asyncio.run(main())
 def test_the_memory_alone_finds_what_it_was_told_and_nothing_else_and_so_does_another_process(tmp_path: Path) -> None:
     [program] = programs("memory.md")
     assert lines_of(program) <= 15
-    for _ in range(2):  # the second run finds the file of the first
-        first, second = run(program, tmp_path)
-        assert first.startswith("Qual é a senha do aliexpress? [('123456', ")
-        assert second == "Who painted the Mona Lisa? []"
+    first, second = run(program, tmp_path)
+    assert first.startswith("Qual é a senha do aliexpress? [('123456', ")
+    assert second == "Who painted the Mona Lisa? []"
     assert run(ANOTHER, tmp_path) == ["['123456']", "[]"]

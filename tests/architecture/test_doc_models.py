@@ -5,17 +5,36 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from bot.models.presets import PROVIDERS
+import pytest
+
+from bot.models.presets import PROVIDERS, example
 from bot.models.prices import load_prices
 from bot.settings.models import ModelSettings
 from core.dialogue import Usage
+from tests.pages import MODELS, README, ROOT, with_models
 
-PAGE = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+PAGE = MODELS.read_text(encoding="utf-8")
 
 
 def test_every_provider_is_shown_by_a_setting_that_works() -> None:
     shown = set(re.findall(r"`MODEL=([a-z]+):", PAGE))
     assert shown == set(PROVIDERS)
+
+
+def test_the_models_of_readme_and_page_are_those_of_the_presets() -> None:
+    for page in (README, MODELS):
+        text = page.read_text(encoding="utf-8")
+        assert text == with_models(text), "run: make fix"
+        assert "MODEL=" in text
+
+
+@pytest.mark.parametrize(
+    "page", [*(ROOT / "docs").glob("*.md"), README, ROOT / ".env.example"], ids=lambda page: page.name
+)
+def test_a_page_names_models_of_presets_and_price_table_alone(page: Path) -> None:
+    known = {*map(example, PROVIDERS), *load_prices().models, "ollama:qwen3:8b"}
+    named = re.findall(rf"\b(?:{'|'.join(PROVIDERS)}):[\w./:-]*\d[\w./:-]*", page.read_text(encoding="utf-8"))
+    assert {name for name in named if "//" not in name} <= known
 
 
 def test_every_setting_named_exists() -> None:

@@ -22,16 +22,15 @@ def targets() -> set[str]:
 
 
 def test_the_first_screen_has_the_two_commands() -> None:
-    first_screen = README[: README.index("## ")]
+    first_screen = "\n".join(README.splitlines()[:25])
     assert "make chat" in first_screen
     assert "make test" in first_screen
 
 
-def test_the_example_of_the_first_screen_is_what_the_chat_answers() -> None:
+def test_the_example_is_what_the_chat_answers() -> None:
     shown = with_example(README)
     assert EXAMPLE.findall(README) == EXAMPLE.findall(shown), "run: make fix"
     assert shown == README
-    assert README.index("› ") < README.index("## ")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

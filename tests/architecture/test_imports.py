@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Iterable
 
 import pytest
 
@@ -29,6 +30,7 @@ LEAVES = {
     "core.providers.anthropic": {"anthropic"},
     "core.providers.openai": {"openai"},
     "core.providers.openai_embedder": {"openai"},
+    "core.providers.responses": {"openai"},
     "core.storage.faiss_index": {"faiss"},
 }
 """Modules that may load a vendor's package when they are imported (and what such a package brings along)."""
@@ -41,9 +43,9 @@ print(*sorted({vendors!r} & set(sys.modules)))
 """
 
 
-def loaded(names: list[str]) -> set[str]:
-    """Return which vendors' packages a new process holds after it imported these modules."""
-    script = _LOADED.format(names=names, vendors=set(VENDORS))
+def loaded(names: list[str], among: Iterable[str] = VENDORS) -> set[str]:
+    """Return which of these modules and packages a new process holds after it imported the named ones."""
+    script = _LOADED.format(names=names, vendors=set(among))
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
     )
@@ -54,6 +56,11 @@ def loaded(names: list[str]) -> set[str]:
 def test_importing_the_core_and_the_bot_loads_no_vendors_package() -> None:
     names = [dotted(path) for path in modules("core", "bot")]
     assert loaded([name for name in names if name not in LEAVES and not name.endswith("__main__")]) == set()
+
+
+def test_one_process_loads_nothing_of_workers_but_their_port() -> None:
+    ours = {dotted(path) for path in modules("core/workers") if path.stem != "__init__"}
+    assert loaded(["bot.run"], ours) == {"core.workers.port"}
 
 
 @pytest.mark.parametrize(

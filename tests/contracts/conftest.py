@@ -8,24 +8,28 @@ from pathlib import Path
 
 import pytest
 
-from core.storage.database import Row
+from core.storage.database import Database, Row
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import SqliteQuery
 from core.stores import SearchableMemoryStore
 from tests.contracts.engines import AND_POOLED, ENGINES
 from tests.profile import long
-from tests.reference.memories import InMemoryMemories
 
 STATEMENTS: set[str] = set()
 """What the stores have run so far."""
 
 
-@pytest.fixture(params=["in-memory", *ENGINES, long("pgbouncer")])
+@pytest.fixture(params=[*ENGINES])
+async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Database]:
+    """Give every engine."""
+    database = await ENGINES[request.param](tmp_path / "elefante.db")
+    yield database
+    await database.close()
+
+
+@pytest.fixture(params=[*ENGINES, long("pgbouncer")])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SearchableMemoryStore]:
     """Give every implementation of the store of memories."""
-    if request.param == "in-memory":
-        yield InMemoryMemories()
-        return
     database = await AND_POOLED[request.param](tmp_path / "elefante.db")
     yield SqlMemories(database)
     await database.close()

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from core.features.broadcast.broadcasts import DRAFT_KEPT, Broadcasts, BroadcastState, Reach, Tally
-from core.features.broadcast.storage import SqlBroadcasts
+from core.features.broadcast.broadcasts import DRAFT_KEPT, BroadcastState, Receipt, ReceiptCount
+from core.features.broadcast.storage import Broadcasts
+from core.storage.database import Database
 from core.storage.sqlite import open_database
 from core.types import Locale, UserKey
-from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
-from tests.reference.broadcasts import InMemoryBroadcasts
 
 ANA, BIA, CARO = UserKey("telegram", "1"), UserKey("discord", "2:b"), UserKey("telegram", "3")
 TEXT = "Amanhã o bot pára por uma hora \ud800."
@@ -23,14 +21,9 @@ KEPT = TEXT.replace("\ud800", "\ufffd")
 BOTH = ("telegram", "discord")
 
 
-@pytest.fixture(params=["in-memory", *ENGINES])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Broadcasts]:
-    if request.param == "in-memory":
-        yield InMemoryBroadcasts()
-        return
-    database = await ENGINES[request.param](tmp_path / "broadcasts.db")
-    yield SqlBroadcasts(database)
-    await database.close()
+@pytest.fixture
+def store(database: Database) -> Broadcasts:
+    return Broadcasts(database)
 
 
 async def begun(store: Broadcasts, *users: UserKey) -> int:
@@ -77,30 +70,30 @@ async def test_one_broadcast_runs_at_a_time_and_each_begins_once(store: Broadcas
     assert await store.begin(other.id, [CARO])
     newest = await store.newest()
     assert newest == replace(other, state=BroadcastState.RUNNING)
-    assert await store.tally(other.id) == Tally(waiting=1)
+    assert await store.tally(other.id) == ReceiptCount(waiting=1)
 
 
 async def test_each_is_taken_once_and_only_where_there_is_a_way_to_them(store: Broadcasts) -> None:
     number = await begun(store, ANA, BIA, CARO, ANA)
     assert await store.take(number, ()) is None
     assert await store.take(number, ("discord",)) == (BIA, False)
-    await store.mark(number, BIA, Reach.UNREACHABLE)
+    await store.mark(number, BIA, Receipt.UNREACHABLE)
     assert await store.take(number, ("discord",)) is None
     first = await store.take(number, BOTH)
     assert first == (ANA, False)
-    await store.mark(number, ANA, Reach.TOLD)
+    await store.mark(number, ANA, Receipt.TOLD)
     assert await store.take(number, BOTH) == (CARO, False)
-    assert await store.tally(number) == Tally(told=1, unreachable=1, waiting=1)
-    await store.mark(number, CARO, Reach.TOLD)
+    assert await store.tally(number) == ReceiptCount(told=1, unreachable=1, waiting=1)
+    await store.mark(number, CARO, Receipt.TOLD)
     assert await store.take(number, BOTH) is None
-    assert await store.tally(number) == Tally(told=2, unreachable=1)
+    assert await store.tally(number) == ReceiptCount(told=2, unreachable=1)
 
 
 async def test_who_was_being_told_when_it_stopped_comes_first_and_is_known(store: Broadcasts) -> None:
     number = await begun(store, ANA, CARO)
     assert await store.take(number, BOTH) == (ANA, False)
     assert await store.take(number, BOTH) == (ANA, True)
-    await store.mark(number, ANA, Reach.TOLD)
+    await store.mark(number, ANA, Receipt.TOLD)
     assert await store.take(number, BOTH) == (CARO, False)
 
 
@@ -108,8 +101,8 @@ async def test_who_is_dropped_is_no_recipient(store: Broadcasts) -> None:
     number = await begun(store, ANA, CARO)
     await store.mark(number, ANA, None)
     await store.mark(number, BIA, None)
-    await store.mark(number, BIA, Reach.TOLD)
-    assert await store.tally(number) == Tally(waiting=1)
+    await store.mark(number, BIA, Receipt.TOLD)
+    assert await store.tally(number) == ReceiptCount(waiting=1)
 
 
 @pytest.mark.parametrize("state", [BroadcastState.DONE, BroadcastState.CANCELLED])
@@ -133,14 +126,14 @@ async def test_of_who_is_forgotten_nothing_is_kept(store: Broadcasts) -> None:
     newest = await store.newest()
     assert newest is not None
     assert newest.by is None
-    assert await store.tally(number) == Tally(waiting=1)
+    assert await store.tally(number) == ReceiptCount(waiting=1)
     assert not await store.discard(drafted.id)
     assert await store.discard(kept.id)
 
 
 async def test_the_text_is_in_no_file_once_it_is_over(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    store = SqlBroadcasts(database)
+    store = Broadcasts(database)
     number = await begun(store, *(UserKey("telegram", str(each)) for each in range(200)))
     assert b"Amanh" in bytes_of(tmp_path)
     await store.end(number, BroadcastState.DONE)

@@ -22,13 +22,13 @@ from adapters.console.channel import ConsoleChannel
 from adapters.console.output import Output
 from adapters.console.pipe import PipeChannel
 from adapters.discord.api import DiscordApi
+from adapters.discord.channel import Destination as DiscordPlace
 from adapters.discord.channel import DiscordChannel
-from adapters.discord.channel import Place as DiscordPlace
 from adapters.discord.identity import point_rest_at
 from adapters.discord.pacer import Pacer as DiscordPacer
 from adapters.telegram.api import Place, TelegramApi
 from adapters.telegram.channel import DraftChannel, TelegramChannel
-from adapters.telegram.config import Pace
+from adapters.telegram.config import WritePace
 from adapters.telegram.markup import style
 from adapters.telegram.pacer import Pacer
 from adapters.telegram.state import State
@@ -37,15 +37,16 @@ from core.delivery.view import View
 from core.errors import ChannelGone
 from core.outgoing import OutgoingMessage, memory_line
 from core.ports import Channel
+from core.storage.kept import SqlKept
 from core.types import MemoryItem, MemoryKind, Modal
-from core.workers import OneWorker
+from core.workers.port import Worker
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.handler import tell
+from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_server import TOKEN, TelegramServer
-from tests.reference.kept import InMemoryKept
 
 AT = datetime(2026, 3, 14, 12, tzinfo=UTC)
 ITEM = MemoryItem("m1", MemoryKind.TEXT, "123456", ("senha do aliexpress",), AT, AT)
@@ -132,10 +133,10 @@ async def pipe() -> AsyncIterator[Watched]:
 @asynccontextmanager
 async def telegram_chat(*, drafts: bool = False) -> AsyncIterator[Watched]:
     clock = SystemClock()
-    boundless = Pace(burst=5_000, per_s=5_000.0)
+    boundless = WritePace(burst=5_000, per_s=5_000.0)
     async with TelegramServer(clock) as server, Bot(TOKEN, base_url=f"{server.url}/bot") as bot:
         chat = server.chat(7)
-        api = TelegramApi(bot, Pacer(boundless, boundless, boundless, clock, OneWorker()), State(InMemoryKept()))
+        api = TelegramApi(bot, Pacer(boundless, boundless, boundless, clock, Worker()), State(SqlKept(RamDatabase())))
         place = Place(chat.id)
         channel: Channel = TelegramChannel(api, place, style())
         if drafts:
@@ -154,7 +155,7 @@ async def telegram_chat(*, drafts: bool = False) -> AsyncIterator[Watched]:
 @asynccontextmanager
 async def discord_channel() -> AsyncIterator[Watched]:
     clock = SystemClock()
-    pacer = DiscordPacer(clock, OneWorker())
+    pacer = DiscordPacer(clock, Worker())
     no_pings = discord.AllowedMentions.none()
     async with DiscordServer(clock) as server:
         point_rest_at(server.api_url)

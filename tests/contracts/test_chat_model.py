@@ -18,7 +18,7 @@ from core.providers.openai import OpenAIEndpoint
 from core.providers.streamed import ModelOptions
 from tests.fakes.http_server import Answer, Asked
 from tests.fakes.model import HashEmbedder, ScriptedModel
-from tests.fakes.wires import Api, gather, prompt, wire
+from tests.fakes.wires import Api, entries, gather, prompt, wire
 
 SAID = "Guardei: a senha é 123456."
 
@@ -29,10 +29,21 @@ def echo(text: str) -> list[str]:
 
 
 def echoing(api: Api) -> Callable[[Asked], Answer]:
-    return lambda asked: api.says(*echo(api.words(asked.body["messages"][-1])))
+    return lambda asked: api.says(*echo(api.words(entries(asked.body)[-1])))
 
 
-@pytest.fixture(params=["anthropic", "openai", "llmock-anthropic", "llmock-openai", "scripted", "limited"])
+@pytest.fixture(
+    params=[
+        "anthropic",
+        "openai",
+        "responses",
+        "llmock-anthropic",
+        "llmock-openai",
+        "llmock-responses",
+        "scripted",
+        "limited",
+    ]
+)
 async def model(request: pytest.FixtureRequest) -> AsyncIterator[ChatModel]:
     """Every implementation, told what to say where it can be told."""
     async with AsyncExitStack() as stack:
@@ -44,8 +55,11 @@ async def model(request: pytest.FixtureRequest) -> AsyncIterator[ChatModel]:
             case ["llmock", vendor]:
                 mock = request.getfixturevalue("llmock")
                 mock.reply(SAID, times=None)
-                connect = AnthropicEndpoint if vendor == "anthropic" else OpenAIEndpoint
-                endpoint = connect("key", mock.base_url(vendor))
+                endpoint = (
+                    AnthropicEndpoint("key", mock.base_url("anthropic"))
+                    if vendor == "anthropic"
+                    else OpenAIEndpoint("key", mock.base_url("openai"), responses=vendor == "responses")
+                )
                 stack.push_async_callback(endpoint.aclose)
                 yield endpoint.model(ModelOptions("m"))
             case [label]:

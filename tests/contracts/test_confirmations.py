@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from core.actions.proposal import Deletion, Keeping, Replacement, Rewrite, Rewrites
-from core.confirmations import Confirmations
-from core.features.transfer.intake import Intake, Taken
+from core.answering.confirmations import Confirmations
+from core.features.transfer.entries import Taken
+from core.features.transfer.intake import Intake
+from core.storage.database import Database
 from core.storage.inbox import SqlInbox
 from core.storage.waiting import SqlConfirmations
 from core.threads import Confirmation, ConfirmationStore
 from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, UserKey
-from tests.contracts.engines import ENGINES
 from tests.fakes.clock import FakeClock
-from tests.reference.inbox import InMemoryInbox
-from tests.reference.waiting import InMemoryConfirmations
 
 ANA, BIA = UserKey("telegram", "1"), UserKey("telegram", "2")
 HERE = ConversationKey(ChatKey("telegram", "room", "topic"), ANA)
@@ -39,14 +36,9 @@ def said_in(here: ConversationKey, message_id: str = "press") -> Incoming:
     return Incoming(here.chat, here.user, "Ana", message_id, "/confirm", NOON, pressed=True)
 
 
-@pytest.fixture(params=["in-memory", *ENGINES])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ConfirmationStore]:
-    if request.param == "in-memory":
-        yield InMemoryConfirmations()
-        return
-    database = await ENGINES[request.param](tmp_path / "confirmations.db")
-    yield SqlConfirmations(database)
-    await database.close()
+@pytest.fixture
+def store(database: Database) -> ConfirmationStore:
+    return SqlConfirmations(database)
 
 
 async def test_it_waits_in_that_conversation_only_and_is_taken_once(store: ConfirmationStore) -> None:
@@ -60,9 +52,11 @@ async def test_it_waits_in_that_conversation_only_and_is_taken_once(store: Confi
     assert await store.find(HERE) is None
 
 
-async def test_a_message_that_is_owed_an_answer_takes_it_as_often_as_it_is_begun(store: ConfirmationStore) -> None:
+async def test_a_message_that_is_owed_an_answer_takes_it_as_often_as_it_is_begun(
+    store: ConfirmationStore, database: Database
+) -> None:
     """And nobody else; also what was no answer, or too old, stays so. What waits by then is left for others."""
-    inbox = SqlInbox(store._database) if isinstance(store, SqlConfirmations) else InMemoryInbox()
+    inbox = SqlInbox(database)
     for message_id in ("press", "other", "late"):
         await inbox.accept(said_in(HERE, message_id))
     await store.put(HERE, ASKED)
@@ -77,11 +71,9 @@ async def test_a_message_that_is_owed_an_answer_takes_it_as_often_as_it_is_begun
     assert (await store.taken(HERE, "press"), await store.taken(HERE, "late")) == (ASKED, None)
     assert await store.taken(ELSEWHERE[2], "press") is None
     await inbox.close(said_in(HERE, "press"))
-    if isinstance(store, SqlConfirmations):
-        assert await store.taken(HERE, "press") is None
-        assert await store._database.rows("SELECT message_id FROM inbox WHERE done IS NOT NULL ORDER BY id") == [
-            ("other",), ("late",)
-        ]  # fmt: skip
+    assert await store.taken(HERE, "press") is None
+    noted = await database.rows("SELECT message_id FROM inbox WHERE done IS NOT NULL ORDER BY id")
+    assert noted == [("other",), ("late",)]
 
 
 async def test_the_last_that_was_asked_waits(store: ConfirmationStore) -> None:
@@ -121,7 +113,7 @@ async def test_any_number_of_people_are_asked_at_once(store: ConfirmationStore) 
         Deletion(("a", "b")),
         Rewrites((Rewrite("a", DRAFT), Rewrite("b", DRAFT))),
         Keeping((DRAFT, DRAFT), 7),
-        Replacement((Rewrite("a", DRAFT),), DRAFT, 7),
+        Replacement((Rewrite("a", DRAFT),), "b", 7),
         Intake((Taken(DRAFT, pinned=True, rooms=("telegram:1",)), Taken(DRAFT)), refused=3),
     ],
     ids=lambda wanted: type(wanted).__name__,

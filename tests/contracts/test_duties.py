@@ -1,18 +1,17 @@
-"""Duties are shared out among workers: one does each at a time, parts are dealt evenly, limits by what each uses."""
+"""Duties are shared out among workers: one does each at a time; limits are shared by what each uses."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection
 from datetime import timedelta
 
 import psycopg
 import pytest
 
-from core.claims import check_claim, present_claim
 from core.clock import SystemClock
 from core.errors import ClaimLost, StorageDown
-from core.workers import OneWorker, Worker
+from core.workers.port import Worker, check_claim, present_claim
 from tests.fakes.workers import LEASE_S, Member, Team, a_team
 
 LIKE = timedelta(seconds=90)
@@ -25,28 +24,10 @@ async def team() -> AsyncIterator[Team]:
         yield workers
 
 
-class Parts:
-    """Somebody who takes up the parts that their worker is dealt."""
-
-    def __init__(self, member: Member, count: int) -> None:
-        self.now: frozenset[int] = frozenset()
-        self.at_work: frozenset[int] = frozenset()
-        self.task = asyncio.create_task(self._take(member.worker, count))
-
-    async def _take(self, worker: Worker, count: int) -> None:
-        async for now in worker.parts("shards", count):
-            self.now = self.at_work = now
-
-    async def close(self) -> None:
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
-
-
 async def test_one_process_has_it_all() -> None:
-    worker = OneWorker()
+    worker = Worker()
     async with worker.hold("poll") as duty:
         assert not duty.lost.is_set()
-    assert await anext(worker.parts("shards", 3)) == {0, 1, 2}
     assert worker.share("telegram") == 1.0
 
 
@@ -112,8 +93,8 @@ async def test_a_duty_is_anothers_although_nobody_heard_that_it_was_claimed_or_g
     store, failures = first.worker._store, [StorageDown("the connection broke")]
     take, end = store.take, store.end
 
-    async def take_unheard(worker: int, names: Sequence[str]) -> Mapping[str, int]:
-        await take(worker, names)
+    async def take_unheard(worker: int, name: str) -> int:
+        await take(worker, name)
         store.take = take  # type: ignore[method-assign]
         raise StorageDown("the connection broke")
 
@@ -143,38 +124,12 @@ async def test_a_worker_that_stands_still_while_it_shares_out_limits_keeps_no_ot
     assert [peer.shares for peer in peers] == [{}]
 
 
-async def test_parts_are_dealt_evenly_and_given_up_before_another_has_them(team: Team) -> None:
-    first, second, third = [await team.join() for _ in range(3)]
-    members = [first, second, third]
-    takers = [Parts(first, 4)]
-    await team.until(lambda: takers[0].now == {0, 1, 2, 3}, ticking=members)
-    takers += [Parts(second, 4), Parts(third, 4)]
-
-    def is_fair() -> bool:
-        sets = [taker.now for taker in takers]
-        assert sum(map(len, sets)) == len(frozenset().union(*sets)), "nobody has what another one has"
-        return sorted(map(len, sets)) == [1, 1, 2]
-
-    await team.until(is_fair, ticking=members)
-    second.kill()
-    await team.age(second)
-    others = [takers[0], takers[2]]
-    await team.until(lambda: frozenset().union(*(each.now for each in others)) == {0, 1, 2, 3}, ticking=[first, third])
-    assert [len(each.now) for each in others] == [2, 2]
-    second.thaw()
-    await second.clock.advance(LEASE_S)
-    await team.until(lambda: not takers[1].now, ticking=[second])
-    await team.until(is_fair, ticking=members)
-    for taker in takers:
-        await taker.close()
-
-
 async def test_limits_are_shared_by_use_with_something_for_everybody_and_never_more_than_all(team: Team) -> None:
     members = [await team.join()]
 
     async def has_beaten(member: Member) -> None:
         worker, clock = member.worker, member.clock
-        await team.until(lambda: bool(worker._peers) and worker._beaten_s == clock.monotonic())
+        await team.until(lambda: bool(worker.peers) and worker.lease.beaten_s == clock.monotonic())
 
     async def beat(*used: int) -> list[float]:
         for member, count in zip(members, used, strict=True):

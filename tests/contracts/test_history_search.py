@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.storage.database import Database
 from core.storage.history import SqlHistory
-from core.storage.sqlite import open_copy
-from core.stores import HistoryStore, Quoted
-from core.threads import ThreadRecord, Told
-from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, Span, Thread, UserKey
-from tests.contracts.engines import ENGINES
+from core.storage.lexicon import Lexicon, idf
+from core.stores import BEFORE_WEIGHT, HistoryStore, Quoted
+from core.threads import ThreadRecord, ToldMemory
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    Message,
+    MessageRole,
+    Modal,
+    Span,
+    Thread,
+    UserKey,
+    is_findable,
+    room_name,
+)
 from tests.fakes.clock import START
-from tests.reference.history import InMemoryHistory
+from tests.fakes.ram import RamDatabase
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("telegram", "bia")
 PRIVATE, ROOM = ChatKey("telegram", "1"), ChatKey("telegram", "kitchen")
@@ -28,14 +38,9 @@ USER, BOT = MessageRole.USER, MessageRole.ASSISTANT
 HOUR = timedelta(hours=1)
 
 
-@pytest.fixture(params=["in-memory", *ENGINES])
-async def history(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[HistoryStore]:
-    if request.param == "in-memory":
-        yield InMemoryHistory()
-        return
-    database = await ENGINES[request.param](tmp_path / "elefante.db")
-    yield SqlHistory(database)
-    await database.close()
+@pytest.fixture
+def history(database: Database) -> HistoryStore:
+    return SqlHistory(database)
 
 
 async def talk(
@@ -155,7 +160,7 @@ async def test_what_is_shown_anyway_is_skipped(history: HistoryStore) -> None:
     assert texts(hits) == ["flat one"]
 
 
-CODE = Told("m1", "v2")
+CODE = ToldMemory("m1", "v2")
 
 
 @pytest.mark.spec("T12")
@@ -164,7 +169,7 @@ async def test_what_has_lost_its_words_is_not_found(history: HistoryStore) -> No
     await history.tell({message.id: [CODE] for message in stored[:2]})
     await history.redact(ANA, [CODE])
     assert await found(history, "4417") == ["the code is 4417"], "the person's own words stay"
-    await history.redact(ANA, [Told("m1", "", redacted=True)], own=True)
+    await history.redact(ANA, [ToldMemory("m1", "", redacted=True)], own=True)
     assert await found(history, "4417 code") == []
     assert await found(history, "gate") == ["and the gate is green"]
 
@@ -212,23 +217,50 @@ SAID = st.tuples(WORDS, st.sampled_from([ANA, BIA]), st.sampled_from(["", IN_ROO
 
 
 @given(said=st.lists(SAID, max_size=12), query=WORDS, room=st.sampled_from(["", IN_ROOM]))
-async def test_both_find_the_same_and_nobody_anothers(
+async def test_what_is_found_scores_by_its_definition_and_nobody_finds_anothers(
     said: list[tuple[str, UserKey, str, bool, bool]], query: str, room: str
 ) -> None:
-    database = await open_copy(None)
-    both: list[list[tuple[int, float, int]]] = []
-    for history in (InMemoryHistory(), SqlHistory(database)):
-        for text, user, where, by_bot, off_record in said:
-            chat = ROOM if where else PRIVATE
-            thread = await history.open_thread(ConversationKey(chat, user), START)
-            message = Message(BOT if by_bot else USER, text, room=where, off_record=off_record, at=START)
-            await history.append(thread.id, message)
-        hits = await history.search([ANA], query, limit=20, room=room)
-        assert all(hit.thread.conversation.user == ANA and room in {"", hit.message.room} for hit in hits)
-        assert not any(hit.message.off_record for hit in hits)
-        both.append([(hit.message.id, round(hit.score, 6), hit.before.id if hit.before else 0) for hit in hits])
-    await database.close()
-    assert both[0] == both[1]
+    history = SqlHistory(RamDatabase())
+    for text, user, where, by_bot, off_record in said:
+        thread = await history.open_thread(ConversationKey(ROOM if where else PRIVATE, user), START)
+        message = Message(BOT if by_bot else USER, text, room=where, off_record=off_record, at=START)
+        await history.append(thread.id, message)
+    hits = await history.search([ANA], query, limit=20, room=room)
+    assert all(hit.thread.conversation.user == ANA and room in {"", hit.message.room} for hit in hits)
+    assert not any(hit.message.off_record for hit in hits)
+    talks = [(thread, await history.tail(thread.id, 99)) for thread in await history.threads(ANA)]
+    assert _told(hits) == judged_one_by_one(talks, query, room)
+
+
+def judged_one_by_one(
+    talks: Sequence[tuple[Thread, Sequence[Message]]], query: str, room: str
+) -> Sequence[tuple[int, float, int]]:
+    """Score every message of one person's threads by its definition; return what is found as `_told` does."""
+    lexicon = Lexicon()
+    keywords = list(dict.fromkeys(lexicon.query_terms(query)))
+    total = sum(len(said) for thread, said in talks if room in {"", room_name(thread.conversation.chat)})
+    heard = {
+        message.id: set(lexicon.keyword_terms(message.text))
+        for _, said in talks
+        for message in said
+        if is_findable(message) and room in {"", message.room}
+    }
+    counts = {each: max(sum(term in terms for terms in heard.values()) for term in each) for each in keywords}
+    weights = {each: idf(max(count, 1), total) for each, count in counts.items()}
+    found = []
+    for _, said in talks:
+        for before, message in zip([None, *said], said, strict=False):
+            own = {each for each in keywords if heard.get(message.id, set()).intersection(each)}
+            others = heard.get(before.id, set()) if before is not None else set()
+            more = {each for each in keywords if others.intersection(each)} - own
+            score = sum(weights[each] for each in own) + BEFORE_WEIGHT * sum(weights[each] for each in more)
+            if message.id in heard and score:
+                found.append((message.id, round(score / sum(weights.values()), 6), before.id if before and more else 0))
+    return sorted(found, key=lambda each: (-each[1], -each[0]))
+
+
+def _told(hits: Sequence[Quoted]) -> list[tuple[int, float, int]]:
+    return [(hit.message.id, round(hit.score, 6), hit.before.id if hit.before else 0) for hit in hits]
 
 
 async def test_a_word_without_end_is_stored_and_found(history: HistoryStore) -> None:

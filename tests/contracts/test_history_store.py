@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,10 +13,11 @@ import pytest
 
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.errors import StorageError
+from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database
-from core.stores import HistoryStore, Said
-from core.threads import Summary, ThreadRecord, Told, Transition, TurnState
+from core.stores import HistoryStore, SaidMessage
+from core.threads import Summary, ThreadRecord, ToldMemory, Transition, TurnState
 from core.types import (
     ChatKey,
     ConversationKey,
@@ -30,9 +31,7 @@ from core.types import (
     ThreadStatus,
     UserKey,
 )
-from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
-from tests.reference.history import InMemoryHistory
 
 ANA = UserKey("telegram", "ana")
 BIA = UserKey("telegram", "bia")
@@ -41,14 +40,9 @@ LATER = START + timedelta(seconds=90, microseconds=1)
 SAID = Message(MessageRole.USER, "oi", at=START, turn="t1", source_id="7")
 
 
-@pytest.fixture(params=["in-memory", *ENGINES])
-async def history(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[HistoryStore]:
-    if request.param == "in-memory":
-        yield InMemoryHistory()
-        return
-    database = await ENGINES[request.param](tmp_path / "elefante.db")
-    yield SqlHistory(database)
-    await database.close()
+@pytest.fixture
+def history(database: Database) -> HistoryStore:
+    return SqlHistory(database)
 
 
 @pytest.mark.spec("D1")
@@ -180,9 +174,9 @@ async def test_messages_are_read_by_their_ids_in_every_thread_of_ones_own_and_in
     threads = [await history.open_thread(place, START) for place in (ROOM, garden, ConversationKey(ROOM.chat, BIA))]
     first, second, bias = [await history.append(thread.id, SAID) for thread in threads]
     await history.mark(threads[1].id, ThreadStatus.ARCHIVED, LATER)
-    here, there = Said(first, ROOM.chat), Said(second, garden.chat)
+    here, there = SaidMessage(first, ROOM.chat), SaidMessage(second, garden.chat)
     assert list(await history.said(ANA, [second.id, 10**9, bias.id, first.id, second.id])) == [there, here]
-    assert list(await history.said(BIA, [bias.id, first.id])) == [Said(bias, ROOM.chat)]
+    assert list(await history.said(BIA, [bias.id, first.id])) == [SaidMessage(bias, ROOM.chat)]
     assert list(await history.said(ANA, [])) == []
     await history.forget(ANA)
     assert list(await history.said(ANA, [first.id])) == []
@@ -430,7 +424,7 @@ async def test_forgetting_takes_summaries_and_states_along(history: HistoryStore
     assert list(await history.transitions(thread.id)) == []
 
 
-CODE, OLD = Told("m1", "v2"), Told("m1", "v1")
+CODE, OLD = ToldMemory("m1", "v2"), ToldMemory("m1", "v1")
 PHOTO = Attachment(AttachmentKind.PHOTO, "a.png")
 QUOTE = Quote(QuoteKind.REPLY, "é sexta", Speaker.OTHER, "Bia", "sexta", (PHOTO,))
 
@@ -451,7 +445,7 @@ async def telling(history: HistoryStore) -> tuple[str, Message, Message, Message
         thread.id, Message(MessageRole.ASSISTANT, "4417!", turn="t1", tokens=4, question=question)
     )
     other = await history.append(thread.id, Message(MessageRole.ASSISTANT, "bye", turn="t2", tokens=5))
-    await history.tell({asked.id: [CODE], answer.id: [CODE, OLD], other.id: [Told("m2", "v1")]})
+    await history.tell({asked.id: [CODE], answer.id: [CODE, OLD], other.id: [ToldMemory("m2", "v1")]})
     return thread.id, asked, answer, other
 
 
@@ -460,8 +454,8 @@ async def test_it_knows_which_messages_tell_of_which_memories(history: HistorySt
     await history.tell({asked.id: [CODE], 999: []})
     told = await history.told([asked.id, answer.id, 12345])
     assert {i: set(those) for i, those in told.items()} == {asked.id: {CODE}, answer.id: {CODE, OLD}}
-    assert await history.first_told(thread) == {CODE: 1, OLD: 2, Told("m2", "v1"): 3}
-    assert await history.told_by(ANA) == {CODE, OLD, Told("m2", "v1")}
+    assert await history.first_told(thread) == {CODE: 1, OLD: 2, ToldMemory("m2", "v1"): 3}
+    assert await history.told_by(ANA) == {CODE, OLD, ToldMemory("m2", "v1")}
     assert await history.told_by(BIA) == frozenset()
     assert list(await history.tellers()) == [ANA]
     await history.forget(ANA)
@@ -480,16 +474,16 @@ async def test_redacting_removes_the_bots_words_and_summaries_and_keeps_the_pers
     assert kept[answer.id].question is None
     assert await history.summary(thread) is None
     assert await history.totals(thread) == (3, 12), "what is counted is counted as before"
-    assert await history.told_by(ANA) == {Told("m1", "", redacted=True), OLD, Told("m2", "v1")}
-    assert Told("m1", "v2") not in await history.first_told(thread)
+    assert await history.told_by(ANA) == {ToldMemory("m1", "", redacted=True), OLD, ToldMemory("m2", "v1")}
+    assert ToldMemory("m1", "v2") not in await history.first_told(thread)
     assert await history.redact(ANA, [CODE]) == 0
 
 
 async def test_erasing_removes_the_persons_words_too_and_what_came_along(history: HistoryStore) -> None:
     thread, asked, answer, _ = await telling(history)
     await history.redact(ANA, [CODE])
-    assert await history.redact(ANA, [Told("m1", "", redacted=True)], own=True) == 1
-    assert await history.redact(ANA, [Told("m1", "", redacted=True)], own=True) == 0
+    assert await history.redact(ANA, [ToldMemory("m1", "", redacted=True)], own=True) == 1
+    assert await history.redact(ANA, [ToldMemory("m1", "", redacted=True)], own=True) == 0
     kept = {message.id: message for message in await history.tail(thread, 9)}
     assert (kept[asked.id].text, kept[asked.id].quotes, kept[answer.id].text) == ("", (), "")
 
@@ -522,7 +516,7 @@ async def test_a_summary_of_what_was_said_before_is_kept(history: HistoryStore) 
     thread, _, _, _ = await telling(history)
     await history.fold(thread, Summary("the code", 2, 0, 9))
     await history.fold(thread, Summary("and bye", 3, 2, 9))
-    await history.redact(ANA, [Told("m2", "v1")])
+    await history.redact(ANA, [ToldMemory("m2", "v1")])
     assert [summary.through for summary in await history.summaries(thread)] == [2]
 
 
@@ -534,7 +528,7 @@ async def test_a_retracted_turn_is_neither_shown_nor_found_nor_summed_up_and_kee
     asked = await history.append(thread.id, said)
     await history.append(thread.id, Message(MessageRole.SYSTEM, {"id": "m1"}, Modal.MEMORY, turn="t1", memory_id="m1"))
     answer = await history.append(thread.id, Message(MessageRole.ASSISTANT, "Miau is a fine cat", turn="t1"))
-    await history.tell({answer.id: [Told("m1", "")]})
+    await history.tell({answer.id: [ToldMemory("m1", "")]})
     other = await history.append(thread.id, Message(MessageRole.USER, "my cat sleeps", turn="t2", source_id="6"))
     for through in (1, 4):
         await history.fold(thread.id, Summary("a cat", through, after=through // 4))

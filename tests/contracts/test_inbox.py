@@ -17,7 +17,6 @@ from core.types import ChatKey, Incoming, UserKey
 from tests.contracts.engines import AND_POOLED, ENGINES
 from tests.fakes.clock import START
 from tests.profile import long
-from tests.reference.inbox import InMemoryInbox
 
 PHOTO = Attachment(AttachmentKind.PHOTO)
 
@@ -42,11 +41,8 @@ OLD_PAYLOAD = (
 )
 
 
-@pytest.fixture(params=["in-memory", *ENGINES, long("pgbouncer")])
+@pytest.fixture(params=[*ENGINES, long("pgbouncer")])
 async def inbox(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Inbox]:
-    if request.param == "in-memory":
-        yield InMemoryInbox()
-        return
     database = await AND_POOLED[request.param](tmp_path / "elefante.db")
     yield SqlInbox(database)
     await database.close()

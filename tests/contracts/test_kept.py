@@ -11,16 +11,11 @@ import pytest
 from core.storage.kept import SqlKept
 from core.stores import KeptStore
 from tests.contracts.engines import ENGINES
-from tests.reference.kept import InMemoryKept
 
 
-@pytest.fixture(params=["in-memory", *ENGINES])
+@pytest.fixture(params=[*ENGINES])
 async def workers(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[list[KeptStore]]:
     """Give the stores of two workers over one database."""
-    if request.param == "in-memory":
-        store = InMemoryKept()
-        yield [store, store]
-        return
     databases = [await ENGINES[request.param](tmp_path / "kept.db") for _ in range(2)]
     yield [SqlKept(database) for database in databases]
     for database in databases:

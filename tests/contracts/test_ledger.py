@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -15,41 +14,27 @@ from core.features.ledger.calls import (
     BOT,
     GROUPINGS,
     JUDGED_FOR,
-    Arrival,
+    AdmittedMessage,
     Asker,
-    Call,
-    Ledger,
-    Scope,
+    ModelCall,
     Spend,
-    Spending,
+    SpendingScope,
 )
-from core.features.ledger.storage import SqlLedger
+from core.features.ledger.storage import Ledger, Spending
+from core.storage.database import Database
 from core.types import UserKey
-from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
-from tests.reference.ledger import InMemoryLedger
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "bia")
 ROOM = "telegram:-100"
-CALL = Call(START, ANA, "chat", "finish", "a:1", "end", 2.0, 0.5, Usage(100, 10, 50, 4), 0.25)
+CALL = ModelCall(START, ANA, "chat", "finish", "a:1", "end", 2.0, 0.5, Usage(100, 10, 50, 4), 0.25)
 Open = Callable[[str], Ledger]
 
 
-@pytest.fixture(params=["in-memory", *ENGINES])
-async def opened(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
+@pytest.fixture
+def opened(database: Database) -> Open:
     """Opens the ledger with days of a time zone; another call opens the same ledger again."""
-    if request.param == "in-memory":
-        kept = InMemoryLedger()
-
-        def again(zone: str) -> Ledger:
-            kept._zone = ZoneInfo(zone)
-            return kept
-
-        yield again
-        return
-    database = await ENGINES[request.param](tmp_path / "elefante.db")
-    yield lambda zone: SqlLedger(database, ZoneInfo(zone))
-    await database.close()
+    return lambda zone: Ledger(database, ZoneInfo(zone))
 
 
 @pytest.fixture
@@ -89,7 +74,7 @@ async def test_there_is_no_other_grouping(ledger: Ledger) -> None:
 
 async def test_only_calls_since_then_count(ledger: Ledger) -> None:
     await ledger.record(replace(CALL, at=START - timedelta(seconds=1)))
-    await ledger.admit(Arrival(Asker(ANA), START - timedelta(seconds=1)))
+    await ledger.admit(AdmittedMessage(Asker(ANA), START - timedelta(seconds=1)))
     assert list(await ledger.sums(START, ())) == []
     assert list(await ledger.sums(START, ("day",))) == []
     assert await ledger.spent(BOT, START) == Spend()
@@ -119,7 +104,7 @@ async def test_failed_calls_and_calls_of_unknown_cost_are_told_apart(ledger: Led
     assert (total.calls, total.failed, total.unpriced) == (5, 3, 3)
     assert total.mean_first_s is None
     assert total.tokens == Usage()
-    assert await ledger.spent(Scope(ANA), START) == Spend(0, 0, 0.0, 3)
+    assert await ledger.spent(SpendingScope(ANA), START) == Spend(0, 0, 0.0, 3)
 
 
 async def test_what_is_spent_in_a_room_is_the_persons_the_rooms_and_the_bots(ledger: Ledger) -> None:
@@ -127,44 +112,46 @@ async def test_what_is_spent_in_a_room_is_the_persons_the_rooms_and_the_bots(led
     await ledger.record(replace(CALL, room=ROOM))
     await ledger.record(replace(CALL, user=BIA, room=ROOM, cost_usd=None))
     await ledger.record(replace(CALL, user=None, cost_usd=1.0))
-    await ledger.admit(Arrival(Asker(ANA), START))
-    await ledger.admit(Arrival(Asker(ANA, ROOM), START + timedelta(seconds=2)))
-    await ledger.admit(Arrival(Asker(BIA, ROOM), START + timedelta(seconds=1)))
-    assert await ledger.spent(Scope(ANA), START) == Spend(2, 220, 0.5, 0)
-    assert await ledger.spent(Scope(BIA), START) == Spend(1, 110, 0.0, 1)
-    assert await ledger.spent(Scope(room=ROOM), START) == Spend(2, 220, 0.25, 1)
+    await ledger.admit(AdmittedMessage(Asker(ANA), START))
+    await ledger.admit(AdmittedMessage(Asker(ANA, ROOM), START + timedelta(seconds=2)))
+    await ledger.admit(AdmittedMessage(Asker(BIA, ROOM), START + timedelta(seconds=1)))
+    assert await ledger.spent(SpendingScope(ANA), START) == Spend(2, 220, 0.5, 0)
+    assert await ledger.spent(SpendingScope(BIA), START) == Spend(1, 110, 0.0, 1)
+    assert await ledger.spent(SpendingScope(room=ROOM), START) == Spend(2, 220, 0.25, 1)
     assert await ledger.spent(BOT, START) == Spend(3, 440, 1.5, 1)
-    assert await ledger.spent(Scope(room="telegram:-200"), START) == Spend()
+    assert await ledger.spent(SpendingScope(room="telegram:-200"), START) == Spend()
     first, second, third = (START + timedelta(seconds=seconds) for seconds in range(3))
     before = START - timedelta(microseconds=1)
 
-    async def minute(scope: Scope, after: datetime) -> list[datetime]:
+    async def minute(scope: SpendingScope, after: datetime) -> list[datetime]:
         return await ledger.read(lambda spending: [*spending.minute(scope, after)])
 
-    assert await minute(Scope(ANA), before) == [first, third]
-    assert await minute(Scope(room=ROOM), before) == [second, third]
+    assert await minute(SpendingScope(ANA), before) == [first, third]
+    assert await minute(SpendingScope(room=ROOM), before) == [second, third]
     assert await minute(BOT, first) == [second, third]
 
 
 async def test_a_message_is_let_in_unless_it_is_refused(ledger: Ledger) -> None:
-    arrival = Arrival(Asker(ANA, ROOM), START)
+    arrival = AdmittedMessage(Asker(ANA, ROOM), START)
     numbers = [await ledger.admit(replace(arrival, counts=counts)) for counts in (1, 0)]
     assert numbers[0] != numbers[1]
     command = replace(arrival, thinks=False)
     assert (await ledger.admit(command))[1] is None
 
     def full(spending: Spending) -> int | None:
-        return len(found) if len(found := spending.minute(Scope(ANA), START - timedelta(minutes=1))) >= 2 else None
+        return (
+            len(found) if len(found := spending.minute(SpendingScope(ANA), START - timedelta(minutes=1))) >= 2 else None
+        )
 
-    assert await ledger.admit(command, [Scope(ANA)], full) == (0, 2)
-    assert (await ledger.spent(Scope(ANA), START)).messages == 2, "of a command no model is asked"
+    assert await ledger.admit(command, [SpendingScope(ANA)], full) == (0, 2)
+    assert (await ledger.spent(SpendingScope(ANA), START)).messages == 2, "of a command no model is asked"
 
 
 async def test_an_answer_under_way_is_expected_to_use_what_the_newest_ones_used(ledger: Ledger) -> None:
-    async def expected(scope: Scope = BOT, after: timedelta = timedelta()) -> Spend:
+    async def expected(scope: SpendingScope = BOT, after: timedelta = timedelta()) -> Spend:
         return await ledger.read(lambda spending: spending.expected(scope, START + after))
 
-    arrival = Arrival(Asker(ANA), START, is_under_way=True)
+    arrival = AdmittedMessage(Asker(ANA), START, is_under_way=True)
     number, _ = await ledger.admit(arrival)
     assert await expected() == Spend(), "nothing is known yet"
     await ledger.record(CALL)
@@ -173,8 +160,8 @@ async def test_an_answer_under_way_is_expected_to_use_what_the_newest_ones_used(
     for user in (ANA, BIA):
         await ledger.admit(replace(arrival, asker=Asker(user)))
     assert await expected() == Spend(0, 220, 0.5)
-    assert await expected(Scope(ANA)) == Spend(0, 110, 0.25)
-    assert await expected(Scope(BIA)) == Spend()
+    assert await expected(SpendingScope(ANA)) == Spend(0, 110, 0.25)
+    assert await expected(SpendingScope(BIA)) == Spend()
     assert await expected(BOT, JUDGED_FOR) == Spend(), "whoever was to answer is gone"
 
 
@@ -182,7 +169,7 @@ async def test_a_thing_is_told_once_a_period(ledger: Ledger) -> None:
     assert await ledger.tell_once(BOT, "2026-03", 80, START)
     assert not await ledger.tell_once(BOT, "2026-03", 80, START + timedelta(days=9))
     assert await ledger.tell_once(BOT, "2026-03", 100, START)
-    assert await ledger.tell_once(Scope(ANA), "2026-03", 80, START)
+    assert await ledger.tell_once(SpendingScope(ANA), "2026-03", 80, START)
     assert await ledger.tell_once(BOT, "2026-04", 80, START + timedelta(days=20))
     assert not await ledger.tell_once(BOT, "2026-03", 80, START + timedelta(days=30))
 
@@ -190,11 +177,11 @@ async def test_a_thing_is_told_once_a_period(ledger: Ledger) -> None:
 async def test_a_person_who_is_forgotten_leaves_sums_and_no_name(ledger: Ledger) -> None:
     for user in (ANA, BIA):
         await ledger.record(replace(CALL, user=user))
-        await ledger.admit(Arrival(Asker(user), START))
-        await ledger.tell_once(Scope(user), "2026-03", 80, START)
+        await ledger.admit(AdmittedMessage(Asker(user), START))
+        await ledger.tell_once(SpendingScope(user), "2026-03", 80, START)
     await ledger.forget(ANA)
     assert [entry.keys for entry in await ledger.sums(START, ("user",))] == [("",), ("discord:bia",)]
-    assert await ledger.spent(Scope(ANA), START) == Spend()
+    assert await ledger.spent(SpendingScope(ANA), START) == Spend()
     assert await ledger.spent(BOT, START) == Spend(2, 220, 0.5, 0)
-    assert await ledger.tell_once(Scope(ANA), "2026-03", 80, START)
-    assert not await ledger.tell_once(Scope(BIA), "2026-03", 80, START)
+    assert await ledger.tell_once(SpendingScope(ANA), "2026-03", 80, START)
+    assert not await ledger.tell_once(SpendingScope(BIA), "2026-03", 80, START)

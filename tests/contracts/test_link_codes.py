@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from core.features.links.codes import LinkCode, LinkCodes
-from core.features.links.storage import SqlLinkCodes
+from core.features.links.codes import LinkCode
+from core.features.links.storage import LinkCodes
+from core.storage.database import Database
 from core.types import UserKey
-from tests.contracts.engines import ENGINES
-from tests.reference.link_codes import InMemoryLinkCodes
 
 ANA, ABROAD = UserKey("telegram", "1"), UserKey("discord", "1")
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-@pytest.fixture(params=["in-memory", *ENGINES])
-async def codes(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[LinkCodes]:
-    if request.param == "in-memory":
-        yield InMemoryLinkCodes()
-        return
-    database = await ENGINES[request.param](tmp_path / "codes.db")
-    yield SqlLinkCodes(database)
-    await database.close()
+@pytest.fixture
+def codes(database: Database) -> LinkCodes:
+    return LinkCodes(database)
 
 
 async def test_a_code_is_found_by_its_digest_only(codes: LinkCodes) -> None:

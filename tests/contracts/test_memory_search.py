@@ -14,15 +14,14 @@ from core.stores import (
     Candidate,
     ChangeContext,
     Neighbours,
-    Search,
     SearchableMemoryStore,
+    SearchRequest,
 )
 from core.types import MemoryDraft, MemoryKind, Span, UserKey
 from tests.contracts.test_history_search import ENDLESS
 from tests.contracts.test_memory_store import ANA, BIA, CAIO, GARDEN, KITCHEN, LATER, PASSWORD, WIFI, texts_of
 from tests.fakes.clock import START
-from tests.fakes.memories import add
-from tests.reference.searches import by_words, ids_found, search
+from tests.fakes.memories import add, by_words, ids_found, search
 
 
 def fact(content: str, *bindings: str) -> MemoryDraft:
@@ -165,7 +164,7 @@ async def test_a_search_of_another_version_finds_nothing_and_asks_nobody(store: 
     before = await store.version(ANA)
     [item] = await add(store, ANA, [PASSWORD], at=START)
     seen = Seen()
-    late = Search(("senha",), seen, START)
+    late = SearchRequest(("senha",), seen, START)
     assert await store.search(ANA, late, version=before) is None
     assert seen.count == -1
     assert await store.search(ANA, late, version=await store.version(ANA)) == [item]

@@ -17,8 +17,8 @@ from core.stores import ChangeContext, SearchableMemoryStore
 from core.types import Change, ChangeKind, MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
 from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
-from tests.fakes.memories import add
-from tests.reference.searches import ids_found
+from tests.fakes.memories import add, ids_found
+from tests.profile import long
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "ana")
 CAIO = UserKey("telegram", "caio")
@@ -357,24 +357,16 @@ async def test_pinned_memories_stand_first_and_pages_go_on_behind_them(store: Se
 
 
 async def test_a_page_far_away_is_the_one_that_is_reached_page_by_page(store: SearchableMemoryStore) -> None:
-    kinds = (MemoryKind.TEXT, MemoryKind.JSON)
-    drafts = [MemoryDraft(kinds[n % 2], f'"{n}"', (f"chave {n}",)) for n in range(9)]
+    drafts = [MemoryDraft(MemoryKind.TEXT, f"{n}", (f"chave {n}",)) for n in range(9)]
     items = list(await add(store, ANA, drafts, at=START, context=ChangeContext(room=KITCHEN)))
     await add(store, ANA, [PASSWORD], at=LATER)
     await store.flag(ANA, [items[4].id], pinned=True, shared=False)
-    for narrowed in ({}, {"kind": MemoryKind.JSON}, {"room": KITCHEN}):
-        everything = list(await store.page(ANA, limit=99, **narrowed))
+    for room in ("", KITCHEN):
+        everything = list(await store.page(ANA, limit=99, room=room))
         for skip in range(len(everything) + 2):
-            assert list(await store.page(ANA, limit=2, skip=skip, **narrowed)) == everything[skip : skip + 2]
+            assert list(await store.page(ANA, limit=2, skip=skip, room=room)) == everything[skip : skip + 2]
         after = everything[1].id
-        assert list(await store.page(ANA, limit=2, before=after, skip=1, **narrowed)) == everything[3:5]
-
-
-async def test_one_kind_is_paged_and_counted_alone(store: SearchableMemoryStore) -> None:
-    items = list(await add(store, ANA, [PASSWORD, WIFI, BIRTHDAY], at=START))
-    assert list(await store.page(ANA, limit=9, kind=MemoryKind.JSON)) == [items[1]]
-    assert list(await store.page(ANA, limit=9, before=items[2].id, kind=MemoryKind.TEXT)) == [items[0]]
-    assert [await store.count(ANA, kind) for kind in (MemoryKind.TEXT, MemoryKind.JSON, None)] == [2, 1, 3]
+        assert list(await store.page(ANA, limit=2, before=after, skip=1, room=room)) == everything[3:5]
 
 
 # --- rooms -----------------------------------------------------------------------------------------------------------
@@ -405,8 +397,7 @@ async def test_a_rooms_pages_hold_what_is_audible_there_in_the_same_order(store:
     while page := list(await store.page(ANA, limit=2, before=seen[-1].id if seen else "", room=KITCHEN)):
         seen += page
     assert seen == [pinned, *(said[n] for n in (5, 4, 3, 1, 0))]
-    assert list(await store.page(ANA, limit=9, kind=MemoryKind.JSON, room=KITCHEN)) == [said[5]]
-    assert [await store.count(ANA, kind, room=KITCHEN) for kind in (None, *MemoryKind)] == [6, 5, 1]
+    assert await store.count(ANA, room=KITCHEN) == 6
     assert (await store.count(ANA, room=GARDEN), list(await store.page(ANA, limit=9, room=GARDEN))) == (0, [])
 
 
@@ -729,7 +720,7 @@ def with_all_phrases(item: MemoryItem, draft: MemoryDraft) -> tuple[MemoryDraft,
     return replace(item.draft, bindings=tuple(dict.fromkeys((*item.bindings, *draft.bindings)))), item.rooms
 
 
-@pytest.mark.parametrize("owner", [ANA, BIA])
+@pytest.mark.parametrize("owner", [ANA, long(BIA)])
 @pytest.mark.parametrize(("said", "anas", "bias"), CHAINS)
 async def test_unlinking_gives_each_account_its_own_last_words(
     store: SearchableMemoryStore, said: list[Said], anas: MemoryDraft | None, bias: MemoryDraft | None, owner: UserKey
@@ -760,7 +751,7 @@ async def test_unlinking_gives_each_account_its_own_last_words(
         assert {word for word in ("1111", "2222", "3333", "of bia") if word in held and word not in told} == set()
 
 
-async def test_after_unlinking_each_account_undoes_its_own_words_and_the_common_deletion(
+async def test_what_both_had_said_and_one_deleted_is_gone_for_good_after_unlinking(
     store: SearchableMemoryStore,
 ) -> None:
     [item] = await add(store, ANA, [PIN], at=START, context=ChangeContext("first"))
@@ -768,12 +759,9 @@ async def test_after_unlinking_each_account_undoes_its_own_words_and_the_common_
     await store.update(ANA, item.id, NEW_PIN, at=LATER, context=ChangeContext("second", account=BIA), keeps_past=True)
     await store.delete(ANA, [item.id], at=LATER, context=ChangeContext("gone", account=BIA))
     await store.unlink(ANA, BIA)
-    for account, act, draft in ((ANA, "first", PIN), (BIA, "second", NEW_PIN)):
-        assert await store.undo(account, "gone")
-        assert [each.draft for each in await store.page(account, limit=9)] == [draft]
-        assert await store.undo(account, "second" if account == ANA else "first") is None
-        assert await store.undo(account, act)
+    for account in (ANA, BIA):
         assert (await store.count(account), list(await store.changes(account))) == (0, [])
+        assert await store.undo(account, "gone") is None
 
 
 async def test_a_deleted_memory_comes_back_to_the_account_that_it_came_from(store: SearchableMemoryStore) -> None:

@@ -28,8 +28,7 @@ from tests.contracts.test_memory_store import (
     vector,
 )
 from tests.fakes.clock import START
-from tests.fakes.memories import add
-from tests.reference.searches import ids_found
+from tests.fakes.memories import add, ids_found
 
 NEW = replace(PASSWORD, content="A senha do AliExpress é 654321", bindings=("aliexpress", "conta"))
 ACT = ChangeContext("act")

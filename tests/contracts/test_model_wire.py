@@ -29,7 +29,7 @@ from core.types import JSONValue
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import HEAD, Answer, Break
 from tests.fakes.tool_calls import Call
-from tests.fakes.wires import KEY, WORDS, Wire, gather, prompt, wire
+from tests.fakes.wires import KEY, WORDS, Wire, entries, gather, prompt, typed, wire
 
 SCHEMA: dict[str, JSONValue] = {
     "type": "object",
@@ -46,7 +46,7 @@ class Queries:
     items: list[str]
 
 
-@pytest.fixture(params=["anthropic", "openai"])
+@pytest.fixture(params=["anthropic", "openai", "responses"])
 async def lab(request: pytest.FixtureRequest) -> AsyncIterator[Wire]:
     async with wire(request.param) as lab:
         yield lab
@@ -327,6 +327,10 @@ async def test_knobs_that_are_set_are_sent_in_the_protocols_own_form(lab: Wire) 
     if lab.label == "anthropic":
         assert body["output_config"] == {"effort": "high"}
         assert body["max_tokens"] == 77
+    elif lab.label == "responses":
+        assert body["reasoning"] == {"effort": "high"}
+        assert body["text"] == {"verbosity": "low"}
+        assert (body["max_output_tokens"], body["store"]) == (77, False)
     else:
         assert (body["reasoning_effort"], body["verbosity"], body["max_tokens"]) == ("high", "low", 77)
         assert body["stream_options"] == {"include_usage": True}
@@ -344,7 +348,9 @@ async def test_a_knob_that_the_model_refuses_is_left_out_once_and_for_all(lab: W
         await complete(model, prompt())
         await complete(model, prompt())
     assert ["temperature" in body for body in lab.server.bodies] == [True, False, False]
-    assert all("output_config" in body or "reasoning_effort" in body for body in lab.server.bodies)
+    assert all(
+        not body.keys().isdisjoint({"output_config", "reasoning_effort", "reasoning"}) for body in lab.server.bodies
+    )
 
 
 async def test_what_one_model_refuses_is_still_sent_to_another_of_the_same_account(lab: Wire) -> None:
@@ -380,20 +386,18 @@ async def test_a_typed_answer_is_asked_for_by_the_providers_own_schema(lab: Wire
     async with lab.model() as model:
         await complete(model, prompt(schema=SCHEMA))
     (body,) = lab.server.bodies
-    if lab.label == "anthropic":
-        assert body["output_config"]["format"] == {"type": "json_schema", "schema": SCHEMA}
-    else:
-        form = body["response_format"]
-        assert form["type"] == "json_schema"
-        assert form["json_schema"]["schema"] == SCHEMA
-        assert form["json_schema"]["strict"] is True
-    assert "Question" not in json.dumps(body["messages"])
+    form = typed(body)
+    assert form["type"] == "json_schema"
+    assert form.get("json_schema", form)["schema"] == SCHEMA
+    if lab.label != "anthropic":
+        assert form.get("json_schema", form)["strict"] is True
+    assert "Question" not in json.dumps(entries(body))
 
 
 async def test_a_server_without_schemas_is_asked_in_words_once_and_for_all(lab: Wire) -> None:
     def simple(asked: object) -> Answer:
         body = lab.server.bodies[-1]
-        if "output_config" in body or "response_format" in body:
+        if typed(body) is not None:
             return lab.api.fails(400, "response_format is not supported: use output_config.format elsewhere")
         return lab.api.says('Sure! ```json\n{"action": "Finish"}\n```')
 
@@ -403,9 +407,9 @@ async def test_a_server_without_schemas_is_asked_in_words_once_and_for_all(lab: 
         reply = await complete(model, prompt(schema=SCHEMA))
     assert '{"action": "Finish"}' in reply.text
     tries = len(lab.server.bodies)
-    assert tries == (3 if lab.label == "anthropic" else 4)  # OpenAI's protocol has JSON mode in between
+    assert tries == (4 if lab.label == "openai" else 3)  # OpenAI's protocol has JSON mode in between
     for body in lab.server.bodies[-2:]:
-        last = lab.api.words(body["messages"][-1])
+        last = lab.api.words(entries(body)[-1])
         assert '"enum":["Finish","Question"]' in last
         assert WORDS in last
 
@@ -496,15 +500,15 @@ async def test_what_stays_the_same_comes_first_and_byte_for_byte(lab: Wire) -> N
         for last in ("decide", "answer"):
             await complete(model, prompt(last, earlier=("oi", "olá")))
     one, other = lab.server.bodies
-    assert one["messages"][:-1] == other["messages"][:-1]
-    assert one["messages"][-1] != other["messages"][-1]
+    assert entries(one)[:-1] == entries(other)[:-1]
+    assert entries(one)[-1] != entries(other)[-1]
     raw = [asked.raw for asked in lab.server.asked]
     same = next(at for at, (a, b) in enumerate(zip(*raw, strict=False)) if a != b)
     assert raw[0][:same].endswith(b'"')
     if lab.label == "anthropic":
         mark = {"type": "ephemeral"}
         assert one["system"][0]["cache_control"] == mark
-        assert one["messages"][-2]["content"][0] == {"type": "text", "text": "olá", "cache_control": mark}
+        assert entries(one)[-2]["content"][0] == {"type": "text", "text": "olá", "cache_control": mark}
 
 
 async def test_a_prompt_without_a_system_text_has_no_empty_one(lab: Wire) -> None:
@@ -540,8 +544,8 @@ async def test_an_unknown_action_name_is_asked_about_once_more(lab: Wire) -> Non
     lab.server.answers = [lab.api.says('{"action": "Dance"}'), lab.api.says('{"action": "Finish"}')]
     async with lab.model() as model:
         assert await choose(model, prompt(), ("Finish", "Question")) == "Finish"
-    assert "Dance" in json.dumps(lab.server.bodies[1]["messages"][-2])
-    assert "exactly one of these names" in json.dumps(lab.server.bodies[1]["messages"][-1])
+    assert "Dance" in json.dumps(entries(lab.server.bodies[1])[-2])
+    assert "exactly one of these names" in json.dumps(entries(lab.server.bodies[1])[-1])
 
 
 async def test_truncated_json_is_asked_for_once_more_and_then_given_up(lab: Wire) -> None:

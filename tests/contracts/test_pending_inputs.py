@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
+from core.storage.database import Database
 from core.storage.waiting import SqlPendingInputs
 from core.threads import PendingInput, PendingInputs
 from core.types import ChatKey, ConversationKey, UserKey
-from tests.contracts.engines import ENGINES
-from tests.reference.waiting import InMemoryPendingInputs
 
 ANA, BIA = UserKey("telegram", "1"), UserKey("telegram", "2")
 HERE = ConversationKey(ChatKey("telegram", "room", "topic"), ANA)
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-@pytest.fixture(params=["in-memory", *ENGINES])
-async def pending_inputs(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[PendingInputs]:
-    if request.param == "in-memory":
-        yield InMemoryPendingInputs()
-        return
-    database = await ENGINES[request.param](tmp_path / "awaited.db")
-    yield SqlPendingInputs(database)
-    await database.close()
+@pytest.fixture
+def pending_inputs(database: Database) -> PendingInputs:
+    return SqlPendingInputs(database)
 
 
 @pytest.mark.parametrize(

@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from core.features.access.people import DENIED, Account, People, Person, Stranger
-from core.features.access.storage import SqlPeople
-from core.features.admin.decisions import Applied, Decision, DecisionKind, Decisions
-from core.features.admin.storage import SqlDecisions
+from core.features.access.people import DENIED, Account, Person, Stranger
+from core.features.access.storage import People
+from core.features.admin.decisions import Applied, Decision, DecisionKind
+from core.features.admin.storage import Decisions
+from core.storage.database import Database
 from core.types import Role, UserKey
-from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
-from tests.reference.decisions import InMemoryDecisions
-from tests.reference.people import InMemoryPeople
 
 ANA, BIA, ABROAD = UserKey("telegram", "1"), UserKey("telegram", "2"), UserKey("discord", "1")
 DAY = timedelta(days=1)
 
 
-@pytest.fixture(params=["in-memory", *ENGINES])
-async def people(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[People]:
-    if request.param == "in-memory":
-        yield InMemoryPeople()
-        return
-    database = await ENGINES[request.param](tmp_path / "people.db")
-    yield SqlPeople(database)
-    await database.close()
-
-
-def decisions_over(people: People) -> Decisions:
-    return SqlDecisions(people._database) if isinstance(people, SqlPeople) else InMemoryDecisions(people)
+@pytest.fixture
+def people(database: Database) -> People:
+    return People(database)
 
 
 def person(user: UserKey, role: Role = Role.MEMBER, name: str = "Ana") -> Person:
@@ -103,12 +90,12 @@ async def test_of_a_stranger_is_noted_who_they_are_and_what_they_speak(people: P
     assert await people.stranger(ANA) == replace(noted, at=START + DAY, language="en")
 
 
-async def test_who_was_denied_is_noted_again_when_that_is_over(people: People) -> None:
+async def test_who_was_denied_is_noted_again_when_that_is_over(people: People, database: Database) -> None:
     await people.note_stranger(stranger(ANA), DAY)
     await people.put(person(BIA, name="Bia"))
     for user, before, at in ((ANA, "", START + DAY), (BIA, Role.MEMBER, START), (ABROAD, "", START - DAY)):
         decision = Decision(at, None, DecisionKind.ROLE, str(user), before, DENIED)
-        assert await decisions_over(people).apply(decision) is Applied.DONE
+        assert await Decisions(database).apply(decision) is Applied.DONE
     denied = [
         Stranger(ANA, "Ana", START + DAY, denied=True),
         Stranger(BIA, "Bia", START, denied=True),

@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from itertools import product
-from pathlib import Path
 
 import pytest
 
-from core.features.preferences.storage import SqlPreferences
-from core.features.preferences.store import PreferenceStore
+from core.features.preferences.storage import PreferenceStore
+from core.storage.database import Database
 from core.types import Learn, Locale, Preferences, UserKey
-from tests.contracts.engines import ENGINES
-from tests.reference.preferences import InMemoryPreferences
 
 ANA, ABROAD = UserKey("telegram", "1"), UserKey("discord", "1")
 LEARN = (None, *Learn)
 
 
-@pytest.fixture(params=["in-memory", *ENGINES])
-async def preferences(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[PreferenceStore]:
-    if request.param == "in-memory":
-        yield InMemoryPreferences()
-        return
-    database = await ENGINES[request.param](tmp_path / "preferences.db")
-    yield SqlPreferences(database)
-    await database.close()
+@pytest.fixture
+def preferences(database: Database) -> PreferenceStore:
+    return PreferenceStore(database)
 
 
 async def test_who_chose_nothing_is_remembered_and_answered_as_they_write(preferences: PreferenceStore) -> None:

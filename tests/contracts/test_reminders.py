@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain
@@ -11,43 +11,26 @@ from pathlib import Path
 
 import pytest
 
-from core.features.reminders.reminders import (
-    LEASE,
-    OPEN,
-    Before,
-    Claim,
-    Kind,
-    Reminder,
-    ReminderStore,
-    Schedule,
-    State,
-)
-from core.features.reminders.storage import SqlReminders
+from core.features.reminders.reminders import LEASE, OPEN, Before, DueClaim, Kind, Reminder, ReminderState, Schedule
+from core.features.reminders.storage import ReminderStore
+from core.storage.database import Database
 from core.storage.sqlite import open_database
 from core.types import ChatKey, Locale, UserKey
 from tests.contracts.conftest import STATEMENTS
-from tests.contracts.engines import ENGINES
 from tests.fakes.clock import START
-from tests.reference.reminders import InMemoryReminders
 
 ANA, BIA, CARO = UserKey("telegram", "1"), UserKey("discord", "2:b"), UserKey("telegram", "3")
 SCHEDULE = Schedule(datetime(2026, 3, 14, 12, 0), "America/Sao_Paulo", "FREQ=DAILY", guessed=True)  # noqa: DTZ001 - wall
 SINGLE = Schedule(SCHEDULE.wall, "UTC")
 BOTH = ("telegram", "discord")
-ALL = frozenset(State)
+ALL = frozenset(ReminderState)
 SECOND, MINUTE, HOUR = timedelta(seconds=1), timedelta(minutes=1), timedelta(hours=1)
 
 
-@pytest.fixture(params=["in-memory", *ENGINES])
-async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Callable[[], ReminderStore]]:
+@pytest.fixture
+def stores(database: Database) -> Callable[[], ReminderStore]:
     """Make stores over the same reminders, as several workers have them."""
-    if request.param == "in-memory":
-        only = InMemoryReminders()
-        yield lambda: only
-        return
-    database = await ENGINES[request.param](tmp_path / "reminders.db")
-    yield lambda: SqlReminders(database)
-    await database.close()
+    return lambda: ReminderStore(database)
 
 
 @pytest.fixture
@@ -80,13 +63,13 @@ async def test_a_reminder_is_kept_with_all_that_it_is(store: ReminderStore) -> N
         name="Bia 'B'",
         kind=Kind.BRIEFING,
         locale=Locale.ES,
-        state=State.PAUSED,
+        state=ReminderState.PAUSED,
         tries=2,
         failures=3,
         sent_at=START - MINUTE,
         batch="abc",
         changed_at=START - SECOND,
-        before=Before("café", SCHEDULE, START, State.WAITING),
+        before=Before("café", SCHEDULE, START, ReminderState.WAITING),
     )
     stored = await store.add(whole, most=1)
     assert stored is not None
@@ -111,7 +94,7 @@ async def test_an_account_has_so_many_open_ones_and_no_more(store: ReminderStore
     assert first is not None
     assert await store.add(new(), most=2) is None
     assert await store.add(new(BIA), most=2) is not None
-    for state in (State.PAUSED, State.DONE, State.REMOVED, State.FAILED):
+    for state in (ReminderState.PAUSED, ReminderState.DONE, ReminderState.REMOVED, ReminderState.FAILED):
         assert await store.replace(first, first := replace(first, state=state))
         assert (await store.add(new(), most=2) is None) == (state in OPEN)
         await store.forget(ANA)
@@ -125,10 +108,10 @@ async def test_a_persons_are_found_on_all_accounts_the_next_due_first(store: Rem
         new(BIA, text="soon"),
         new(text="never", due=None),
         new(CARO, text="other"),
-        replace(new(text="done", due=None), state=State.DONE),
+        replace(new(text="done", due=None), state=ReminderState.DONE),
     )
     assert await store.of([ANA, BIA]) == [soon, later, never]
-    assert await store.of([ANA, BIA], {State.DONE}) == [done]
+    assert await store.of([ANA, BIA], {ReminderState.DONE}) == [done]
     assert await store.of([CARO], ALL) == [other]
     assert await store.of([]) == []
     assert (await store.whose(soon.id), await store.whose("none")) == ((BIA, soon.name), None)
@@ -147,7 +130,7 @@ async def test_the_newest_change_of_a_person_is_found_until_it_was_taken_back(st
     first, second, other = await added(
         store,
         replace(new(text="first"), changed_at=START),
-        replace(new(BIA, text="second"), changed_at=START + SECOND, state=State.REMOVED),
+        replace(new(BIA, text="second"), changed_at=START + SECOND, state=ReminderState.REMOVED),
         replace(new(CARO), changed_at=START + HOUR),
     )
     assert await store.newest_change([ANA, BIA]) == second
@@ -162,10 +145,10 @@ async def test_the_next_due_is_that_of_what_can_be_claimed_there(store: Reminder
     there, _, later, _, _ = await added(
         store,
         new(BIA, due=START + MINUTE),
-        replace(new(), state=State.PAUSED),
+        replace(new(), state=ReminderState.PAUSED),
         new(due=START + HOUR),
         new(due=None),
-        replace(new(), state=State.FAILED),
+        replace(new(), state=ReminderState.FAILED),
     )
     assert await store.next_due(BOTH) == there.due
     assert await store.next_due(["telegram"]) == later.due
@@ -183,16 +166,16 @@ async def test_what_is_due_is_claimed_in_order_and_nothing_else(store: ReminderS
         new(ANA, "first", START - MINUTE),
         new(UserKey("telegram", "4"), "now", START),
         new(UserKey("telegram", "5"), "not yet", START + timedelta(microseconds=1)),
-        replace(new(UserKey("telegram", "6")), state=State.PAUSED),
+        replace(new(UserKey("telegram", "6")), state=ReminderState.PAUSED),
     )
-    assert await store.claim(Claim(START, ())) == []
-    claimed = await store.claim(Claim(START, ["telegram"], ["4"]))
+    assert await store.claim(DueClaim(START, ())) == []
+    claimed = await store.claim(DueClaim(START, ["telegram"], ["4"]))
     assert texts(claimed) == ["first", "second"]
-    assert {(each.state, each.tries) for each in claimed} == {(State.SENDING, 1)}
+    assert {(each.state, each.tries) for each in claimed} == {(ReminderState.SENDING, 1)}
     assert await store.find([ANA], claimed[0].id) == claimed[0]
-    assert texts(await store.claim(Claim(START, ["telegram"]))) == ["now"]
-    assert texts(await store.claim(Claim(START, BOTH))) == ["elsewhere"]
-    assert await store.claim(Claim(START, BOTH)) == []
+    assert texts(await store.claim(DueClaim(START, ["telegram"]))) == ["now"]
+    assert texts(await store.claim(DueClaim(START, BOTH))) == ["elsewhere"]
+    assert await store.claim(DueClaim(START, BOTH)) == []
 
 
 async def test_of_those_due_at_once_the_one_that_was_set_first_comes_first(store: ReminderStore) -> None:
@@ -200,7 +183,7 @@ async def test_of_those_due_at_once_the_one_that_was_set_first_comes_first(store
     await added(store, *reversed(set_later))
     in_order = [str(number) for number in range(9)]
     assert texts(await store.of([ANA])) == in_order
-    assert texts(await store.claim(Claim(START, ["telegram"]))) == in_order
+    assert texts(await store.claim(DueClaim(START, ["telegram"]))) == in_order
 
 
 async def test_those_of_one_person_in_one_chat_are_claimed_together(store: ReminderStore) -> None:
@@ -216,7 +199,7 @@ async def test_those_of_one_person_in_one_chat_are_claimed_together(store: Remin
         replace(new(text="day"), kind=Kind.BRIEFING),
         replace(new(text="refused"), failures=2),
     )
-    claimed = await store.claim(Claim(START, BOTH, limit=1))
+    claimed = await store.claim(DueClaim(START, BOTH, limit=1))
     assert texts(claimed)[0] == "first"
     assert sorted(texts(claimed)) == ["day", "first", "last", "refused"]
     batch = claimed[0].batch
@@ -224,7 +207,7 @@ async def test_those_of_one_person_in_one_chat_are_claimed_together(store: Remin
     assert [each.text for each in await store.in_batch([ANA, BIA], batch)] == ["first", "last"]
     assert len({each.batch for each in claimed}) == 3
     assert await store.in_batch([BIA], batch) == []
-    rest = await store.claim(Claim(START, BOTH, limit=3))
+    rest = await store.claim(DueClaim(START, BOTH, limit=3))
     assert texts(rest) == ["other", "room's", "room's"]
     assert len({each.batch for each in (*rest, *claimed)}) == 6
     assert not list(await store.in_batch([ANA], ""))
@@ -236,10 +219,10 @@ async def test_of_many_who_claim_at_once_each_reminder_goes_to_one(stores: Calla
 
     async def work(store: ReminderStore) -> list[str]:
         mine: list[str] = []
-        while claimed := await store.claim(Claim(START, ["telegram"], limit=3)):
+        while claimed := await store.claim(DueClaim(START, ["telegram"], limit=3)):
             await asyncio.sleep(0)
             mine += texts(claimed)
-            await store.settle([(each, replace(each, state=State.DONE, due=None)) for each in claimed])
+            await store.settle([(each, replace(each, state=ReminderState.DONE, due=None)) for each in claimed])
         return mine
 
     taken = await asyncio.gather(*(work(stores()) for _ in range(5)))
@@ -249,11 +232,11 @@ async def test_of_many_who_claim_at_once_each_reminder_goes_to_one(stores: Calla
 
 async def test_a_claim_holds_for_its_lease_and_longer_if_it_is_renewed(store: ReminderStore) -> None:
     await added(store, new(), new(BIA))
-    mine = await store.claim(Claim(START, BOTH))
+    mine = await store.claim(DueClaim(START, BOTH))
     assert await store.next_due(BOTH) == START + LEASE
-    assert await store.claim(Claim(START + LEASE - SECOND, BOTH)) == []
+    assert await store.claim(DueClaim(START + LEASE - SECOND, BOTH)) == []
     await store.renew([each for each in mine if each.user == ANA], START + MINUTE)
-    [again] = await store.claim(Claim(START + LEASE, BOTH))
+    [again] = await store.claim(DueClaim(START + LEASE, BOTH))
     assert (again.user, again.tries) == (BIA, 2)
     await store.renew(mine, START + HOUR)
     assert await store.next_due(["discord"]) == START + LEASE + LEASE, "it is somebody else's now"
@@ -262,27 +245,27 @@ async def test_a_claim_holds_for_its_lease_and_longer_if_it_is_renewed(store: Re
 
 async def test_after_a_crash_what_was_claimed_can_be_claimed_at_once(store: ReminderStore) -> None:
     await added(store, new(), new(BIA), new(CARO, due=START + HOUR))
-    await store.claim(Claim(START, BOTH))
+    await store.claim(DueClaim(START, BOTH))
     await store.release(["telegram"])
-    [again] = await store.claim(Claim(START, BOTH))
+    [again] = await store.claim(DueClaim(START, BOTH))
     assert (again.user, again.tries) == (ANA, 2)
     assert await store.next_due(["telegram"]) == START + LEASE
 
 
 async def test_one_that_was_fired_waits_for_its_next_instant_or_is_done(store: ReminderStore) -> None:
     await added(store, new(text="again"), new(text="once"))
-    claimed = await store.claim(Claim(START, BOTH))
+    claimed = await store.claim(DueClaim(START, BOTH))
     settled = [
-        replace(each, state=State.WAITING, due=START + HOUR, tries=0, failures=0, sent_at=START + SECOND)
+        replace(each, state=ReminderState.WAITING, due=START + HOUR, tries=0, failures=0, sent_at=START + SECOND)
         if each.text == "again"
-        else replace(each, state=State.DONE, due=None, tries=0, sent_at=START + SECOND)
+        else replace(each, state=ReminderState.DONE, due=None, tries=0, sent_at=START + SECOND)
         for each in claimed
     ]
     await store.settle(list(zip(claimed, settled, strict=True)))
     for each in settled:
         assert await store.find([ANA], each.id) == each
-    assert await store.claim(Claim(START + HOUR - SECOND, BOTH)) == []
-    [again] = await store.claim(Claim(START + HOUR, BOTH))
+    assert await store.claim(DueClaim(START + HOUR - SECOND, BOTH)) == []
+    [again] = await store.claim(DueClaim(START + HOUR, BOTH))
     assert (again.text, again.tries) == ("again", 1)
     await store.settle([(claimed[0], settled[0]), (claimed[1], settled[1])])
     assert await store.find([ANA], again.id) == again, "an old claim ends no new one"
@@ -290,38 +273,41 @@ async def test_one_that_was_fired_waits_for_its_next_instant_or_is_done(store: R
 
 async def test_one_that_was_refused_can_be_claimed_when_it_is_to_be_tried_again(store: ReminderStore) -> None:
     [stored] = await added(store, new())
-    [claimed] = await store.claim(Claim(START, BOTH))
-    refused = replace(claimed, state=State.WAITING, tries=0, failures=1)
+    [claimed] = await store.claim(DueClaim(START, BOTH))
+    refused = replace(claimed, state=ReminderState.WAITING, tries=0, failures=1)
     await store.settle([(claimed, refused)], START + HOUR)
     assert await store.find([ANA], stored.id) == refused
     assert await store.next_due(BOTH) == START + HOUR
-    assert await store.claim(Claim(START + HOUR - SECOND, BOTH)) == []
+    assert await store.claim(DueClaim(START + HOUR - SECOND, BOTH)) == []
     reworded = replace(refused, text="pay it")
     assert await store.replace(refused, reworded)
     assert await store.next_due(BOTH) == START, "the person may have done something about it"
-    [again] = await store.claim(Claim(START, BOTH))
-    await store.settle([(again, replace(again, state=State.FAILED))])
+    [again] = await store.claim(DueClaim(START, BOTH))
+    await store.settle([(again, replace(again, state=ReminderState.FAILED))])
     assert await store.next_due(BOTH) is None
 
 
 async def test_what_the_person_changes_while_it_is_being_fired_is_kept(store: ReminderStore) -> None:
     stored = await added(store, *(new(text=text) for text in ("reworded", "moved", "removed", "put off", "gone")))
-    claimed = {each.text: each for each in await store.claim(Claim(START, BOTH))}
+    claimed = {each.text: each for each in await store.claim(DueClaim(START, BOTH))}
     changed = {
         "reworded": replace(claimed["reworded"], text="other words", changed_at=START),
         "moved": replace(claimed["moved"], due=START + HOUR, schedule=SCHEDULE),
-        "removed": replace(claimed["removed"], state=State.REMOVED, changed_at=START),
-        "put off": replace(claimed["put off"], state=State.WAITING, due=START + HOUR, tries=0),
+        "removed": replace(claimed["removed"], state=ReminderState.REMOVED, changed_at=START),
+        "put off": replace(claimed["put off"], state=ReminderState.WAITING, due=START + HOUR, tries=0),
     }
     for name, change in changed.items():
         assert await store.replace(claimed[name], change)
     assert await store.next_due(BOTH) == START + LEASE, "whoever fires it still holds it"
-    done = {name: replace(each, state=State.DONE, due=None, tries=0, sent_at=START) for name, each in claimed.items()}
+    done = {
+        name: replace(each, state=ReminderState.DONE, due=None, tries=0, sent_at=START)
+        for name, each in claimed.items()
+    }
     await store.settle([(claimed[name], done[name]) for name in claimed], START + 9 * HOUR)
     ids = {each.text: each.id for each in stored}
     for name, expected in {
         "reworded": replace(done["reworded"], text="other words", changed_at=START),
-        "moved": replace(changed["moved"], state=State.WAITING, tries=0, sent_at=START),
+        "moved": replace(changed["moved"], state=ReminderState.WAITING, tries=0, sent_at=START),
         "removed": replace(changed["removed"], sent_at=START),
         "put off": replace(changed["put off"], sent_at=START),
         "gone": done["gone"],
@@ -337,18 +323,18 @@ async def test_what_is_over_for_long_is_deleted_and_nothing_else(store: Reminder
     old, recent = START - HOUR, START + HOUR
     base = replace(new(due=None), created_at=old)
     kept = [
-        replace(base, state=State.WAITING, due=old),
-        replace(base, state=State.PAUSED),
-        replace(base, state=State.DONE, sent_at=recent),
-        replace(base, state=State.DONE, created_at=recent),
-        replace(base, state=State.FAILED, due=recent),
-        replace(base, state=State.REMOVED, changed_at=START),
-        replace(base, state=State.DONE, sent_at=START),
+        replace(base, state=ReminderState.WAITING, due=old),
+        replace(base, state=ReminderState.PAUSED),
+        replace(base, state=ReminderState.DONE, sent_at=recent),
+        replace(base, state=ReminderState.DONE, created_at=recent),
+        replace(base, state=ReminderState.FAILED, due=recent),
+        replace(base, state=ReminderState.REMOVED, changed_at=START),
+        replace(base, state=ReminderState.DONE, sent_at=START),
     ]
     gone = [
-        replace(base, state=State.DONE, sent_at=old, changed_at=recent),
-        replace(base, state=State.FAILED, due=old),
-        replace(base, state=State.REMOVED, changed_at=START - SECOND, due=recent),
+        replace(base, state=ReminderState.DONE, sent_at=old, changed_at=recent),
+        replace(base, state=ReminderState.FAILED, due=old),
+        replace(base, state=ReminderState.REMOVED, changed_at=START - SECOND, due=recent),
     ]
     await added(store, *gone)
     left = await added(store, *kept)
@@ -358,7 +344,7 @@ async def test_what_is_over_for_long_is_deleted_and_nothing_else(store: Reminder
 
 
 async def test_of_who_is_forgotten_nothing_is_kept(store: ReminderStore) -> None:
-    await added(store, new(), replace(new(), state=State.DONE))
+    await added(store, new(), replace(new(), state=ReminderState.DONE))
     [other] = await added(store, new(CARO))
     await store.forget(ANA)
     await store.forget(ANA)
@@ -369,13 +355,13 @@ async def test_of_who_is_forgotten_nothing_is_kept(store: ReminderStore) -> None
 @pytest.mark.parametrize("way", ["forget", "purge"])
 async def test_what_was_deleted_is_in_no_file(tmp_path: Path, way: str) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    store = SqlReminders(database)
+    store = ReminderStore(database)
     for number in range(200):
         text = f"xylophone {number} " + "la " * number
         stored = await store.add(new(UserKey("telegram", "ana-of-the-house"), text), most=999)
         assert stored is not None
-        past = Before(f"{text} before", SINGLE, None, State.WAITING)
-        await store.replace(stored, replace(stored, state=State.REMOVED, changed_at=START, before=past))
+        past = Before(f"{text} before", SINGLE, None, ReminderState.WAITING)
+        await store.replace(stored, replace(stored, state=ReminderState.REMOVED, changed_at=START, before=past))
     [other] = await added(store, new(CARO, "marimba"))
     assert b"xylophone" in bytes_of(tmp_path)
     if way == "forget":
@@ -392,11 +378,11 @@ async def test_what_was_deleted_is_in_no_file(tmp_path: Path, way: str) -> None:
 
 async def test_the_next_due_and_a_claim_look_at_no_more_than_what_is_due(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    store = SqlReminders(database)
+    store = ReminderStore(database)
     await added(store, new())
     STATEMENTS.clear()
     await store.next_due(BOTH)
-    await store.claim(Claim(START, BOTH))
+    await store.claim(DueClaim(START, BOTH))
     asked = [sql for sql in STATEMENTS if "claimable" in sql]
     assert len(asked) == 2
     for sql in asked:

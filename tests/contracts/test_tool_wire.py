@@ -13,13 +13,15 @@ import pytest
 from core.dialogue import Delta, Finish, Prompt, PromptTurn, Stop, StreamEvent, Thoughts, Tool, ToolCall, ToolResult
 from core.errors import ProviderDown, ProviderError, StreamCut
 from core.ports import ChatModel
+from core.providers.openai import OpenAIEndpoint
+from core.providers.responses import ResponsesModel
 from core.providers.streamed import ModelOptions, prompt_tokens
 from core.types import JSONValue, MessageRole
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import Answer, Asked, Break
 from tests.fakes.openai_server import Manner
 from tests.fakes.tool_calls import Call, Result
-from tests.fakes.wires import WORDS, Wire, gather, prompt, wire
+from tests.fakes.wires import WORDS, Wire, entries, gather, prompt, typed, wire
 
 SCHEMA: dict[str, JSONValue] = {
     "type": "object",
@@ -35,7 +37,7 @@ SEARCH = Call("MemorySearch", {"items": ["x"]}, "call_2")
 ASKED = replace(prompt(), tools=TOOLS)
 
 
-@pytest.fixture(params=["anthropic", "openai"])
+@pytest.fixture(params=["anthropic", "openai", "responses"])
 async def lab(request: pytest.FixtureRequest) -> AsyncIterator[Wire]:
     async with wire(request.param) as lab:
         yield lab
@@ -134,7 +136,10 @@ async def test_results_go_back_under_their_calls(lab: Wire) -> None:
         assert said(await gather(model, followed(ASKED, events, "saved", " "))) == "Pronto."
     assert lab.api.told(lab.server.bodies[1]) == [Result("call_1", "saved"), Result("call_2", "-")]
     assert lab.server.bodies[1]["tools"] == lab.server.bodies[0]["tools"]
-    assert lab.api.words(lab.server.bodies[1]["messages"][-3 if lab.label == "openai" else -2]) == "Um momento."
+    assert (
+        lab.api.words(entries(lab.server.bodies[1])[{"anthropic": -2, "openai": -3, "responses": -6}[lab.label]])
+        == "Um momento."
+    )
 
 
 async def test_a_failed_call_is_marked_where_the_protocol_has_a_mark() -> None:
@@ -149,7 +154,7 @@ async def test_text_may_follow_results(lab: Wire) -> None:
     async with lab.model() as model:
         *turns, last = followed(ASKED, await gather(model, ASKED), "saved").turns
         await gather(model, replace(ASKED, turns=(*turns, replace(last, text="Answer now."))))
-    assert lab.api.words(lab.server.bodies[1]["messages"][-1]) == "Answer now."
+    assert lab.api.words(entries(lab.server.bodies[1])[-1]) == "Answer now."
 
 
 @pytest.mark.parametrize("bad", ['{"items": [}', "", "[1]", "null", '{"a": "\ud800"}'])
@@ -228,7 +233,7 @@ async def test_claudes_thinking_goes_back_unchanged_before_its_calls_and_to_no_o
         for model in (first, other):
             await gather(model, followed(ASKED, answered, "saved"))
         await endpoint.aclose()
-    own, foreign = (body["messages"][1]["content"] for body in lab.server.bodies[1:])
+    own, foreign = (entries(body)[1]["content"] for body in lab.server.bodies[1:])
     assert [block["type"] for block in own] == ["thinking", "redacted_thinking", "text", "tool_use"]
     assert own[:2] == [thought, secret]
     assert "SECRET" not in json.dumps(foreign)
@@ -264,7 +269,7 @@ async def test_reasoning_goes_back_only_where_and_as_the_server_sent_it(
         answer = Answer(frames=[*map(openai_server.adds, deltas), *plain])
         lab.server.answers = strict(lab, answer, lab.api.says("oi"))
         await gather(model, followed(ASKED, await gather(model, ASKED), "saved"))
-    message = lab.server.bodies[1]["messages"][2]
+    message = entries(lab.server.bodies[1])[2]
     assert {name: value for name, value in message.items() if name.startswith("reasoning")} == back
 
 
@@ -273,13 +278,13 @@ async def test_geminis_signature_goes_back_with_its_call() -> None:
     for at_once in (True, False):
         async with wire("openai") as lab, lab.model() as model:
             named = {"id": "f1", "type": "function", "function": {"name": "MemorySave", "arguments": ARGUMENTS}}
-            entries = [{**named, "extra_content": signature}] if at_once else [named, {"extra_content": signature}]
-            frames = [openai_server.adds({"tool_calls": [entry]}) for entry in entries]
+            parts = [{**named, "extra_content": signature}] if at_once else [named, {"extra_content": signature}]
+            frames = [openai_server.adds({"tool_calls": [entry]}) for entry in parts]
             lab.server.answers = strict(
                 lab, Answer(frames=[*frames, *openai_server.closing("stop")]), lab.api.says("oi")
             )
             await gather(model, followed(ASKED, await gather(model, ASKED), "saved"))
-        (call,) = lab.server.bodies[1]["messages"][2]["tool_calls"]
+        (call,) = entries(lab.server.bodies[1])[2]["tool_calls"]
         assert call["extra_content"] == signature
 
 
@@ -291,8 +296,8 @@ async def test_another_model_that_goes_on_is_told_of_the_calls_in_words() -> Non
         assert said(await gather(other, followed(ASKED, await gather(one, ASKED), "saved: “ção”"))) == "Pronto."
     (body,) = second.server.bodies
     assert second.api.offered(body) == ["MemorySave", "MemorySearch"]
-    assert '"tool": "MemorySave"' in second.api.words(body["messages"][1])
-    assert "saved: “ção”" in second.api.words(body["messages"][2])
+    assert '"tool": "MemorySave"' in second.api.words(entries(body)[1])
+    assert "saved: “ção”" in second.api.words(entries(body)[2])
 
 
 async def test_calls_in_a_prompt_without_tools_are_told_in_words(lab: Wire) -> None:
@@ -300,8 +305,8 @@ async def test_calls_in_a_prompt_without_tools_are_told_in_words(lab: Wire) -> N
     async with lab.model() as model:
         asked = followed(ASKED, await gather(model, ASKED), "saved")
         await gather(model, replace(asked, tools=()))
-    assert "MemorySave" in lab.api.words(lab.server.bodies[1]["messages"][-2])
-    assert "saved" in lab.api.words(lab.server.bodies[1]["messages"][-1])
+    assert "MemorySave" in lab.api.words(entries(lab.server.bodies[1])[-2])
+    assert "saved" in lab.api.words(entries(lab.server.bodies[1])[-1])
 
 
 # --- faults ----------------------------------------------------------------------------------------------------------
@@ -389,9 +394,9 @@ async def test_the_volatile_part_is_sent_last_and_is_no_part_of_the_next_turn(la
     async with lab.model() as model:
         await gather(model, talk("oi", task="<task>1</task>"))
         await gather(model, talk("oi", "olá", "e aí?", task="<task>2</task>"))
-    assert lab.api.words(lab.server.bodies[0]["messages"][-1]) == "oi\n\n<task>1</task>"
+    assert lab.api.words(entries(lab.server.bodies[0])[-1]) == "oi\n\n<task>1</task>"
     assert "<task>1" not in lab.server.asked[1].raw.decode()
-    assert lab.api.words(lab.server.bodies[1]["messages"][-1]) == "e aí?\n\n<task>2</task>"
+    assert lab.api.words(entries(lab.server.bodies[1])[-1]) == "e aí?\n\n<task>2</task>"
 
 
 async def test_claude_reads_tools_system_and_all_that_was_said_from_the_cache() -> None:
@@ -426,15 +431,32 @@ async def test_claude_reads_tools_system_and_all_that_was_said_from_the_cache() 
     assert second["input_tokens"] < 200  # the task alone
 
 
-async def test_the_cache_key_is_sent_to_openai_alone() -> None:
-    async with wire("openai") as lab:
+@pytest.mark.parametrize(("label", "sent"), [("openai", None), ("responses", "talk 7")])
+async def test_the_cache_key_is_sent_to_openai_alone(label: str, sent: str | None) -> None:
+    async with wire(label) as lab, lab.model() as model:
         lab.server.answers = strict(lab, lab.api.says("oi"))
-        endpoint = lab.endpoint(max_retries=0)
-        for is_openai in (False, True):
-            endpoint.is_openai = is_openai  # type: ignore[union-attr]  # an OpenAIEndpoint, at a loopback address
-            await gather(endpoint.model(ModelOptions("m")), replace(ASKED, cache_key="talk 7"))
+        await gather(model, replace(ASKED, cache_key="talk 7"))
+    assert lab.server.bodies[0].get("prompt_cache_key") == sent
+
+
+async def test_openai_is_asked_by_the_responses_api_at_its_own_address_alone() -> None:
+    own, other = OpenAIEndpoint("sk-1"), OpenAIEndpoint("sk-1", "http://127.0.0.1:9/v1")
+    assert [endpoint.api for endpoint in (own, other)] == ["Responses API", "Chat Completions"]
+    for endpoint in (own, other):
+        assert isinstance(endpoint.model(ModelOptions("m")), ResponsesModel) is (endpoint is own)
         await endpoint.aclose()
-    assert [body.get("prompt_cache_key") for body in lab.server.bodies] == [None, "talk 7"]
+
+
+async def test_what_openais_model_thought_goes_back_sealed_before_its_call_and_nothing_is_stored() -> None:
+    async with wire("responses") as lab, lab.model() as model:
+        lab.server.answers = strict(lab, lab.api.calls(SAVE), lab.api.says("Pronto."))
+        events = await gather(model, ASKED)
+        await gather(model, followed(ASKED, events, "saved"))
+    first, second = lab.server.bodies
+    assert (first["store"], first["include"]) == (False, ["reasoning.encrypted_content"])
+    thought, call, result = second["input"][-3:]
+    assert thought == {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "SEALED"}
+    assert (call["type"], result["type"]) == ("function_call", "function_call_output")
 
 
 # --- other forms -----------------------------------------------------------------------------------------------------
@@ -444,8 +466,8 @@ def forms(lab: Wire) -> list[str]:
     """In which form each request so far offered the tools."""
     found = []
     for body in lab.server.bodies:
-        typed = body.get("response_format") or body.get("output_config", {}).get("format")
-        found.append("native" if "tools" in body else typed["type"] if typed else "words")
+        form = typed(body)
+        found.append("native" if "tools" in body else form["type"] if form else "words")
     return found
 
 
@@ -492,20 +514,35 @@ async def test_a_model_that_refuses_tools_is_asked_for_one_typed_answer_once_and
         await gather(model, followed(ASKED, events, "saved"))
     assert forms(lab) == ["native", "json_schema", "json_schema"]
     body = lab.server.bodies[-1]
-    assert json.loads(lab.api.words(body["messages"][-2])) == {"reply": [answer("Já vai."), call]}
-    assert lab.api.words(body["messages"][-1]) == '<tool-result tool="MemorySave">\nsaved\n</tool-result>'
-    system = json.dumps(body["system"] if lab.label == "anthropic" else body["messages"][0])
+    assert json.loads(lab.api.words(entries(body)[-2])) == {"reply": [answer("Já vai."), call]}
+    assert lab.api.words(entries(body)[-1]) == '<tool-result tool="MemorySave">\nsaved\n</tool-result>'
+    system = json.dumps(body.get("system") or body.get("instructions") or entries(body)[0])
     assert "to keep what is asked" in system
     assert "to look something up" in system
 
 
-async def test_openais_refusal_of_tools_with_an_effort_keeps_the_effort() -> None:
-    async with wire("openai") as lab, lab.model(effort="medium") as model:
-        complaint = "Function tools with reasoning_effort are not supported for m in /v1/chat/completions."
-        refusing(lab, ["native"], lab.api.says(replying(answer("oi"))), complaint)
+@pytest.mark.parametrize("effort", ["medium", None])
+@pytest.mark.parametrize("knows_none", [True, False])
+async def test_a_model_that_takes_no_tools_while_it_thinks_stops_thinking_before_it_loses_them(
+    effort: str | None, knows_none: bool
+) -> None:
+    def picky(asked: Asked) -> Answer:
+        if not knows_none and asked.body.get("reasoning_effort") == "none":
+            return openai_server.fails(
+                400, "Unsupported value: 'reasoning_effort' does not support 'none' with this model."
+            )
+        if "tools" in asked.body and asked.body.get("reasoning_effort") != "none":
+            return openai_server.fails(
+                400,
+                "Function tools with reasoning_effort are not supported for m in /v1/chat/completions. To use "
+                "function tools, use /v1/responses or set reasoning_effort to 'none'.",
+            )
+        return openai_server.says("oi" if "tools" in asked.body else replying(answer("oi")))
+
+    async with wire("openai") as lab, lab.model(effort=effort) as model:
+        lab.server.answers = [picky]
         assert said(await gather(model, ASKED)) == "oi"
-    assert forms(lab) == ["native", "json_schema"]
-    assert lab.server.bodies[-1]["reasoning_effort"] == "medium"
+    assert forms(lab)[-1] == ("native" if knows_none else "json_schema")
 
 
 async def test_a_model_without_any_of_it_is_asked_in_words(lab: Wire) -> None:
@@ -516,7 +553,7 @@ async def test_a_model_without_any_of_it_is_asked_in_words(lab: Wire) -> None:
         assert said(await gather(model, ASKED)) == "Sure!\nOi, Ana."
         assert said(await gather(model, ASKED)) == "Sure!\nOi, Ana."
     assert forms(lab)[-2:] == ["words", "words"]
-    last = lab.api.words(lab.server.bodies[-1]["messages"][-1])
+    last = lab.api.words(entries(lab.server.bodies[-1])[-1])
     assert last.startswith(WORDS)
     assert '{"reply": [...]}' in last
 
@@ -576,28 +613,31 @@ async def test_a_call_written_as_text_is_a_call_and_the_model_is_asked_otherwise
     "written",
     [
         '{"name": "MemorySave", "arguments": %s}',
+        '{{"name": "MemorySave", "arguments": %s}}',
+        '<tool_call>{"name": "MemorySave", "arguments": %s}</tool_call>',
         '```json\n{"name": "MemorySave", "arguments": %s}\n```',
-        'Here it is:\n\n```json\n{"name": "MemorySave", "arguments": %s}\n```\n',
     ],
 )
-async def test_what_a_model_that_calls_tools_repeats_of_a_call_is_text(lab: Wire, written: str) -> None:
-    text = written % ARGUMENTS
+async def test_a_model_that_calls_tools_may_also_write_a_call(lab: Wire, written: str) -> None:
+    text = written.replace("%s", ARGUMENTS)
     lab.server.answers = strict(lab, lab.api.calls(SAVE), lab.api.says(*text), lab.api.says("oi"))
     async with lab.model() as model:
         assert made(await gather(model, ASKED)) == [("MemorySave", ARGUMENTS)]
         events = await gather(model, ASKED)
-        assert (said(events), made(events)) == (text, [])
+        assert (said(events), made(events)) == ("", [("MemorySave", ARGUMENTS)])
         await gather(model, ASKED)
     assert forms(lab) == ["native"] * 3
 
 
-async def test_a_call_as_the_protocol_has_it_makes_text_of_one_in_a_code_block(lab: Wire) -> None:
-    text = f'```json\n{{"name": "MemorySave", "arguments": {ARGUMENTS}}}\n```'
+@pytest.mark.parametrize("written", ["```json\n%s\n```", "%s", "<tool_call>%s</tool_call>", "{%s}"])
+async def test_a_call_written_beside_one_as_the_protocol_has_it_is_no_text(lab: Wire, written: str) -> None:
+    call = f'{{"name": "{SEARCH.name}", "arguments": {SEARCH.arguments}}}'
+    text = written.replace("%s", call)
     lab.server.answers = strict(lab, lab.api.calls(SEARCH, text=text))
     async with lab.model() as model:
         events = await gather(model, ASKED)
-    assert said(events) == text
-    assert [name for name, _ in made(events)] == [SEARCH.name]
+    assert said(events) == ""
+    assert [name for name, _ in made(events)] == [SEARCH.name] * (1 if "```" in written else 2)
 
 
 async def test_json_that_is_no_call_is_text(lab: Wire) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from core.ports import VectorIndex
 from core.storage.faiss_index import FaissIndex
 from core.types import Vectors
-from tests.reference.exact_index import ExactIndex
+from tests.contracts.exact_index import ExactIndex
 
 DIMS = 8
 HALF_PRECISION = 1e-3
@@ -151,3 +151,14 @@ def test_faiss_agrees_with_exact_search(steps: list[tuple[str, set[int]]], k: in
             assert [i for i, _ in found] == [i for i, _ in wanted]
             assert [s for _, s in found] == pytest.approx([s for _, s in wanted], abs=HALF_PRECISION)
     assert len(fast) == len(exact) == len(held)
+
+
+@given(st.integers(1, 60), st.integers(1, 40), st.integers(1, 12))
+def test_a_bounded_search_looks_at_least_at_what_was_added_last(held: int, most: int, block_rows: int) -> None:
+    index = FaissIndex(4, block_rows=block_rows)
+    vectors = np.random.default_rng(held).standard_normal((held, 4)).astype(np.float32)
+    index.add(range(held), vectors)
+    [found] = index.search(vectors[:1], held, most)
+    ids = {i for i, _ in found}
+    assert ids >= set(range(max(held - most, 0), held))
+    assert len(ids) < most + 2 * block_rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from core.library import new_search
 from core.memory.embedding import EmbeddingNormalizer
+from core.storage.database import Database
 from core.storage.memories import SqlMemories
-from core.stores import AskedVectors, Candidate, Found, Neighbours, Search, VectorSearch
+from core.stores import AskedVectors, Candidate, Neighbours, SearchRequest, SearchResult, VectorSearch
 from core.types import MemoryDraft, MemoryKind, UserKey, Vector, Vectors
-from tests.contracts.engines import ENGINES
 from tests.contracts.test_memory_store import HALF
 from tests.fakes.clock import START
 from tests.fakes.memories import add
@@ -72,10 +72,10 @@ async def asked(
     nearest: int,
     *,
     ids: Sequence[int] = (),
-) -> tuple[Seen, Found]:
+) -> tuple[Seen, SearchResult]:
     seen = Seen(rows, ids)
     wanted = AskedVectors(normalizer.space, normalizer.mean, rows, nearest)
-    return seen, await search.search(owner, Search(("?",), seen, START), wanted)
+    return seen, await search.search(owner, SearchRequest(("?",), seen, START), wanted)
 
 
 async def check_agrees(store: SqlMemories, owner: UserKey, *, seed: int, count: int, nearest: int, mean: float) -> None:
@@ -99,11 +99,9 @@ async def check_agrees(store: SqlMemories, owner: UserKey, *, seed: int, count: 
     assert not found.partial
 
 
-@pytest.fixture(params=[*ENGINES])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqlMemories]:
-    database = await ENGINES[request.param](tmp_path / "elefante.db")
-    yield SqlMemories(database)
-    await database.close()
+@pytest.fixture
+def store(database: Database) -> SqlMemories:
+    return SqlMemories(database)
 
 
 @pytest.mark.parametrize("mean", [0.0, 0.5, 0.8])

@@ -14,11 +14,11 @@ from typing import Final, Protocol
 
 import psycopg
 
+from core.answering.outcomes import KNOWN
+from core.answering.outcomes import NOTHING as NOT_DONE
 from core.features.memories.confirm import NOT_OPEN
-from core.features.privacy.forget import NO_SUCH_MEMORY, NOT_CONFIRMED
+from core.features.privacy.forget import NO_SUCH_MEMORY
 from core.features.undo import NOTHING, NOTHING_OF_IT, TOO_LATE, UNDONE_BEFORE
-from core.outcomes import KNOWN
-from core.outcomes import NOTHING as NOT_DONE
 from core.types import Locale
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import BOT, Note
@@ -26,7 +26,7 @@ from tests.fakes.discord_world import Person as Member
 from tests.fakes.telegram_people import Person, Post
 from tests.fakes.telegram_server import TelegramServer
 
-_DENIALS: Final = (NOT_OPEN, NO_SUCH_MEMORY, NOT_CONFIRMED, NOTHING, NOTHING_OF_IT, TOO_LATE, UNDONE_BEFORE, KNOWN)
+_DENIALS: Final = (NOT_OPEN, NO_SUCH_MEMORY, NOTHING, NOTHING_OF_IT, TOO_LATE, UNDONE_BEFORE, KNOWN)
 DENIED: Final = tuple(
     re.split(r"[:{]", sentence[Locale.EN], maxsplit=1)[0] for sentence in (*_DENIALS, *NOT_DONE.values())
 )
@@ -147,7 +147,10 @@ ALL: Final = COMMANDS | {
     "save by command": Kind((_REMEMBER,), "Saved:", holds=1),
     "delete": Kind((_REMEMBER, "forget the key of {word}", "*Delete"), "Deleted:"),
     "replace": Kind(
-        (_REMEMBER, "the key of {word} is now 2222 not 1111", "*Replace"), "It now reads:", holds=1, tail=" is 2222"
+        ("/remember {word} parks on level 3", "{word} parked on level 5 today", "*Replace"),
+        "Updated:",
+        holds=1,
+        tail=" parks on level 5",
     ),
 }
 

@@ -13,7 +13,7 @@ import pytest
 
 from core.clock import SystemClock
 from core.features.access.people import Person as Known
-from core.features.access.storage import SqlPeople
+from core.features.access.storage import People
 from core.storage.sqlite import open_database
 from core.types import Role, UserKey
 from tests.e2e.command import Running, start
@@ -47,7 +47,7 @@ async def settle(folder: Path) -> None:
     """Let Ana be the owner, and everybody in."""
     database = await open_database(folder / "elefante.db")
     for number, role in ({ANA.id: Role.OWNER} | dict.fromkeys(MEMBERS, Role.MEMBER)).items():
-        await SqlPeople(database).put(Known(UserKey("telegram", str(number)), role, "", START))
+        await People(database).put(Known(UserKey("telegram", str(number)), role, "", START))
     await database.close()
 
 

@@ -38,6 +38,7 @@ from core.types import (
 )
 from tests.fakes.clock import START
 from tests.fakes.memories import add
+from tests.profile import long
 
 ANA, BIA, CAIO, EVA = (UserKey("telegram", name) for name in ("ana", "bia", "caio", "eva"))
 ROOM = ConversationKey(ChatKey("telegram", "room"), ANA)
@@ -305,7 +306,7 @@ def cancel(task: asyncio.Task[None]) -> None:
 
 
 @pytest.mark.spec("T10", "T12")
-@pytest.mark.parametrize("fault", [refuse, cancel])
+@pytest.mark.parametrize("fault", [refuse, long(cancel)])
 @pytest.mark.parametrize("change", CHANGES)
 async def test_a_change_happens_whole_or_not_at_all(
     database: Database,

@@ -19,14 +19,15 @@ from bot import logs
 from bot.data_folder import ConsoleHistory
 from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
-from core.chatbot import ChatBot
+from core.answering.chatbot import ChatBot
 from core.errors import StorageError
 from core.features.access.people import Person
 from core.features.admin.decisions import DecisionKind
-from core.features.ledger.calls import Call
-from core.features.ledger.storage import SqlLedger
+from core.features.ledger.calls import ModelCall
+from core.features.ledger.storage import Ledger
+from core.features.privacy.erasure import Erasure
 from core.features.reminders.reminders import Reminder
-from core.features.reminders.service import Place
+from core.features.reminders.service import ReminderPlace, Reminders
 from core.outgoing import ChannelLimits
 from core.times.reading import Once
 from core.types import ChatKey, Incoming, Locale, Role, UserKey
@@ -82,15 +83,15 @@ async def test_no_byte_of_a_person_who_was_forgotten_is_left_while_the_bot_runs_
             await say(app, bot, ANA, text, "zqname")
             await say(app, bot, BIA, text.replace("zq", "zw"), "zwname")
         for user, word in ((ANA, "zqrent"), (BIA, "zwrent")):
-            place = Place(user, ChatKey("telegram", "c"), private=True, locale=Locale.EN, name=f"{word}name")
+            place = ReminderPlace(user, ChatKey("telegram", "c"), private=True, locale=Locale.EN, name=f"{word}name")
             time = Once((app.clock.now() + timedelta(days=3)).astimezone(ZoneInfo("America/Sao_Paulo")))
-            made = [await app.features.reminders.set(place, f"{word} {number}", time) for number in range(2)]
+            made = [await app.features.get(Reminders).set(place, f"{word} {number}", time) for number in range(2)]
             for each in made[1:]:
                 assert isinstance(each, Reminder)
-                await app.features.reminders.reword(place, each.id, f"{word} three")
-                await app.features.reminders.remove(place, each.id)
-        call = Call(app.clock.now(), ANA, "chat", "finish", "limited:mind", "end", 0.1)
-        await SqlLedger(app.database).record(call)
+                await app.features.get(Reminders).reword(place, each.id, f"{word} three")
+                await app.features.get(Reminders).remove(place, each.id)
+        call = ModelCall(app.clock.now(), ANA, "chat", "finish", "limited:mind", "end", 0.1)
+        await Ledger(app.database).record(call)
         mine = ["zqwifi", "zqabc123", "zqcofre", "zq918273", "zqmusic", "zqname", "zqrent", ANA.user]
         assert left(tmp_path, *mine) == mine, "there was something to forget"
         asked = await say(app, bot, ANA, "/forget all", "zqname")
@@ -112,11 +113,11 @@ async def test_the_lines_typed_in_the_terminal_go_with_the_one_who_typed_them(tm
         typed = tmp_path / "console-history"
         assert f'"{typed.name}"' in inspect.getsource(terminal), "where the terminal's prompt keeps them"
         typed.write_text("+/remember zqsecret\n", "utf-8")
-        await app.features.erasure.forget(BIA)
+        await app.features.get(Erasure).forget(BIA)
         assert left(tmp_path, "zqsecret")
-        await app.features.erasure.forget(app.settings.console_owner)
+        await app.features.get(Erasure).forget(app.settings.console_owner)
         assert not left(tmp_path, "zqsecret")
-        await app.features.erasure.forget(app.settings.console_owner)
+        await app.features.get(Erasure).forget(app.settings.console_owner)
 
 
 async def test_lines_that_cannot_be_removed_are_told(tmp_path: Path) -> None:

@@ -12,18 +12,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.features.reminders.reminders import Before, Claim, Reminder, Schedule
-from core.features.reminders.storage import SqlReminders
+from core.features.reminders.reminders import Before, DueClaim, Reminder, Schedule
+from core.features.reminders.storage import ReminderStore
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
 from core.storage.memories import SqlMemories
+from core.storage.record import to_blob
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
-from core.threads import Told
+from core.threads import ToldMemory
 from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
 from tests.fakes.clock import START
 from tests.fakes.memories import add
+from tests.profile import long
 
 ANA, BIA = UserKey("telegram", "ana-of-the-house"), UserKey("telegram", "bia-next-door")
 ROOM = ChatKey("telegram", "room")
@@ -38,7 +40,7 @@ class Talk:
         self.memories = SqlMemories(database)
         self.history = SqlHistory(database)
         self.inbox = SqlInbox(database)
-        self.reminders = SqlReminders(database)
+        self.reminders = ReminderStore(database)
         self.vectors: dict[UserKey, list[bytes]] = {ANA: [], BIA: []}
 
     def say(self, user: UserKey, count: int) -> list[str]:
@@ -53,7 +55,7 @@ class Talk:
         """Save one memory of so many words; return its id and them."""
         said = self.say(user, size)
         vector = np.random.default_rng(self.dice.randrange(2**60)).standard_normal(384).astype(np.float32)
-        self.vectors[user].append(vector.tobytes()[:64])
+        self.vectors[user].append(to_blob(vector)[:64])
         draft = MemoryDraft(MemoryKind.TEXT, " ".join(said), (said[0],))
         vectors, context = {draft.content: vector}, ChangeContext("save", "telegram:room")
         [item] = await add(self.memories, user, [draft], at=START, vectors=vectors, space="x@384", context=context)
@@ -68,7 +70,7 @@ class Talk:
         before = Before(made.text, made.schedule, made.due, made.state)
         await self.reminders.replace(made, replace(made, text=self.words(user), before=before, changed_at=START))
         if number % 7 == 0:
-            await self.reminders.claim(Claim(START, {user.platform}))
+            await self.reminders.claim(DueClaim(START, {user.platform}))
 
     def words(self, user: UserKey) -> str:
         return " ".join(self.say(user, self.dice.choice([3, 100])))
@@ -76,7 +78,7 @@ class Talk:
     async def round(self, user: UserKey, number: int) -> None:
         draft = self.draft(user)
         vector = np.random.default_rng(self.dice.randrange(2**60)).standard_normal(384).astype(np.float32)
-        self.vectors[user].append(vector.tobytes()[:64])
+        self.vectors[user].append(to_blob(vector)[:64])
         vectors = {draft.content: vector}
         context = ChangeContext(f"act {number}", "telegram:room" if number % 2 else "", user)
         [item] = await add(self.memories, user, [draft], at=START, vectors=vectors, space="x@384", context=context)
@@ -120,6 +122,7 @@ def words_of_ana(folder: Path) -> set[bytes]:
     return set(re.findall(rb"zq[a-j]{2,8}", read_all(folder)))
 
 
+@pytest.mark.long
 @pytest.mark.spec("T12", "T15")
 async def test_after_forgetting_a_person_no_byte_of_theirs_is_left_while_the_bot_runs(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
@@ -147,7 +150,7 @@ async def test_a_deleted_memory_is_gone_from_the_disk_when_delete_returns(tmp_pa
     secret = MemoryDraft(MemoryKind.TEXT, "The code is xylophone 918273", ("vault combination",))
     vector = np.random.default_rng(3).standard_normal(384).astype(np.float32)
     [item] = await add(store, ANA, [secret], at=START, vectors={secret.content: vector}, space="x@384")
-    needles = [b"xylophone", b"918273", b"vault", vector.tobytes()[:64]]
+    needles = [b"xylophone", b"918273", b"vault", to_blob(vector)[:64]]
     assert left(tmp_path, needles) == needles
     await store.delete(ANA, [item.id])
     assert left(tmp_path, needles) == []
@@ -174,7 +177,7 @@ async def test_after_forgetting_linked_accounts_no_byte_of_either_is_left(tmp_pa
 
 
 @pytest.mark.spec("T12")
-@pytest.mark.parametrize("size", [3, 400])  # words: on a page, and on several
+@pytest.mark.parametrize("size", [3, long(400)])  # words: on a page, and on several
 async def test_words_of_the_deleted_are_there_until_they_are_purged_and_then_no_byte(tmp_path: Path, size: int) -> None:
     database = await open_database(tmp_path / "elefante.db")
     talk = Talk(database)
@@ -212,7 +215,7 @@ async def test_a_save_that_was_undone_leaves_no_byte(tmp_path: Path) -> None:
 async def test_what_a_message_is_found_by_goes_with_its_words(tmp_path: Path, way: str) -> None:
     database = await open_database(tmp_path / "elefante.db")
     talk = Talk(database)
-    by, told = (MessageRole.ASSISTANT if way == "redact" else MessageRole.USER), Told("m", "v")
+    by, told = (MessageRole.ASSISTANT if way == "redact" else MessageRole.USER), ToldMemory("m", "v")
     kept, gone = ([" ".join(talk.say(user, 40)) for _ in range(COUNT)] for user in (BIA, ANA))
     bias, anas = [await talk.history.open_thread(ConversationKey(ROOM, user), START) for user in (BIA, ANA)]
     for thread, said in ((bias, kept), (anas, gone)):

@@ -21,7 +21,7 @@ from core.storage.postgres import PostgresDatabase, open_postgres
 from core.storage.postgres_connection import STATEMENT_S
 from core.storage.postgres_errors import reason
 from core.storage.postgres_migrations import Migration
-from core.workers import Worker
+from core.workers.cluster import ClusterWorker
 from tests.fakes.tcp_proxy import TcpProxy
 from tests.postgres import HAS_POSTGRES, WHY_NOT, Server, own_server
 from tests.profile import long
@@ -133,7 +133,7 @@ class Load:
                     self.failures.append(error)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT])
+@pytest.mark.parametrize("number", [long(signal.SIGINT), signal.SIGQUIT])
 async def test_a_restart_or_a_crash_of_the_server_fails_no_job_under_load(
     server: Server, url: str, number: signal.Signals
 ) -> None:
@@ -256,14 +256,14 @@ async def test_a_commit_whose_answer_was_lost_is_said_to_be_unknown_and_not_run_
 async def test_a_sign_of_life_that_the_network_swallows_does_not_hold_up_the_next(
     server: Server, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.workers.LEASE_S", 0.5)
+    monkeypatch.setattr("core.workers.lease.LEASE_S", 0.5)
     async with TcpProxy(server.port).open() as network, AsyncExitStack() as stack:
         direct = url.replace(f":{server.port}/", f":{network.port}/") + "?connect_timeout=2"
         settings = load(None, storage_url=url, storage_direct_url=direct)
         database = await open_postgres(url)
         stack.push_async_callback(database.close)
         worker, _ = await open_worker(settings, database, SystemClock(), stack)
-        assert isinstance(worker, Worker)
+        assert isinstance(worker, ClusterWorker)
         store = worker._store
         number = await store.join("test")
         assert await store.beat(number, 0, {}, lambda _: {})
@@ -327,6 +327,7 @@ async def test_a_primary_that_became_a_standby_is_waited_for(server: Server, url
         assert await count(database) == 2
 
 
+@pytest.mark.long
 async def test_too_many_connections_are_said_and_the_job_waits_for_one(server: Server, url: str) -> None:
     do(server, "DROP ROLE IF EXISTS narrow", "CREATE ROLE narrow LOGIN")
     do(server, "ALTER DATABASE bot OWNER TO narrow")
@@ -343,6 +344,7 @@ async def test_too_many_connections_are_said_and_the_job_waits_for_one(server: S
         await job
 
 
+@pytest.mark.long
 async def test_a_password_that_was_changed_is_said_and_the_bot_goes_on_when_it_is_changed_back(
     server: Server, url: str
 ) -> None:
@@ -373,6 +375,7 @@ def has_role(server: Server, name: str) -> bool:
     return bool(do(server, f"SELECT FROM pg_roles WHERE rolname = '{name}'"))
 
 
+@pytest.mark.long
 async def test_a_full_disk_is_said_changes_nothing_and_is_not_tried_again_at_once(server: Server, url: str) -> None:
     full = "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE '53100'; END $$"
     trigger = "CREATE TRIGGER full_disk BEFORE UPDATE ON counter EXECUTE FUNCTION full_disk()"
@@ -427,6 +430,7 @@ async def test_a_job_that_others_cross_is_run_again_and_in_the_end_says_so(url: 
         assert (len(tries), await count(database)) == (8, 1)
 
 
+@pytest.mark.long
 async def test_a_worker_that_stopped_in_mid_transaction_holds_up_nobody(url: str) -> None:
     """Its locks are free when the server has waited long enough for it; its own job is run again."""
     resumed = threading.Event()

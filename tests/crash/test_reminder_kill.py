@@ -15,9 +15,9 @@ import pytest
 
 from core.clock import SystemClock
 from core.features.access.people import Person as Known
-from core.features.access.storage import SqlPeople
-from core.features.reminders.reminders import Reminder, Schedule, State
-from core.features.reminders.storage import SqlReminders
+from core.features.access.storage import People
+from core.features.reminders.reminders import Reminder, ReminderState, Schedule
+from core.features.reminders.storage import ReminderStore
 from core.storage.sqlite import open_database
 from core.types import ChatKey, Locale, Role, UserKey
 from tests.crash.kills import DiscordScene, TelegramScene, scene_of
@@ -45,8 +45,8 @@ async def let_in(platform: str, folder: Path) -> None:
     database = await open_database(folder / "elefante.db")
     role = Role.OWNER if platform == "discord" else Role.MEMBER
     for user in {place(platform, number)[0] for number in range(REMINDERS)}:
-        await SqlPeople(database).put(Known(user, role, "", START))
-    await SqlPeople(database).put(Known(UserKey("telegram", "7"), Role.OWNER, "Ana", START))
+        await People(database).put(Known(user, role, "", START))
+    await People(database).put(Known(UserKey("telegram", "7"), Role.OWNER, "Ana", START))
     await database.close()
 
 
@@ -65,7 +65,7 @@ async def meet(scene: TelegramScene | DiscordScene, folder: Path) -> None:
 async def store(platform: str, folder: Path) -> None:
     """Store reminders that are due now, each of another person or in another room; every fifth repeats daily."""
     database = await open_database(folder / "elefante.db")
-    reminders = SqlReminders(database)
+    reminders = ReminderStore(database)
     due = SystemClock().now().replace(microsecond=0)
     for number in range(REMINDERS):
         user, chat, private = place(platform, number)
@@ -102,7 +102,7 @@ async def states(folder: Path) -> Sequence[Reminder]:
     """All reminders as they are stored."""
     database = await open_database(folder / "elefante.db")
     people = {place(platform, number)[0] for platform in ("telegram", "discord") for number in range(REMINDERS)}
-    found = await SqlReminders(database).of([*people], frozenset(State))
+    found = await ReminderStore(database).of([*people], frozenset(ReminderState))
     await database.close()
     return found
 
@@ -136,8 +136,8 @@ async def test_kills_lose_no_reminder_and_double_none_unmarked(platform: str, tm
     for number in range(REMINDERS):
         reminder = after[f"tarefa-{number}"]
         if number % 5 == 0:
-            assert reminder.state is State.WAITING
+            assert reminder.state is ReminderState.WAITING
             assert reminder.due is not None
             assert now < reminder.due < now + timedelta(days=1)
         else:
-            assert reminder.state is State.DONE
+            assert reminder.state is ReminderState.DONE

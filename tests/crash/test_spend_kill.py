@@ -9,8 +9,10 @@ import sys
 import textwrap
 from pathlib import Path
 
-from core.features.ledger.calls import BOT, JUDGED_FOR, Scope
-from core.features.ledger.storage import SqlLedger
+import pytest
+
+from core.features.ledger.calls import BOT, JUDGED_FOR, SpendingScope
+from core.features.ledger.storage import Ledger
 from core.storage.sqlite import open_database
 from core.types import UserKey
 from tests.fakes.clock import START
@@ -25,11 +27,11 @@ CHILD = textwrap.dedent(
     from pathlib import Path
     from zoneinfo import ZoneInfo
     from core.dialogue import Usage
-    from core.features.ledger.calls import Asker, Call
+    from core.features.ledger.calls import Asker, ModelCall
     from core.features.quotas.limits import Defaults, read
     from core.features.quotas.quotas import Quotas
-    from core.features.admin.storage import SqlDecisions
-    from core.features.ledger.storage import SqlLedger
+    from core.features.admin.storage import Decisions
+    from core.features.ledger.storage import Ledger
     from core.storage.sqlite import open_database
     from core.types import Role, UserKey
     from tests.fakes.clock import FakeClock
@@ -38,14 +40,14 @@ CHILD = textwrap.dedent(
         database, ana = await open_database(Path(path)), UserKey("telegram", "ana")
         clock = FakeClock(start=datetime.fromisoformat(start))
         limits = Defaults(person=read("tokens_day={LIMIT}"))
-        quotas = Quotas(SqlLedger(database), SqlDecisions(database), clock, limits, ZoneInfo("UTC"))
+        quotas = Quotas(Ledger(database), Decisions(database), clock, limits, ZoneInfo("UTC"))
         while True:
             async with quotas.admitted(Asker(ana), Role.MEMBER, thinks=True) as full:
                 if full is not None:
                     os.write(1, b"full\\n")
                     break
                 usage = Usage({ANSWER} - 4, 4)
-                await quotas.record(Call(clock.now(), ana, "chat", "finish", "a:1", "end", 1.0, None, usage, 0.1))
+                await quotas.record(ModelCall(clock.now(), ana, "chat", "finish", "a:1", "end", 1.0, None, usage, 0.1))
             os.write(1, b"answered\\n")
         await database.close()
 
@@ -54,6 +56,7 @@ CHILD = textwrap.dedent(
 )
 
 
+@pytest.mark.long
 async def test_what_was_spent_before_a_kill_counts_after_it_and_the_limit_holds(tmp_path: Path) -> None:
     path = tmp_path / "elefante.db"
     dice = random.Random(8)  # noqa: S311 - data
@@ -78,8 +81,8 @@ async def test_what_was_spent_before_a_kill_counts_after_it_and_the_limit_holds(
         await child.wait()
     database = await open_database(path)
     try:
-        ledger = SqlLedger(database)
-        spent = await ledger.spent(Scope(ANA), START)
+        ledger = Ledger(database)
+        spent = await ledger.spent(SpendingScope(ANA), START)
         assert await ledger.spent(BOT, START) == spent
     finally:
         await database.close()

@@ -15,9 +15,8 @@ from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START
-from tests.fakes.memories import add
+from tests.fakes.memories import add, ids_found
 from tests.profile import long
-from tests.reference.searches import ids_found
 
 ANA = UserKey("telegram", "ana")
 

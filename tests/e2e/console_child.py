@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from adapters import console
-from adapters.console.person import Person
+from adapters.console.person import TerminalUser
 from core.clock import SystemClock
 from core.delivery.view import View
 from core.outgoing import Mention, OutgoingMessage
@@ -87,7 +87,7 @@ async def main(call: dict[str, Any]) -> None:
     clock = SystemClock()
     user = UserKey("console", "ana")
     handler = ScriptedHandler(clock, Play(call["steps"], Path(call["gates"])))
-    handler.owed = [Person(user, "", clock).says(text) for text in call["owed"]]
+    handler.owed = [TerminalUser(user, "", clock).says(text) for text in call["owed"]]
     data = Path(call["data"])
     telling = asyncio.create_task(_tell(handler, user, Path(call["gates"]), call["unasked"]))
     try:

@@ -10,19 +10,20 @@ from dataclasses import dataclass, field, replace
 from adapters import discord
 from adapters.discord.config import DiscordConfig
 from adapters.discord.read_back import Unread
-from core.chatbot import ChatBot
+from core.answering.chatbot import ChatBot
 from core.commands.menu import MenuEntry
-from core.ports import Duties, MessageHandler
+from core.ports import MessageHandler
+from core.storage.kept import SqlKept
 from core.stores import KeptStore
 from core.types import Incoming, UserKey
-from core.workers import OneWorker
+from core.workers.port import Worker
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import menu
 from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import BOT_ID, Person
 from tests.fakes.handler import Script, ScriptedHandler, echo
-from tests.reference.kept import InMemoryKept
+from tests.fakes.ram import RamDatabase
 
 ANA, BIA = Person(10**17 + 7, "Ana"), Person(10**17 + 8, "Bia", "en-US")
 ROOM, OTHER_ROOM, SILENT_ROOM, THREAD = 10**17 + 100, 10**17 + 101, 10**17 + 102, 10**17 + 200
@@ -70,13 +71,13 @@ async def serving(
     owned: Callable[[UserKey, str], Awaitable[None]] | None = None,
     entries: Sequence[MenuEntry] = (),
     kept: KeptStore | None = None,
-    duties: Duties | None = None,
+    worker: Worker | None = None,
     is_there: Callable[[], bool] | None = None,
 ) -> AsyncIterator[Bot]:
     """Run the adapter for that handler; `owned` is told whom Discord names as owner, too.
 
-    The menu holds those entries, or else every command. One of several workers shares the others' `kept` and `duties`,
-    and has started when `is_there`.
+    The menu holds those entries, or else every command. One of several workers shares the others' `kept`, and has
+    started when `is_there`.
     """
     stop, said, owners, unread, wrote = asyncio.Event(), list[str](), dict[UserKey, str](), list[Unread](), list[int]()
     connected = list[bool]()
@@ -94,8 +95,8 @@ async def serving(
             clock,
             stop,
             menu=entries or menu(),
-            duties=duties or OneWorker(),
-            kept=kept or InMemoryKept(),
+            worker=worker or Worker(),
+            kept=kept or SqlKept(RamDatabase()),
             connected=lambda is_connected, _why="": connected.append(is_connected),
             say=said.append,
             own=own,

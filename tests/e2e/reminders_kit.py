@@ -12,15 +12,15 @@ from typing import Any
 import aiosqlite
 import pytest
 
-from bot.models.metering import AttributedHandler
 from bot.settings.settings import load
 from bot.wiring import App, build, open_chatbot
 from core.errors import ProviderDown
 from core.features.access.people import Person
-from core.features.access.storage import SqlPeople
+from core.features.access.storage import People
 from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
-from core.features.admin.storage import SqlDecisions
-from core.features.preferences.storage import SqlPreferences
+from core.features.admin.storage import Decisions
+from core.features.preferences.storage import PreferenceStore
+from core.features.reminders.scheduler import Scheduler
 from core.models import HotModel
 from core.ports import ChatModel, MessageHandler
 from core.providers.usem3 import Usem3Embedder
@@ -57,13 +57,13 @@ async def found(folder: Path, platform: str, people: dict[str, Role], rooms: Seq
     database = await open_database(folder / "elefante.db")
     for number, role in people.items():
         user = UserKey(platform, number)
-        await SqlPeople(database).put(Person(user, role, number, START))
+        await People(database).put(Person(user, role, number, START))
         if zone:
-            await SqlPreferences(database).put(user, Preferences(zone=zone))
+            await PreferenceStore(database).put(user, Preferences(zone=zone))
     owner = UserKey(platform, next(iter(people)))
     for room in rooms:
         let_in = Decision(START, owner, DecisionKind.ROOM, f"{platform}:{room}", "", ALLOWED)
-        await SqlDecisions(database).apply(let_in)
+        await Decisions(database).apply(let_in)
     await database.close()
 
 
@@ -83,8 +83,8 @@ async def started(
             for hot in (models.heavy, models.reasoning, models.chat, models.summary):
                 assert isinstance(hot, HotModel)
                 hot.model = model
-        async with open_chatbot(app) as chatbot, app.features.scheduler.until(stop):
-            async with serving(app, AttributedHandler(chatbot)):
+        async with open_chatbot(app) as chatbot, app.features.get(Scheduler).until(stop):
+            async with serving(app, chatbot):
                 yield app
                 stop.set()
             chatbot.abandon()

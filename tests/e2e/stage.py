@@ -14,15 +14,15 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from bot.models.metering import AttributedHandler, Meter
-from core.chatbot import ChatBot
+from bot.models.metering import Meter
+from core.answering.chatbot import ChatBot
 from core.features.access.people import Person
-from core.features.admin.decisions import ALLOWED, Decision, DecisionKind, place_settings_by
+from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
 from core.features.quotas.quotas import Quotas
 from core.history.conversation import Conversations
 from core.limited import LimitedMind
 from core.models import MODES, HotModel, Models
-from core.outgoing import Choice
+from core.outgoing import Suggestion
 from core.ports import Channel, Channels, ChatModel, MessageHandler
 from core.types import ChatKey, Incoming, Locale, Role, UserKey
 from tests.e2e import discord_kit, telegram_kit
@@ -92,7 +92,7 @@ class Noting(MessageHandler):
     async def withdraw(self, chat: ChatKey, message_ids: Collection[str]) -> None:
         await self._handler.withdraw(chat, message_ids)
 
-    async def complete(self, incoming: Incoming, option: str) -> Sequence[Choice]:
+    async def complete(self, incoming: Incoming, option: str) -> Sequence[Suggestion]:
         return await self._handler.complete(incoming, option)
 
 
@@ -184,7 +184,7 @@ class Stage(ABC):
         features = self.house.features()
         await features.open()
         async with ChatBot(features.parts(self.house.inbox, self.house.conversations, self.house.limits)) as self.bot:
-            self.handler = Noting(AttributedHandler(self.bot))
+            self.handler = Noting(self.bot)
             try:
                 async with self.serving(self.handler):
                     yield
@@ -197,7 +197,7 @@ class Stage(ABC):
         house = replace(self.house)
         house.decisions = self.house.decisions
         house.quotas = Quotas(house.ledger, house.decisions, self.clock, house.defaults, house.zone)
-        place_settings = place_settings_by(house.decisions)
+        place_settings = house.decisions.place_settings
         house.conversations = Conversations(house.history, self.clock, place_settings=place_settings, zone=house.zone)
         meter = Meter(house.quotas.record, NO_PRICES, self.clock)
         heavy, reasoning, chat, summary = (HotModel(meter.of(self.mind, mode)) for mode in MODES)

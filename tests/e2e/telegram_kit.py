@@ -11,13 +11,14 @@ from typing import Any
 from adapters import telegram
 from adapters.telegram.config import TelegramConfig
 from core.ports import Clock, MessageHandler
+from core.storage.kept import SqlKept
 from core.types import Incoming
-from core.workers import OneWorker
+from core.workers.port import Worker
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import menu
 from tests.fakes.handler import Script, ScriptedHandler, echo
+from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_server import TOKEN, TelegramServer
-from tests.reference.kept import InMemoryKept
 
 
 @dataclass
@@ -53,7 +54,7 @@ async def serving(
     """Run the adapter against the server; leaving stops it gracefully."""
     stop = asyncio.Event()
     config = replace(config or TelegramConfig(TOKEN), base_url=server.url)
-    wired = {"duties": OneWorker(), "kept": InMemoryKept(), **wired}
+    wired = {"worker": Worker(), "kept": SqlKept(RamDatabase()), **wired}
     task = asyncio.create_task(telegram.run(config, handler, clock, stop, menu=menu(), **wired))
     try:
         yield task, stop

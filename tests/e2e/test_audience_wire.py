@@ -32,7 +32,7 @@ def heard_by(stage: Stage, since: Sequence[Shown]) -> set[str]:
 @pytest.mark.spec("T15")
 @pytest.mark.parametrize("restarted", [False, long(True)])
 @pytest.mark.parametrize("told", PLACES)
-@pytest.mark.parametrize("platform", ["telegram", "discord"])
+@pytest.mark.parametrize("platform", ["telegram", long("discord")])
 async def test_what_was_told_in_one_place_is_read_by_nobody_else_and_nowhere_else(
     platform: str, told: str, restarted: bool
 ) -> None:

@@ -21,7 +21,6 @@ from tests.fakes.discord_world import Person as DiscordPerson
 from tests.fakes.telegram_people import Person as TelegramPerson
 from tests.fakes.telegram_server import TelegramServer
 
-ROOT = Path(__file__).parents[2]
 HERE, THERE = TelegramPerson(7, language_code="en"), DiscordPerson(OWNER_ID, "Ana", "en-US")
 
 
@@ -113,20 +112,6 @@ async def test_two_linked_accounts_have_one_memory_until_they_are_parted(tmp_pat
 
 
 @pytest.mark.long
-async def test_a_code_that_is_wrong_or_used_or_ones_own_links_nothing(tmp_path: Path) -> None:
-    async with running(tmp_path) as bot:
-        await bot.tell_discord("/link AAAA-AAAA yes", "no such code")
-        code = re.search(r"[A-Z]{4}-[A-Z]{4}", await bot.tell_telegram("/link", "/link "))
-        assert code is not None
-        await bot.tell_telegram(f"/link {code[0]} yes", "very account")
-        await bot.tell_discord(f"/link {code[0].lower()} yes", "Only say yes")
-        await bot.tell_discord(f"/link {code[0].lower()} yes", "one memory")
-        await bot.telegram.until(lambda: "one memory" in bot.telegram.chat(HERE.id).screen()[-1])
-        await bot.tell_telegram("/unlink yes", "separate now")
-        await bot.tell_discord(f"/link {code[0]} yes", "no such code")
-
-
-@pytest.mark.long
 async def test_the_failure_of_one_platform_does_not_stop_the_other(tmp_path: Path) -> None:
     async with running(tmp_path) as bot:
         bot.telegram.token = "999:another"  # whoever owns the bot asked BotFather for a new one
@@ -137,16 +122,6 @@ async def test_the_failure_of_one_platform_does_not_stop_the_other(tmp_path: Pat
         assert bot.process.returncode is None
         bot.process.terminate()
         assert await asyncio.wait_for(bot.process.wait(), 120) == 0
-
-
-@pytest.mark.long
-async def test_a_discord_token_that_is_revoked_is_told_on_telegram_where_the_bot_goes_on(tmp_path: Path) -> None:
-    async with running(tmp_path) as bot:
-        bot.discord.gateway.token = "another"
-        await bot.discord.says(THERE, "hello")
-        await bot.telegram.until(lambda: "Discord: I have stopped" in "".join(bot.telegram.chat(HERE.id).screen()))
-        await bot.tell_telegram("Remember that the wifi password is abc123", "Saved")
-        assert bot.process.returncode is None
 
 
 async def test_what_a_room_refuses_is_said_in_private_and_what_cannot_be_said_is_told_to_the_owner_once(

@@ -141,20 +141,6 @@ async def test_what_only_one_person_sees_is_edited_in_place_also_in_a_server_and
             assert {one.chat for one in bot.handler.received} == {ChatKey("discord", str(ROOM), f"@{ANA.id}")}
 
 
-async def test_an_entry_of_a_menu_is_chosen_like_a_button() -> None:
-    clock = FakeClock()
-    listed = OutgoingMessage(
-        "1. a\n2. b", menu=(Button("1. a", "/page 1", in_place=True), Button("2. b", "/edit 2", asks="b?"))
-    )
-    async with DiscordServer(clock) as server, running(server, clock, showing(listed)) as bot:
-        note = await card_for(server, clock, bot)
-        opened = await server.interactions.press(ANA, note, "2. b")
-        await flow(server, clock, lambda: opened.form)
-        assert opened.form["title"] == "b?"
-        await server.interactions.press(ANA, note, "1. a")
-        await flow(server, clock, lambda: note.text == "Ana: /page 1")
-
-
 async def test_a_button_that_asks_opens_a_form_begun_with_the_text_and_sends_what_was_written() -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock, showing(CARD)) as bot:
@@ -194,6 +180,7 @@ async def test_nobody_else_finds_a_persons_text_in_a_form_and_after_a_restart_or
             assert (await begun(note, ANA))[0] is None
 
 
+@pytest.mark.long
 async def test_everything_that_can_be_pressed_goes_on_working_after_a_restart() -> None:
     clock = FakeClock()
     listed = OutgoingMessage("Lista.", choices=(UNDO,), menu=(Button("1. a", "/page 1"),))
@@ -212,26 +199,6 @@ async def test_everything_that_can_be_pressed_goes_on_working_after_a_restart() 
             assert card.text == "Ana: /edit 7 novo"
             reopened = await server.interactions.press(ANA, menu, "Desfazer")
             await flow(server, clock, lambda: reopened.screen)
-
-
-async def test_a_button_pressed_twice_in_a_hurry_is_answered_once() -> None:
-    async def script(incoming: Incoming, view: View) -> None:
-        if incoming.pressed:
-            await clock.sleep(1)
-        await view.show(OutgoingMessage("Feito." if incoming.pressed else "Um cartão.", choices=(UNDO,)))
-
-    clock = FakeClock()
-    async with DiscordServer(clock) as server, running(server, clock, script) as bot:
-        note = await card_for(server, clock, bot)
-        first = await server.interactions.press(ANA, note, "Desfazer")
-        await flow(server, clock, lambda: first.kind)
-        second = await server.interactions.press(ANA, note, "Desfazer")
-        await flow(server, clock, lambda: first.screen == ["Feito."])
-        assert second.kind == 6  # acknowledged, and that was all
-        assert note.text == "Um cartão."
-        assert len(bot.handler.received) == 2
-        await server.interactions.press(ANA, note, "Desfazer")
-        await flow(server, clock, lambda: bot.handler.answered == 3)
 
 
 @pytest.mark.parametrize("forged", ["elefante:do:pfa0:/edit 7", "elefante:do:x:/undo", "elefante:stop:1:2:x", "zzz"])

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from core.chatbot import ChatBot
+from core.answering.chatbot import ChatBot
 from core.commands.command import Command, CompletionRequest, Request
 from core.commands.menu import MenuOption, OptionKind
 from core.commands.table import CommandTable
 from core.errors import StorageError
 from core.features.access.people import Person as Known
-from core.outgoing import Choice
+from core.outgoing import Suggestion
 from core.types import Locale, Role, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ROOM, flow, serving
 from tests.fakes.clock import FakeClock
@@ -35,7 +35,7 @@ class Setting:
     server: DiscordServer
     clock: FakeClock
     house: House
-    choices: Sequence[Choice] = (Choice("amanhã às 8:00", "amanhã 8h"),)
+    choices: Sequence[Suggestion] = (Suggestion("amanhã às 8:00", "amanhã 8h"),)
     failure: Exception | None = None
     asked: list[CompletionRequest] = field(default_factory=list)
     ran: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Setting:
         self.ran.append(argument)
         await request.answer.tell("ok")
 
-    async def _complete(self, request: CompletionRequest) -> Sequence[Choice]:
+    async def _complete(self, request: CompletionRequest) -> Sequence[Suggestion]:
         self.asked.append(request)
         if self.hangs:
             await asyncio.Event().wait()
@@ -110,8 +110,10 @@ async def test_strangers_and_the_blocked_are_offered_nothing_and_nothing_is_kept
 
 
 async def test_discord_is_given_what_it_takes_and_never_a_value_that_was_cut() -> None:
-    many = [Choice("x" * 300, f"{number}") for number in range(40)]
-    async with set_up(choices=[Choice("longe", "y" * 101), Choice(" ", "vazio"), Choice("nada", ""), *many]) as setting:
+    many = [Suggestion("x" * 300, f"{number}") for number in range(40)]
+    async with set_up(
+        choices=[Suggestion("longe", "y" * 101), Suggestion(" ", "vazio"), Suggestion("nada", ""), *many]
+    ) as setting:
         offered = (await setting.typing(ANA, "a")).offered or []
     assert [value for _, value in offered] == [str(number) for number in range(25)]
     assert {label for label, _ in offered} == {"x" * 99 + "…"}
@@ -143,8 +145,8 @@ async def test_what_takes_too_long_offers_nothing_in_time(monkeypatch: pytest.Mo
 async def test_a_command_offers_something_only_where_it_would_be_run(
     role: Role, said: str, *, private: bool, offers: bool
 ) -> None:
-    async def complete(_: CompletionRequest) -> Sequence[Choice]:
-        return [Choice("a", "b")]
+    async def complete(_: CompletionRequest) -> Sequence[Suggestion]:
+        return [Suggestion("a", "b")]
 
     async def run(_: Request, __: str) -> None:
         raise AssertionError("nothing was sent")

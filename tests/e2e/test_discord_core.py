@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from core.answering.parts import TurnLimits
-from core.commands.table import UNKNOWN
+from core.answering.sentences import AWAY, ONLY_TEXT, PRIVATE
 from core.dialogue import Task
 from core.features.memories.commands import NO_MEMORIES
 from core.models import Cycle
-from core.texts import AWAY, ONLY_TEXT, PRIVATE
 from core.types import Locale, UserKey
-from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, idle, serving
+from tests.e2e.discord_kit import ANA, BIA, ROOM, flow, idle, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import EPHEMERAL
@@ -52,26 +51,6 @@ async def test_a_memory_is_saved_in_private_and_found_again_with_every_status_in
         assert not any("stop" in one for note in server.direct(ANA).notes.values() for one in note.buttons)
 
 
-async def test_a_stranger_in_a_room_is_ignored_and_a_command_of_theirs_is_declined_in_private() -> None:
-    clock = FakeClock()
-    built = house(clock)
-    access = built.access()
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with built.chatbot(access) as handler, serving(server, clock, handler):
-            await access.own(UserKey("discord", str(ANA.id)), "Ana")
-            await server.says(BIA, f"{ME} what is Ana's password?", room=ROOM)
-            asked = await server.interactions.command(BIA, "ask", room=ROOM, message="and now?")
-            await flow(server, clock, lambda: asked.screen)
-            declined = await server.interactions.command(BIA, "memories", room=ROOM)
-            await flow(server, clock, lambda: declined.screen)
-            await idle(server)
-            assert server.room(ROOM).screen() == []
-            assert asked.screen == declined.screen == [PRIVATE[Locale.EN]]
-            assert asked.notes[0].flags & declined.notes[0].flags & EPHEMERAL
-            assert not built.model.prompts
-
-
 async def test_the_cores_commands_answer_in_the_persons_language_to_that_person_alone() -> None:
     clock = FakeClock()
     built = house(clock)
@@ -85,24 +64,6 @@ async def test_the_cores_commands_answer_in_the_persons_language_to_that_person_
             assert used.screen == [NO_MEMORIES[Locale.EN]]
             assert used.notes[0].flags & EPHEMERAL
             assert server.room(ROOM).screen() == []
-
-
-async def test_an_admin_lets_a_room_in_by_a_command_and_for_everybody_else_there_is_none() -> None:
-    clock = FakeClock()
-    built = house(clock)
-    access = built.access()
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        async with built.chatbot(access) as handler, serving(server, clock, handler):
-            await access.own(UserKey("discord", str(ANA.id)), "Ana")
-            let_in = await server.interactions.command(ANA, "admin allow", room=ROOM, where="here")
-            await flow(server, clock, lambda: let_in.screen)
-            await server.says(BIA, f"{ME} save it", room=ROOM)
-            await flow(server, clock, lambda: server.room(ROOM).screen()[-1:] == ["Saved: “abc123”"])
-            tried = await server.interactions.command(BIA, "admin pause", room=ROOM)
-            await flow(server, clock, lambda: tried.screen)
-            assert tried.screen == [UNKNOWN[Locale.EN].format(name="admin")]
-            assert tried.notes[0].flags & EPHEMERAL
 
 
 async def test_who_is_known_is_told_what_came_too_late_or_wordless_and_a_stranger_only_that_it_is_private() -> None:

@@ -15,7 +15,7 @@ from core.models import Cycle, HotModel
 from core.types import ChatKey, UserKey
 from tests.e2e.discord_kit import ANA, BIA, ME, ROOM, flow, idle, serving
 from tests.fakes.clock import FakeClock
-from tests.fakes.discord_server import TOKEN, DiscordServer
+from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import BOT, Note
 from tests.fakes.house import House
 from tests.fakes.model import Answer, SlowModel
@@ -121,18 +121,6 @@ async def test_a_mention_that_is_added_asks_and_one_that_is_removed_takes_the_qu
         await it.until("hello")
 
 
-async def test_a_question_that_opened_a_thread_is_edited_and_deleted_in_it() -> None:
-    async with scene(replace(DiscordConfig(TOKEN), auto_thread=True)) as it:
-        note = await it.server.says(ANA, f"{ME} one", room=ROOM)
-        await it.until("one", room=note.id)
-        await it.server.edits(note, f"{ME} two")
-        await it.until("two", room=note.id)
-        other = await it.server.says(ANA, f"{ME} three", room=ROOM)
-        await flow(it.server, it.clock, lambda: other.id in it.server.channels and it.screen(other.id))
-        await it.server.deletes(other)
-        await it.until(room=other.id)
-
-
 async def test_a_link_that_is_unfurled_in_a_message_of_long_ago_asks_nothing() -> None:
     async with scene() as it:
         channel = it.server.direct(ANA)
@@ -158,15 +146,6 @@ async def test_an_edit_that_is_answered_after_a_crash_finds_a_post_that_was_not_
         await made.inbox.accept(replace(asked, message_id=f"{number}.1", edits=str(number), text="two"))
         async with made.chatbot() as handler, serving(server, clock, handler):
             await Scene(clock, server, made).until("two", room=channel.id)
-
-
-async def test_edits_of_what_is_too_old_are_left_alone() -> None:
-    async with scene() as it:
-        note = await it.server.says(ANA, "one")
-        await it.until("one", room=note.channel)
-        await it.clock.advance(7 * 3600)
-        await it.server.edits(note, "two")
-        await it.until("one", room=note.channel)
 
 
 async def test_an_edit_that_is_read_back_is_answered_in_place_and_once() -> None:

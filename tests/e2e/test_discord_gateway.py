@@ -11,13 +11,14 @@ from discord.gateway import KeepAliveHandler
 from adapters.discord import about, run
 from adapters.discord.config import DiscordConfig
 from core.errors import ConfigError
-from core.workers import OneWorker
+from core.storage.kept import SqlKept
+from core.workers.port import Worker
 from tests.e2e.discord_kit import ANA, BIA, flow, idle, refusing, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import OWNER_ID, Person
 from tests.fakes.handler import ScriptedHandler, slowly
-from tests.reference.kept import InMemoryKept
+from tests.fakes.ram import RamDatabase
 
 
 async def test_the_start_says_who_the_bot_is_who_owns_it_and_how_to_invite_it() -> None:
@@ -44,7 +45,7 @@ async def test_a_stop_while_discord_cannot_be_reached_ends_the_run() -> None:
     stop = asyncio.Event()
     config = DiscordConfig(TOKEN, api_base_url="http://127.0.0.1:9")
     task = asyncio.create_task(
-        run(config, ScriptedHandler(clock), clock, stop, menu=(), duties=OneWorker(), kept=InMemoryKept())
+        run(config, ScriptedHandler(clock), clock, stop, menu=(), worker=Worker(), kept=SqlKept(RamDatabase()))
     )
     await clock.advance(10.0)
     stop.set()
@@ -83,19 +84,6 @@ async def test_a_gateway_named_by_the_owner_is_used_instead_of_the_apis() -> Non
         async with running(server, clock, config=DiscordConfig(TOKEN, gateway_url=named)) as bot:
             await server.says(ANA, "oi")
             await flow(server, clock, lambda: bot.handler.answered)
-
-
-async def test_malformed_events_end_nothing() -> None:
-    clock = FakeClock()
-    async with DiscordServer(clock) as server, running(server, clock) as bot:
-        await server.gateway.tell("MESSAGE_CREATE", {"channel_id": "x"})
-        await server.gateway.tell("GUILD_CREATE", {"id": None})
-        await server.gateway.tell("INTERACTION_CREATE", {"id": "1", "type": 2})
-        await server.gateway.tell("CHANNEL_UPDATE", {})
-        await server.gateway.tell("SOMETHING_NEW", {"a": [1]})
-        await server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered)
-        assert len(server.gateway.identified) == 1
 
 
 @pytest.mark.spec("D3")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from functools import partial
+from itertools import pairwise
 
 import pytest
 
 from adapters.discord.config import DiscordConfig
 from adapters.discord.read_back import Why
+from core.storage.kept import SqlKept
 from core.types import ChatKey, Incoming, UserKey
 from tests.e2e.discord_kit import (
     ANA,
@@ -29,7 +31,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import GUILD_ID, Note
 from tests.fakes.handler import slowly
-from tests.reference.kept import InMemoryKept
+from tests.fakes.ram import RamDatabase
 
 
 async def test_after_a_lost_session_what_was_asked_meanwhile_is_read_back_and_answered_once() -> None:
@@ -55,7 +57,7 @@ async def test_after_a_lost_session_what_was_asked_meanwhile_is_read_back_and_an
 
 async def test_after_a_restart_what_was_said_in_every_room_is_read_back_and_nothing_of_before() -> None:
     clock = FakeClock()
-    kept = InMemoryKept()
+    kept = SqlKept(RamDatabase())
     async with DiscordServer(clock) as server:
         await server.says(ANA, f"{ME} antes de o bot existir", room=OTHER_ROOM, age_s=5)
         async with running(server, clock, kept=kept) as bot:
@@ -103,7 +105,7 @@ async def test_a_session_that_is_invalid_costs_exactly_one_page_of_each_room_in_
 
 async def test_what_cannot_be_read_back_is_told_once_with_how_many_channels_and_when() -> None:
     clock = FakeClock()
-    kept = InMemoryKept()
+    kept = SqlKept(RamDatabase())
     config = DiscordConfig(TOKEN, max_age_s=3600)
     async with DiscordServer(clock) as server:
         locked = server.room(THREAD)
@@ -140,7 +142,7 @@ async def test_what_cannot_be_read_back_is_told_once_with_how_many_channels_and_
 
 async def test_what_was_being_read_back_when_the_process_died_is_read_back_by_the_next() -> None:
     clock = FakeClock()
-    kept = InMemoryKept()
+    kept = SqlKept(RamDatabase())
     config = DiscordConfig(TOKEN, drain_s=0)
     async with DiscordServer(clock) as server:
         for room in (ROOM, OTHER_ROOM):
@@ -196,7 +198,7 @@ async def test_a_server_that_discord_lost_for_a_while_is_read_back_when_it_is_th
 
 async def test_what_was_asked_long_before_the_restart_is_read_back_as_too_old_to_answer() -> None:
     clock = FakeClock()
-    kept = InMemoryKept()
+    kept = SqlKept(RamDatabase())
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, kept=kept) as bot:
@@ -212,7 +214,7 @@ async def test_what_was_asked_long_before_the_restart_is_read_back_as_too_old_to
 
 async def test_a_server_that_fails_while_a_room_is_read_back_is_asked_again() -> None:
     clock = FakeClock()
-    kept = InMemoryKept()
+    kept = SqlKept(RamDatabase())
     config = DiscordConfig(TOKEN, auto_thread=True, max_age_s=60)
     async with DiscordServer(clock) as server:
         server.room(ROOM)
@@ -234,7 +236,7 @@ async def test_a_server_that_fails_while_a_room_is_read_back_is_asked_again() ->
 
 async def test_a_room_that_is_gone_when_it_is_read_back_is_forgotten() -> None:
     clock = FakeClock()
-    kept = InMemoryKept()
+    kept = SqlKept(RamDatabase())
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, kept=kept) as bot:
@@ -244,7 +246,7 @@ async def test_a_room_that_is_gone_when_it_is_read_back_is_forgotten() -> None:
         async with running(server, clock, kept=kept) as bot:
             await server.says(ANA, "ainda aí?")
             await flow(server, clock, lambda: bot.handler.answered == 1)
-        rooms = json.loads(await kept.get("discord.shard.1.0") or "")["rooms"]
+        rooms = json.loads(await kept.get("discord.read") or "")["rooms"]
         assert [room["private"] for room in rooms] == [True]
 
 
@@ -278,50 +280,33 @@ async def test_a_private_command_owed_from_before_a_crash_is_answered_directly_n
             assert server.room(ROOM).screen() == ["Você disse: qual é?"]
 
 
-async def test_as_many_shards_as_the_gateway_asks_for_and_each_reads_back_its_own() -> None:
-    clock = FakeClock()
-    kept = InMemoryKept()
+async def test_as_many_shards_as_discord_recommends_or_the_owner_wants_and_each_reads_back_its_own() -> None:
+    clock, kept = FakeClock(), SqlKept(RamDatabase())
+    begun = [[0, 2], [1, 2]] * 2 + [[0, 3], [1, 3], [2, 3]]
     async with DiscordServer(clock) as server:
         server.room(ROOM)
-        server.gateway.shards = 2
-        for sessions, missed in ((2, []), (4, ["durante"])):
+        for shards, wanted, sessions, missed in ((2, 0, 2, []), (2, 0, 4, ["durante"]), (3, 3, 7, ["ainda"])):
+            server.gateway.shards, server.recommended = shards, 2
             for text in missed:
                 await server.says(BIA, f"{ME} {text}", room=ROOM)
-            async with running(server, clock, kept=kept) as bot:
+            async with running(server, clock, config=DiscordConfig(TOKEN, shards=wanted), kept=kept) as bot:
                 await flow(server, clock, partial(_sessions, server, sessions))
                 await server.says(ANA, "em particular")
                 await server.says(ANA, f"{ME} na sala", room=ROOM)
-                await flow(server, clock, partial(_answered, bot, 2 + len(missed)))
-        assert [one["shard"] for one in server.gateway.identified] == [[0, 2], [1, 2]] * 2
-        reads = [call.path for call in server.done("GET", "/messages")]
-        assert len(reads) == len(set(reads)) == 2
+                await flow(server, clock, partial(_has_taken, bot, {*missed, "em particular", "na sala"}))
+        assert [one["shard"] for one in server.gateway.identified] == begun
+        for (shard, earlier_s), (_, later_s) in pairwise(zip(begun, server.gateway.identified_s, strict=True)):
+            assert later_s - earlier_s >= 5.0 or shard[0] == shard[1] - 1, "one after another, at Discord's pace"
 
 
-@pytest.mark.parametrize("name", ["discord", "discord.shards", "discord.shard.1.0"])
-async def test_damage_to_what_is_kept_costs_reading_back_and_nothing_else(name: str) -> None:
-    clock, kept = FakeClock(), InMemoryKept()
-    await kept.put(name, '{"rooms": [{"id"')
+@pytest.mark.long
+async def test_damage_to_what_is_kept_costs_reading_back_and_nothing_else() -> None:
+    clock, kept = FakeClock(), SqlKept(RamDatabase())
+    await kept.put("discord.read", '{"rooms": [{"id"')
     async with DiscordServer(clock) as server, running(server, clock, kept=kept) as bot:
         await server.says(ANA, "oi")
         await flow(server, clock, lambda: bot.handler.answered)
-    assert json.loads(await kept.get("discord.shard.1.0") or "")["rooms"][0]["private"] is True
-
-
-async def test_what_a_version_before_kept_in_a_file_is_gone_on_with() -> None:
-    clock, kept = FakeClock(), InMemoryKept()
-    async with DiscordServer(clock) as server:
-        before = await server.says(ANA, f"{ME} antes", room=ROOM)
-        room = {
-            "id": ROOM, "parent": 0, "category": 0, "guild": GUILD_ID, "private": False, "ours": False, "language": "",
-        }  # fmt: skip
-        shard = {"newest": before.id, "recent": {str(ROOM): before.id}}
-        file = {"commands": "abc", "rooms": [{**room, "seen": before.id}], "shards": [shard]}
-        await kept.put("discord", json.dumps(file))
-        await server.says(ANA, f"{ME} durante", room=ROOM)
-        async with running(server, clock, kept=kept) as bot:
-            await flow(server, clock, lambda: bot.handler.answered == 1)
-            assert [one.text for one in bot.handler.received] == ["durante"]
-    assert await kept.get("discord") is None
+    assert json.loads(await kept.get("discord.read") or "")["rooms"][0]["private"] is True
 
 
 async def _ask(server: DiscordServer, text: str) -> Note:
@@ -339,6 +324,11 @@ def _incoming(message_id: str, text: str, *, private: bool, chat: str) -> Incomi
 
 def _sessions(server: DiscordServer, count: int) -> bool:
     return len(server.gateway.sessions) == count
+
+
+def _has_taken(bot: Bot, texts: set[str]) -> bool:
+    """Whether all of these came; after another number of shards more is read back, which the inbox knows already."""
+    return {incoming.text for incoming in bot.handler.received} >= texts
 
 
 def _answered(bot: Bot, count: int) -> bool:

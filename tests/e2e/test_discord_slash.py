@@ -11,6 +11,7 @@ from adapters.discord.texts import NOT_HERE, STOPPING
 from adapters.running import NOT_YOURS
 from core.delivery.view import View
 from core.outgoing import OutgoingMessage
+from core.storage.kept import SqlKept
 from core.types import ChatKey, Incoming, Locale
 from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, refusing, running
 from tests.fakes.clock import FakeClock
@@ -19,7 +20,8 @@ from tests.fakes.discord_interactions import Interaction
 from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import APP_ID, EPHEMERAL, GUILD_ID
 from tests.fakes.handler import slowly
-from tests.reference.kept import InMemoryKept
+from tests.fakes.ram import RamDatabase
+from tests.profile import long
 
 LONG = "palavra " * 60
 
@@ -159,8 +161,8 @@ async def interrupted(server: DiscordServer, clock: FakeClock, until: str, *, pr
     return Owed(used, asked, [str(used.notes[0].id)] if until == "written" else [""])
 
 
-@pytest.mark.parametrize("private", [False, True])
-@pytest.mark.parametrize("until", ["thinking", "written"])
+@pytest.mark.parametrize("private", [False, long(True)])
+@pytest.mark.parametrize("until", ["thinking", long("written")])
 async def test_after_a_restart_a_command_is_answered_in_its_place(*, private: bool, until: str) -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server:
@@ -176,6 +178,7 @@ async def test_after_a_restart_a_command_is_answered_in_its_place(*, private: bo
         assert not [note for note in used.notes if note.buttons]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("private", [False, True])
 async def test_a_quarter_of_an_hour_later_the_public_answer_still_takes_its_place_and_a_hidden_one_is_sent(
     *, private: bool
@@ -192,6 +195,7 @@ async def test_a_quarter_of_an_hour_later_the_public_answer_still_takes_its_plac
         assert not server.invalid
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("private", [False, True])
 async def test_a_command_that_was_stored_and_never_acknowledged_is_answered_after_a_restart(*, private: bool) -> None:
     clock = FakeClock()
@@ -202,19 +206,6 @@ async def test_a_command_that_was_stored_and_never_acknowledged_is_answered_afte
             await flow(server, clock, lambda: bot.handler.answered)
         assert server.room(ROOM).screen() == ([] if private else ["Você disse: conte"])
         assert server.direct(ANA).screen() == (["Você disse: conte"] if private else [])
-
-
-async def test_a_sign_of_thinking_that_is_answered_by_nothing_after_a_restart_goes() -> None:
-    async def silence(_: Incoming, __: View) -> None:
-        """Say nothing, as to somebody who is not answered any more."""
-
-    clock = FakeClock()
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        owed = await interrupted(server, clock, "thinking", private=False)
-        async with running(server, clock, silence, owed=[owed.asked], posted=owed.posted) as bot:
-            await flow(server, clock, lambda: bot.handler.answered)
-        assert not owed.used.notes
 
 
 async def test_an_acknowledgement_whose_confirmation_got_lost_is_one_all_the_same() -> None:
@@ -282,7 +273,7 @@ async def test_a_command_where_the_bot_does_not_answer_says_so_to_that_person_al
 
 
 async def test_commands_are_told_to_discord_when_they_changed_and_not_at_each_start() -> None:
-    clock, kept = FakeClock(), InMemoryKept()
+    clock, kept = FakeClock(), SqlKept(RamDatabase())
     async with DiscordServer(clock) as server:
         for _ in range(3):
             async with running(server, clock, kept=kept):
@@ -330,7 +321,7 @@ async def test_a_command_of_few_words_offers_them_to_choose_from() -> None:
         assert option["choices"][1]["name_localizations"]["pt-BR"] == "Receber"
         memory, kind, page = by_name["memories"]["options"]
         assert (memory["autocomplete"], [choice["value"] for choice in kind["choices"]], page["type"]) == (
-            True, ["text", "json", "profile"], 4,
+            True, ["profile"], 4,
         )  # fmt: skip
         assert page["min_value"] == 1
 
@@ -356,21 +347,7 @@ async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears() ->
             assert bot.handler.received[-1].conversation == bot.handler.received[0].conversation
 
 
-async def test_the_stop_button_knows_its_answer_also_where_that_could_not_stand_in_its_thread() -> None:
-    clock = FakeClock()
-    async with DiscordServer(clock) as server:
-        server.room(ROOM)
-        server.faults.append(lambda m, path: refusing(403, 50013)(m, path) if path.endswith("/threads") else None)
-        config = DiscordConfig(TOKEN, auto_thread=True)
-        async with running(server, clock, slowly(clock, LONG, 0.5), config) as bot:
-            await server.says(ANA, f"{ME} conte", room=ROOM)
-            await flow(server, clock, lambda: len(server.writes) >= 3)
-            note = server.room(ROOM).notes[server.writes[-1].message]
-            await server.interactions.press(ANA, note, note.buttons[0])
-            await flow(server, clock, lambda: bot.handler.answered)
-            assert 0 < len(note.content) < len(LONG)
-
-
+@pytest.mark.long
 async def test_a_button_pressed_after_a_restart_is_understood_and_taken_away() -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server:

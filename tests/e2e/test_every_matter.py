@@ -17,18 +17,22 @@ import pytest
 
 from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
-from core.answering.prompts import SYSTEM, system_text
-from core.chatbot import ChatBot
+from core.answering.chatbot import ChatBot
+from core.answering.hooks import Verdict
+from core.answering.prompting import SYSTEM, system_text
 from core.features.access.people import Person
-from core.features.admin.decisions import DEEDS, DecisionKind
+from core.features.admin.decide import MATTERS
+from core.features.admin.decisions import DecisionKind
 from core.features.ledger.calls import Asker
-from core.features.reminders.service import Place, Refusal
-from core.hooks import Verdict
+from core.features.quotas.limits import QUOTA
+from core.features.reminders.feature import MUTED
+from core.features.reminders.service import Refusal, ReminderPlace, Reminders
 from core.outgoing import ChannelLimits
 from core.times.reading import Once
 from core.types import ChatKey, ConversationKey, Incoming, Locale, Message, MessageRole, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
+from tests.fakes.house import House
 from tests.fakes.http_server import LoopbackServer
 from tests.postgres import database_of
 from tests.unit.test_doctor import well
@@ -69,7 +73,7 @@ async def access(app: App) -> object:
 
 
 async def quota(app: App) -> object:
-    async with app.features.quotas.admitted(Asker(MEMBER), Role.MEMBER, thinks=True) as full:
+    async with app.features.stores.quotas.admitted(Asker(MEMBER), Role.MEMBER, thinks=True) as full:
         return full and full.limit
 
 
@@ -92,8 +96,10 @@ async def context(app: App) -> object:
 
 
 async def reminders(app: App) -> object:
-    place = Place(MEMBER, ROOM, private=False, locale=Locale.EN)
-    return isinstance(await app.features.reminders.set(place, "rent", Once(app.clock.now() + timedelta(1))), Refusal)
+    place = ReminderPlace(MEMBER, ROOM, private=False, locale=Locale.EN)
+    return isinstance(
+        await app.features.get(Reminders).set(place, "rent", Once(app.clock.now() + timedelta(1))), Refusal
+    )
 
 
 @dataclass(frozen=True)
@@ -105,17 +111,17 @@ class Case:
     chat: ChatKey = PRIVATE
 
 
-CASES: dict[DecisionKind, Case] = {
+CASES: dict[str, Case] = {
     DecisionKind.ROLE: Case("/admin allow telegram:3", role),
     DecisionKind.ROOM: Case("/admin allow here", room, ROOM),
     DecisionKind.ACTION: Case("/admin actions disable MemorySave", action),
     DecisionKind.PAUSE: Case("/admin pause", pause),
     DecisionKind.ACCESS: Case("/admin access members", access),
-    DecisionKind.QUOTA: Case("/admin quota member tokens_day=0", quota),
+    QUOTA: Case("/admin quota member tokens_day=0", quota),
     DecisionKind.MODEL: Case("/admin model chat ollama:tiny", model),
     DecisionKind.PROMPT: Case("/admin prompt here Be a pirate.", prompt, ROOM),
     DecisionKind.POLICY: Case("/admin policy here last-tokens", policy, ROOM),
-    DecisionKind.REMINDERS: Case("/admin room reminders off", reminders, ROOM),
+    MUTED: Case("/admin room reminders off", reminders, ROOM),
     DecisionKind.CONTEXT: Case("/admin room context 20", context, ROOM),
 }
 
@@ -152,15 +158,16 @@ async def settle(run: Started) -> None:
         await conversation.add(Message(MessageRole.ASSISTANT if number % 2 else MessageRole.USER, f"message {number}"))
 
 
-MATTERS = [matter for matter in DecisionKind if matter not in {*DEEDS, DecisionKind.OFFER}]
-"""An offer takes two people (tests/unit/test_handover.py)."""
+def test_every_matter_has_a_case() -> None:
+    decided = [each for each in (*MATTERS, *House().features().added.matters) if not each.is_deed]
+    assert {each.kind for each in decided} == set(CASES)
 
 
-@pytest.mark.parametrize("matter", MATTERS, ids=str)
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 async def test_a_decision_holds_at_once_survives_a_restart_is_on_record_and_can_be_undone(
-    matter: DecisionKind, tmp_path: Path
+    case: Case, tmp_path: Path
 ) -> None:
-    case, server = CASES[matter], LoopbackServer([well])
+    server = LoopbackServer([well])
     async with server.running():
         settings = load(None, data_dir=tmp_path, ollama_base_url=server.url, history_max_messages=2)
         async with started(settings) as run:
@@ -192,8 +199,7 @@ async def test_a_decision_made_at_one_worker_holds_for_the_next_message_at_anoth
         )
         async with started(settings) as a, started(settings) as b:
             await settle(a)
-            for matter in MATTERS:
-                case = CASES[matter]
+            for matter, case in CASES.items():
                 before = await case.look(b.app)
                 told = await a.say(case.command, case.chat)
                 assert told.startswith("Done. "), (matter, told)

@@ -14,7 +14,7 @@ import pytest
 
 from bot.settings.settings import load
 from bot.wiring import App, build, open_chatbot
-from core.chatbot import ChatBot
+from core.answering.chatbot import ChatBot
 from core.types import ChatKey, Incoming, MemoryDraft, MemoryKind, UserKey
 from tests.fakes import openai_server
 from tests.fakes.channel import RecordingChannel
@@ -118,23 +118,6 @@ async def test_an_injected_order_over_several_turns_and_restarts_deletes_nothing
             assert await contents(app) == kept
 
 
-async def test_a_deletion_is_agreed_to_in_words_after_a_restart(tmp_path: Path) -> None:
-    server = LoopbackServer([Liar("MemorySearch", "MemoryDelete", "Finish", lie="It was deleted.")])
-    async with server.running():
-        async with bot(tmp_path, server) as (app, chatbot):
-            await keep(app, "my wifi password is tulip")
-            await say(app, chatbot, "forget my wifi password")
-        async with bot(tmp_path, server) as (app, chatbot):
-            before = len(server.asked)
-            seen = await say(app, chatbot, "yes")
-            assert seen.texts == ["Deleted: “my wifi password is tulip”"]
-            assert len(server.asked) == before
-            assert await contents(app) == []
-            [undo] = seen.screen[-1].choices
-            await say(app, chatbot, undo.command, pressed=True)
-            assert await contents(app) == ["my wifi password is tulip"]
-
-
 async def test_everything_is_not_overwritten_at_once(tmp_path: Path) -> None:
     server = LoopbackServer([Liar("MemorySearch", "MemoryUpdate", "Finish", lie="I updated all of them.")])
     async with server.running(), bot(tmp_path, server) as (app, chatbot):
@@ -143,21 +126,3 @@ async def test_everything_is_not_overwritten_at_once(tmp_path: Path) -> None:
         assert await contents(app) == ["one thing", "two things"]
         assert "Shall I change all of this?" in seen.texts[-1]
         assert (await say(app, chatbot, "no")).texts[0].startswith("All right")
-
-
-async def test_one_of_three_is_told_as_one_of_three(tmp_path: Path) -> None:
-    items = [
-        {"type": "text", "content": "the bike is blue", "bindings": ["bike"]},
-        {"type": "text", "content": "the cat is grey", "bindings": []},
-        {"type": "text", "content": "the door is red", "bindings": [" "]},
-    ]
-    lie = "I saved all three facts."
-    server = LoopbackServer([Liar("MemorySave", "Finish", lie=lie, data=json.dumps({"items": items}))])
-    async with server.running(), bot(tmp_path, server) as (app, chatbot):
-        seen = await say(app, chatbot, "remember: the bike is blue, the cat is grey, the door is red")
-        assert await contents(app) == ["the bike is blue"]
-    shown = "\n".join(seen.texts)
-    assert seen.texts[0].startswith(
-        "Saved: “the bike is blue”\n2 were not saved: “the cat is grey”, “the door is red”."
-    )
-    assert lie not in shown

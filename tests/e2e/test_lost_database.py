@@ -100,6 +100,7 @@ def test_a_lost_database_is_no_new_bot_and_the_line_that_is_printed_brings_it_ba
         assert aside.read_bytes() == lost["elefante.db"], "what was damaged is kept as it was"
 
 
+@pytest.mark.long
 def test_a_log_that_was_cut_is_noticed_and_what_it_held_comes_back(elefante: Elefante, tmp_path: Path) -> None:
     database, log = (tmp_path / "data" / name for name in ("elefante.db", "elefante.db-wal"))
     with subprocess.Popen(

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bot.cli.usage import usage
+from bot.logs import JsonLines
 from bot.settings.settings import load
 from bot.wiring import build, open_chatbot
 from core.dialogue import Stop
@@ -77,14 +78,19 @@ async def test_with_a_key_the_bot_saves_forgets_nothing_over_a_restart_and_count
     assert sum(rows.values()) == len(lab.server.asked)
 
 
-async def told(text: str, folder: Path, **environment: str) -> list[str]:
-    """What the person reads, from a bot in this process that is put together as any other."""
+async def told(*texts: str, folder: Path, **environment: str) -> list[str]:
+    """What the person reads, from a bot in this process that is put together as any other; it ends without work."""
     settings = load(None, data_dir=folder, **{name.lower(): value for name, value in environment.items()})
     async with build(settings) as app, open_chatbot(app) as handler:
         channel = RecordingChannel(app.clock)
         person = UserKey("console", "ana")
-        incoming = Incoming(ChatKey("console", "ana"), person, "Ana", "1", text, app.clock.now(), language="pt-br")
-        await (await handler.receive(incoming, channel))
+        for number, text in enumerate(texts):
+            incoming = Incoming(
+                ChatKey("console", "ana"), person, "Ana", str(number), text, app.clock.now(), language="pt-br"
+            )
+            await (await handler.receive(incoming, channel))
+        if app.conversations.summaries is not None:
+            await app.conversations.summaries.settle()
     return channel.texts
 
 
@@ -92,14 +98,17 @@ QUESTION = "Qual é a senha do wifi?"
 
 
 @pytest.mark.spec("J9")
-async def test_the_log_tells_each_step_of_an_answer_with_its_tokens_and_none_of_its_words(tmp_path: Path) -> None:
+async def test_the_log_tells_each_step_of_an_answer_with_its_tokens_and_none_of_its_words(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    fruits = [f"Gosto muito de {fruit} e de {'x' * 200}" for fruit in ("uva", "pera", "kiwi")]
     async with wire("openai") as lab:
         lab.server.answers = [saying(lab.api)]
-        environment = settings(lab) | {"DATA_DIR": str(tmp_path), "TOKEN_THRESHOLD": "100", "RECENT_WINDOW_SIZE": "2"}
-        lines = "".join(f"Gosto muito de {fruit} e de {'x' * 200}\n" for fruit in ("uva", "pera", "kiwi"))
-        code, _, err = await Elefante(tmp_path).meanwhile("chat", said=lines, **environment)
-        assert (code, err) == (0, "")
-    log = [json.loads(line) for line in (tmp_path / "elefante.log").read_text("utf-8").splitlines()]
+        await told(*fruits, folder=tmp_path, **settings(lab), TOKEN_THRESHOLD="100", RECENT_WINDOW_SIZE="2")
+    ours = ("bot", "core", "adapters")
+    log: list[dict[str, Any]] = [
+        JsonLines.event(each) for each in caplog.records if each.name.partition(".")[0] in ours
+    ]
     events = [line["event"] for line in log]
     first = [events.index(event) for event in ("message received", "memory loaded", "tokens used", "turn")]
     assert first == sorted(first)
@@ -108,7 +117,9 @@ async def test_the_log_tells_each_step_of_an_answer_with_its_tokens_and_none_of_
     used = [line for line in log if line["event"] == "tokens used"]
     assert len(used) == len(lab.server.asked)
     assert {line["mode"] for line in used} >= {"reasoning_heavy", "chat", "summary"}
-    assert all(line["input_tokens"] > 0 and line["output_tokens"] > 0 and line["model"] for line in used)
+    assert all(
+        line["known"] and line["input_tokens"] > 0 and line["output_tokens"] > 0 and line["model"] for line in used
+    )
     assert not [word for word in ("uva", "pera", "kiwi") if word in json.dumps(log, ensure_ascii=False)]
 
 
@@ -118,7 +129,7 @@ async def test_a_bad_key_is_told_to_the_person_without_the_key(
 ) -> None:
     async with wire("openai") as lab:
         lab.server.answers = [lab.api.fails(401)]
-        said = "".join(await told("Oi", tmp_path, **settings(lab)))
+        said = "".join(await told("Oi", folder=tmp_path, **settings(lab)))
     assert "não aceitou a chave" in said
     assert "SECRET" not in said + caplog.text
 
@@ -130,7 +141,7 @@ async def test_an_answer_that_breaks_off_keeps_what_came_and_says_so(tmp_path: P
 
     async with wire("openai") as lab:
         lab.server.answers = [breaking]
-        said = "".join(await told(QUESTION, tmp_path, **settings(lab)))
+        said = "".join(await told(QUESTION, folder=tmp_path, **settings(lab)))
     assert "Metade da resposta" in said
     assert "interrompida" in said
 
@@ -142,7 +153,7 @@ async def test_an_answer_that_is_too_long_says_so(tmp_path: Path) -> None:
 
     async with wire("anthropic") as lab:
         lab.server.answers = [long]
-        said = "".join(await told(QUESTION, tmp_path, **settings(lab)))
+        said = "".join(await told(QUESTION, folder=tmp_path, **settings(lab)))
     assert "Era uma vez" in said
     assert "tamanho máximo" in said
 
@@ -153,5 +164,5 @@ async def test_the_next_of_a_chain_answers_when_the_first_is_busy(tmp_path: Path
         lab.server.answers = [saying(lab.api)]
         busy.answers = [lab.api.fails(429, headers={"retry-after-ms": "", "retry-after": "600"})]
         environment = settings(lab) | {"MODEL": "ollama:first,openai:second", "OLLAMA_BASE_URL": busy.url}
-        assert "Não sei dizer." in await told(QUESTION, tmp_path, **environment)
+        assert "Não sei dizer." in await told(QUESTION, folder=tmp_path, **environment)
     assert len(busy.asked) == 1  # the wait it named is kept by every mode

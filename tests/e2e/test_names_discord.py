@@ -72,23 +72,3 @@ async def test_a_reply_in_a_room_lets_the_person_in(stage: Stage) -> None:
     told = await stage.says(ANA, f"{ME} /admin allow", room=ROOM, reply_to=said.id)
     assert f"`discord:{BIA.id}`: stranger → member" in told
     assert await stage.role(BIA) == "member"
-
-
-@pytest.mark.parametrize("name", ["bob", "123", "discord:bob", "8" * 21])
-async def test_a_typo_lets_nobody_in(stage: Stage, name: str) -> None:
-    assert "is no account's id" in await stage.says(ANA, f"/admin allow {name}")
-    assert len(await stage.house.people.all()) == 1
-
-
-async def test_another_becomes_an_owner_by_two_buttons(stage: Stage) -> None:
-    await stage.says(BIA, "may I?")
-    await stage.says(ANA, "/admin allow @bia_b")
-    await stage.says(ANA, "/admin owner @bia_b")
-    await stage.server.interactions.press(ANA, stage.last(ANA), "Offer it")
-    await flow(stage.server, stage.clock, lambda: "asks you to become an owner" in stage.last(BIA).text)
-    assert await stage.role(BIA) == "member"
-    offer = stage.last(BIA)
-    await stage.server.interactions.press(BIA, offer, "Become an owner")
-    await flow(stage.server, stage.clock, lambda: offer.text.startswith("Done: you are an owner"))
-    await flow(stage.server, stage.clock, lambda: "is an owner now, too" in stage.last(ANA).text)
-    assert await stage.role(BIA) == "owner"

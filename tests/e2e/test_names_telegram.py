@@ -58,14 +58,6 @@ async def stage() -> AsyncIterator[Stage]:
         yield Stage(house, server, clock)
 
 
-async def test_who_wrote_once_is_let_in_by_their_name_in_any_case(stage: Stage) -> None:
-    assert "I have never seen @bia_b" in await stage.says(ANA, "/admin allow @bia_b")
-    await stage.says(BIA, "may I?")
-    await stage.until(lambda: "@Bia_B" in stage.last(ANA))  # the card
-    assert "telegram:8: stranger → member" in await stage.says(ANA, "/admin allow @bia_b")
-    assert await stage.role(BIA) == "member"
-
-
 async def test_a_reply_in_a_group_lets_the_person_in_and_a_channels_message_nobody(stage: Stage) -> None:
     said = stage.server.says(BIA, "may I?", chat_id=GROUP)
     assert "telegram:8: stranger → member" in await stage.says(ANA, "/admin allow", GROUP, reply_to=said["message_id"])
@@ -101,22 +93,13 @@ async def test_a_forwarded_message_of_nobody_who_is_told_names_nobody(stage: Sta
     assert len(await stage.house.people.all()) == 1
 
 
-@pytest.mark.parametrize("name", ["bob", "-100200300", "telegram:bob", "8o"])
-async def test_a_typo_lets_nobody_in(stage: Stage, name: str) -> None:
-    assert "is no account's id" in await stage.says(ANA, f"/admin allow {name}")
-    assert len(await stage.house.people.all()) == 1
-
-
-async def test_another_becomes_an_owner_by_two_buttons_and_the_first_one_leaves(stage: Stage) -> None:
+async def test_another_becomes_an_owner_by_a_button_and_the_first_one_leaves(stage: Stage) -> None:
     await stage.says(BIA, "may I?")
     await stage.says(ANA, "/admin allow @bia_b")
     await stage.says(ANA, "/admin owner @bia_b")
-    stage.server.presses(ANA, "Offer it")
-    await stage.until(lambda: "asks you to become an owner" in stage.last(BIA))
     assert await stage.role(BIA) == "member"
-    stage.server.presses(BIA, "Become an owner")
-    await stage.until(lambda: stage.last(BIA).startswith("Done: you are an owner"))
-    await stage.until(lambda: "is an owner now, too" in stage.last(ANA))
+    stage.server.presses(ANA, "Make them an owner")
+    await stage.until(lambda: "made you an owner of this bot" in stage.last(BIA))
     await stage.says(ANA, "/admin owner leave")
     stage.server.presses(ANA, "Step down")
     await stage.until(lambda: stage.last(ANA).startswith("Done: you are a member now"))

@@ -123,17 +123,6 @@ async def test_telegram_shows_the_text_and_lines_of_memories_if_it_refuses_the_f
     assert len(server.done("sendmessage")) == 1
 
 
-async def test_telegram_writes_an_answer_that_somebody_deletes_anew_and_whole() -> None:
-    clock = FakeClock()
-    async with TelegramServer(clock) as server, telegram_kit.running(server, clock, recalling(clock)) as bot:
-        server.says(ANA, "e qual é a senha?")
-        await telegram_kit.flow(server, clock, lambda: "Guardei." in server.chats[ANA.id].screen())
-        del server.chats[ANA.id].posts[server.chats[ANA.id].ours()[0].id]
-        await telegram_kit.flow(server, clock, lambda: bot.handler.answered == 1)
-        [post] = server.chats[ANA.id].ours()
-    check(post)
-
-
 @pytest.mark.spec("T5", "T9")
 @pytest.mark.parametrize("place", ["direct", "room", "slash"])
 async def test_discord_posts_one_message_for_all_that_is_said_and_found(place: str) -> None:
@@ -197,14 +186,3 @@ async def test_discord_shows_the_text_and_lines_of_memories_if_it_refuses_the_ed
         await server.says(discord_kit.ANA, "a senha?")
         await discord_kit.flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.direct(discord_kit.ANA).screen() == [f"{SAID}\n{EMBED}"]
-
-
-async def test_discord_writes_an_answer_that_somebody_deletes_anew_and_whole() -> None:
-    clock = FakeClock()
-    async with DiscordServer(clock) as server, discord_kit.running(server, clock, recalling(clock)) as bot:
-        await server.says(discord_kit.ANA, "a senha?")
-        channel = server.direct(discord_kit.ANA)
-        await discord_kit.flow(server, clock, lambda: "Guardei." in channel.screen())
-        channel.notes = {key: note for key, note in channel.notes.items() if not note.by.bot}
-        await discord_kit.flow(server, clock, lambda: bot.handler.answered == 1)
-        assert channel.screen() == [f"{SAID}\n{EMBED}"]

@@ -13,8 +13,8 @@ from typing import ClassVar, TypeAlias
 
 import pytest
 
+from core.answering.chatbot import ChatBot
 from core.answering.parts import TurnLimits
-from core.chatbot import ChatBot
 from core.dialogue import Prompt, Task
 from core.features.access.people import Person
 from core.features.access.rules import Mode

@@ -15,13 +15,13 @@ from typing import Any
 
 import pytest
 
+from core.answering.sentences import DEAD_BUTTON, PRIVATE
 from core.commands.table import UNKNOWN
 from core.dialogue import Prompt, StreamEvent
 from core.errors import ProviderDown
 from core.features.access.people import Stranger
 from core.limited import LimitedMind
 from core.stores import ChangeContext
-from core.texts import DEAD_BUTTON, PRIVATE
 from core.types import Locale, MemoryDraft, MemoryKind
 from tests.e2e.stage import ADA, ANA, BIA, EVA, ROOM, Pressable, Stage, limited_mind, opened
 from tests.e2e.stage import PRIVATE as ALONE
@@ -34,7 +34,7 @@ SAID = "moon landing"
 
 _DEAD = {DEAD_BUTTON[EN], UNKNOWN[EN].format(name="admin"), ""}
 _IDS = re.compile(r"[a-z0-9]{8,}|[A-Z]{4}-?[A-Z]{4}|\d+|\b[A-Z]{4}\b")
-_CONFIRMS = re.compile(r"/forget confirm|/admin access open #|/admin forget")
+_CONFIRMS = re.compile(r"/confirm yes|/admin access open #|/admin forget")
 _MOST = 40
 """Of buttons in one walk: each has to be of a kind of its own."""
 

@@ -23,15 +23,12 @@ from tests.fakes.discord_components import labels
 from tests.fakes.discord_interactions import Interaction
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import BOT, EPHEMERAL, Channel, Note, Person
-from tests.fakes.model import Answer, Calls, ScriptedModel
+from tests.fakes.model import Answer, ScriptedModel
 
 ANA = Person(PORTUGUESE_ANA.id, "Ana", "en-US")
 BUTTONS = " [✅ Done | 10 min | 1 h | Tomorrow]"
 UNDO = " [↩️ Undo]"
 NOT_YOURS = "That reminder is somebody else's; only they can act on it."
-CANNOT_SEND = (403, 50007)
-NO_ACCESS = (403, 50001)
-BACKOFF = [timedelta(minutes=minutes) for minutes in (0, 1, 6, 36, 156, 876)]
 
 
 def utc(day: int, hour: int, minute: int = 0, *, month: int = 3) -> datetime:
@@ -195,38 +192,6 @@ async def test_a_button_below_a_reminder_changes_the_message_in_place_and_it_is_
         assert seen(place.private)[1:] == [told, f"⏰ pay the rent{BUTTONS}"]
 
 
-async def test_many_that_are_due_at_once_in_one_chat_are_one_message_in_the_order_they_were_set(place: Place) -> None:
-    async with place.running():
-        for number in range(1, 9):
-            await place.say(f"remind me to do chore {number} at 11:30")
-        before = len(seen(place.private))
-        await place.pass_until(DUE + timedelta(seconds=3))
-        listed = "\n".join(f"• do chore {number}" for number in range(1, 9))
-        assert seen(place.private)[before:] == [f"⏰ 8 reminders:\n{listed}{BUTTONS}"]
-
-
-@pytest.mark.parametrize(
-    ("start", "days"),
-    [
-        (utc(6, 18), [utc(7, 13), utc(8, 12), utc(9, 12)]),
-        (utc(30, 18, month=10), [utc(31, 12, month=10), utc(1, 13, month=11), utc(2, 13, month=11)]),
-    ],
-    ids=["spring", "autumn"],
-)
-async def test_every_day_at_eight_stays_eight_in_new_york_when_clocks_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: datetime, days: list[datetime]
-) -> None:
-    async with opened(tmp_path, monkeypatch, FakeClock(start=start)) as place, place.running():
-        assert await place.say("remind me to stretch every day at 8") == (
-            f"All right, I will remind you: “stretch”\n⏰ every day at 8:00 AM; next time: {mark(days[0])}{UNDO}"
-        )
-        for number, day in enumerate(days, 1):
-            await place.skip_to(day - timedelta(seconds=2))
-            assert len(seen(place.private)) == number
-            await place.pass_until(day + timedelta(seconds=2))
-            assert seen(place.private)[1:] == [f"⏰ stretch{BUTTONS}"] * number
-
-
 # --- in a room --------------------------------------------------------------------------------------------------------
 
 
@@ -253,49 +218,6 @@ async def test_pressed_by_somebody_else_in_a_room_they_alone_are_told_it_is_not_
         assert seen(place.room) == before
         await place.press(note, "✅ Done")
         assert _seen(note).endswith("✓ “pay the rent”")
-
-
-async def test_the_list_of_a_room_is_of_what_the_person_set_there_and_in_private_of_everything(place: Place) -> None:
-    async with place.running():
-        await place.say("remind me to buy the secret gift at 12:00")
-        await place.say("remind me to bring cake at 13:00", room=ROOM)
-        await place.say("remind me to bring beer at 14:00", BIA, ROOM)
-        await place.say("remind me to bring salad at 15:00", room=OTHER_ROOM)
-        gift, cake = f"⏰ “buy the secret gift” · {mark(utc(14, 16))}", f"⏰ “bring cake” · {mark(utc(14, 17))}"
-        beer, salad = f"⏰ “bring beer” · {mark(utc(14, 18))}", f"⏰ “bring salad” · {mark(utc(14, 19))}"
-        assert await place.say("/reminders", room=ROOM) == (
-            f"Your reminders of this room (1):\n1. {cake} [▾ 1. bring cake]"
-        )
-        assert await place.say("/reminders", BIA, ROOM) == (
-            f"Your reminders of this room (1):\n1. {beer} [▾ 1. bring beer]"
-        )
-        everything = (
-            f"Your reminders (3):\n1. {gift}\n2. {cake}\n3. {salad} "
-            "[▾ 1. buy the secret gift · 2. bring cake · 3. bring salad]"
-        )
-        before = seen(place.room)
-        assert await place.slash("reminders list", room=ROOM) == everything  # which only she sees
-        assert seen(place.room) == before
-        assert await place.slash("reminders list") == everything
-
-
-async def test_where_an_admin_turned_reminders_off_none_is_set_and_those_set_before_come_in_private(
-    place: Place,
-) -> None:
-    async with place.running():
-        await place.say("remind me to bring cake at 11:30", room=ROOM)
-        await place.say("/admin room reminders off", room=ROOM)
-        refused = await place.say("remind me to bring beer at 11:40", room=ROOM)
-        assert refused == "Reminders are turned off in this room. Ask me in private, and I will remind you there."
-        before = seen(place.room)
-        await place.pass_until(DUE + timedelta(seconds=3))
-        assert seen(place.room) == before
-        assert seen(place.private) == [
-            (
-                "Here in private, because reminders are turned off in the room where you asked for it:\n\n"
-                f"⏰ bring cake{BUTTONS}"
-            )
-        ]
 
 
 # --- slash commands ---------------------------------------------------------------------------------------------------
@@ -331,57 +253,7 @@ async def test_remind_in_a_room_is_answered_for_all_and_said_there(place: Place)
         assert seen(place.room)[1:] == [f"<@{ANA.id}> ⏰ bring cake{BUTTONS}"]
 
 
-# --- what is refused --------------------------------------------------------------------------------------------------
-
-
-async def test_who_takes_no_messages_is_tried_again_ever_later_and_then_finds_it_marked_in_the_list(
-    place: Place,
-) -> None:
-    async with place.running():
-        await place.say("remind me to pay the rent at 11:30")
-        place.private.refusal = CANNOT_SEND
-        await place.pass_until(DUE + timedelta(hours=16))
-        assert place.tries(place.private) == BACKOFF
-        place.private.refusal = None
-        listed = await place.slash("reminders list")
-        assert listed.startswith("Your reminders (1):\n1. ⚠️ “pay the rent” · could not be delivered")
-
-
-async def test_what_a_room_that_is_closed_refuses_to_the_last_is_said_in_private_with_the_reason(place: Place) -> None:
-    async with place.running():
-        await place.say("remind me to bring cake at 11:30", room=ROOM)
-        place.room.refusal = NO_ACCESS
-        await place.pass_until(DUE + timedelta(hours=16))
-        assert place.tries(place.room) == BACKOFF
-        assert seen(place.private) == [
-            (
-                "Here in private, because I could not write in the room where you asked for it:\n\n"
-                f"⏰ bring cake\nLate: it was due {mark(DUE)}.{BUTTONS}"
-            )
-        ]
-
-
 # --- late -------------------------------------------------------------------------------------------------------------
-
-
-async def test_what_came_due_while_the_bot_was_off_is_one_message_at_start_marked_as_late(place: Place) -> None:
-    async with place.running():
-        await place.say("remind me to pay the rent at 11:30")
-        await place.say("remind me to call mom at 12:00")
-        await place.say("remind me to swim tomorrow at 9")
-        before = len(seen(place.private))
-    place.clock.jump(timedelta(hours=2))
-    async with place.running():
-        await place.rest()
-        late = [
-            (
-                f"⏰ 2 reminders:\n• pay the rent · Late: it was due {mark(DUE)}.\n"
-                f"• call mom · Late: it was due {mark(utc(14, 16))}.{BUTTONS}"
-            )
-        ]
-        assert seen(place.private)[before:] == late
-        await place.pass_until(place.clock.now() + timedelta(hours=1))
-        assert seen(place.private)[before:] == late
 
 
 @pytest.mark.parametrize("resumable", [True, False])
@@ -402,23 +274,3 @@ async def test_when_the_connection_breaks_around_its_minute_it_is_said_once(plac
 
 def model(*answers: Answer) -> ScriptedModel:
     return ScriptedModel({Task.SINGLE: list(answers)})
-
-
-async def test_a_model_sets_it_with_one_call_and_none_is_made_when_it_is_due(place: Place) -> None:
-    mind = model(Calls([("ReminderSet", {"text": "pay the rent", "when": "at 11:30", "then": "stop"})]))
-    async with place.running(mind):
-        assert await place.say("remind me to pay the rent at 11:30") == (
-            f"All right, I will remind you: “pay the rent”\n⏰ {mark(DUE)}{UNDO}"
-        )
-        await place.pass_until(DUE + timedelta(seconds=3))
-        assert seen(place.private)[1:] == [f"⏰ pay the rent{BUTTONS}"]
-    assert len(mind.prompts) == 1
-
-
-@pytest.mark.parametrize("claim", ["Done! I'll remind you at 11:30.", "I have set a reminder for 11:30 AM."])
-async def test_a_model_that_only_claims_to_have_set_one_is_not_believed(place: Place, claim: str) -> None:
-    async with place.running(model(claim)):
-        told = await place.say("remind me to pay the rent at 11:30")
-        assert told.startswith("No new reminder was set just now. To set one, write /remind")
-        await place.pass_until(DUE + timedelta(seconds=3))
-        assert seen(place.private) == [told]

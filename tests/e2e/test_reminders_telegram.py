@@ -20,13 +20,11 @@ from tests.fakes.clock import START, FakeClock
 from tests.fakes.model import Answer, Calls, ScriptedModel
 from tests.fakes.telegram_people import Chat, Person, Post
 from tests.fakes.telegram_server import TelegramServer
-from tests.fakes.telegram_wire import Refused
 
 ANA, BIA = Person(7, "Ana", "en"), Person(8, "Bia", "en")
 GROUP, OTHER_GROUP = -1001, -1002
 BUTTONS = " [✅ Done | 10 min | 1 h | Tomorrow]"
 NOT_YOURS = "That reminder is somebody else's; only they can act on it."
-BLOCKED = "403: Forbidden: bot was blocked by the user"
 KICKED = "403: Forbidden: bot was kicked from the supergroup chat"
 UNDO = " [↩️ Undo]"
 
@@ -169,61 +167,12 @@ async def test_a_button_below_a_reminder_changes_the_message_in_place_and_it_is_
         assert (await place.say("/reminders")).startswith("You have no reminders.")
 
 
-async def test_of_two_buttons_pressed_at_once_the_first_counts(place: Place) -> None:
-    async with place.running():
-        post = await fired(place)
-        place.server.presses(ANA, "10 min", post=post)
-        place.server.presses(ANA, "10 min", post=post)
-        await place.rest()
-        await place.pass_until(utc(14, 15, 50))
-        assert [text for text in seen(place.chat()) if text == f"⏰ pay the rent{BUTTONS}"] == [
-            f"⏰ pay the rent{BUTTONS}"
-        ]
-
-
 async def test_the_words_are_said_as_they_were_written(place: Place) -> None:
     words = "send *all* of <b>it</b> to _me_ & `you`, [see](http://x.example) @bia #1"
     async with place.running():
         post = await fired(place, text=words)
         assert post.text == f"⏰ {words}"
         assert {entity["type"] for entity in post.entities} <= {"code"}
-
-
-async def test_many_that_are_due_at_once_in_one_chat_are_one_message_and_a_button_is_for_all_of_them(
-    place: Place,
-) -> None:
-    async with place.running():
-        for number in range(1, 13):
-            await place.say(f"remind me to do chore {number} at 11:30")
-        before = len(seen(place.chat()))
-        await place.pass_until(utc(14, 15, 31))
-        listed = "\n".join(f"• do chore {number}" for number in range(1, 13))
-        assert seen(place.chat())[before:] == [f"⏰ 12 reminders:\n{listed}{BUTTONS}"]
-        await place.press("✅ Done")
-        assert seen(place.chat())[before:] == ["\n".join(f"✓ “do chore {number}”" for number in range(1, 13))]
-
-
-@pytest.mark.parametrize(
-    ("start", "days"),
-    [
-        (utc(6, 18), [utc(7, 13), utc(8, 12), utc(9, 12)]),
-        (utc(30, 18, month=10), [utc(31, 12, month=10), utc(1, 13, month=11), utc(2, 13, month=11)]),
-    ],
-    ids=["spring", "autumn"],
-)
-async def test_every_day_at_eight_stays_eight_in_new_york_when_clocks_change(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: datetime, days: list[datetime]
-) -> None:
-    async with opened(tmp_path, monkeypatch, FakeClock(start=start)) as place, place.running():
-        answer = await place.say("remind me to stretch every day at 8")
-        assert answer.startswith(
-            "All right, I will remind you: “stretch”\n⏰ every day at 8:00 AM; next time: tomorrow, "
-        )
-        for number, day in enumerate(days, 1):
-            await place.skip_to(day - timedelta(seconds=2))
-            assert len(seen(place.chat())) == number
-            await place.pass_until(day + timedelta(seconds=2))
-            assert seen(place.chat())[1:] == [f"⏰ stretch{BUTTONS}"] * number
 
 
 # --- in a group -------------------------------------------------------------------------------------------------------
@@ -253,25 +202,6 @@ async def test_pressed_by_somebody_else_in_a_group_they_are_told_it_is_not_their
         ]
         await place.press("✅ Done", ANA, GROUP, post)
         assert _seen(post) == "Ana ✓ “pay the rent”"
-
-
-async def test_the_list_of_a_group_is_of_what_the_person_set_there_and_in_private_of_everything(place: Place) -> None:
-    async with place.running():
-        await place.say("remind me to buy the secret gift at 12:00")
-        await place.say("@elefante_bot remind me to bring cake at 13:00", chat=GROUP)
-        await place.say("@elefante_bot remind me to bring beer at 14:00", BIA, GROUP)
-        await place.say("@elefante_bot remind me to bring salad at 15:00", chat=OTHER_GROUP)
-        assert await place.say("/reminders@elefante_bot", chat=GROUP) == (
-            "Your reminders of this room (1):\n1. ⏰ “bring cake” · today, March 14, at 1:00 PM [1]"
-        )
-        assert await place.say("/reminders@elefante_bot", BIA, GROUP) == (
-            "Your reminders of this room (1):\n1. ⏰ “bring beer” · today, March 14, at 2:00 PM [1]"
-        )
-        assert await place.say("/reminders") == (
-            "Your reminders (3):\n1. ⏰ “buy the secret gift” · today, March 14, at 12:00 PM\n"
-            "2. ⏰ “bring cake” · today, March 14, at 1:00 PM\n"
-            "3. ⏰ “bring salad” · today, March 14, at 3:00 PM [1 | 2 | 3]"
-        )
 
 
 async def test_where_an_admin_turned_reminders_off_none_is_set_and_those_set_before_come_in_private(
@@ -312,36 +242,6 @@ def tries(place: Place, chat: int) -> list[timedelta]:
 BACKOFF = [timedelta(minutes=minutes) for minutes in (0, 1, 6, 36, 156, 876)]
 
 
-async def test_who_blocked_the_bot_is_tried_again_ever_later_and_then_finds_it_marked_in_the_list(
-    place: Place,
-) -> None:
-    async with place.running():
-        await place.say("remind me to pay the rent at 11:30")
-        place.chat().refusal = BLOCKED
-        await place.pass_until(utc(16, 15))
-        assert tries(place, ANA.id) == BACKOFF
-        place.chat().refusal = ""
-        assert await place.say("/reminders") == (
-            "Your reminders (1):\n1. ⚠️ “pay the rent” · could not be delivered [1]"
-        )
-        await place.press("1")
-        assert seen(place.chat())[-1] == (
-            "⚠️ “pay the rent”\nSaturday, March 14, at 11:30 AM · New York time (UTC−4)\n"
-            "⚠️ I could not deliver it: I was not let write there, and gave up. With a new time I try again. "
-            "[✏️ Edit text | 🕗 Change time | 🗑️ Delete | Reminders]"
-        )
-
-
-async def test_who_unblocked_the_bot_meanwhile_is_told_once_with_the_time_it_was_due(place: Place) -> None:
-    async with place.running():
-        await place.say("remind me to pay the rent at 11:30")
-        place.chat().refusal = BLOCKED
-        await place.pass_until(utc(14, 15, 40))
-        place.chat().refusal = ""
-        await place.pass_until(utc(14, 20))
-        assert seen(place.chat())[1:] == [f"⏰ pay the rent\nLate: it was due today, March 14, at 11:30 AM.{BUTTONS}"]
-
-
 async def test_what_a_group_that_is_gone_refuses_to_the_last_is_said_in_private_with_the_reason(place: Place) -> None:
     async with place.running():
         await place.say("hi")
@@ -355,73 +255,6 @@ async def test_what_a_group_that_is_gone_refuses_to_the_last_is_said_in_private_
                 f"⏰ bring cake\nLate: it was due Saturday, March 14, at 11:30 AM.{BUTTONS}"
             )
         ]
-
-
-# --- late -------------------------------------------------------------------------------------------------------------
-
-
-async def test_what_came_due_while_the_bot_was_off_is_one_message_at_start_marked_as_late(place: Place) -> None:
-    async with place.running():
-        await place.say("remind me to pay the rent at 11:30")
-        await place.say("remind me to call mom at 12:00")
-        await place.say("remind me to swim tomorrow at 9")
-        before = len(seen(place.chat()))
-    await place.clock.advance(2 * 3600)
-    async with place.running():
-        await place.rest()
-        late = [
-            (
-                "⏰ 2 reminders:\n• pay the rent · Late: it was due today, March 14, at 11:30 AM.\n"
-                f"• call mom · Late: it was due today, March 14, at 12:00 PM.{BUTTONS}"
-            )
-        ]
-        assert seen(place.chat())[before:] == late
-        await place.pass_until(utc(14, 20))
-        assert seen(place.chat())[before:] == late
-
-
-async def test_one_that_repeats_and_was_missed_often_is_said_once_with_the_count(place: Place) -> None:
-    async with place.running():
-        await place.say("remind me to stretch every day at 8")
-    place.clock.jump(timedelta(days=4))
-    async with place.running():
-        await place.rest()
-        assert seen(place.chat())[1:] == [
-            f"⏰ stretch\nLate: it was due Sunday, March 15, at 8:00 AM, and 3 more times since.{BUTTONS}"
-        ]
-
-
-async def test_while_telegram_is_out_of_order_it_waits_and_is_said_once_when_it_works_again(place: Place) -> None:
-    def down(method: str, _: object) -> None:
-        if method == "sendmessage":
-            raise Refused(502, "Bad Gateway")
-
-    async with place.running():
-        await place.say("remind me to pay the rent at 11:30")
-        place.server.faults.append(down)
-        await place.pass_until(utc(14, 15, 45))
-        place.server.faults.clear()
-        await place.pass_until(utc(14, 18))
-        [said] = seen(place.chat())[1:]
-        assert said.endswith(f"⏰ pay the rent{BUTTONS}")
-        assert "⚠️" not in await place.say("/reminders")
-
-
-# --- the zone ---------------------------------------------------------------------------------------------------------
-
-
-async def test_who_never_told_their_zone_is_asked_once_and_a_press_settles_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: FakeClock
-) -> None:
-    async with opened(tmp_path, monkeypatch, clock, zone="") as place, place.running():
-        answer = await place.say("remind me to pay the rent tomorrow at 9")
-        assert answer.startswith("All right, I will remind you: “pay the rent”\n⏰ tomorrow, March 15, at 9:00 AM · ")
-        assert "I do not know your time zone yet and went by" in answer
-        assert answer.endswith("[↩️ Undo | That is right | Another one]")
-        assert "time zone" not in await place.say("remind me to swim tomorrow at 10")
-        first = place.chat().ours()[0]
-        await place.press("That is right", post=first)
-        assert "time zone" not in await place.say("remind me to dance tomorrow at 11")
 
 
 # --- with a language model, in the single cycle -----------------------------------------------------------------------
@@ -444,12 +277,3 @@ async def test_a_model_sets_it_with_one_call_and_none_is_made_when_it_is_due(pla
         await place.pass_until(utc(14, 15, 42))
         assert seen(place.chat())[2:] == [f"⏰ pay the rent{BUTTONS}"]
     assert len(mind.prompts) == 1
-
-
-@pytest.mark.parametrize("claim", ["Done! I'll remind you at 11:30.", "I have set a reminder for 11:30 AM."])
-async def test_a_model_that_only_claims_to_have_set_one_is_not_believed(place: Place, claim: str) -> None:
-    async with place.running(model(claim)):
-        told = await place.say("remind me to pay the rent at 11:30")
-        assert told.startswith("No new reminder was set just now. To set one, write /remind")
-        await place.pass_until(utc(14, 15, 31))
-        assert seen(place.chat()) == [told]

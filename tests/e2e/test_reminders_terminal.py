@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from adapters import console
-from core.features.reminders.reminders import Reminder, Schedule, State
-from core.features.reminders.storage import SqlReminders
+from core.features.reminders.reminders import Reminder, ReminderState, Schedule
+from core.features.reminders.storage import ReminderStore
 from core.storage.sqlite import open_database
 from core.types import Locale, UserKey
 from tests.e2e.terminal import environment
@@ -30,13 +30,13 @@ async def put(folder: Path, **due_in_s: float) -> None:
         due = now + timedelta(seconds=seconds)
         schedule = Schedule(due.replace(tzinfo=None), "UTC")
         new = Reminder(ANA, console.conversation(ANA).chat, text, schedule, due, now, locale=Locale.EN)
-        assert await SqlReminders(database).add(new, most=9)
+        assert await ReminderStore(database).add(new, most=9)
     await database.close()
 
 
-async def states(folder: Path) -> dict[str, State]:
+async def states(folder: Path) -> dict[str, ReminderState]:
     database = await open_database(folder / "elefante.db")
-    found = {each.text: each.state for each in await SqlReminders(database).of([ANA], frozenset(State))}
+    found = {each.text: each.state for each in await ReminderStore(database).of([ANA], frozenset(ReminderState))}
     await database.close()
     return found
 
@@ -72,4 +72,8 @@ def test_what_came_due_before_is_said_at_the_start_as_late_and_the_rest_in_its_t
     assert "rent" in before.split("Late: it was due")[0]  # alone, or with plants where the start took as long
     assert "Late: it was due" in before.split("plants")[0]
     assert "tomorrow" not in before
-    assert asyncio.run(states(tmp_path)) == {"rent": State.DONE, "plants": State.DONE, "tomorrow": State.WAITING}
+    assert asyncio.run(states(tmp_path)) == {
+        "rent": ReminderState.DONE,
+        "plants": ReminderState.DONE,
+        "tomorrow": ReminderState.WAITING,
+    }

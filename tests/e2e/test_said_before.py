@@ -26,11 +26,6 @@ def test_in_the_terminal_it_is_quoted_and_kept(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-def test_what_was_forgotten_or_said_with_memory_off_is_not_quoted(tmp_path: Path) -> None:
-    out = chat(f"/memory off\n{SAID}\n/memory on\n/reset\n{ASKED}\n", tmp_path).stdout
-    assert "Você disse" not in out
-
-
 @pytest.mark.spec("T15")
 @pytest.mark.parametrize("platform", ["telegram", "discord"])
 async def test_what_was_said_in_private_is_quoted_there_and_in_no_room(platform: str) -> None:

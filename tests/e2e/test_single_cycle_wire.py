@@ -15,7 +15,7 @@ import pytest
 
 from bot.settings.settings import load
 from bot.wiring import App, build, open_chatbot
-from core.chatbot import ChatBot
+from core.answering.chatbot import ChatBot
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind
 from core.outgoing import ChannelLimits
 from core.types import ChatKey, Incoming, MemoryDraft, MemoryKind, UserKey
@@ -38,10 +38,6 @@ in_both_cycles = pytest.mark.parametrize(
 def save(content: str = LOCKER, then: str = "stop", call_id: str = "call_1") -> Call:
     items = [{"type": "text", "content": content, "bindings": ["locker code"]}]
     return Call("MemorySave", {"items": items, "asked": True, "then": then}, call_id)
-
-
-def search(query: str, call_id: str = "call_1") -> Call:
-    return Call("MemorySearch", {"items": [query], "then": "continue"}, call_id)
 
 
 @dataclass
@@ -131,84 +127,6 @@ async def test_malformed_arguments_are_asked_for_again(label: str, bad: str, tmp
         assert seen.texts == [f"Saved: “{LOCKER}”"]
         [told] = api.told(here.lab.server.bodies[1])
         assert "Nothing was done" in told.text
-
-
-@on_both_wires
-async def test_arguments_malformed_twice_are_told_honestly(label: str, tmp_path: Path) -> None:
-    async with home(label, tmp_path) as here:
-        api, bad = here.lab.api, Call("MemorySave", '{"items": 7}')
-        here.lab.server.answers = [api.calls(bad), api.calls(bad), api.says("I saved your locker code.")]
-        seen = await here.say("remember that my locker code is 4417")
-        told = [api.told(body)[0].text for body in here.lab.server.bodies[1:]]
-        assert ["Call it again" in text for text in told] == [True, False]
-        assert await here.contents() == []
-        shown = "\n".join(each.shown.text for each in seen.log)
-        assert "I saved" not in shown
-        assert "not saved" in shown or "Nothing was saved" in shown
-
-
-@on_both_wires
-async def test_an_unknown_tool_is_not_run_and_the_turn_goes_on(label: str, tmp_path: Path) -> None:
-    async with home(label, tmp_path) as here:
-        api = here.lab.api
-        mail = Call("SendMail", {"to": "boss", "then": "stop"})
-        here.lab.server.answers = [api.calls(mail), api.says("I cannot send mail.")]
-        seen = await here.say("write to my boss")
-        assert seen.texts == ["I cannot send mail."]
-        assert "SendMail" in api.told(here.lab.server.bodies[1])[0].text
-
-
-@on_both_wires
-async def test_the_same_call_twice_runs_once(label: str, tmp_path: Path) -> None:
-    async with home(label, tmp_path) as here:
-        api = here.lab.api
-        twice = api.calls(save(then="continue"), save(then="continue", call_id="call_2"))
-        here.lab.server.answers = [twice, api.calls(save(then="continue")), api.says("Is there anything else?")]
-        seen = await here.say("remember that my locker code is 4417")
-        assert await here.contents() == [LOCKER]
-        assert seen.texts == [f"Saved: “{LOCKER}”\n\nIs there anything else?"]
-        assert "not run" in api.told(here.lab.server.bodies[1])[1].text
-        assert [("MemorySave" in api.offered(body)) for body in here.lab.server.bodies] == [True, False, True]
-
-
-@on_both_wires
-@pytest.mark.parametrize("is_deaf", [False, True], ids=["until it is offered no tools", "although it is offered none"])
-async def test_endless_calls_end(label: str, is_deaf: bool, tmp_path: Path) -> None:
-    async with home(label, tmp_path, max_steps="4") as here:
-        api = here.lab.api
-
-        def calling(asked: Asked) -> Answer:
-            if len(here.lab.server.asked) > 9 or not (is_deaf or api.offered(asked.body)):
-                return api.says("I give up.")
-            return api.calls(search(f"thing {len(here.lab.server.asked)}"))
-
-        here.lab.server.answers = [calling]
-        seen = await here.say("what is the thing?")
-        offered = [bool(api.offered(body)) for body in here.lab.server.bodies]
-        assert offered[:4] == [True, True, True, False]
-        assert not any(offered[3:])
-        assert len(offered) <= 5
-        assert seen.texts == ["I give up."] or (is_deaf and "gave no answer" in seen.texts[0])
-
-
-@on_both_wires
-@pytest.mark.parametrize("said", ["", " \n"])
-async def test_an_empty_answer_is_a_failure_that_is_told(label: str, said: str, tmp_path: Path) -> None:
-    async with home(label, tmp_path) as here:
-        here.lab.server.answers = [here.lab.api.says(said)]
-        seen = await here.say("hello")
-        assert len(here.lab.server.asked) == 2, "an empty answer is asked for again once"
-        [shown] = seen.texts
-        assert "gave no answer" in shown
-
-
-@on_both_wires
-async def test_after_a_confirmation_an_empty_answer_is_no_failure(label: str, tmp_path: Path) -> None:
-    async with home(label, tmp_path) as here:
-        api = here.lab.api
-        here.lab.server.answers = [api.calls(save(then="continue")), api.says("")]
-        seen = await here.say("remember that my locker code is 4417")
-        assert seen.texts == [f"Saved: “{LOCKER}”"]
 
 
 # --- fallback ---

@@ -122,21 +122,6 @@ async def test_a_token_that_was_revoked_is_mended_in_the_file_and_taken_up(tmp_p
 
 
 @pytest.mark.long
-async def test_a_discord_token_that_was_revoked_is_mended_in_the_file_and_taken_up(tmp_path: Path) -> None:
-    async with running(tmp_path) as bot:
-        bot.discord.gateway.token = "another"
-        await bot.discord.says(THERE, "hello")
-        screen = bot.telegram.chat(HERE.id).screen
-        await bot.telegram.until(lambda: "Discord: I have stopped" in "".join(screen()))
-        await bot.tell_telegram("/admin status", "discord: stopped")
-        bot.discord.gateway.token = discord_server.TOKEN
-        bot.telegram.says(HERE, "/admin status retry")
-        await bot.telegram.until(lambda: "Discord: I am connected again" in "".join(screen()))
-        await bot.tell_discord("Remember that the wifi password is abc123", "Saved")
-        assert "".join(screen()).count("Discord: I have stopped") == 1
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("ends", ["", "exit"])
 async def test_the_process_ends_with_a_platform_only_if_that_is_wanted(tmp_path: Path, ends: str) -> None:
     async with running(tmp_path, ON_PLATFORM_END=ends) as bot:

@@ -10,8 +10,8 @@ from pathlib import Path
 from core.dialogue import Task
 from core.features.access.people import Account
 from core.features.access.people import Person as Known
-from core.features.access.storage import SqlPeople
-from core.features.admin.storage import SqlDecisions
+from core.features.access.storage import People
+from core.features.admin.storage import Decisions
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database
@@ -41,11 +41,11 @@ async def at_work(folder: Path, server: TelegramServer, clock: FakeClock) -> Asy
         {Task.DECIDE: lambda _: "Finish", Task.FINISH: lambda _: "Hello"},
         clock=clock,
         trusted=(),
-        people=SqlPeople(database),
+        people=People(database),
         inbox=SqlInbox(database),
         history=SqlHistory(database),
     )
-    house.decisions = SqlDecisions(database)
+    house.decisions = Decisions(database)
     await house.people.put(Known(OWNER, Role.OWNER, "Ana", clock.now()))
     await house.people.put_account(Account(OWNER, language="pt-br"))
     async with house.chatbot() as bot, serving(server, clock, bot):

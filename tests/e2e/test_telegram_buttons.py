@@ -90,21 +90,6 @@ async def test_a_double_press_is_one_command_and_both_are_heard() -> None:
         await flow(server, clock, lambda: bot.handler.answered == 3)
 
 
-async def test_a_press_that_the_server_brings_twice_is_one_message() -> None:
-    clock = FakeClock()
-    async with TelegramServer(clock) as server, running(server, clock, paging) as bot:
-        server.says(ANA, "/memories")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
-        server.presses(ANA, "Mostrar")
-        again = dict(server.updates[-1])
-        await flow(server, clock, lambda: bot.handler.answered == 2)
-        again.pop("update_id")
-        server.push(again)
-        await flow(server, clock, lambda: len([c for c in server.calls if c.method == "answercallbackquery"]) == 2)
-        await flow(server, clock, lambda: not server.updates)
-    assert len(bot.handler.received) == 2
-
-
 async def test_buttons_work_after_a_restart_and_when_the_press_is_too_old_to_be_told() -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server:
@@ -155,29 +140,6 @@ async def test_in_a_group_each_presses_for_themselves_and_nobody_changes_the_mes
     bia = bot.handler.received[1]
     assert (bia.user.user, bia.private, bia.addressed) == ("8", False, True)
     assert bia.chat == ChatKey("telegram", str(GROUP))
-
-
-async def test_in_a_group_a_button_below_an_old_message_answers_anew() -> None:
-    clock = FakeClock()
-    async with TelegramServer(clock) as server, running(server, clock, paging) as bot:
-        server.says(ANA, "/memories@elefante_bot", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.handler.answered == 1)
-        [post] = server.chats[GROUP].ours()
-        await clock.advance(49 * 3600.0)
-        server.presses(ANA, "Próximas ›", chat_id=GROUP, post=post)  # whose message it was is not told any more
-        await flow(server, clock, lambda: bot.handler.answered == 2)
-        assert server.chats[GROUP].screen() == ["7: /memories", "7: /memories 2"]
-
-
-async def test_a_press_in_a_topic_stays_in_its_topic() -> None:
-    clock = FakeClock()
-    async with TelegramServer(clock) as server, running(server, clock, paging) as bot:
-        server.says(ANA, "/memories@elefante_bot", chat_id=GROUP, thread=11)
-        await flow(server, clock, lambda: bot.handler.answered == 1)
-        server.presses(ANA, "Mostrar", chat_id=GROUP)
-        await flow(server, clock, lambda: bot.handler.answered == 2)
-    assert bot.handler.received[1].chat == ChatKey("telegram", str(GROUP), "11")
-    assert [call.params["message_thread_id"] for call in server.done("sendmessage")] == [11, 11]
 
 
 @pytest.mark.parametrize("data", ["oi", "!forget all", "\u0000", "x"])

@@ -94,29 +94,6 @@ async def test_a_flood_wait_during_the_last_edit_delays_the_final_text_and_nothi
     assert sum(call.text == "um dois três quatro" for call in server.done("editmessagetext", chat_id=7)) == 1
 
 
-async def test_two_people_and_two_groups_at_once_are_answered_each_in_its_own_chat() -> None:
-    clock = FakeClock()
-    async with TelegramServer(clock, Limits()) as server, running(server, clock) as bot:
-        server.says(ANA, "sou a Ana")
-        server.says(BIA, "sou a Bia")
-        asked = [
-            server.says(ANA, "grupo A @elefante_bot", chat_id=GROUP_A),
-            server.says(BIA, "grupo B @elefante_bot", chat_id=GROUP_B),
-        ]
-        await flow(server, clock, lambda: bot.handler.answered == 4)
-        screens = {chat_id: chat.screen() for chat_id, chat in server.chats.items()}
-        replies = [
-            next(p.reply_to for p in server.chats[c].posts.values() if p.by == 42) for c in (GROUP_A, GROUP_B)
-        ]  # fmt: skip
-    assert screens == {
-        7: ["Você disse: sou a Ana"],
-        8: ["Você disse: sou a Bia"],
-        GROUP_A: ["Você disse: grupo A"],
-        GROUP_B: ["Você disse: grupo B"],
-    }
-    assert replies == [message["message_id"] for message in asked]
-
-
 @pytest.mark.long
 async def test_a_hundred_chats_at_once_stay_within_the_real_limits() -> None:
     clock = FakeClock()

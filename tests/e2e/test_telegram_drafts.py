@@ -109,21 +109,6 @@ async def test_a_server_that_knows_no_drafts_is_asked_once_and_the_token_is_not_
     assert len(server.done("getme")) == 1
 
 
-async def test_a_draft_refused_in_mid_answer_goes_on_as_a_message() -> None:
-    clock = FakeClock()
-
-    def fault(method: str, params: dict[str, object]) -> None:
-        if method == "sendmessagedraft" and "três" in str(params["text"]):
-            raise Refused(400, "Bad Request: TEXTDRAFT_TOO_LATE")
-
-    async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 2.0), DRAFTS) as bot:
-        server.faults.append(fault)
-        server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
-        assert server.chats[7].screen() == [TEXT]
-        assert server.done("editmessagetext")
-
-
 async def test_a_flood_wait_on_drafts_does_not_lose_the_final_text() -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 1.0), DRAFTS) as bot:

@@ -52,11 +52,6 @@ async def test_what_is_attached_is_told_with_its_kind_and_name(content: dict[str
     assert (incoming.text, incoming.attachments, incoming.quotes) == ("", (attachment,), ())
 
 
-async def test_a_caption_is_said_and_the_picture_came_along() -> None:
-    incoming = await received(ANA, None, photo=PHOTO, caption="o que é isto?")
-    assert (incoming.text, incoming.attachments) == ("o que é isto?", (Attachment(AttachmentKind.PHOTO),))
-
-
 @pytest.mark.parametrize(
     ("by", "speaker", "name"),
     [
@@ -96,13 +91,6 @@ async def test_what_is_forwarded_is_not_said_by_who_forwards_it(origin: dict[str
 async def test_what_somebody_forwards_of_their_own_is_said_by_them() -> None:
     incoming = await received(ANA, "oi", forward_origin={"type": "user", "date": AT, "sender_user": ANA.json()})
     assert (incoming.text, incoming.quotes) == ("oi", ())
-
-
-async def test_a_forwarded_picture_came_along_with_what_is_forwarded() -> None:
-    origin = {"type": "hidden_user", "date": AT, "sender_user_name": "Bia"}
-    incoming = await received(ANA, None, photo=PHOTO, forward_origin=origin)
-    [quote] = incoming.quotes
-    assert (quote.text, quote.attachments, incoming.attachments) == ("", (Attachment(AttachmentKind.PHOTO),), ())
 
 
 async def test_a_reply_to_a_message_of_another_chat_brings_the_part_that_was_marked() -> None:

@@ -11,16 +11,15 @@ from typing import Any
 
 import pytest
 
-from adapters.telegram.config import Pace, TelegramConfig
+from adapters.telegram.config import TelegramConfig, WritePace
 from core.delivery.view import View
 from core.errors import ChannelError, FileTooLarge
 from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Channel
-from core.types import Incoming, UserKey
+from core.types import Incoming
 from tests.e2e.telegram_kit import flow, running, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import Script, ScriptedHandler
-from tests.fakes.house import House
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_writing import Upload
@@ -81,7 +80,7 @@ async def test_what_is_refused_as_a_picture_is_not_tried_as_one_again_while_the_
 ) -> None:
     (path := tmp_path / "all.bin").write_bytes(b"no picture at all")
     clock = FakeClock()
-    config = replace(TelegramConfig(TOKEN), group=Pace(burst=4, per_s=0.25))
+    config = replace(TelegramConfig(TOKEN), group=WritePace(burst=4, per_s=0.25))
     async with TelegramServer(clock) as server, running(server, clock, handing_over(path, "image/png"), config) as bot:
         server.says(ANA, "/export @elefante_bot", chat_id=GROUP)
         await flow(server, clock, lambda: bot.handler.answered == 1)
@@ -156,28 +155,6 @@ async def test_a_file_that_cannot_be_sent_is_an_error_that_says_why(
 def document(server: TelegramServer, content: bytes, name: str = "m.json", **more: Any) -> dict[str, Any]:
     server.files["file-1"] = content
     return {"document": {"file_id": "file-1", "file_unique_id": "u", "file_name": name}, **more}
-
-
-async def test_a_list_is_shown_then_saved_by_a_press_and_taken_back_by_another() -> None:
-    clock = FakeClock()
-    house = House(clock=clock, trusted=("telegram",))
-    ana = house.memories.of(UserKey("telegram", "7"))
-    notes = (Path(__file__).parents[1] / "data" / "imports" / "notes.md").read_bytes()
-    async with TelegramServer(clock) as server, house.chatbot() as handler, serving(server, clock, handler):
-        server.says(ANA, None, caption="/import", **document(server, notes, "notes.md"))
-        await flow(server, clock, lambda: any(post.labels for post in server.chats[7].ours()))
-        shown = server.chats[7].ours()[-1]
-        assert shown.text.startswith("O arquivo tem 7 memórias.")
-        assert "My brother's birthday is 3 May" in shown.text
-        assert [label for row in shown.labels for label in row] == ["📥 Guardar estas 7", "✖ Cancelar"]
-        assert await ana.count() == 0
-        server.presses(ANA, "📥 Guardar estas 7")
-        await flow(server, clock, lambda: "Guardei 7" in server.chats[7].screen()[-1])
-        assert await ana.count() == 7
-        [[undo]] = server.chats[7].ours()[-1].labels
-        server.presses(ANA, undo)
-        await flow(server, clock, lambda: "Guardei 7" not in server.chats[7].screen()[-1])
-        assert await ana.count() == 0
 
 
 class FetchingHandler(ScriptedHandler):

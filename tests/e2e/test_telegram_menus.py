@@ -8,13 +8,14 @@ import pytest
 
 from adapters.telegram.menu import Staff
 from core.errors import StorageError
+from core.storage.kept import SqlKept
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import STAFF_COMMANDS
+from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_wire import Refused
-from tests.reference.kept import InMemoryKept
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
 
@@ -50,7 +51,7 @@ ALL = {"", "en", "es"}
 
 
 async def test_staff_alone_are_offered_their_commands_and_lose_them_with_the_role() -> None:
-    clock, kept = FakeClock(), InMemoryKept()
+    clock, kept = FakeClock(), SqlKept(RamDatabase())
     roles = Roles(7)
     async with TelegramServer(clock) as server:
         server.chat(7), server.chat(8)
@@ -66,7 +67,7 @@ async def test_staff_alone_are_offered_their_commands_and_lose_them_with_the_rol
 
 
 async def test_what_staff_were_offered_is_not_offered_again_and_a_role_lost_meanwhile_is_noticed() -> None:
-    clock, kept = FakeClock(), InMemoryKept()
+    clock, kept = FakeClock(), SqlKept(RamDatabase())
     async with TelegramServer(clock) as server:
         server.chat(7), server.chat(8)
         given = list[int]()
@@ -83,7 +84,7 @@ async def test_what_staff_were_offered_is_not_offered_again_and_a_role_lost_mean
 async def test_one_of_the_staff_who_never_wrote_to_the_bot_is_no_failure_and_gets_the_menu_later(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    clock, kept = FakeClock(), InMemoryKept()
+    clock, kept = FakeClock(), SqlKept(RamDatabase())
     roles = Roles(7, 8)
     async with TelegramServer(clock) as server:
         server.chat(8)
@@ -97,7 +98,7 @@ async def test_one_of_the_staff_who_never_wrote_to_the_bot_is_no_failure_and_get
 
 
 async def test_a_menu_of_staff_that_cannot_be_set_now_is_set_at_the_next_change() -> None:
-    clock, kept = FakeClock(), InMemoryKept()
+    clock, kept = FakeClock(), SqlKept(RamDatabase())
     roles = Roles(7)
 
     def fault(method: str, params: dict[str, object]) -> None:

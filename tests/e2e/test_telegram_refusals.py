@@ -180,16 +180,6 @@ async def test_an_answer_that_is_not_understood_for_a_moment_leaves_the_text_on_
         assert [text.removeprefix("↻ ") for text in server.chats[7].screen()] == ["um dois três"]
 
 
-async def test_edits_that_are_done_and_never_confirmed_end_in_one_message() -> None:
-    clock = FakeClock()
-    server = TelegramServer(clock)
-    Garbling(server, b"null", "editmessagetext", done=True)
-    async with server, running(server, clock, answer, EDITS_ONLY) as bot:
-        server.says(ANA, "conte")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
-        assert [text.removeprefix("↻ ") for text in server.chats[7].screen()] == ["um dois três"]
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("seconds", [600, 5400])
 async def test_a_server_that_fails_for_long_is_waited_for_and_then_given_up(seconds: float) -> None:
@@ -207,12 +197,6 @@ async def test_a_server_that_fails_for_long_is_waited_for_and_then_given_up(seco
             assert [text.removeprefix("↻ ") for text in server.chats[7].screen()] == ["um dois três"]
         else:
             assert bot.handler.failures
-
-
-UPDATES: list[Any] = [
-    None, 7, "x", [], {}, {"update_id": None}, {"update_id": "7"}, {"message": {}},
-    {"update_id": 1 << 40, "message": {"message_id": 5}},
-]  # fmt: skip
 
 
 async def test_a_poll_answered_with_anything_is_asked_again() -> None:

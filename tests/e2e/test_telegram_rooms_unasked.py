@@ -11,14 +11,15 @@ import pytest
 from core.delivery.notifier import Delivery
 from core.delivery.view import View
 from core.outgoing import Button, Mention, OutgoingMessage
+from core.storage.kept import SqlKept
 from core.text.markdown import time_link
 from core.types import ChatKey, Incoming, UserKey
 from tests.e2e.telegram_kit import Bot, flow, running
 from tests.fakes.clock import FakeClock
+from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
 from tests.fakes.telegram_wire import notified
-from tests.reference.kept import InMemoryKept
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
 GROUP, SUPER = -55, -1001
@@ -106,7 +107,7 @@ async def test_a_topic_is_written_into_and_one_that_is_deleted_or_closed_is_gone
 
 @pytest.mark.parametrize("told", [False, True])
 async def test_a_group_that_became_a_supergroup_is_found_by_the_id_it_had(*, told: bool) -> None:
-    clock, kept = FakeClock(), InMemoryKept()
+    clock, kept = FakeClock(), SqlKept(RamDatabase())
     async with TelegramServer(clock) as server:
         old = server.chat(GROUP)
         old.type = "group"

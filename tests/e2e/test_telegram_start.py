@@ -9,15 +9,16 @@ import pytest
 
 from adapters import telegram
 from adapters.telegram.config import TelegramConfig
-from core.workers import OneWorker
+from core.storage.kept import SqlKept
+from core.workers.port import Worker
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import COMMANDS, menu
 from tests.fakes.handler import ScriptedHandler
+from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_wire import Refused
-from tests.reference.kept import InMemoryKept
 
 
 @pytest.mark.parametrize("code", [None, "once"])
@@ -37,8 +38,8 @@ async def test_the_start_says_who_the_bot_is_how_to_own_it_and_what_groups_hide(
                 clock,
                 stop,
                 menu=menu(),
-                duties=OneWorker(),
-                kept=InMemoryKept(),
+                worker=Worker(),
+                kept=SqlKept(RamDatabase()),
                 say=said.append,
                 claim_code=code,
             )

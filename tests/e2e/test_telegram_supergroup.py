@@ -7,13 +7,14 @@ import pytest
 from adapters.telegram.state import State
 from core.dialogue import Task
 from core.features.access.people import Person as Known
+from core.storage.kept import SqlKept
 from core.types import ChatKey, Incoming, MessageRole, Role, UserKey
 from tests.e2e.telegram_kit import flow, running, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House
+from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
-from tests.reference.kept import InMemoryKept
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
 OWNER = UserKey("telegram", "7")
@@ -21,7 +22,7 @@ GROUP, SUPER = -55, -1001
 
 
 async def test_history_permission_and_memories_of_a_group_go_on_in_the_supergroup_also_after_a_restart() -> None:
-    clock, kept = FakeClock(), InMemoryKept()
+    clock, kept = FakeClock(), SqlKept(RamDatabase())
     house = House(
         {
             Task.DECIDE: lambda _: "Finish",
@@ -73,7 +74,7 @@ async def test_a_message_of_the_supergroup_is_not_taken_for_the_one_that_had_its
 
 @pytest.mark.parametrize("there", [False, True])
 async def test_an_answer_that_was_owed_before_the_move_hangs_on_no_message_of_another(*, there: bool) -> None:
-    clock, kept = FakeClock(), InMemoryKept()
+    clock, kept = FakeClock(), SqlKept(RamDatabase())
     await State(kept).moved(GROUP, SUPER)
     async with TelegramServer(clock) as server:
         asked = server.says(BIA, "outra conversa", chat_id=SUPER)["message_id"]
@@ -89,7 +90,7 @@ async def test_an_answer_that_was_owed_before_the_move_hangs_on_no_message_of_an
 
 
 async def test_a_button_pressed_before_the_move_changes_no_message_of_another_after_it() -> None:
-    clock, kept = FakeClock(), InMemoryKept()
+    clock, kept = FakeClock(), SqlKept(RamDatabase())
     await State(kept).moved(GROUP, SUPER)
     async with TelegramServer(clock) as server:
         asked = server.says(BIA, "outra conversa", chat_id=SUPER)["message_id"]
@@ -116,7 +117,7 @@ async def test_the_greeting_is_not_said_again_when_a_group_grows_up() -> None:
 async def test_the_state_is_what_was_kept_also_by_another_worker_and_damage_is_an_empty_one(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    kept = InMemoryKept()
+    kept = SqlKept(RamDatabase())
     state, other = State(kept), State(kept)
     await other.meet(GROUP)
     await state.moved(GROUP, SUPER)

@@ -65,30 +65,6 @@ async def test_a_greeting_in_a_group_that_let_nobody_write_harms_nobody() -> Non
         await flow(server, clock, lambda: any(call.code == 403 for call in server.calls))
 
 
-async def test_a_greeting_waits_out_a_flood_without_holding_up_the_intake() -> None:
-    clock = FakeClock()
-    async with TelegramServer(clock) as server, running(server, clock) as bot:
-        server.chat(GROUP)
-        server.flood(GROUP, 100)
-        server.invites(ANA, GROUP)
-        server.says(BIA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
-        assert clock.monotonic() < 5.0
-        await flow(server, clock, server.chats[GROUP].screen)
-        assert 100.0 <= clock.monotonic() < 105.0
-
-
-@pytest.mark.parametrize("stopped", [{}, {"chat": {}}, {"chat": 7}, "x"])
-async def test_a_kind_of_update_nobody_knows_is_left_out(stopped: object) -> None:
-    clock = FakeClock()
-    async with TelegramServer(clock) as server, running(server, clock) as bot:
-        server.push({"stopped_message_generation": stopped})
-        server.push({"poll_answer": {"poll_id": "1", "option_ids": [], "option_persistent_ids": []}})
-        server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered == 1)
-    assert [incoming.text for incoming in bot.handler.received] == ["oi"]
-
-
 async def test_an_edit_of_a_message_long_forgotten_is_taken_as_news() -> None:
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock) as bot:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from adapters.telegram.config import TelegramConfig
+from core.answering.sentences import AGAIN
 from core.delivery.view import View
 from core.outgoing import Button, File, OutgoingMessage
-from core.texts import AGAIN
 from core.types import ChatKey, Incoming, Locale, UserKey
 from tests.e2e.telegram_kit import flow, running
 from tests.fakes.clock import FakeClock

@@ -166,20 +166,6 @@ async def test_a_port_in_use_stops_the_run_and_names_the_setting() -> None:
                 await second.task
 
 
-async def test_a_token_that_is_revoked_ends_the_platform_at_the_next_write() -> None:
-    clock = FakeClock()
-    async with TelegramServer(clock) as server, pushed_to(server, clock) as (bot, url, session):
-        assert server.webhook is not None
-        server.says(ANA, "oi")
-        server.token = "999:another"
-        async with session.post(
-            url, json=server.updates[0], headers={HEADER: server.webhook["secret_token"]}
-        ) as response:
-            assert response.status == 200
-        await flow(server, clock, bot.task.done)
-        assert isinstance(bot.task.exception(), ConfigError)
-
-
 @pytest.mark.parametrize(
     "body", ["[" * 50_000, '{"update_id": 5, "message": {"message_id": "x"}}', '{"message": 7}', "[]"]
 )

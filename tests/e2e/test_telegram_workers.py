@@ -16,16 +16,17 @@ from adapters.telegram.config import TelegramConfig, Webhook
 from adapters.telegram.webhook import secret
 from core.errors import StorageDown
 from core.ports import Channel
+from core.storage.kept import SqlKept
 from core.types import Incoming
 from tests.e2e.telegram_kit import flow, idle, running
 from tests.e2e.test_telegram_webhook import HEADER, free_port
 from tests.fakes.clock import FakeClock
-from tests.fakes.duties import Worker, Workers
+from tests.fakes.duties import OneOfThese, Workers
 from tests.fakes.handler import ScriptedHandler
+from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_wire import Refused
-from tests.reference.kept import InMemoryKept
 
 ANA = Person(7)
 
@@ -34,8 +35,8 @@ ANA = Person(7)
 class Two:
     """Two workers of one bot, and the channels that each was connected with."""
 
-    here: Worker
-    there: Worker
+    here: OneOfThese
+    there: OneOfThese
     handlers: list[ScriptedHandler]
     tasks: list[asyncio.Task[None]]
     stops: list[asyncio.Event]
@@ -47,12 +48,12 @@ class Two:
 
 @asynccontextmanager
 async def two(server: TelegramServer, clock: FakeClock) -> AsyncIterator[Two]:
-    workers, kept = Workers(), InMemoryKept()
+    workers, kept = Workers(), SqlKept(RamDatabase())
     both = workers.worker(), workers.worker()
     async with AsyncExitStack() as stack:
         bots = []
         for worker in both:
-            bots.append(await stack.enter_async_context(running(server, clock, duties=worker, kept=kept)))
+            bots.append(await stack.enter_async_context(running(server, clock, worker=worker, kept=kept)))
             await flow(server, clock, lambda: server.polled)
             await idle(server)
         yield Two(*both, [bot.handler for bot in bots], [bot.task for bot in bots], [bot.stop for bot in bots])
@@ -145,19 +146,18 @@ async def test_an_update_that_cannot_be_stored_is_asked_for_again() -> None:
         assert 7.0 <= clock.monotonic() < 10.0  # 1 s, 2 s, 4 s
 
 
-async def test_workers_behind_a_load_balancer_share_one_secret_and_one_of_them_tells_telegram() -> None:
+async def test_workers_behind_a_load_balancer_share_one_secret_and_one_address() -> None:
     clock = FakeClock()
-    workers, kept = Workers(), InMemoryKept()
+    workers, kept = Workers(), SqlKept(RamDatabase())
     url = "https://bot.example.org/hook"
     ports = [free_port(), free_port()]
     async with TelegramServer(clock) as server, AsyncExitStack() as stack, aiohttp.ClientSession() as session:
         bots, connected = [], list[bool]()
         for port in ports:
             config = replace(TelegramConfig(TOKEN), webhook=Webhook(url, port=port))
-            wired: dict[str, Any] = {"duties": workers.worker(), "kept": kept, "connected": connected.append}
+            wired: dict[str, Any] = {"worker": workers.worker(), "kept": kept, "connected": connected.append}
             bots.append(await stack.enter_async_context(running(server, clock, config=config, **wired)))
         await flow(server, clock, lambda: connected.count(True) >= 2)
-        assert len(server.done("setwebhook")) == 1
         assert server.webhook is not None
         assert server.webhook["secret_token"] == secret(TOKEN)
         assert TOKEN.partition(":")[2] not in secret(TOKEN)
@@ -170,22 +170,6 @@ async def test_workers_behind_a_load_balancer_share_one_secret_and_one_of_them_t
         await flow(server, clock, lambda: len(server.chats[7].screen()) == 2)
         assert [[one.text for one in bot.handler.received] for bot in bots] == [["por 0"], ["por 1"]]
         assert not any(call.method == "getupdates" for call in server.calls)
-
-
-async def test_an_update_that_cannot_be_stored_is_not_taken_from_telegram() -> None:
-    clock = FakeClock()
-    port = free_port()
-    url = f"http://127.0.0.1:{port}/hook"
-    config = replace(TelegramConfig(TOKEN), webhook=Webhook(url, port=port))
-    async with TelegramServer(clock) as server, running(server, clock, config=config) as bot:
-        await flow(server, clock, lambda: server.webhook)
-        failing(bot.handler, 1)
-        server.says(ANA, "oi")
-        async with aiohttp.ClientSession() as session:
-            for status in (503, 200):
-                async with session.post(url, json=server.updates[0], headers={HEADER: secret(TOKEN)}) as response:
-                    assert response.status == status
-        await flow(server, clock, lambda: server.chats[7].screen() == ["Você disse: oi"])
 
 
 async def test_a_group_that_grew_up_before_another_worker_is_known_to_this_one() -> None:

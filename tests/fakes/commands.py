@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.commands.menu import MenuEntry
+from core.features.admin.admin import Admin
 from core.features.assembly import Features
 from tests.fakes.house import House
 
@@ -14,7 +15,7 @@ def _features() -> Features:
 
 _FEATURES = _features()
 TABLE = _FEATURES.commands
-VERBS = _FEATURES.admin.verbs
+VERBS = _FEATURES.get(Admin).verbs
 OFFERED = {each.name: each for each in TABLE if each.in_menus}
 STAFF_COMMANDS = {name: each for name, each in OFFERED.items() if each.for_staff}
 COMMANDS = {name: each for name, each in OFFERED.items() if name not in STAFF_COMMANDS}

@@ -56,7 +56,6 @@ class Gateway:
         self.sessions: dict[str, Session] = {}
         self.identified: list[Json] = []
         self.identified_s: list[float] = []
-        self.concurrency = 1
         self.resumed = 0
         self.refuse_resume = False
         self.heartbeats = 0

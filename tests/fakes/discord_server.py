@@ -274,7 +274,7 @@ class DiscordServer(World):
                     "total": 1000,
                     "remaining": self.sessions_left,
                     "reset_after": 3_600_000,
-                    "max_concurrency": self.gateway.concurrency,
+                    "max_concurrency": 1,
                 }
                 return {
                     "url": self.gateway.url,

@@ -1,34 +1,37 @@
-"""A whole bot in memory, for tests of the cycle: real core, in-memory stores, a scripted model, words as vectors."""
+"""A whole bot in RAM, for tests of the cycle: real core and stores, a scripted model, words as vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from types import TracebackType
+from typing import Any, Generic, TypeVar, cast
 from zoneinfo import ZoneInfo
 
 from core.actions.registry import Registry
+from core.answering.chatbot import ChatBot
+from core.answering.confirmations import Confirmations
+from core.answering.loop import think
 from core.answering.opening import new_turn
 from core.answering.parts import TurnLimits
-from core.answering.think import think
 from core.answering.turn import Person, Services, Turn
-from core.chatbot import ChatBot
-from core.confirmations import Confirmations
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
-from core.features.access.people import People
 from core.features.access.rules import Access, Mode
-from core.features.admin.decisions import Decisions, place_settings_by
+from core.features.access.storage import People
 from core.features.admin.machine import Machine
-from core.features.assembly import Features, Stores, actions
-from core.features.broadcast.broadcasts import Broadcasts
-from core.features.ledger.calls import Ledger
+from core.features.admin.storage import Decisions
+from core.features.assembly import Features
+from core.features.broadcast.storage import Broadcasts
+from core.features.feature import FeatureSettings, Stores
 from core.features.ledger.chart import Draw
-from core.features.links.codes import LinkCodes
-from core.features.preferences.store import PreferenceStore
+from core.features.ledger.storage import Ledger
+from core.features.links.storage import LinkCodes
+from core.features.preferences.storage import PreferenceStore
 from core.features.quotas.limits import Defaults
 from core.features.quotas.quotas import Quotas
-from core.features.reminders.reminders import ReminderStore
 from core.features.reminders.service import Limits, Reminders
+from core.features.reminders.storage import ReminderStore
 from core.features.transfer.files import Spool
 from core.history.conversation import Conversations
 from core.memory.indexes import Indexes
@@ -36,32 +39,38 @@ from core.memory.memories import Memories
 from core.models import MODES, Cycle, HotModel, Models
 from core.outgoing import ChannelLimits
 from core.ports import ChatModel, Clock
+from core.storage.database import Database
+from core.storage.faiss_index import FaissIndex
+from core.storage.history import SqlHistory
+from core.storage.inbox import SqlInbox
+from core.storage.kept import SqlKept
+from core.storage.memories import SqlMemories
+from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.stores import HistoryStore, Inbox, KeptStore, SearchableMemoryStore
 from core.threads import ConfirmationStore, PendingInputs
 from core.times.reader import TimeWords
 from core.types import ChatKey, Incoming, Learn, Locale, Message, MessageRole, UserKey
-from core.workers import Worker
+from core.workers.port import Worker
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.machine import machine
 from tests.fakes.model import Answer, HashEmbedder, ScriptedModel
-from tests.reference.broadcasts import InMemoryBroadcasts
-from tests.reference.decisions import InMemoryDecisions
-from tests.reference.exact_index import ExactIndex
-from tests.reference.history import InMemoryHistory
-from tests.reference.inbox import InMemoryInbox
-from tests.reference.kept import InMemoryKept
-from tests.reference.ledger import InMemoryLedger
-from tests.reference.link_codes import InMemoryLinkCodes
-from tests.reference.memories import InMemoryMemories
-from tests.reference.people import InMemoryPeople
-from tests.reference.preferences import InMemoryPreferences
-from tests.reference.reminders import InMemoryReminders
-from tests.reference.waiting import InMemoryConfirmations, InMemoryPendingInputs
+from tests.fakes.ram import RamDatabase
 
+T = TypeVar("T")
 Script = Mapping[Task, Sequence[Answer] | Callable[[Prompt], Answer]]
 ANA = UserKey("test", "ana")
 BIA = UserKey("test", "bia")
+
+
+@dataclass(frozen=True, slots=True)
+class _Over(Generic[T]):
+    make: Callable[[Database], T]
+
+
+def over(make: Callable[[Database], T]) -> T:
+    """Give a house a store of that class, made over the house's database."""
+    return cast("T", _Over(make))
 
 
 class ToldView(View):
@@ -76,6 +85,16 @@ class ToldView(View):
         await super().status(text)
 
 
+class HouseBot(ChatBot):
+    """Ends its alarms when it ends, as the wiring does."""
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await super().__aexit__(kind, error, traceback)
+        await self.parts.reach.alerts.close()
+
+
 @dataclass(slots=True)
 class House:
     """The parts of a bot, each of which a test may look into or replace before `chatbot` is asked for."""
@@ -83,26 +102,27 @@ class House:
     script: Script = field(default_factory=dict)
     clock: Clock = field(default_factory=FakeClock)
     embedder: HashEmbedder = field(default_factory=HashEmbedder)
-    history: HistoryStore = field(default_factory=InMemoryHistory)
-    inbox: Inbox = field(default_factory=InMemoryInbox)
-    store: SearchableMemoryStore = field(default_factory=InMemoryMemories)
+    database: Database = field(default_factory=RamDatabase)
+    history: HistoryStore = field(default=over(SqlHistory))
+    inbox: Inbox = field(default=over(SqlInbox))
+    store: SearchableMemoryStore = field(default=over(SqlMemories))
     limits: TurnLimits = field(default_factory=lambda: TurnLimits(cycle=Cycle.STEPWISE))
-    people: People = field(default_factory=InMemoryPeople)
-    kept: KeptStore = field(default_factory=InMemoryKept)
-    preferences: PreferenceStore = field(default_factory=InMemoryPreferences)
+    people: People = field(default=over(People))
+    kept: KeptStore = field(default=over(SqlKept))
+    preferences: PreferenceStore = field(default=over(PreferenceStore))
     trusted: tuple[str, ...] = ("test",)
     mode: Mode = Mode.PRIVATE
     off: tuple[str, ...] = ()
     language: str = ""
     learn: Learn = Learn.OFFERED
     log_content: bool = False
-    links: LinkCodes = field(default_factory=InMemoryLinkCodes)
-    pending_inputs: PendingInputs = field(default_factory=InMemoryPendingInputs)
-    confirmations: ConfirmationStore = field(default_factory=InMemoryConfirmations)
-    broadcasts: Broadcasts = field(default_factory=InMemoryBroadcasts)
-    reminders: ReminderStore = field(default_factory=InMemoryReminders)
+    links: LinkCodes = field(default=over(LinkCodes))
+    pending_inputs: PendingInputs = field(default=over(SqlPendingInputs))
+    confirmations: ConfirmationStore = field(default=over(SqlConfirmations))
+    broadcasts: Broadcasts = field(default=over(Broadcasts))
+    reminders: ReminderStore = field(default=over(ReminderStore))
     reminder_limits: Limits = field(default_factory=Limits)
-    ledger: Ledger = field(default_factory=InMemoryLedger)
+    ledger: Ledger = field(default=over(Ledger))
     defaults: Defaults = field(default_factory=Defaults)
     draw: Draw | None = None
     spool: Spool = field(default_factory=Spool)
@@ -118,15 +138,18 @@ class House:
     machine: Machine = field(init=False)
 
     def __post_init__(self) -> None:
-        self.decisions = InMemoryDecisions(self.people)
+        for each in fields(self):
+            if isinstance(made := getattr(self, each.name, None), _Over):
+                setattr(self, each.name, made.make(self.database))
+        self.decisions = Decisions(self.database)
         self.quotas = Quotas(self.ledger, self.decisions, self.clock, self.defaults, self.zone)
         self.model = ScriptedModel(self.script)
         heavy, reasoning, chat, summary = (HotModel(self.model) for _ in MODES)
         self.models = Models(heavy, reasoning, chat, summary, self.embedder)
         self.machine = machine(self.models)
-        self.memories = Memories(self.store, self.embedder, Indexes(self.store, ExactIndex, max_owners=8), self.clock)
+        self.memories = Memories(self.store, self.embedder, Indexes(self.store, FaissIndex, max_owners=8), self.clock)
         self.conversations = Conversations(
-            self.history, self.clock, place_settings=place_settings_by(self.decisions), zone=self.zone
+            self.history, self.clock, place_settings=self.decisions.place_settings, zone=self.zone
         )
         self.reminding = Reminders(
             self.reminders,
@@ -134,9 +157,8 @@ class House:
             self.clock,
             self.reminder_limits,
             wake=lambda: None,
-            is_off=self.decisions.reminders_off,
         )
-        self.registry = Registry(actions(self.preferences, self.reminding), self.off)
+        self.registry = Features(**self._shared(self.access()), actions_off=self.off).registry
 
     def answered_by(self, mind: ChatModel) -> None:
         """Let that model take the place of the scripted one."""
@@ -148,39 +170,43 @@ class House:
         return Access(self.people, self.decisions, self.kept, self.clock, trusted=self.trusted, mode=self.mode)
 
     def features(self, access: Access | None = None, worker: Worker | None = None) -> Features:
-        stores = (self.preferences, self.decisions, self.quotas, self.history, self.inbox, self.broadcasts)
-        kept = Stores(
+        return Features(**self._shared(access or self.access()), worker=worker, registry=self.registry)
+
+    def _shared(self, access: Access) -> dict[str, Any]:
+        stores = Stores(
             self.decisions,
             self.preferences,
             self.memories,
             self.history,
-            stores,
-            self.links,
-            self.pending_inputs,
-            self.confirmations,
-            self.broadcasts,
+            self.quotas,
             self.kept,
-            logs_words=self.log_content,
+            links=self.links,
+            pending_inputs=self.pending_inputs,
+            confirmations=self.confirmations,
+            broadcasts=self.broadcasts,
+            reminders=self.reminders,
+            forgetters=(self.history, self.inbox),
             spool=self.spool,
         )
-        return Features(
-            kept,
-            reminders=self.reminding,
-            access=access or self.access(),
-            models=self.models,
-            registry=self.registry,
-            clock=self.clock,
-            quotas=self.quotas,
-            machine=self.machine,
+        settings = FeatureSettings(
+            self.language,
+            self.learn,
+            logs_words=self.log_content,
             draw=self.draw,
-            language=self.language,
-            learn=self.learn,
-            worker=worker,
+            reminder_limits=self.reminder_limits,
         )
+        return {
+            "stores": stores,
+            "access": access,
+            "models": self.models,
+            "machine": self.machine,
+            "clock": self.clock,
+            "settings": settings,
+        }
 
     def chatbot(self, access: Access | None = None, worker: Worker | None = None) -> ChatBot:
         features = self.features(access, worker)
-        return ChatBot(features.parts(self.inbox, self.conversations, self.limits, log_content=self.log_content))
+        return HouseBot(features.parts(self.inbox, self.conversations, self.limits))
 
     def incoming(self, text: str, *, user: UserKey = ANA, message_id: str = "1", chat: str = "c") -> Incoming:
         return Incoming(ChatKey("test", chat), user, user.user, message_id, text, self.clock.now(), language="en")

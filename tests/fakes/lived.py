@@ -13,13 +13,17 @@ from core.dialogue import Usage
 from core.enclosures import Attachment, AttachmentKind
 from core.features.access.people import Account, Person, Stranger
 from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
-from core.features.ledger.calls import BOT, Arrival, Asker, Call
+from core.features.broadcast.storage import Broadcasts
+from core.features.ledger.calls import BOT, AdmittedMessage, Asker, ModelCall
 from core.features.links.codes import LinkCode
+from core.features.links.storage import LinkCodes
 from core.features.reminders.reminders import Reminder, Schedule
+from core.features.reminders.storage import ReminderStore
 from core.storage.database import Database
 from core.storage.inbox import held_by_all
+from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.stores import ChangeContext
-from core.threads import Confirmation, PendingInput, Summary, Told, Transition, TurnState
+from core.threads import Confirmation, PendingInput, Summary, ToldMemory, Transition, TurnState
 from core.types import (
     ChatKey,
     ConversationKey,
@@ -34,7 +38,7 @@ from core.types import (
     UserKey,
     Vector,
 )
-from core.workers import OneWorker
+from core.workers.port import Worker
 from tests.fakes.clock import START
 from tests.fakes.memories import add
 
@@ -50,7 +54,7 @@ class Life:
 
     def __init__(self, database: Database, seed: int) -> None:
         self._dice = random.Random(seed)  # noqa: S311 - a test repeats
-        self._stores = _Stores(database, load(None), OneWorker(), held_by_all)
+        self._stores = _Stores(database, load(None), Worker(), held_by_all)
 
     async def live(self, people: int) -> None:
         """Let so many people come, talk and leave, and their bot be run."""
@@ -95,7 +99,7 @@ class Life:
                 ),
             )
             await history.enter(thread.id, Transition(f"t{turn}", TurnState.PENDING, self._at()))
-            await history.tell({answer.id: [Told(f"m{turn}", "v")]})
+            await history.tell({answer.id: [ToldMemory(f"m{turn}", "v")]})
         if number % 2:  # as an import leaves them: searches to come index them
             await history.update(thread.id, await history.since(thread.id))
         await history.fold(thread.id, Summary(self._text(), through=2, tokens=7, at=START, model="a:1"))
@@ -132,27 +136,30 @@ class Life:
         if number % 2:
             await self._stores.inbox.close(incoming)
         schedule = Schedule(datetime(2026, 3, 14, 12, 0), "UTC", "FREQ=DAILY")  # noqa: DTZ001 - wall
-        await self._stores.reminders.add(Reminder(user, chat, self._text(), schedule, START, created_at=START), most=9)
-        await self._stores.pending_inputs.put(place, PendingInput("/memories edit x", self._at()))
-        await self._stores.confirmations.put(place, Confirmation("abc", "Delete", '{"ids": []}', self._at()))
-        await self._stores.links.put(LinkCode(f"digest{number}", user, self._text(), START, user, self._at()))
+        database = self._stores.database
+        reminder = Reminder(user, chat, self._text(), schedule, START, created_at=START)
+        await ReminderStore(database).add(reminder, most=9)
+        await SqlPendingInputs(database).put(place, PendingInput("/memories edit x", self._at()))
+        await SqlConfirmations(database).put(place, Confirmation("abc", "Delete", '{"ids": []}', self._at()))
+        await LinkCodes(database).put(LinkCode(f"digest{number}", user, self._text(), START, user, self._at()))
 
     async def _run(self, users: list[UserKey]) -> None:
         ledger = self._stores.ledger
         for number in range(4 * len(users)):
             user = self._dice.choice([*users, None])
             usage = self._dice.choice([None, Usage(self._dice.randrange(10**6), 3, 2, 1)])
-            call = Call(
+            call = ModelCall(
                 self._at(), user, "chat", "finish", "a:1", "end", self._dice.random(), None, usage,
                 self._dice.choice([None, self._dice.random() / 3]), self._dice.choice(["", "telegram:-100"]),
             )  # fmt: skip
             await ledger.record(call)
-            await ledger.admit(Arrival(Asker(user or users[0]), self._at()))
+            await ledger.admit(AdmittedMessage(Asker(user or users[0]), self._at()))
             await ledger.tell_once(BOT, f"2026-{number}", 80, START)
         await self._stores.kept.put("alerts", "{}")
         for number in range(3):
-            draft = await self._stores.broadcasts.draft(users[0], Locale.PT, self._text(), self._at())
-            await self._stores.broadcasts.begin(draft.id, users[number:])
+            broadcasts = Broadcasts(self._stores.database)
+            draft = await broadcasts.draft(users[0], Locale.PT, self._text(), self._at())
+            await broadcasts.begin(draft.id, users[number:])
             room = Decision(self._at(), users[number], DecisionKind.ROOM, f"telegram:-10{number}", "", ALLOWED)
             await self._stores.decisions.apply(room)
 

@@ -10,7 +10,7 @@ from itertools import count
 from types import TracebackType
 from typing import Any, Self
 
-from core.chatbot import ChatBot
+from core.answering.chatbot import ChatBot
 from core.dialogue import Task
 from core.features.access.people import Person
 from core.outgoing import Button, OutgoingMessage

@@ -10,7 +10,7 @@ from core.features.admin.machine import Doubt, Machine, ModelSwitch, Proof, Surv
 from core.models import MODES, HotModel, Models
 from core.ports import ChatModel
 from core.stores import Backlog
-from core.workers import Colleague
+from core.workers.port import Colleague
 
 
 class NamedModels(ModelSwitch):
@@ -19,6 +19,7 @@ class NamedModels(ModelSwitch):
     def __init__(self, models: Models, known: Mapping[str, ChatModel] | None = None) -> None:
         self._models = models
         self.known = dict(known or {})
+        self.without_price: list[str] = []
         self.proofs: dict[str, Proof] = {}
         self.proved: list[tuple[str, str]] = []
         self._usual = {mode: getattr(models, mode).model for mode in MODES}
@@ -35,6 +36,9 @@ class NamedModels(ModelSwitch):
 
     def names(self) -> Sequence[str]:
         return list(self.known)
+
+    def unpriced(self) -> Sequence[str]:
+        return self.without_price
 
     async def prove(self, mode: str, name: str) -> Proof:
         self.proved.append((mode, name))

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from bot.models.metering import AttributedHandler, Meter
+from bot.models.metering import Meter
 from bot.models.prices import Price, Prices
 from core.history.summary import Summaries, Summarizer
 from core.models import MODES, HotModel, Models
@@ -56,7 +56,7 @@ class MeteredHouse:
     async def open(self) -> AsyncIterator[MessageHandler]:
         """Run the bot, connected to everybody's private chat."""
         async with self.house.chatbot() as chatbot:
-            handler = AttributedHandler(chatbot)
+            handler = chatbot
             await handler.resume("test", OneChannel(self.house.channel(), self._private))
             yield handler
 

@@ -13,7 +13,8 @@ from adapters.discord.config import DiscordConfig
 from core.dialogue import Prompt, StreamEvent, Task
 from core.models import HotModel
 from core.ports import Clock, MessageHandler
-from core.workers import OneWorker
+from core.storage.kept import SqlKept
+from core.workers.port import Worker
 from tests.e2e import discord_kit, telegram_kit
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import menu
@@ -23,11 +24,11 @@ from tests.fakes.discord_world import Note
 from tests.fakes.discord_world import Person as DiscordPerson
 from tests.fakes.house import House
 from tests.fakes.model import ScriptedModel
+from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_limits import Limits as TelegramLimits
 from tests.fakes.telegram_people import BOT, Json
 from tests.fakes.telegram_people import Person as TelegramPerson
 from tests.fakes.telegram_server import TelegramServer
-from tests.reference.kept import InMemoryKept
 
 PEOPLE = 10
 PATIENCE_S = 120.0
@@ -137,7 +138,7 @@ async def _listening(server: DiscordServer, clock: Clock, handler: MessageHandle
         return
     stop, config = asyncio.Event(), DiscordConfig(TOKEN, api_base_url=server.api_url)
     task = asyncio.create_task(
-        discord.run(config, handler, clock, stop, menu=menu(), duties=OneWorker(), kept=InMemoryKept())
+        discord.run(config, handler, clock, stop, menu=menu(), worker=Worker(), kept=SqlKept(RamDatabase()))
     )
     await server.until(lambda: server.gateway.online)
     yield

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from core.chatbot import ChatBot
-from core.features.preferences.storage import SqlPreferences
-from core.features.reminders.storage import SqlReminders
+from core.answering.chatbot import ChatBot
+from core.features.preferences.storage import PreferenceStore
+from core.features.reminders.storage import ReminderStore
 from core.limited import LimitedMind
 from core.outgoing import OutgoingMessage
 from core.providers.usem3 import Usem3Embedder
@@ -196,7 +196,7 @@ class Secretary:
         waiting = await self.house.confirmations.find(here)
         if waiting is None or not any(each.startswith("/confirm yes") for each in self.commands):
             return None
-        data = json.loads(waiting.data)
+        data = json.loads(waiting.data)[0]["data"]
         rewrites = data.get("rewrites", ())
         ids = [*data.get("memory_ids", ()), *(each["memory_id"] for each in rewrites)]
         drafts = [*(each["draft"] for each in rewrites), *data.get("drafts", ())]
@@ -294,10 +294,10 @@ async def secretary(path: Path, locale: str, embedder: Usem3Embedder, mind: Limi
             store=SqlMemories(database),
             history=SqlHistory(database),
             inbox=SqlInbox(database),
-            preferences=SqlPreferences(database),
+            preferences=PreferenceStore(database),
             pending_inputs=SqlPendingInputs(database),
             confirmations=SqlConfirmations(database),
-            reminders=SqlReminders(database),
+            reminders=ReminderStore(database),
             zone=zone,
         )
         for mode in (house.models.heavy, house.models.reasoning, house.models.chat, house.models.summary):

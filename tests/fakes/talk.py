@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from core.chatbot import ChatBot
-from core.features.links.storage import SqlLinkCodes
-from core.features.preferences.storage import SqlPreferences
-from core.features.reminders.storage import SqlReminders
+from core.answering.chatbot import ChatBot
+from core.features.links.storage import LinkCodes
+from core.features.preferences.storage import PreferenceStore
+from core.features.reminders.storage import ReminderStore
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 from core.ports import ChatModel
 from core.storage.history import SqlHistory
@@ -58,11 +58,11 @@ class Talk:
             store=SqlMemories(database),
             history=SqlHistory(database),
             inbox=SqlInbox(database),
-            preferences=SqlPreferences(database),
+            preferences=PreferenceStore(database),
             pending_inputs=SqlPendingInputs(database),
             confirmations=SqlConfirmations(database),
-            reminders=SqlReminders(database),
-            links=SqlLinkCodes(database),
+            reminders=ReminderStore(database),
+            links=LinkCodes(database),
             kept=SqlKept(database),
         )
         if self.mind is not None:

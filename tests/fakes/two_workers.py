@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bot.settings.settings import load
 from bot.wiring import App, build
-from core.chatbot import ChatBot
+from core.answering.chatbot import ChatBot
 from core.dialogue import Prompt, StreamEvent
 from core.errors import ClaimLost
 from core.features.access.people import Person
@@ -21,7 +21,7 @@ from core.models import HotModel
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
 from core.ports import Channel, Channels, ChatModel
 from core.types import ChatKey, Incoming, Role, UserKey
-from core.workers import Worker
+from core.workers.cluster import ClusterWorker
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.workers import Plug, PluggedChannel
@@ -69,7 +69,7 @@ class Bot(Channels):
 
     async def die(self) -> None:
         """Let other workers take it for dead; what it was writing hangs, from `plug.pull` to `plug.push`."""
-        assert isinstance(self.app.worker, Worker)
+        assert isinstance(self.app.worker, ClusterWorker)
         await self.app.database.rows("DELETE FROM workers WHERE id = ? RETURNING id", (self.app.worker.id,))
 
     async def say(
@@ -188,8 +188,8 @@ async def two_workers(
                 None, data_dir=folder / str(number), storage_url=database_of(str(folder)), language="en", **settings
             )
             app = await stack.enter_async_context(build(given, clock=office.clock))
-            assert isinstance(app.worker, Worker)
-            app.worker._lease_s = 1e6  # no busy machine lets it pass
+            assert isinstance(app.worker, ClusterWorker)
+            app.worker.lease.lease_s = 1e6  # no busy machine lets it pass
             await stack.enter_async_context(app.worker.at_work())
             chatbot = await stack.enter_async_context(ChatBot(app.parts))
             bot = Bot(app, chatbot, office)

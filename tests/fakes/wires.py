@@ -15,7 +15,7 @@ from core.providers.openai import OpenAIEndpoint
 from core.providers.openai_embedder import OpenAIEmbedder
 from core.providers.streamed import ModelOptions
 from core.types import JSONValue, Locale, MessageRole
-from tests.fakes import anthropic_server, openai_server
+from tests.fakes import anthropic_server, openai_server, responses_server
 from tests.fakes.http_server import Answer, Break, LoopbackServer
 from tests.fakes.tool_calls import Call, Result
 
@@ -43,6 +43,17 @@ async def gather(model: ChatModel, question: Prompt) -> list[StreamEvent]:
     """Every event of an answer."""
     async with model.stream(question) as events:
         return [event async for event in events]
+
+
+def entries(body: Mapping[str, Any]) -> Any:
+    """The conversation in a request of any protocol."""
+    return body["messages"] if "messages" in body else body["input"]
+
+
+def typed(body: Mapping[str, Any]) -> Any:
+    """The form that a request of any protocol asks the answer to have; None: any."""
+    own = body.get("output_config") or body.get("text") or {}
+    return body.get("response_format") or own.get("format")
 
 
 class Api(Protocol):
@@ -82,7 +93,8 @@ class Wire:
 
     def endpoint(self, **how: Any) -> Endpoint:
         """An account at the server."""
-        return self.connect(KEY, self.server.url + ("/v1" if self.label == "openai" else ""), **how)
+        how = {"responses": True, **how} if self.label == "responses" else how
+        return self.connect(KEY, self.server.url + ("" if self.label == "anthropic" else "/v1"), **how)
 
     @asynccontextmanager
     async def model(self, **knobs: Any) -> AsyncIterator[ChatModel]:
@@ -102,7 +114,8 @@ async def wire(label: str) -> AsyncIterator[Wire]:
         if label == "anthropic":
             yield Wire(label, anthropic_server, server, AnthropicEndpoint)
         else:
-            yield Wire(label, openai_server, server, OpenAIEndpoint)
+            api = responses_server if label == "responses" else openai_server
+            yield Wire(label, api, server, OpenAIEndpoint)
 
 
 @asynccontextmanager

@@ -5,34 +5,35 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
+from core.answering.chatbot import ChatBot
 from core.answering.parts import TurnLimits
-from core.chatbot import ChatBot
 from core.clock import SystemClock
 from core.dialogue import StreamEvent, Task
 from core.errors import ChannelGone, StorageError
+from core.features.access.storage import People
 from core.models import Cycle
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Channels
-from core.storage.claims import SqlWorkers, claims_of
-from core.storage.database import Database, PoolUse, Query, Row
+from core.storage.database import Database, Query, Row
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
 from core.storage.postgres import open_postgres
-from core.storage.postgres_listen import listening
 from core.types import ChatKey, Incoming, UserKey
-from core.workers import Worker
+from core.workers.cluster import ClusterWorker
+from core.workers.listen import listening
+from core.workers.store import SqlWorkers, claims_of
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, House, Script
 from tests.fakes.model import Answer, ScriptedModel
+from tests.fakes.ram import RamDatabase
 from tests.postgres import database_of
-from tests.reference.people import InMemoryPeople
 
 T = TypeVar("T")
 
@@ -67,7 +68,7 @@ class Plug:
             raise failure("gone")
 
 
-class PluggedDatabase(Database):
+class PluggedDatabase:
     """A database as one worker reaches it."""
 
     def __init__(self, database: Database, plug: Plug) -> None:
@@ -75,48 +76,22 @@ class PluggedDatabase(Database):
         self._plug = plug
 
     async def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
-        await self._plug.through()
-        rows = await self._database.rows(sql, parameters)
-        await self._plug.through()
-        return rows
+        return await self._through(lambda: self._database.rows(sql, parameters))
 
     async def read(self, job: Callable[[Query], T]) -> T:
-        await self._plug.through()
-        result = await self._database.read(job)
-        await self._plug.through()
-        return result
+        return await self._through(lambda: self._database.read(job))
 
     async def write(self, job: Callable[[Query], T]) -> T:
+        return await self._through(lambda: self._database.write(job))
+
+    async def _through(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
         await self._plug.through()
-        result = await self._database.write(job)
+        result = await ask()
         await self._plug.through()
         return result
 
-    async def checkpoint(self) -> None: ...
-
-    async def truncate_log(self) -> None: ...
-
-    async def scrub(self) -> None: ...
-
-    def scrubbing_once(self) -> AbstractAsyncContextManager[None]:
-        return self._database.scrubbing_once()
-
-    async def describe(self) -> tuple[str, int]:
-        return await self._database.describe()
-
-    async def integrity(self) -> list[str]:
-        return await self._database.integrity()
-
-    async def maintain(self) -> None: ...
-
-    def away(self) -> str:
-        return self._database.away()
-
-    def pool(self) -> PoolUse | None:
-        return self._database.pool()
-
-    async def close(self) -> None:
-        await self._database.close()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
 
 
 @dataclass(slots=True)
@@ -179,7 +154,7 @@ class Member(Channels):
     house: House
     clock: FakeClock
     database: Database
-    worker: Worker
+    worker: ClusterWorker
     plug: Plug
     gate: asyncio.Event
     model: Gated
@@ -256,7 +231,7 @@ class Team:
     def __init__(self, script: Script | None = None) -> None:
         self.url = database_of("team")
         self.script: Script = script or {Task.FINISH: lambda prompt: f"re {prompt.context.message}"}
-        self.people = InMemoryPeople()
+        self.people = People(RamDatabase())
         self.members: list[Member] = []
         self._screens: dict[str, RecordingChannel] = {}
         self._clock = FakeClock()
@@ -281,8 +256,8 @@ class Team:
         if is_open:
             gate.set()
         inner = await open_postgres(self.url, pool=4)
-        database = PluggedDatabase(inner, plug)
-        worker = Worker(
+        database = cast("Database", PluggedDatabase(inner, plug))
+        worker = ClusterWorker(
             SqlWorkers(database),
             clock,
             program="test",

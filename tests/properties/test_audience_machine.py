@@ -24,6 +24,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from core.dialogue import Prompt, Task
 from core.features.transfer import export as takeout
+from core.features.transfer.export import Takeout
 from core.outgoing import ChannelLimits
 from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
@@ -205,7 +206,7 @@ class AudienceMachine(RuleBasedStateMachine):
     @rule(user=people)
     def take_out(self, user: UserKey) -> None:
         async def whole() -> str:
-            pieces = self.house.features().takeout.pieces(user, takeout.Tally())
+            pieces = self.house.features().get(Takeout).pieces(user, takeout.Tally())
             return "".join([piece async for piece in pieces])
 
         self.exports.append(self.run(whole()).encode())

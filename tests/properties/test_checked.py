@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.text.checked import CheckedText
+from core.answering.speech import CheckedText
 from core.types import ChangeKind
 
 SENTENCES = st.sampled_from(

@@ -13,18 +13,19 @@ from typing import Any, TypeAlias
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from core.answering.chatbot import ChatBot
 from core.answering.parts import TurnLimits
-from core.chatbot import ChatBot
+from core.answering.sentences import failure_text
 from core.dialogue import Prompt, Task
 from core.errors import MessageLost, TurnStopped
 from core.models import Cycle
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Channels
-from core.texts import failure_text
 from core.types import Incoming, Locale, Modal, UserKey, is_said_by_person
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, House
 from tests.fakes.model import Answer, SlowModel, call
+from tests.fakes.ram import RamDatabase, copy_of
 from tests.profile import examples
 
 STOPPED = failure_text(TurnStopped(), Locale.EN)
@@ -124,11 +125,8 @@ class World:
     bots: list[tuple[ChatBot, asyncio.Task[None]]] = field(default_factory=list)
 
     async def start(self, before: House | None = None) -> None:
-        given = {}
-        if before is not None:
-            names = ("inbox", "history", "store", "confirmations", "pending_inputs", "reminders", "preferences")
-            given = {name: copy.deepcopy(getattr(before, name)) for name in names}
-        self.house = House(clock=self.clock, limits=TurnLimits(cycle=Cycle.SINGLE), **given)
+        database = RamDatabase() if before is None else copy_of(before.database)
+        self.house = House(clock=self.clock, database=database, limits=TurnLimits(cycle=Cycle.SINGLE))
         self.house.answered_by(SlowModel(self.clock, {Task.SINGLE: answer}, WORD_S))
         self.bot = self.house.chatbot()
         opened = asyncio.Event()
@@ -182,7 +180,7 @@ class World:
             self.chat.texts[question] = None
 
     async def stop(self) -> None:
-        if self.bot.road.running:
+        if self.bot.pipeline.running:
             self.stops += 1
             await self.bot.receive(
                 self.house.incoming("/stop", message_id=f"stop{self.stops}"), Place(self.chat, self.clock, "stop")

@@ -26,9 +26,8 @@ from core.stores import SearchableMemoryStore
 from core.types import MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder
+from tests.fakes.ram import RamDatabase
 from tests.profile import examples
-from tests.reference.exact_index import ExactIndex
-from tests.reference.memories import InMemoryMemories
 
 TOPICS = "senha banco cachorro carro praia médico aniversário chave vizinho café livro viagem".split()
 
@@ -52,7 +51,7 @@ class Bot:
     """A memory engine, over a store in RAM unless told otherwise."""
 
     def __init__(self, max_owners: int = 200, store: SearchableMemoryStore | None = None) -> None:
-        self.store = store or InMemoryMemories()
+        self.store = store or SqlMemories(RamDatabase())
         self.embedder = HashEmbedder(dims=128)
         self.indexes = Indexes(self.store, lambda dims: FaissIndex(dims, block_rows=7), max_owners=max_owners)
         self.memories = Memories(self.store, self.embedder, self.indexes, FakeClock())
@@ -213,7 +212,7 @@ class MemoryMachine(RuleBasedStateMachine):
 
     @rule()
     def lose_the_index(self) -> None:
-        self.bot.indexes = Indexes(self.bot.store, ExactIndex)
+        self.bot.indexes = Indexes(self.bot.store, FaissIndex)
         self.bot.memories = Memories(self.bot.store, self.bot.embedder, self.bot.indexes, FakeClock())
 
     @rule(owner=owners, query=texts)

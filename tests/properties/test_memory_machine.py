@@ -1,4 +1,4 @@
-"""Whatever is done to memories, SQLite and the reference agree, owners never cross, and no row is left alone."""
+"""Whatever is done to memories, all engines agree on what is there, owners never cross, and no row is left alone."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from core.storage.database import Database
 from core.storage.memories import SqlMemories
-from core.storage.sqlite import open_database
-from core.stores import Candidate, ChangeContext, Neighbours, Search, SearchableMemoryStore
+from core.storage.sqlite import SqliteDatabase, open_database
+from core.stores import Candidate, ChangeContext, Neighbours, SearchableMemoryStore, SearchRequest
 from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, Span, UserKey, Vector
 from tests.fakes.clock import START
+from tests.fakes.ram import RamDatabase
+from tests.postgres import empty_databases, open_test_database
 from tests.profile import examples
-from tests.reference.memories import InMemoryMemories
 
 T = TypeVar("T")
 
@@ -60,17 +61,24 @@ def merged(item: MemoryItem, draft: MemoryDraft) -> tuple[MemoryDraft, tuple[str
 
 
 class MemoryMachine(RuleBasedStateMachine):
-    """Drives both stores with the same calls. `pairs` maps the ids of one to those of the other."""
+    """Drives two stores with the same calls: over a file that is closed and opened again, and over RAM, the reference.
+
+    `ids` pairs the ids of one with those of the other.
+    """
 
     @initialize()
     def open(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.folder = tempfile.TemporaryDirectory()
-        self.database: Database = self.run(open_database(Path(self.folder.name) / "elefante.db"))
+        self.database = self.run(self.opened())
+        self.ram = RamDatabase()
         self.real: SearchableMemoryStore = SqlMemories(self.database)
-        self.reference: SearchableMemoryStore = InMemoryMemories()
+        self.reference: SearchableMemoryStore = SqlMemories(self.ram)
         self.ids: list[tuple[str, str]] = []
         self.minutes = 0
+
+    async def opened(self) -> Database:
+        return await open_database(Path(self.folder.name) / "elefante.db")
 
     def teardown(self) -> None:
         if hasattr(self, "database"):
@@ -237,7 +245,7 @@ class MemoryMachine(RuleBasedStateMachine):
             texts = self.run(store.phrases(owner, ids))
             nearest = frozenset(i for i in ids if crc32(texts[i][1].encode()) % 100 < last)
             version = self.run(store.version(owner))
-            asked = Search(
+            asked = SearchRequest(
                 *(tuple(queries), order),
                 at=START + timedelta(minutes=self.minutes),
                 depth=depth,
@@ -261,7 +269,7 @@ class MemoryMachine(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self.run(self.database.close())
-        self.database = self.run(open_database(Path(self.folder.name) / "elefante.db"))
+        self.database = self.run(self.opened())
         self.real = SqlMemories(self.database)
 
     @invariant()
@@ -339,9 +347,24 @@ class MemoryMachine(RuleBasedStateMachine):
                     (SELECT key FROM changes WHERE kind = 'deleted' AND NOT undone)),
                 (SELECT count(*) FROM pragma_foreign_key_check)
         """
-        [counts] = self.run(self.database.rows(lonely))
+        sqlite = self.database if isinstance(self.database, SqliteDatabase) else self.ram
+        [counts] = self.run(sqlite.rows(lonely))
         assert not any(counts), counts
+
+
+class PostgresMachine(MemoryMachine):
+    """The same, over PostgreSQL and RAM."""
+
+    async def opened(self) -> Database:
+        return await open_test_database(Path("machine"))
+
+    def teardown(self) -> None:
+        super().teardown()
+        empty_databases()
 
 
 MemoryMachine.TestCase.settings = settings(max_examples=examples(10), stateful_step_count=25, deadline=None)
 TestMemoryMachine = pytest.mark.spec("T10", "T11", "T12", "T15")(MemoryMachine.TestCase)
+
+PostgresMachine.TestCase.settings = settings(max_examples=examples(3), stateful_step_count=25, deadline=None)
+TestPostgresMachine = pytest.mark.long(pytest.mark.spec("T10", "T11", "T12", "T15")(PostgresMachine.TestCase))

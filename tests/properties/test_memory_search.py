@@ -14,8 +14,7 @@ from core.storage.sqlite import open_copy
 from core.stores import Candidate
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START
-from tests.fakes.memories import add
-from tests.reference.searches import by_words, search
+from tests.fakes.memories import add, by_words, search
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("telegram", "bia")
 WORDS = ("senha", "Senhas", "café", "wifi", "júlia", "casa", "praia", "the", "123", "")

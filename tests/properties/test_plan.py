@@ -244,15 +244,6 @@ def test_fewer_first_words_are_shown_a_second_after_the_first_one_and_blanks_do_
     assert plan.next(4.0) == Post(0, OutgoingMessage("Oi", final=False))
 
 
-def test_a_status_within_an_answer_is_not_shown_and_its_first_words_come_in_their_time() -> None:
-    plan = StreamPlan(LIMITS, len, Pace())
-    plan.feed("Oi")
-    assert plan.next(0.0) is None
-    plan.status("Buscando por memórias...")
-    assert plan.next(0.9) is None
-    assert plan.next(1.0) == Post(0, OutgoingMessage("Oi", final=False))
-
-
 def test_whole_words_wait_a_second_for_their_buttons_and_growing_ones_do_not() -> None:
     told = "Guardei: “a senha do wi-fi é abc123”"
     for more, is_shown in (("", False), ("\n\nE o modem é", False), ("\n\nE o modem fica no escritório", True)):
@@ -300,40 +291,6 @@ def test_a_channel_that_was_written_to_too_often_is_written_to_less() -> None:
     assert plan.due_s == 35.0 + 3.0
 
 
-def test_what_stays_waits_only_until_the_channel_takes_it() -> None:
-    plan = StreamPlan(LIMITS, len, AT_ONCE)
-    plan.feed("a")
-    assert plan.next(0.0) is not None
-    plan.hold(6.0, 2.0)
-    assert plan.due_s == 6.0
-    plan.finish()
-    assert plan.due_s == 2.0
-
-
-@pytest.mark.spec("T5")
-def test_a_status_that_comes_within_an_answer_is_not_shown_and_the_answer_goes_on() -> None:
-    plan = StreamPlan(LIMITS, len, AT_ONCE)
-    plan.feed("Guardei.")
-    assert plan.next(0.0) == Post(0, OutgoingMessage("Guardei.", final=False))
-    plan.wrote(Post(0, OutgoingMessage("Guardei.", final=False)), 0.0)
-    plan.status("Buscando por memórias...")
-    assert plan.due_s == math.inf
-    plan.feed("\n\nÉ abc123.")
-    plan.finish((UNDO,), ITEMS)
-    whole = OutgoingMessage("Guardei.\n\nÉ abc123.", choices=(UNDO,), memories=ITEMS)
-    assert _drained(plan) == [(0.0, whole)]
-
-
-def test_memories_without_a_text_are_a_message_in_place_of_the_status() -> None:
-    plan = StreamPlan(LIMITS, len, AT_ONCE)
-    plan.status("Buscando por memórias...")
-    plan.feed("\n")
-    plan.finish(memories=ITEMS)
-    assert _drained(plan) == [
-        (0.0, OutgoingMessage("🧠 senha: x · 2026-03-14\n🧠 senha: xx · 2026-03-14", Modal.MEMORY, ITEMS))
-    ]
-
-
 def test_memories_and_buttons_stand_below_the_last_part_of_a_long_text() -> None:
     long = "palavra " * 20
     fresh = StreamPlan(LIMITS, len, AT_ONCE)
@@ -344,14 +301,6 @@ def test_memories_and_buttons_stand_below_the_last_part_of_a_long_text() -> None
     shown = StreamPlan(LIMITS, len, AT_ONCE)
     shown.show(OutgoingMessage(long, choices=(UNDO,), memories=ITEMS))
     assert [part for _, part in _drained(shown)] == parts
-
-
-@pytest.mark.spec("T5")
-def test_a_status_that_was_overtaken_before_it_was_written_is_never_seen() -> None:
-    plan = StreamPlan(LIMITS, len, AT_ONCE)
-    plan.status("Buscando por memórias...")
-    plan.show(OutgoingMessage("achei", Modal.MEMORY))
-    assert plan.next(0.0) == Post(0, OutgoingMessage("achei", Modal.MEMORY))
 
 
 def _drained(plan: StreamPlan) -> list[tuple[float, OutgoingMessage]]:

@@ -16,19 +16,21 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from core.answering.language_choice import Locales
 from core.delivery.notifier import Notifier
 from core.errors import ChannelError, ChannelGone, StorageError
 from core.features.reminders.delivery import Due, DueMessages
-from core.features.reminders.reminders import Reminder, ReminderStore, Schedule, State
+from core.features.reminders.reminders import Reminder, ReminderState, Schedule
 from core.features.reminders.scheduler import Permission, Scheduler
-from core.language_choice import Locales
+from core.features.reminders.storage import ReminderStore
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Channels
+from core.storage.history import SqlHistory
 from core.times import rules
 from core.types import ChatKey, Incoming, Localized, Preferences, UserKey
 from tests.fakes.clock import FakeClock
-from tests.reference.history import InMemoryHistory
-from tests.reference.reminders import InMemoryReminders
+from tests.fakes.ram import RamDatabase
+from tests.profile import long
 
 START: Final = datetime(2026, 3, 28, 20, 0, tzinfo=UTC)
 """The evening before clocks are set forward in Europe."""
@@ -62,7 +64,7 @@ class World:
     """What outlives the bot: the store, the chats, the clock."""
 
     clock: FakeClock = field(default_factory=lambda: FakeClock(start=START))
-    store: InMemoryReminders = field(default_factory=InMemoryReminders)
+    store: ReminderStore = field(default_factory=lambda: ReminderStore(RamDatabase()))
     said: list[Said] = field(default_factory=list)
     refusals: int = 0
     latest: datetime = START
@@ -93,7 +95,7 @@ class Life:
 class MortalStore:
     """The store as a process has it, which may die before and after every call."""
 
-    def __init__(self, store: InMemoryReminders, life: Life) -> None:
+    def __init__(self, store: ReminderStore, life: Life) -> None:
         self._store = store
         self._life = life
 
@@ -185,7 +187,7 @@ async def living(world: World, life: Life, *, is_alone: bool) -> AsyncIterator[N
 
     notifier, stop = Notifier(world.clock), asyncio.Event()
     store = cast("ReminderStore", MortalStore(world.store, life))
-    messages = Listed(Locales(preferences, InMemoryHistory()), nothing)
+    messages = Listed(Locales(preferences, SqlHistory(RamDatabase())), nothing)
     scheduler = Scheduler(store, notifier, messages, world.clock, allowed=allowed, purge=purge, is_alone=is_alone)
     async with scheduler.until(stop):
         notifier.connect("telegram", Place(world, life))
@@ -272,7 +274,7 @@ def check(world: World, stored: Sequence[Reminder], sure_until: datetime) -> Non
         assert [at for at in every if at <= sure_until and at not in told] == [], "lost"
 
 
-@pytest.mark.parametrize("is_alone", [True, False])
+@pytest.mark.parametrize("is_alone", [long(True), False])
 @given(st.lists(reminders(), min_size=1, max_size=6), actions, st.lists(st.integers(0, 40), max_size=4))
 @example([], [("pass", 9_000.0)], [0])
 def test_each_instant_is_said_once_or_marked_and_none_is_lost(
@@ -283,8 +285,8 @@ def test_each_instant_is_said_once_or_marked_and_none_is_lost(
     async def scenario() -> None:
         stored = await lived(world, todo, does, fuses, is_alone=is_alone)
         check(world, stored, world.clock.now() - timedelta(seconds=SETTLED_S))
-        states = {each.state for user in PEOPLE for each in await world.store.of([user], frozenset(State))}
-        assert states <= {State.WAITING, State.DONE}
+        states = {each.state for user in PEOPLE for each in await world.store.of([user], frozenset(ReminderState))}
+        assert states <= {ReminderState.WAITING, ReminderState.DONE}
 
     asyncio.run(scenario())
 

@@ -12,7 +12,7 @@ from adapters.telegram.config import TelegramConfig
 from adapters.telegram.pacer import Pacer, Priority
 from core.errors import ChannelBusy
 from core.ports import Clock
-from core.workers import OneWorker
+from core.workers.port import Worker
 from tests.fakes.clock import FakeClock
 from tests.fakes.duties import Workers
 
@@ -40,7 +40,7 @@ class Stopwatch(FakeClock, Clock):
 @given(attempts)
 async def test_no_window_ever_holds_more_than_it_bears(tries: list[tuple[float, int, Priority]]) -> None:
     clock = Stopwatch()
-    pacer = Pacer(USUAL.private, USUAL.group, USUAL.overall, clock, OneWorker())
+    pacer = Pacer(USUAL.private, USUAL.group, USUAL.overall, clock, Worker())
     written: list[tuple[float, int]] = []
     for delta_s, chat_id, priority in tries:
         clock.pass_by(delta_s)

@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.times.grammar import find_time
-from core.times.reading import Found, Once, Past, Repeated, Unclear
+from core.times.reading import FoundTime, Once, Past, Recurrence, Unclear
 from core.times.rules import next_after, problem
 from core.types import Locale
 from tests.profile import examples
@@ -40,7 +40,7 @@ def test_a_time_read_is_ahead_and_stands_in_the_text(
         holds(found, text, now, zone)
 
 
-def holds(found: Found, text: str, now: datetime, zone: str) -> None:
+def holds(found: FoundTime, text: str, now: datetime, zone: str) -> None:
     """Assert the laws of a time that was read."""
     assert found.spans
     assert all(0 <= start < end <= len(text) for start, end in found.spans)
@@ -51,7 +51,7 @@ def holds(found: Found, text: str, now: datetime, zone: str) -> None:
                 assert at > now
             case Past(at):
                 assert at <= now
-            case Repeated(rule, first):
+            case Recurrence(rule, first):
                 assert problem(rule) == ""
                 assert first > now
                 wall = first.replace(tzinfo=None)

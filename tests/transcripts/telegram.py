@@ -223,6 +223,12 @@ async def _odd() -> Sequence[Line]:
 
 SCENARIOS = (
     Scenario(
+        "first",
+        "Kept, found, changed, reminded",
+        "Without a language model: what is kept is found word for word, and a change keeps the earlier version.",
+        housed(telegram_house.first),
+    ),
+    Scenario(
         "buttons",
         "Memories by buttons",
         "What was saved is taken back by the button below it; a list is looked through in one message.",

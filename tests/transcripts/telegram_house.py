@@ -11,7 +11,8 @@ from core.dialogue import NOTHING_TO_ADD, Task
 from core.features.access.people import Account
 from core.features.access.people import Person as Known
 from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
-from core.types import Role, UserKey
+from core.limited import LimitedMind
+from core.types import Preferences, Role, UserKey
 from tests.e2e.telegram_kit import flow, idle, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House
@@ -64,20 +65,24 @@ class Scene:
         return len(self.server.done("sendmessage", "editmessagetext", "senddocument", "sendphoto"))
 
 
-@asynccontextmanager
-async def scene() -> AsyncIterator[Scene]:
-    """Open the bot; Ana's memories are saved by what she writes."""
-    clock = FakeClock()
+def scripted() -> House:
+    """A bot whose model saves what Ana writes."""
     saved = iter(("abc123", "terça às 9h"))
-    house = House(
+    return House(
         {
             Task.DECIDE: _alternating("MemorySave", "Finish"),
             Task.SAVE_DRAFTS: lambda prompt: _draft(prompt.context.message, next(saved)),
             Task.FINISH: lambda _: NOTHING_TO_ADD,
-        },
-        clock=clock,
-        trusted=(),
+        }
     )
+
+
+@asynccontextmanager
+async def scene(house: House | None = None) -> AsyncIterator[Scene]:
+    """Open the bot, which is Ana's."""
+    house = house or scripted()
+    house.trusted, clock = (), house.clock
+    assert isinstance(clock, FakeClock)
     await house.people.put(Known(OWNER, Role.OWNER, "Ana", clock.now()))
     await house.people.put_account(Account(OWNER, language="pt-br"))
     await house.decisions.apply(Decision(clock.now(), OWNER, DecisionKind.ROOM, f"telegram:{GROUP}", "", ALLOWED))
@@ -153,4 +158,19 @@ async def reactions() -> TelegramServer:
         saved = await there.say(ANA, "@elefante_bot lembre: o dentista é terça às 9h", GROUP)
         await there.react(BIA, "👎", saved, GROUP)
         await there.react(ANA, "👎", saved, GROUP)
+        return there.server
+
+
+async def first() -> TelegramServer:
+    """What the README shows: something is kept, found, changed, and a reminder is set, without a language model."""
+    house = House()
+    house.embedder.down = True
+    house.answered_by(LimitedMind(house.embedder))
+    await house.preferences.put(OWNER, Preferences(language="en", zone="Europe/Lisbon"))
+    async with scene(house) as there:
+        await there.say(ANA, "remember that my bike lock code is 4417")
+        await there.say(ANA, "what's the code of my bike lock?")
+        await there.say(ANA, "I changed my bike lock code to 9031")
+        await there.say(ANA, "what's my bike lock code?")
+        await there.say(ANA, "remind me to oil the chain every Saturday at 10")
         return there.server

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from core.dialogue import Task
-from core.features.access.people import DENIED, Person
-from core.features.access.rules import Access, Mode
+from core.features.access.people import Person
+from core.features.access.rules import Mode
 from core.features.admin.decisions import ALLOWED, ON, Decision, DecisionKind
 from core.types import ChatKey, Role, UserKey
 from tests.fakes.channels import OneChannel
@@ -45,28 +45,10 @@ async def test_a_stranger_gets_one_polite_line_a_day_and_no_word_of_theirs_is_ke
     assert not await house.inbox.owed("test")
 
 
-async def test_a_stranger_in_a_room_is_ignored_whatever_they_say() -> None:
-    assert await say(closed(), "/start", private=False) == []
-
-
-@pytest.mark.parametrize("role", [Role.OWNER, Role.ADMIN, Role.MEMBER, Role.GUEST])
-async def test_who_was_let_in_is_answered(role: Role) -> None:
-    house = closed()
-    await house.people.put(Person(ANA, role, "Ana", house.clock.now()))
-    assert await say(house, "hi") == ["Hello"]
-    assert await say(house, "hi", message_id="2", private=False) == ["Hello"]
-
-
 async def test_what_was_not_meant_for_the_bot_is_ignored() -> None:
     house = closed()
     await house.people.put(Person(ANA, Role.OWNER, "Ana", house.clock.now()))
     assert await say(house, "hi all", private=False, addressed=False) == []
-
-
-async def test_who_is_blocked_gets_silence() -> None:
-    house = closed()
-    await house.people.put(Person(ANA, Role.BLOCKED, "Ana", house.clock.now()))
-    assert await say(house, "hi") == []
 
 
 async def test_whoever_sends_the_code_first_owns_the_bot() -> None:
@@ -157,21 +139,6 @@ async def let_in(house: House, room: str) -> None:
     await house.decisions.apply(Decision(house.clock.now(), ANA, DecisionKind.ROOM, room, "", ALLOWED))
 
 
-async def test_in_a_room_that_was_let_in_everybody_is_answered_and_in_private_nobody_more() -> None:
-    house = closed()
-    await let_in(house, "test:c")
-    assert await say(house, "hi", private=False) == ["Hello"]
-    assert await say(house, "hi", message_id="2", chat="mine") == [PRIVATE_LINE]
-    assert await say(house, "hi", message_id="3", chat="other", private=False) == []
-
-
-async def test_who_is_blocked_stays_blocked_in_a_room_that_was_let_in() -> None:
-    house = closed()
-    await let_in(house, "test:c")
-    await house.people.put(Person(ANA, Role.BLOCKED, "Ana", house.clock.now()))
-    assert await say(house, "hi", private=False) == []
-
-
 @pytest.mark.parametrize("role", [*Role, None])
 async def test_a_paused_bot_answers_its_owner_and_tells_the_others_whom_it_would_answer(
     role: Role | None,
@@ -240,55 +207,6 @@ async def test_a_person_is_known_by_the_name_they_go_by_now() -> None:
 
 
 # --- modes -----------------------------------------------------------------------------------------------------------
-
-
-async def open_to(house: House, mode: Mode) -> None:
-    await house.decisions.apply(Decision(house.clock.now(), ANA, DecisionKind.ACCESS, "", "", mode.value))
-
-
-async def test_open_to_members_nobody_is_a_guest_even_in_a_room_that_was_let_in() -> None:
-    house = closed()
-    await let_in(house, "test:c")
-    await open_to(house, Mode.MEMBERS)
-    assert await say(house, "hi", private=False) == []
-    assert await say(house, "hi", message_id="2") == [PRIVATE_LINE]
-    await house.people.put(Person(ANA, Role.GUEST, "Ana", house.clock.now()))
-    assert await say(house, "hi", message_id="3", private=False) == ["Hello"]
-    assert await say(house, "hi", message_id="4") == ["Hello"]
-
-
-async def test_open_to_all_everybody_is_a_guest_everywhere_but_the_blocked() -> None:
-    house = closed()
-    await open_to(house, Mode.OPEN)
-    assert await say(house, "hi") == ["Hello"]
-    assert await say(house, "hi", message_id="2", private=False, chat="nowhere") == ["Hello"]
-    assert await say(house, "/admin users", message_id="3") == ["I do not know the command /admin. See /help."]
-    assert list(await house.people.all()) == []
-    await house.people.put(Person(ANA, Role.BLOCKED, "Ana", house.clock.now()))
-    assert await say(house, "hi", message_id="4") == []
-    assert await say(house, "hi", message_id="5", private=False) == []
-
-
-async def test_who_was_denied_is_a_guest_where_everybody_is() -> None:
-    house = closed()
-    denied = Decision(house.clock.now(), None, DecisionKind.ROLE, str(ANA), "", DENIED)
-    await house.decisions.apply(denied)
-    assert await say(house, "hi") == []
-    await let_in(house, "test:c")
-    assert await say(house, "hi", message_id="2", private=False) == ["Hello"]
-    await open_to(house, Mode.OPEN)
-    assert await say(house, "hi", message_id="3") == ["Hello"]
-
-
-@pytest.mark.parametrize("mode", list(Mode))
-async def test_the_setting_holds_while_nobody_decided_otherwise(mode: Mode) -> None:
-    house = closed()
-    access = Access(house.people, house.decisions, house.kept, house.clock, mode=mode)
-    assert await access.mode() is mode
-    for other in Mode:
-        now = await house.decisions.value(DecisionKind.ACCESS)
-        await house.decisions.apply(Decision(house.clock.now(), ANA, DecisionKind.ACCESS, "", now, other.value))
-        assert await access.mode() is other
 
 
 async def test_what_somebody_is_where_they_wrote() -> None:

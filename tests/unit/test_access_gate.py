@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +11,16 @@ import pytest
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import ChannelGone
 from core.features.access.people import DENIED
-from core.features.access.storage import SqlPeople
-from core.features.admin.admission import MODES
+from core.features.access.storage import People
 from core.features.admin.decisions import ALLOWED, ON, Decision, DecisionKind
-from core.features.admin.storage import SqlDecisions
-from core.features.preferences.storage import SqlPreferences
+from core.features.admin.people import MODES
+from core.features.admin.storage import Decisions
+from core.features.preferences.storage import PreferenceStore
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database
-from core.types import ChatKey, Role, UserKey
+from core.types import Role, UserKey
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.lobby import FINISH, Lobby
 
@@ -92,31 +90,6 @@ async def test_a_pressed_text_that_is_no_command_is_never_thought_about(text: st
         assert list(await lobby.house.history.threads(ANA)) == []
 
 
-@pytest.mark.parametrize("text", ["/admin pause", "/admin role test:caro admin", "/admin access open"])
-async def test_a_forged_command_has_only_its_pressers_rights(text: str) -> None:
-    async with Lobby() as lobby:
-        await lobby.give(ANA, Role.OWNER)
-        await lobby.give(CARO, Role.MEMBER)
-        assert await lobby.say(text, CARO, pressed=True) == ["I do not know the command /admin. See /help."]
-        assert await lobby.say(text, BIA, pressed=True) == [PRIVATE_LINE]
-        assert list(await lobby.house.decisions.newest(9)) == []
-
-
-async def test_who_lost_the_right_while_a_message_waited_is_not_answered() -> None:
-    house = House(FINISH, trusted=())
-    async with Lobby(house) as lobby:
-        await lobby.give(BIA, Role.MEMBER)
-        channel, first = house.channel(), house.channel()
-        chat = ChatKey("test", "same")
-        hello = replace(house.incoming("hello there", user=BIA), chat=chat)
-        await lobby.bot.receive(hello, first)  # begins with the next turn of the loop
-        await lobby.bot.receive(replace(hello, message_id="2"), channel)
-        await lobby.give(BIA, Role.BLOCKED)
-        await lobby.settle()
-        assert [*first.texts, *channel.texts] == []
-        assert not await house.inbox.owed("test")
-
-
 # --- over SQLite: rows are counted -----------------------------------------------------------------------------------
 
 
@@ -128,16 +101,16 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 
 def on_disk(database: Database) -> House:
-    people = SqlPeople(database)
+    people = People(database)
     house = House(
         FINISH,
         trusted=(),
         people=people,
         inbox=SqlInbox(database),
         history=SqlHistory(database),
-        preferences=SqlPreferences(database),
+        preferences=PreferenceStore(database),
     )
-    house.decisions = SqlDecisions(database)
+    house.decisions = Decisions(database)
     return house
 
 
@@ -198,24 +171,6 @@ async def test_what_is_answered_does_store_rows_so_that_the_counting_counts(data
         assert await lobby.say("hello there", ANA) == ["Hello"]
         after = await rows(database)
         assert {name for name in after if after[name] > before[name]} >= {"inbox", "messages", "threads"}
-
-
-@pytest.mark.parametrize("second", ["allow", "deny", "block"])
-async def test_of_two_who_press_at_the_same_moment_one_decides_and_the_other_is_told(
-    database: Database, second: str
-) -> None:
-    house = on_disk(database)
-    async with Lobby(house) as lobby:
-        for user in (ANA, BIA):
-            await lobby.give(user, Role.OWNER)
-        await lobby.say("hi", CARO)
-        both = await asyncio.gather(
-            lobby.say("/admin allow test:caro", ANA, pressed=True),
-            lobby.say(f"/admin {second} test:caro", BIA, pressed=True),
-        )
-        beginnings = sorted(told[0].split()[0] for told in both)
-        assert beginnings == ["Done.", "That"]
-        assert len(await house.decisions.newest(9)) == 1
 
 
 def test_every_mode_is_explained() -> None:

@@ -16,9 +16,9 @@ import pytest
 from bot.archive import unpack
 from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
-from core.chatbot import ChatBot
+from core.answering.chatbot import ChatBot
 from core.features.access.people import Person
-from core.features.admin.decisions import DecisionKind, record_deed
+from core.features.privacy.forget import FORGET
 from core.outgoing import ChannelLimits
 from core.types import ChatKey, Incoming, Role, UserKey
 from tests.fakes.export_file import ExportFile
@@ -132,7 +132,7 @@ async def test_a_member_who_forgets_everything_is_told_that_backups_stay(tmp_pat
 
 async def test_what_two_do_at_the_same_moment_is_on_record_twice(tmp_path: Path) -> None:
     async with office_in(tmp_path) as office:
-        decisions = office.app.features.stores.decisions
-        await record_deed(decisions, office.app.clock, OWNER, DecisionKind.FORGET)
-        await record_deed(decisions, office.app.clock, ADMIN, DecisionKind.FORGET)
+        decisions, decider = office.app.features.stores.decisions, office.app.features.decider
+        await decider.record(FORGET, OWNER)
+        await decider.record(FORGET, ADMIN)
         assert [each.by for each in await decisions.newest(2)] == [ADMIN, OWNER]

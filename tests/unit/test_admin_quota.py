@@ -6,11 +6,11 @@ import pytest
 
 from core.dialogue import Task
 from core.features.access.people import Person
-from core.features.admin.decisions import DecisionKind
-from core.features.ledger.calls import Scope
-from core.features.quotas.limits import Defaults, read
+from core.features.ledger.calls import SpendingScope
+from core.features.quotas.limits import QUOTA, Defaults, read
 from core.types import Role, UserKey
 from tests.fakes.house import ANA, BIA, House
+from tests.fakes.machine import NamedModels
 from tests.fakes.metered import NO_PRICES, MeteredHouse
 
 CARO = UserKey("test", "caro")
@@ -58,6 +58,16 @@ async def test_all_limits_are_shown_with_where_they_come_from_and_how_much_is_us
     )
 
 
+async def test_who_limits_money_is_told_which_models_have_no_price() -> None:
+    bot = await opened()
+    models = bot.house.machine.models
+    assert isinstance(models, NamedModels)
+    models.without_price = ["groq:new"]
+    async with bot.open() as handler:
+        assert "what groq:new costs" in await bot.say(handler, "/admin quota bot cost_day=1")
+        assert "what groq:new costs" not in await bot.say(handler, "/admin quota bot tokens_day=1000")
+
+
 async def test_an_owner_changes_a_limit_at_once_and_takes_it_back() -> None:
     bot = await opened()
     async with bot.open() as handler:
@@ -68,7 +78,7 @@ async def test_an_owner_changes_a_limit_at_once_and_takes_it_back() -> None:
         assert "`tokens_day=0` → as the settings say" in await bot.say(handler, "/admin undo")
         assert await bot.say(handler, "hi", CARO) == "ok"
         await bot.say(handler, "/admin quota member Cost_Month=2.50 tokens_day=100")
-        assert await bot.house.decisions.value(DecisionKind.QUOTA, "member") == "tokens_day=100 cost_month=2.50"
+        assert await bot.house.decisions.value(QUOTA, "member") == "tokens_day=100 cost_month=2.50"
         assert "is already so" in await bot.say(handler, "/admin quota member tokens_day=100 cost_month=2.50")
         assert (await bot.say(handler, "/admin quota member")).startswith(
             "`member`: `tokens_day=100 cost_month=2.50` · decided"
@@ -89,7 +99,7 @@ async def test_an_admin_sees_limits_and_changes_none_and_a_member_sees_nothing()
             "Only an owner can change that. Nothing was done."
         )
         assert "I do not know" in await bot.say(handler, "/admin quota", CARO)
-    assert dict(await bot.house.decisions.values(DecisionKind.QUOTA)) == {}
+    assert dict(await bot.house.decisions.values(QUOTA)) == {}
 
 
 @pytest.mark.parametrize(
@@ -106,7 +116,7 @@ async def test_what_cannot_be_meant_changes_nothing_and_says_what_can(text: str,
     bot = await opened()
     async with bot.open() as handler:
         assert (await bot.say(handler, f"/admin quota {text}")).startswith(told)
-    assert dict(await bot.house.decisions.values(DecisionKind.QUOTA)) == {}
+    assert dict(await bot.house.decisions.values(QUOTA)) == {}
 
 
 async def test_a_rooms_limit_is_seen_and_changed_in_the_room() -> None:
@@ -120,7 +130,7 @@ async def test_a_rooms_limit_is_seen_and_changed_in_the_room() -> None:
             "0 % of 100 tokens a month"
         )
         assert "Here only" in await bot.say(handler, "/admin quota", chat="room", room=True)
-    [holding] = await bot.house.quotas.holding([Scope(room="test:room")], None)
+    [holding] = await bot.house.quotas.holding([SpendingScope(room="test:room")], None)
     assert holding.decided == "test:room"
 
 

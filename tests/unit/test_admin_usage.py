@@ -18,7 +18,7 @@ from core.dialogue import Task, Usage
 from core.errors import ChannelError, ChannelGone
 from core.features.access.people import Person
 from core.features.ledger.admin_usage import CHART, COST_A_DAY, MAX_DAYS, OTHERS, TOKENS_A_DAY
-from core.features.ledger.calls import Call
+from core.features.ledger.calls import ModelCall
 from core.features.ledger.chart import Chart, Panel, draw, open_sans, scale
 from core.features.ledger.wording import day_text, number
 from core.features.quotas.limits import Defaults, read
@@ -32,7 +32,7 @@ from tests.fakes.house import ANA, BIA, House
 from tests.fakes.metered import MeteredHouse
 
 CARO = UserKey("test", "caro")
-CALL = Call(START, BIA, "chat", "finish", "a:1", "end", 1.0, None, Usage(900, 100), 0.25)
+CALL = ModelCall(START, BIA, "chat", "finish", "a:1", "end", 1.0, None, Usage(900, 100), 0.25)
 DAY = timedelta(days=1)
 BLUE, ORANGE = (0x00, 0x72, 0xB2), (0xE6, 0x9F, 0x00)
 
@@ -46,7 +46,7 @@ class Studio:
         self.charts: list[Chart] = []
         self.numbers = iter(range(99))
 
-    async def spend(self, *calls: Call) -> None:
+    async def spend(self, *calls: ModelCall) -> None:
         for call in calls:
             await self.house.quotas.record(call)
 

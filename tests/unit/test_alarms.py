@@ -1,33 +1,28 @@
-"""The disk is looked at, a failed start is told, alarms are kept in a file and sent by webhook and e-mail."""
+"""The disk is looked at, a failed start is told, alarms outlive a restart and are sent by webhook and e-mail."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from copy import deepcopy
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bot.alarms import FILE, AlarmFile, KeptAlarms, tell_start_failed, watching
+from bot.alarms import FAILED_MARK, tell_start_failed, watching
 from bot.alert_url import poster
 from bot.settings.settings import Settings, load
 from bot.wiring import App, build
-from core.clock import SystemClock
-from core.delivery.alerts import Alarm, AlarmBook
 from core.errors import ConfigError
 from core.types import Locale, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
-from tests.fakes.clock import START, FakeClock
+from tests.fakes.clock import FakeClock
 from tests.fakes.http_server import Answer, LoopbackServer
 from tests.fakes.smtp_server import SmtpServer
 from tests.postgres import database_of
-from tests.reference.kept import InMemoryKept
 
 OLGA = UserKey("telegram", "olga")
 MB = 1_000_000
@@ -113,7 +108,7 @@ async def test_a_disk_that_fills_is_told_once_and_again_when_there_is_room(tmp_p
 async def test_the_limit_is_a_setting_and_nought_is_none(tmp_path: Path) -> None:
     async with running(tmp_path, Disk(1), disk_alert_mb=0) as bench:
         await bench.minutes(2)
-        assert bench.app.features.alerts.open_now() == []
+        assert bench.app.features.alerts.open_now() == {}
 
 
 async def test_an_alarm_that_is_open_survives_a_restart(tmp_path: Path) -> None:
@@ -124,55 +119,8 @@ async def test_an_alarm_that_is_open_survives_a_restart(tmp_path: Path) -> None:
             await bench.minutes(2)
             await rest(bench.clock)
             told.append(bench.owner.texts)
-        assert [alarm.key for alarm in bench.app.features.alerts.open_now()] == ["disk-low"]
+        assert list(bench.app.features.alerts.open_now()) == ["disk-low"]
     assert [len(texts) for texts in told] == [1, 0, 0]
-
-
-WORDS = dict.fromkeys(Locale, "x")
-ALARMS = {
-    "a": Alarm(WORDS, START, START, announced=True, told={OLGA}, posted=True),
-    "b": Alarm(WORDS, None, START - timedelta(hours=1), end=WORDS, telling={"telegram:olga": START}),
-}
-
-
-@pytest.fixture(params=["database", "file"])
-def book(request: pytest.FixtureRequest, tmp_path: Path) -> AlarmBook:
-    return KeptAlarms(InMemoryKept()) if request.param == "database" else AlarmFile(tmp_path / FILE)
-
-
-async def test_alarms_are_read_as_they_were_saved(book: AlarmBook) -> None:
-    assert await book.change(lambda _: None) == {}
-    assert await book.change(lambda alarms: alarms.update(deepcopy(ALARMS))) == ALARMS
-    assert await book.change(lambda _: None) == ALARMS
-
-
-async def test_only_its_owner_reads_the_file(tmp_path: Path) -> None:
-    await AlarmFile(tmp_path / FILE).change(lambda alarms: alarms.update(deepcopy(ALARMS)))
-    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
-
-
-async def test_what_a_file_holds_is_in_the_database_after_a_start_and_the_file_is_gone(tmp_path: Path) -> None:
-    alarm = Alarm(WORDS, START, START, openings=1, announced=1, told={OLGA})
-    await AlarmFile(tmp_path / FILE).change(lambda alarms: alarms.update({"a": alarm}))
-    for _ in range(2):
-        async with running(tmp_path) as bench:
-            assert [each.key for each in bench.app.features.alerts.open_now()] == ["a"]
-            assert not (tmp_path / FILE).exists()
-            assert bench.owner.texts == []
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"a": 1}', "\x00"])
-async def test_a_file_that_is_none_is_empty(tmp_path: Path, text: str, caplog: pytest.LogCaptureFixture) -> None:
-    (tmp_path / FILE).write_text(text)
-    assert await AlarmFile(tmp_path / FILE).change(lambda _: None) == {}
-    assert "alarms not read" in caplog.messages
-
-
-async def test_where_nothing_can_be_written_alarms_are_in_ram_alone(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    await AlarmFile(tmp_path / "no" / "folder" / FILE).change(lambda _: None)
-    assert caplog.messages == ["alarms not kept"]
 
 
 async def test_of_two_workers_over_one_database_one_tells_an_alarm_and_one_its_end(tmp_path: Path) -> None:
@@ -183,14 +131,16 @@ async def test_of_two_workers_over_one_database_one_tells_an_alarm_and_one_its_e
             )
             for name in ("here", "there")
         ]
-        told = dict.fromkeys(Locale, "Trouble.")
-        over = dict.fromkeys(Locale, "Over.")
-        await asyncio.gather(*(each.app.features.alerts.tell("model", told) for each in (here, there)))
-        assert here.owner.texts + there.owner.texts == ["Trouble."]
-        await asyncio.gather(*(each.app.features.alerts.over("model", over) for each in (here, there)))
-        assert here.owner.texts + there.owner.texts == ["Trouble.", "Over."] or (
-            sorted(here.owner.texts + there.owner.texts) == ["Over.", "Trouble."]
-        )
+        for each in (here, there):
+            each.app.features.alerts.tell("model", dict.fromkeys(Locale, "Trouble."))
+        await here.until(lambda: here.owner.texts + there.owner.texts)
+        await there.app.features.alerts.catch_up()
+        for each in (here, there):
+            each.app.features.alerts.over("model", dict.fromkeys(Locale, "Over."))
+        await here.until(lambda: len(here.owner.texts + there.owner.texts) > 1)
+        await there.minutes(2)
+        await rest(here.clock)
+        assert sorted(here.owner.texts + there.owner.texts) == ["Over.", "Trouble."]
 
 
 async def test_a_webhook_takes_the_text_as_json() -> None:
@@ -247,27 +197,21 @@ def test_the_address_is_a_secret_of_the_log() -> None:
 
 
 async def test_a_start_that_fails_again_and_again_is_told_once_and_so_is_its_end(tmp_path: Path) -> None:
-    server = LoopbackServer([Answer()])
+    server = LoopbackServer([Answer(500), Answer(), Answer(), Answer()])
     async with server.running():
         settings = load(None, data_dir=tmp_path, alert_url=server.url, language="en")
-        for _ in range(3):
+        for _ in range(4):  # the first is not taken
             await tell_start_failed(settings, "TELEGRAM_TOKEN: it was refused")
-        [body] = server.bodies
-        assert "TELEGRAM_TOKEN: it was refused" in body["text"]
-        clock = FakeClock(start=SystemClock().now())
-        async with build(settings, clock=clock) as app:
-            await app.features.access.own(OLGA, "Olga")
-            async with watching(app, Disk()):
-                assert len(server.asked) == 1
-                channel = RecordingChannel(clock)
-                app.features.notifier.connect("telegram", OneChannel(channel))
-                await rest(clock)
-                await clock.advance(10)
-                await rest(clock)
-        assert "started again" in server.bodies[1]["text"]
-        assert channel.texts == []
+        assert (tmp_path / FAILED_MARK).stat().st_mode & 0o777 == 0o600
+        assert ["TELEGRAM_TOKEN: it was refused" in body["text"] for body in server.bodies] == [True, True]
+        for _ in range(2):
+            async with running(tmp_path, alert_url=server.url) as bench:
+                await bench.until(lambda: len(server.bodies) == 3)
+                assert bench.owner.texts == []
+        assert "started again" in server.bodies[2]["text"]
+        assert not (tmp_path / FAILED_MARK).exists()
 
 
 async def test_without_an_address_a_start_that_fails_writes_nothing(tmp_path: Path) -> None:
     await tell_start_failed(Settings(data_dir=tmp_path), "x")
-    assert not (tmp_path / FILE).exists()
+    assert not (tmp_path / FAILED_MARK).exists()

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Collection
-from copy import deepcopy
+from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 
 from core.delivery.alerts import (
     HAS_ROOM,
     IS_AWAY,
+    IS_DAMAGED,
     IS_FULL,
-    QUIET_S,
+    KEPT_AS,
     REACHABLE,
     UNREACHABLE,
-    Alarms,
-    Change,
     OwnerAlerts,
+    read_alarms,
 )
 from core.delivery.notifier import Notifier
-from core.errors import ChannelDown, ChannelForbidden, ChannelGone, DiskFull, StorageDown, StorageError
-from core.types import Locale, Role, UserKey
+from core.errors import ChannelDown, ChannelForbidden, Damaged, DiskFull, StorageDown, StorageError
+from core.stores import KeptStore
+from core.types import Locale, Localized, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
@@ -31,84 +32,80 @@ from tests.fakes.lobby import Lobby
 
 TROUBLE = {Locale.PT: "Disco cheio.", Locale.EN: "The disk is full.", Locale.ES: "Disco lleno."}
 OVER = {Locale.PT: "Há espaço de novo.", Locale.EN: "There is room again.", Locale.ES: "Hay espacio otra vez."}
+BEGUN, ENDED = TROUBLE[Locale.EN], OVER[Locale.EN]
 OLGA, LATER = UserKey("here", "olga"), UserKey("later", "lia")
 
 
-class Book:
-    """An alarm book in RAM: what is loaded is a copy of what was saved last."""
+class Kept(KeptStore):
+    """What is kept, in RAM; it can be broken."""
 
     def __init__(self) -> None:
-        self.alarms: Alarms = {}
+        self.value: str | None = None
+        self.fails = False
 
-    async def change(self, change: Change) -> Alarms:
-        alarms = deepcopy(self.alarms)
-        change(alarms)
-        self.alarms = deepcopy(alarms)
-        return alarms
+    async def get(self, name: str) -> str | None:
+        return await self.change(name, lambda value: value)
+
+    async def put(self, name: str, value: str) -> None:
+        await self.change(name, lambda _: value)
+
+    async def delete(self, name: str) -> None:
+        await self.change(name, lambda _: None)
+
+    async def change(self, name: str, change: Callable[[str | None], str | None]) -> str | None:
+        if self.fails:
+            raise StorageError("broken")
+        assert name == KEPT_AS
+        self.value = change(self.value)
+        return self.value
 
 
-class Bench:
-    """Alarms of two owners, of whom Olga is connected; each start is a new process over the same book."""
+class Process:
+    """Alarms of two owners, of whom Olga is connected. Another process shares the owners' chats and what is kept."""
 
-    def __init__(self, clock: FakeClock, book: Book | None = None) -> None:
-        self.clock, self.book = clock, book
-        self.channels = {OLGA: RecordingChannel(clock), LATER: RecordingChannel(clock)}
-        self.posts: list[str] = []
+    def __init__(self, clock: FakeClock, before: Process | None = None) -> None:
+        self.clock = clock
+        channels = {user: RecordingChannel(clock) for user in (OLGA, LATER)}
+        self.channels: dict[UserKey, RecordingChannel] = before.channels if before else channels
+        self.kept: Kept = before.kept if before else Kept()
+        self.posts: list[str] = before.posts if before else []
         self.takes_posts = True
         self.locales = {OLGA: Locale.EN, LATER: Locale.ES}
+        self.notifier = Notifier(clock)
+        self.alerts = OwnerAlerts(self._owners, self.notifier, clock)
 
-    async def start(self, *, connected: bool = True) -> None:
-        self.notifier = Notifier(self.clock)
-        self.alerts = OwnerAlerts(self._owners, self.notifier, self._locale_of, self.clock)
-        if self.book is not None:
-            await self.alerts.keep_in(self.book, self._post)
-        if connected:
-            self.connect(OLGA)
+    async def _owners(self) -> dict[UserKey, Locale]:
+        return self.locales
+
+    async def start(self) -> Process:
+        await self.alerts.keep_in(self.kept, self._post)
+        self.connect(OLGA)
+        await self.clock.advance(6)
+        return self
 
     def connect(self, user: UserKey) -> None:
         self.notifier.connect(user.platform, OneChannel(self.channels[user]))
 
-    def texts(self, user: UserKey = OLGA) -> list[str]:
-        return self.channels[user].texts
+    async def tell(self) -> None:
+        self.alerts.tell("disk", TROUBLE)
+        await self.clock.advance(1)
 
-    async def _owners(self) -> Collection[UserKey]:
-        return list(self.channels)
-
-    async def _locale_of(self, user: UserKey) -> Locale:
-        return self.locales[user]
+    async def over(self, settle_s: float = 0.0) -> None:
+        self.alerts.over("disk", OVER, settle_s=settle_s)
+        await self.clock.advance(1)
 
     async def _post(self, text: str) -> bool:
         self.posts.append(text)
         return self.takes_posts
 
-
-async def new_bench(clock: FakeClock, book: Book | None = None) -> Bench:
-    bench = Bench(clock, book)
-    await bench.start()
-    return bench
+    @property
+    def told(self) -> list[str]:
+        return self.channels[OLGA].texts
 
 
 @pytest.fixture
-async def bench(clock: FakeClock) -> Bench:
-    return await new_bench(clock)
-
-
-async def test_notices_of_one_alarm_that_overlap_tell_an_owner_once(bench: Bench) -> None:
-    """Finding who the owners are takes longer for the second notice, by ever more steps of the loop."""
-
-    async def owners() -> Collection[UserKey]:
-        asked.append(None)
-        for _ in range(steps * (len(asked) - 1)):
-            await asyncio.sleep(0)
-        return [OLGA]
-
-    bench.alerts._owners = owners
-    for steps in range(12):
-        asked: list[None] = []
-        bench.alerts.tell_soon(f"disk {steps}", TROUBLE)
-        bench.alerts.tell_soon(f"disk {steps}", TROUBLE)
-        await bench.alerts.close(60.0)
-        assert bench.texts() == [TROUBLE[Locale.EN]] * (steps + 1)
+async def one(clock: FakeClock) -> Process:
+    return await Process(clock).start()
 
 
 async def test_every_owner_is_told_once_and_nobody_else() -> None:
@@ -116,271 +113,251 @@ async def test_every_owner_is_told_once_and_nobody_else() -> None:
         await lobby.give(ANA, Role.OWNER)
         await lobby.give(BIA, Role.ADMIN)
         alerts = lobby.bot.parts.reach.alerts
-        await alerts.tell("disk", TROUBLE)
-        await alerts.tell("disk", TROUBLE)
-        assert [shown.text for shown in lobby.seen(ANA)] == [TROUBLE[Locale.EN]]
+        for _ in range(2):
+            alerts.tell("disk", TROUBLE)
+            await lobby.settle()
+        assert [shown.text for shown in lobby.seen(ANA)] == [BEGUN]
         assert lobby.seen(BIA) == []
-        assert [alarm.key for alarm in alerts.open_now()] == ["disk"]
-
-
-async def test_the_end_is_told_once_to_who_was_told_of_the_beginning(bench: Bench, clock: FakeClock) -> None:
-    await bench.alerts.over("disk", OVER)
-    assert bench.texts() == []
-    await bench.alerts.tell("disk", TROUBLE)
-    [alarm] = bench.alerts.open_now()
-    assert (alarm.key, alarm.since, alarm.text) == ("disk", clock.now(), TROUBLE)
-    for _ in range(2):
-        await bench.alerts.over("disk", OVER)
-    assert bench.texts() == [TROUBLE[Locale.EN], OVER[Locale.EN]]
-    assert bench.texts(LATER) == []
-    assert bench.alerts.open_now() == []
+        assert list(alerts.open_now()) == ["disk"]
 
 
 @pytest.mark.parametrize("locale", Locale)
-async def test_each_owner_reads_their_own_language(bench: Bench, locale: Locale) -> None:
-    bench.locales[OLGA] = locale
-    await bench.alerts.tell("disk", TROUBLE)
-    await bench.alerts.over("disk", OVER)
-    assert bench.texts() == [TROUBLE[locale], OVER[locale]]
+async def test_begin_and_end_are_told_once_in_the_owners_language(one: Process, locale: Locale) -> None:
+    one.locales[OLGA] = locale
+    await one.over()
+    assert one.told == []
+    began = one.clock.now()
+    for _ in range(24):
+        await one.tell()
+        await one.clock.advance(600)
+    alarm = one.alerts.open_now()["disk"]
+    assert (alarm.since, alarm.text) == (began, TROUBLE)
+    for _ in range(2):
+        await one.over()
+    assert one.told == one.posts == [TROUBLE[locale], OVER[locale]]
+    assert one.channels[LATER].texts == []
+    assert one.alerts.open_now() == {}
 
 
-async def test_what_opens_again_within_the_hour_is_told_only_if_it_lasts(bench: Bench, clock: FakeClock) -> None:
-    await bench.alerts.tell("disk", TROUBLE)
-    await bench.alerts.over("disk", OVER)
-    await bench.alerts.tell("disk", TROUBLE)
-    assert len(bench.alerts.open_now()) == 1
-    await clock.advance(3599)
-    assert len(bench.texts()) == 2
-    await clock.advance(2)
-    assert bench.texts() == [TROUBLE[Locale.EN], OVER[Locale.EN], TROUBLE[Locale.EN]]
+async def test_what_opens_again_within_the_hour_is_told_only_if_it_lasts(one: Process) -> None:
+    for _ in range(30):
+        await one.tell()
+        await one.over()
+    assert one.told == [BEGUN, ENDED]
+    await one.tell()
+    await one.clock.advance(3480)
+    assert one.told == [BEGUN, ENDED]
+    await one.clock.advance(120)
+    assert one.told == one.posts == [BEGUN, ENDED, BEGUN]
 
 
-async def test_an_hour_of_flapping_is_one_message_and_one_end(bench: Bench, clock: FakeClock) -> None:
-    for _ in range(60):
-        await bench.alerts.tell("disk", TROUBLE)
-        await clock.advance(30)
-        await bench.alerts.over("disk", OVER)
-        await clock.advance(30)
-    assert bench.texts() == [TROUBLE[Locale.EN], OVER[Locale.EN]]
-    await clock.advance(3600)
-    await bench.alerts.tell("disk", TROUBLE)
-    assert len(bench.texts()) == 3
+async def test_what_is_still_so_after_a_week_is_told_once_more(one: Process) -> None:
+    await one.tell()
+    for days, times in ((6, 1), (1, 2), (6, 2)):
+        one.clock.jump(timedelta(days=days))
+        await one.clock.advance(60)
+        await one.tell()
+        assert one.told == [BEGUN] * times
 
 
-async def test_a_day_of_trouble_is_one_message(bench: Bench, clock: FakeClock) -> None:
-    for _ in range(24 * 60):
-        await bench.alerts.tell("disk", TROUBLE)
-        await clock.advance(60)
-    assert bench.texts() == [TROUBLE[Locale.EN]]
+async def test_an_end_that_does_not_last_is_not_told_and_stops_nothing(one: Process) -> None:
+    for _ in range(30):
+        one.alerts.tell("disk", TROUBLE, stops_answers=True)
+        await one.clock.advance(60)
+        await one.over(180)
+        assert not one.alerts.open_now()["disk"].stops_answers
+        await one.clock.advance(60)
+    assert one.told == [BEGUN]
+    await one.clock.advance(180)
+    assert one.told == [BEGUN, ENDED]
 
 
-async def test_an_owner_whose_platform_connects_later_is_told_then_unless_it_is_over(
-    bench: Bench, clock: FakeClock
-) -> None:
-    await bench.alerts.tell("disk", TROUBLE)
-    await bench.alerts.tell("platform:later", OVER)
-    bench.connect(LATER)
-    await bench.alerts.over("platform:later")
-    await clock.advance(6)
-    assert bench.texts(LATER) == [TROUBLE[Locale.ES]]
-    bench.connect(LATER)
-    await clock.advance(6)
-    assert bench.texts(LATER) == [TROUBLE[Locale.ES]]
+async def test_an_end_without_words_is_not_told_and_the_next_beginning_is_after_its_hour(one: Process) -> None:
+    await one.tell()
+    one.alerts.over("disk")
+    await one.tell()
+    assert one.told == [BEGUN]
+    await one.clock.advance(3660)
+    assert one.told == [BEGUN] * 2
 
 
-async def test_an_owner_who_is_away_at_the_end_is_told_of_it_when_back(bench: Bench, clock: FakeClock) -> None:
-    await bench.alerts.tell("disk", TROUBLE)
-    bench.notifier.disconnect("here")
-    await bench.alerts.over("disk", OVER)
-    bench.connect(OLGA)
-    await clock.advance(6)
-    assert bench.texts() == [TROUBLE[Locale.EN], OVER[Locale.EN]]
+async def test_owners_are_told_when_they_connect_what_is_so_then(one: Process) -> None:
+    await one.tell()
+    one.alerts.tell("platform:later", OVER)
+    one.notifier.disconnect("here")
+    one.connect(LATER)
+    one.alerts.over("platform:later")
+    await one.over()
+    await one.clock.advance(6)
+    assert one.channels[LATER].texts == []
+    one.connect(OLGA)
+    await one.clock.advance(6)
+    assert one.told == [BEGUN, ENDED]
+    await one.clock.advance(3600)
+    await one.tell()
+    one.notifier.disconnect("later")
+    for _ in range(2):
+        one.connect(LATER)
+        await one.clock.advance(6)
+    assert one.channels[LATER].texts == [TROUBLE[Locale.ES]]
 
 
-async def test_an_owner_whose_chat_refuses_is_told_at_the_next_sign_of_the_trouble(bench: Bench) -> None:
-    bench.channels[OLGA].faults = [ChannelForbidden("no")] * 3
-    await bench.alerts.tell("disk", TROUBLE)
-    assert bench.texts() == []
-    bench.channels[OLGA].faults = []
-    await bench.alerts.tell("disk", TROUBLE)
-    assert bench.texts() == [TROUBLE[Locale.EN]]
+async def test_who_refuses_is_left_alone_for_a_while_or_until_they_connect(one: Process) -> None:
+    one.channels[OLGA].faults = [ChannelForbidden("no")] * 30
+    await one.tell()
+    await one.clock.advance(590)
+    left = len(one.channels[OLGA].faults)
+    assert left >= 28
+    await one.clock.advance(60)
+    assert len(one.channels[OLGA].faults) < left
+    one.channels[OLGA].faults.clear()
+    one.connect(OLGA)
+    await one.clock.advance(6)
+    assert one.told == [BEGUN]
 
 
-async def test_a_crash_loop_floods_nobody(clock: FakeClock) -> None:
-    bench = await new_bench(clock, Book())
-    await bench.alerts.tell("disk", TROUBLE)
-    await clock.advance(1)
+async def test_a_post_that_is_not_taken_is_sent_again_as_long_as_it_is_true(one: Process) -> None:
+    one.takes_posts = False
+    await one.tell()
+    await one.clock.advance(660)
+    assert one.posts == [BEGUN] * 2
+    await one.over()
+    await one.clock.advance(3600)
+    assert one.posts == [BEGUN] * 2
+
+
+async def test_a_chat_that_hangs_keeps_no_other_owner_from_knowing(one: Process) -> None:
+    one.connect(LATER)
+    await one.clock.advance(6)
+    one.channels[OLGA].faults = [ChannelDown(500.0)]
+    await one.tell()
+    await one.over()
+    assert (one.told, one.channels[LATER].texts) == ([], [TROUBLE[Locale.ES], OVER[Locale.ES]])
+    await one.clock.advance(600)
+    assert one.told == [BEGUN, ENDED]
+
+
+async def test_a_crash_loop_floods_nobody_and_the_end_is_told_by_another_process(one: Process) -> None:
+    await one.tell()
+    process = one
     for _ in range(20):
-        await bench.start()
-        assert [alarm.key for alarm in bench.alerts.open_now()] == ["disk"]
-        await bench.alerts.tell("disk", TROUBLE)
-        await clock.advance(30)
-    await bench.alerts.over("disk", OVER)
-    await bench.start()
-    await bench.alerts.tell("disk", TROUBLE)  # within the hour, and remembered over the restart
-    await clock.advance(60)
-    assert bench.texts() == [TROUBLE[Locale.EN], OVER[Locale.EN]]
-    assert bench.posts == bench.texts()
+        process = await Process(one.clock, process).start()
+        assert list(process.alerts.open_now()) == ["disk"]
+        await process.tell()
+    process = await Process(one.clock, process).start()
+    await process.over()
+    process = await Process(one.clock, process).start()
+    await process.tell()  # within the hour, and remembered over the restart
+    await process.alerts.close()
+    assert one.told == one.posts == [BEGUN, ENDED]
+    process = await Process(one.clock, process).start()
+    await one.clock.advance(3660)
+    assert one.told == one.posts == [BEGUN, ENDED, BEGUN]
 
 
-async def test_who_was_told_by_the_process_before_reads_of_the_end(clock: FakeClock) -> None:
-    bench = await new_bench(clock, Book())
-    await bench.alerts.tell("disk", TROUBLE)
-    await bench.start()
-    await bench.alerts.over("disk", OVER)
-    assert bench.texts() == [TROUBLE[Locale.EN], OVER[Locale.EN]]
+async def test_of_two_workers_one_tells(one: Process) -> None:
+    other = await Process(one.clock, one).start()
+    for each in (one, other):
+        each.alerts.tell("disk", TROUBLE)
+    await one.clock.advance(1)
+    await other.over()
+    for each in (one, other):
+        await each.alerts.catch_up()
+    assert one.told == one.posts == [BEGUN, ENDED]
 
 
-async def test_what_was_quiet_at_a_restart_is_told_when_its_hour_is_over(clock: FakeClock) -> None:
-    bench = await new_bench(clock, Book())
-    await bench.alerts.tell("disk", TROUBLE)
-    await bench.alerts.over("disk", OVER)
-    await bench.alerts.tell("disk", TROUBLE)
-    await bench.alerts.close()
-    await bench.start()
-    await clock.advance(3590)
-    assert len(bench.texts()) == 2
-    await clock.advance(20)
-    assert len(bench.texts()) == 3
+async def test_whom_a_worker_was_telling_when_it_stood_still_another_one_tells(one: Process) -> None:
+    one.channels[OLGA].faults = [ChannelDown(900.0)]
+    await one.tell()
+    await Process(one.clock, one).start()
+    await one.clock.advance(580)
+    assert (one.told, one.posts) == ([], [BEGUN])
+    await one.clock.advance(80)
+    assert (one.told, one.posts) == ([BEGUN], [BEGUN])
+    await one.clock.advance(900)  # it goes on: what nobody knows to be told is told twice rather than never
+    assert (one.told, one.posts) == ([BEGUN] * 2, [BEGUN])
 
 
-async def test_an_alarm_of_last_week_is_forgotten_over_a_restart(clock: FakeClock) -> None:
-    bench = await new_bench(clock, Book())
-    await bench.alerts.tell("disk", TROUBLE)
-    await clock.advance(8 * 86_400)
-    await bench.start()
-    assert bench.alerts.open_now() == []
+async def test_while_the_database_is_broken_owners_are_told_and_it_learns_that_later(one: Process) -> None:
+    one.kept.fails = True
+    await one.tell()
+    assert one.told == [BEGUN]
+    one.kept.fails = False
+    await one.clock.advance(60)
+    assert read_alarms(one.kept.value)["disk"].told == {"here:olga", "post"}
 
 
-async def test_a_post_that_is_not_taken_is_sent_again_while_the_alarm_is_open(clock: FakeClock) -> None:
-    bench = await new_bench(clock, Book())
-    bench.takes_posts = False
-    await bench.alerts.tell("disk", TROUBLE)
-    await clock.advance(31)
-    assert bench.posts == [TROUBLE[Locale.EN]] * 2
-    await bench.alerts.over("disk", OVER)
-    await clock.advance(3600)
-    assert len(bench.posts) == 2
+@pytest.mark.parametrize("kept", ["", "{", "[]", '{"disk": 1}', "\x00"])
+async def test_what_cannot_be_read_is_no_alarm(clock: FakeClock, kept: str) -> None:
+    one = Process(clock)
+    one.kept.value = kept
+    await one.start()
+    assert one.alerts.open_now() == {}
+    await one.tell()
+    assert one.told == [BEGUN]
 
 
-async def test_a_post_is_sent_without_any_platform_and_its_end_too(clock: FakeClock) -> None:
-    bench = await new_bench(clock, Book())
-    await bench.start(connected=False)
-    await bench.alerts.tell("disk", TROUBLE)
-    await clock.advance(1)
-    await bench.alerts.over("disk", OVER)
-    await clock.advance(1)
-    assert bench.posts == [TROUBLE[Locale.EN], OVER[Locale.EN]]
-    assert bench.texts() == []
+async def test_the_last_notices_are_told_before_it_closes(one: Process) -> None:
+    one.alerts.tell("disk", TROUBLE)
+    await one.alerts.close(60.0)
+    assert one.told == [BEGUN]
+    assert not [task for task in asyncio.all_tasks() if "OwnerAlerts" in repr(task)]
 
 
-async def test_opening_is_an_error_in_the_log_that_names_what_it_is_about(
-    bench: Bench, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_opening_and_closing_are_lines_of_the_log(one: Process, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     for _ in range(3):
-        await bench.alerts.tell("key-refused:openai", TROUBLE, about="openai:gpt")
-    await bench.alerts.tell("undelivered:x", TROUBLE, level=logging.WARNING)
-    await bench.alerts.over("key-refused:openai", OVER)
+        one.alerts.tell("key-refused:openai", TROUBLE, stops_answers=True)
+    one.alerts.tell("undelivered:x", TROUBLE)
+    one.alerts.over("key-refused:openai", OVER)
     assert [(record.levelname, record.msg) for record in caplog.records if record.name == "core.delivery.alerts"] == [
-        ("ERROR", "alarm key-refused:openai (openai:gpt)"),
+        ("ERROR", "alarm key-refused:openai"),
         ("WARNING", "alarm undelivered:x"),
         ("INFO", "alarm over key-refused:openai"),
     ]
 
 
-async def test_a_database_that_refuses_three_times_in_a_row_is_an_alarm_until_it_takes_a_write(
-    bench: Bench, clock: FakeClock
+@pytest.mark.parametrize(
+    ("error", "times", "told", "end"),
+    [
+        (StorageError("locked"), 3, UNREACHABLE, REACHABLE),
+        (DiskFull("full"), 1, IS_FULL, HAS_ROOM),
+        (Damaged("not sound"), 1, IS_DAMAGED, None),
+        (StorageDown("away"), 9, None, None),
+    ],
+)
+async def test_a_database_that_fails_is_an_alarm_until_it_takes_a_write(
+    one: Process, error: StorageError, times: int, told: Localized | None, end: Localized | None
 ) -> None:
-    for _ in range(2):
-        bench.alerts.storage_failed(StorageError("locked"))
-    bench.alerts.storage_written()
-    for _ in range(2):
-        bench.alerts.storage_failed(StorageError("locked"))
-    await clock.advance(0)
-    assert bench.texts() == []
+    for _ in range(times - 1):
+        one.alerts.storage_failed(error)
+    one.alerts.storage_written()
+    for _ in range(times - 1):
+        one.alerts.storage_failed(error)
+    await one.clock.advance(0)
+    assert one.told == []
     for _ in range(3):
-        bench.alerts.storage_failed(StorageError("locked"))
-    await clock.advance(0)
-    assert bench.texts() == [UNREACHABLE[Locale.EN]]
-    bench.alerts.storage_written()
-    await clock.advance(0)
-    assert bench.texts() == [UNREACHABLE[Locale.EN], REACHABLE[Locale.EN]]
+        one.alerts.storage_failed(error)
+    await one.clock.advance(0)
+    texts = [] if told is None else [told[Locale.EN]]
+    assert one.told == texts
+    one.alerts.storage_written()
+    await one.clock.advance(0)
+    assert one.told == texts + ([] if end is None else [end[Locale.EN]])
 
 
 async def test_a_database_server_that_is_away_is_told_by_the_worker_that_speaks_and_its_return_too(
-    bench: Bench, clock: FakeClock
+    one: Process,
 ) -> None:
-    for _ in range(5):
-        bench.alerts.storage_failed(StorageDown("away"))
-    bench.alerts.storage_away(speaks=False)
-    await clock.advance(0)
-    assert bench.texts() == []
+    one.kept.fails = True
+    one.alerts.storage_away(speaks=False)
+    await one.clock.advance(0)
+    assert one.told == []
     for _ in range(2):
-        bench.alerts.storage_away(speaks=True)
-    await clock.advance(0)
-    assert bench.texts() == [IS_AWAY[Locale.EN]]
-    bench.alerts.storage_written()
-    await clock.advance(0)
-    assert bench.texts() == [IS_AWAY[Locale.EN], REACHABLE[Locale.EN]]
-
-
-async def test_a_full_disk_is_no_database_that_refuses(bench: Bench, clock: FakeClock) -> None:
-    for _ in range(5):
-        bench.alerts.storage_failed(DiskFull("full"))
-    await clock.advance(0)
-    bench.alerts.storage_written()
-    await clock.advance(0)
-    assert bench.texts() == [IS_FULL[Locale.EN], HAS_ROOM[Locale.EN]]
-
-
-async def test_a_chat_that_hangs_keeps_no_other_owner_from_knowing(bench: Bench, clock: FakeClock) -> None:
-    bench.connect(LATER)
-    bench.channels[OLGA].faults = [ChannelDown(600.0)]
-    bench.alerts.tell_soon("disk", TROUBLE)
-    await clock.advance(0)
-    assert (bench.texts(), bench.texts(LATER)) == ([], [TROUBLE[Locale.ES]])
-    bench.alerts.over_soon("disk", OVER)
-    await clock.advance(0)
-    assert bench.texts(LATER) == [TROUBLE[Locale.ES], OVER[Locale.ES]]
-    await clock.advance(601)
-    assert bench.texts() == [TROUBLE[Locale.EN], OVER[Locale.EN]]
-
-
-async def test_who_lets_the_bot_write_no_more_is_left_alone_until_it_connects_anew(
-    bench: Bench, clock: FakeClock
-) -> None:
-    bench.channels[OLGA].faults = [ChannelGone("blocked")] * 30
-    for _ in range(10):
-        await bench.alerts.tell("disk", TROUBLE)
-    tried = 30 - len(bench.channels[OLGA].faults)
-    assert 1 <= tried <= 2
-    bench.channels[OLGA].faults = []
-    bench.connect(OLGA)
-    await clock.advance(6)
-    assert bench.texts() == [TROUBLE[Locale.EN]]
-
-
-async def test_an_end_that_does_not_last_is_not_told(bench: Bench, clock: FakeClock) -> None:
-    for _ in range(30):
-        bench.alerts.tell_soon("model", TROUBLE)
-        await clock.advance(60)
-        bench.alerts.over_soon("model", OVER, settle_s=180)
-        await clock.advance(60)
-    assert bench.texts() == [TROUBLE[Locale.EN]]
-    await clock.advance(120)
-    assert bench.texts() == [TROUBLE[Locale.EN], OVER[Locale.EN]]
-
-
-async def test_a_report_of_what_is_past_ends_by_itself_and_the_next_waits_for_the_quiet_hour(bench: Bench) -> None:
-    bench.alerts.report_soon("unread", TROUBLE)
-    await bench.clock.advance(60)
-    assert bench.texts() == [TROUBLE[Locale.EN]]
-    bench.alerts.report_soon("unread", OVER)
-    await bench.clock.advance(60)
-    assert bench.texts() == [TROUBLE[Locale.EN]]
-    await bench.clock.advance(QUIET_S)
-    assert bench.texts() == [TROUBLE[Locale.EN], OVER[Locale.EN]]
-    await bench.clock.advance(QUIET_S)
-    assert not bench.alerts.open_now()
-    await bench.alerts.close()
+        one.alerts.storage_away(speaks=True)
+    await one.clock.advance(0)
+    assert one.told == [IS_AWAY[Locale.EN]]
+    one.kept.fails = False
+    one.alerts.storage_written()
+    await one.clock.advance(0)
+    assert one.told == [IS_AWAY[Locale.EN], REACHABLE[Locale.EN]]

@@ -11,15 +11,14 @@ import pytest
 
 from core.dialogue import Prompt, StreamEvent, Task
 from core.features.access.people import Person
-from core.features.ledger.calls import BOT, Scope
+from core.features.ledger.calls import BOT, SpendingScope
 from core.features.quotas.limits import Defaults, read
-from core.history.policy import HistoryLimits
+from core.history.window import HistoryLimits
 from core.types import Role, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.metered import NO_PRICES, TURN_TOKENS, MeteredHouse
 from tests.fakes.model import ScriptedModel
-from tests.reference.ledger import InMemoryLedger
 
 CARO, DORA = UserKey("test", "caro"), UserKey("test", "dora")
 SCRIPT = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
@@ -142,7 +141,7 @@ async def test_a_room_has_its_limit_for_all_who_write_there_and_its_guests_their
         assert (await bot.say(handler, "hi", BIA, chat="room", room=True)).startswith("Hello")
         assert "the limit of this room, 60 tokens a day," in await bot.say(handler, "hi", CARO, chat="room", room=True)
         assert await bot.say(handler, "hi", CARO) == "Hello"
-    assert (await bot.house.ledger.spent(Scope(room=ROOM), bot.house.clock.now())).tokens == 2 * TURN_TOKENS
+    assert (await bot.house.ledger.spent(SpendingScope(room=ROOM), bot.house.clock.now())).tokens == 2 * TURN_TOKENS
 
 
 async def test_too_many_messages_a_minute_are_answered_later_and_stop_and_buttons_are_free() -> None:
@@ -199,7 +198,7 @@ async def test_of_people_who_ask_side_by_side_at_the_limit_one_gets_the_last_ans
         await bot.say(handler, "hi", BIA)
         house.model.go.clear()
         asking = [asyncio.create_task(bot.say(handler, "hi", user)) for user in (BIA, CARO)]
-        await asyncio.sleep(0.05)
+        await asyncio.wait(asking, return_when=asyncio.FIRST_COMPLETED)
         house.model.go.set()
         answers = await asyncio.gather(*asking)
     assert "\n".join(sorted(answers)) == (
@@ -239,11 +238,9 @@ async def test_a_summary_in_the_background_is_paid_by_the_one_whose_thread_it_is
             await bot.say(handler, text, CARO)
         await summaries.settle()
     assert house.model.asked(Task.SUMMARY)
-    ledger = house.ledger
-    assert isinstance(ledger, InMemoryLedger)
-    folded = [(call.user, call.room, call.mode) for call in ledger._calls if call.task == "summary"]
-    assert set(folded) == {(BIA, ROOM, "summary"), (CARO, "", "summary")}
-    assert all(call.user is not None for call in ledger._calls)
+    folded = await house.database.rows("SELECT user, room, mode FROM calls WHERE task = 'summary'")
+    assert set(folded) == {(BIA.user, ROOM, "summary"), (CARO.user, "", "summary")}
+    assert await house.database.rows("SELECT id FROM calls WHERE user = ''") == []
 
 
 async def test_no_model_is_asked_that_no_message_led_to() -> None:

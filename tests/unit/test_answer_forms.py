@@ -11,7 +11,7 @@ from core.actions.memory_delete import Ids
 from core.actions.memory_drafts import DraftAnswer
 from core.actions.memory_save import Drafts
 from core.actions.memory_search import Queries
-from core.actions.memory_update import Change, Changes
+from core.actions.memory_update import Changes, MemoryPatch
 from core.dialogue import Prompt, PromptContext, PromptTurn, Task
 from core.errors import BadReply
 from core.models import complete_as
@@ -19,7 +19,7 @@ from core.types import Locale, MessageRole
 from tests.fakes.model import ScriptedModel
 
 OURS = DraftAnswer("text", "123456", ["informação usuário", "senha site aliexpress"])
-WHOLE = Change("abc", "text", "123456", ["senha site aliexpress"])
+WHOLE = MemoryPatch("abc", "text", "123456", ["senha site aliexpress"])
 
 
 async def read(shape: type[Any], answer: str) -> Any:
@@ -68,17 +68,17 @@ async def test_one_memory_to_save_is_a_single_object_and_several_are_a_list(answ
 @pytest.mark.parametrize(
     ("answer", "change"),
     [
-        ('{ "_id": "abc", "content": "123456" }', Change("abc", None, "123456", None)),
-        ('[{ "_id": "abc", "content": {"n": 1} }]', Change("abc", "json", '{"n": 1}', None)),
+        ('{ "_id": "abc", "content": "123456" }', MemoryPatch("abc", None, "123456", None)),
+        ('[{ "_id": "abc", "content": {"n": 1} }]', MemoryPatch("abc", "json", '{"n": 1}', None)),
         ('{"_id": "abc", "keyWords": "senha site aliexpress", "type": "text", "content": "123456"}', WHOLE),
         (
             '{"items": [{"id": "abc", "type": null, "content": null, "bindings": ["x"]}]}',
-            Change("abc", None, None, ["x"]),
+            MemoryPatch("abc", None, None, ["x"]),
         ),
     ],
 )
 async def test_a_change_is_the_id_with_its_new_content_or_the_memory_ready_to_be_stored(
-    answer: str, change: Change
+    answer: str, change: MemoryPatch
 ) -> None:
     assert await read(Changes, answer) == Changes([change])
 

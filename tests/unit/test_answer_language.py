@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from core.answering.parts import TurnLimits
+from core.answering.prompting import EXAMPLES, worked_examples
 from core.dialogue import Task
 from core.models import Cycle
 from core.outgoing import OutgoingMessage
+from core.text.language_names import is_named
 from core.types import Locale, Preferences
 from tests.fakes.house import ANA, House, Script
 from tests.fakes.model import call
@@ -126,9 +128,37 @@ async def test_our_own_sentences_follow_where_the_language_is_one_of_ours() -> N
     assert first.text.startswith("Listo: respondo siempre en español.")
 
 
-async def test_a_language_that_nobody_speaks_changes_nothing() -> None:
-    house = House({**FROM_NOW_ON, Task.ARGUMENTS: lambda _: '{"language": "gobbledygook"}'})
-    [first] = await said(house, "answer me in gobbledygook from now on")
-    assert first.text == "Gern!"
-    assert await house.preferences.of(ANA) == Preferences()
-    assert "no such language is known" in house.model.asked(Task.FINISH)[0].turns[-1].text
+@pytest.mark.parametrize(
+    "text",
+    ["a senha do cofre agora é 7-21-40", "oi, tudo bem?", "answer me from now on", "Dein Hund heißt Rex"],
+)
+async def test_a_language_that_the_message_does_not_name_is_not_set(text: str) -> None:
+    house = House({Task.SINGLE: [call("AnswerLanguage", language="it"), "Oi!"]}, limits=TurnLimits(cycle=Cycle.SINGLE))
+    async with house.chatbot() as chatbot:
+        channel = house.channel()
+        await (await chatbot.receive(house.incoming(text), channel))
+    assert (await house.preferences.of(ANA)).language == ""
+    assert [message.text for message in channel.screen] == ["Oi!"]
+
+
+@pytest.mark.parametrize(
+    ("tag", "text"),
+    [
+        ("de", "answer me in German from now on"),
+        ("de", "responda em alemão a partir de agora"),
+        ("it", "d'ora in poi rispondi in italiano"),
+        ("pl", "od teraz odpowiadaj po polsku"),
+        ("ru", "отвечай по-русски"),
+        ("ja", "これからは日本語で答えて"),
+        ("pt-BR", "answer in pt-BR"),
+        ("zh", "responde en mandarín"),
+    ],
+)
+def test_a_language_is_named_in_any_language_and_form(tag: str, text: str) -> None:
+    assert is_named(tag, text)
+
+
+def test_worked_examples_name_no_language() -> None:
+    told = " ".join(turn.whole_text for turn in worked_examples(["AnswerLanguage", "MemorySave", "MemorySearch"]))
+    assert "AnswerLanguage" not in told
+    assert not any(is_named(tag, EXAMPLES) for tag in ("it", "de", "fr"))

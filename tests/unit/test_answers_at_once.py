@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from core.answering.chatbot import ChatBot
 from core.answering.parts import TurnLimits
-from core.chatbot import ChatBot
 from core.dialogue import Prompt, StreamEvent, Task
 from core.models import Cycle
 from core.ports import Channel, Channels

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 import zipfile
 from pathlib import Path
@@ -43,8 +42,6 @@ async def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setenv("DISCORD_TOKEN", "secret_discord.of.three_parts")
     loaded = load()
     await (await open_database(loaded.database_path)).close()
-    for name in ("telegram.json", "discord.json", "status.json", "claim.json"):
-        (loaded.data_dir / name).write_text(json.dumps({"of": name}))
     return loaded
 
 
@@ -66,7 +63,7 @@ async def test_a_backup_holds_neither_claim_codes_nor_alarms_and_no_byte_of_them
     await database.close()
 
 
-async def test_a_backup_holds_the_database_platform_files_and_settings_without_secrets(
+async def test_a_backup_holds_the_database_and_settings_without_secrets(
     settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     size_bytes = await pack(settings, tmp_path / "all.zip", START)
@@ -74,10 +71,6 @@ async def test_a_backup_holds_the_database_platform_files_and_settings_without_s
     assert (tmp_path / "all.zip").stat().st_size == size_bytes
     assert (tmp_path / "all.zip").stat().st_mode & 0o777 == 0o600
     assert held.database == tmp_path / "scratch.db"
-    assert {name: json.loads(kept) for name, kept in held.state.items()} == {
-        "telegram.json": {"of": "telegram.json"},
-        "discord.json": {"of": "discord.json"},
-    }
     assert held.about is not None
     assert set(held.about.secrets) == {"OLLAMA_BASE_URL", "TELEGRAM_TOKEN", "DISCORD_TOKEN"}
     assert held.about.paths == ("DATA_DIR",)

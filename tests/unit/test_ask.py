@@ -13,11 +13,10 @@ from core.delivery.view import View
 from core.dialogue import Prompt, Task
 from core.errors import InputError, ProviderDown
 from core.history.conversation import Conversations
-from core.history.policy import HistoryLimits
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import ByCharacters
+from core.history.window import HistoryLimits
 from core.outgoing import OutgoingMessage
-from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database
 from core.types import (
     ChatKey,
@@ -72,7 +71,7 @@ async def test_document_2s_name_is_known_in_the_next_request_and_after_a_restart
         ("Como é meu nome?", "Seu nome é Edmar! 😊 Posso te ajudar com algo?"),
     ):
         database = await open_database(tmp_path / "elefante.db")  # each request in a process of its own
-        house = House(SCRIPT, clock=clock, history=SqlHistory(database))
+        house = House(SCRIPT, clock=clock, database=database)
         async with house.chatbot() as handler:
             answer = await ask(handler, clock, message=message, platform="test", **REQUEST)
         await database.close()
@@ -223,13 +222,3 @@ async def test_whom_the_bot_does_not_answer_gets_an_empty_answer() -> None:
         await ask(handler, house.clock, message="oi", chat_id="c", user_id="u", platform="elsewhere")
         answer = await ask(handler, house.clock, message="oi", chat_id="c", user_id="u", platform="elsewhere")
     assert answer.response == ""
-
-
-async def test_what_is_asked_for_at_once_is_answered_each_for_itself() -> None:
-    house = House({Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: f"you said {prompt.context.message}"})
-    async with house.chatbot() as handler:
-        answers = [
-            await ask(handler, house.clock, message=str(n), chat_id=f"c{n}", user_id="u", platform="test")
-            for n in range(3)
-        ]
-    assert [answer.response for answer in answers] == ["you said 0", "you said 1", "you said 2"]

@@ -12,8 +12,6 @@ import pytest
 
 from core.dialogue import Task
 from core.storage.database import Database
-from core.storage.history import SqlHistory
-from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
@@ -47,7 +45,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 def house(database: Database, script: dict[Task, list[str]]) -> House:
     """A bot over that database: what it knows, it knows from there."""
-    return House(script, store=SqlMemories(database), history=SqlHistory(database))
+    return House(script, database=database)
 
 
 async def ask(house: House, text: str, place: str, *, user: UserKey = ANA) -> list[str]:

@@ -10,17 +10,17 @@ import pytest
 
 from core.features.reminders.briefing import Briefings
 from core.features.reminders.reminders import Kind, Reminder
-from core.features.reminders.service import Place
+from core.features.reminders.service import ReminderPlace
 from core.stores import ChangeContext
-from core.times.reading import Once, Repeated
+from core.times.reading import Once, Recurrence
 from core.times.wording import hour_told
 from core.types import ChatKey, Locale, MemoryDraft, MemoryKind
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, House
 
 ZONE = ZoneInfo("Europe/London")
-PRIVATE = Place(ANA, ChatKey("test", "ana"), private=True, locale=Locale.EN)
-ROOM = Place(ANA, ChatKey("test", "room"), private=False, locale=Locale.EN, name="Ana")
+PRIVATE = ReminderPlace(ANA, ChatKey("test", "ana"), private=True, locale=Locale.EN)
+ROOM = ReminderPlace(ANA, ChatKey("test", "room"), private=False, locale=Locale.EN, name="Ana")
 DAY = "☀️ Today, Saturday, March 14"
 
 
@@ -34,7 +34,7 @@ class Morning:
     def __post_init__(self) -> None:
         self.house = House(clock=self.clock)
 
-    async def remind(self, text: str, time: Once | Repeated, place: Place = PRIVATE) -> Reminder:
+    async def remind(self, text: str, time: Once | Recurrence, place: ReminderPlace = PRIVATE) -> Reminder:
         made = await self.house.reminding.set(place, text, time)
         assert isinstance(made, Reminder)
         return made
@@ -48,7 +48,7 @@ class Morning:
             [MemoryDraft(MemoryKind.TEXT, content, (content,))], {}
         )
 
-    async def told(self, place: Place = PRIVATE) -> str:
+    async def told(self, place: ReminderPlace = PRIVATE) -> str:
         made = await self.house.reminding.set(place, "", daily(7, days=1), kind=Kind.BRIEFING)
         assert isinstance(made, Reminder)
         return await Briefings(self.house.reminding, self.house.memories, self.clock).told(made)
@@ -58,8 +58,8 @@ def once(hour: int, days: int = 0) -> Once:
     return Once(datetime(2026, 3, 14, hour, tzinfo=ZONE) + timedelta(days=days))
 
 
-def daily(hour: int, days: int = 0) -> Repeated:
-    return Repeated("FREQ=DAILY", once(hour, days).at)
+def daily(hour: int, days: int = 0) -> Recurrence:
+    return Recurrence("FREQ=DAILY", once(hour, days).at)
 
 
 def hour(at: datetime) -> str:
@@ -106,6 +106,7 @@ async def test_one_thing_said_twice_is_told_once(morning: Morning) -> None:
     assert await morning.told() == f"{DAY}:\n{hour(once(15).at)} Pay the rent"
 
 
+@pytest.mark.long
 async def test_an_old_memory_is_found_by_the_date_that_stands_in_it(morning: Morning) -> None:
     await morning.remember("the fair is on 2026-03-14", days_ago=30)
     for number in range(310):
@@ -140,7 +141,7 @@ async def test_the_day_is_that_of_the_persons_zone(morning: Morning) -> None:
     auckland = ZoneInfo("Pacific/Auckland")
     await morning.remind("early flight", Once(datetime(2026, 3, 15, 5, tzinfo=auckland)))
     made = await morning.house.reminding.set(
-        PRIVATE, "", Repeated("FREQ=DAILY", datetime(2026, 3, 16, 0, 30, tzinfo=auckland)), kind=Kind.BRIEFING
+        PRIVATE, "", Recurrence("FREQ=DAILY", datetime(2026, 3, 16, 0, 30, tzinfo=auckland)), kind=Kind.BRIEFING
     )
     assert isinstance(made, Reminder)
     told = await Briefings(morning.house.reminding, morning.house.memories, morning.clock).told(made)

@@ -15,14 +15,14 @@ import pytest
 from core.delivery.notifier import Notifier
 from core.errors import ChannelBusy, ChannelError, ChannelGone, StorageError
 from core.features.broadcast.broadcaster import Broadcaster
-from core.features.broadcast.broadcasts import Broadcasts, BroadcastState, Tally
-from core.features.broadcast.storage import SqlBroadcasts
+from core.features.broadcast.broadcasts import BroadcastState, ReceiptCount
+from core.features.broadcast.storage import Broadcasts
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
 from core.storage.database import Database
 from core.storage.sqlite import open_database
 from core.types import Locale, UserKey
-from core.workers import OneWorker
+from core.workers.port import Worker
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import START, FakeClock
@@ -43,7 +43,7 @@ class Town:
 
     @property
     def store(self) -> Broadcasts:
-        return SqlBroadcasts(self.database)
+        return Broadcasts(self.database)
 
     def chat(self, user: UserKey) -> RecordingChannel:
         return self.chats.setdefault(user, RecordingChannel(self.clock, ChannelLimits(4096, 0.0)))
@@ -64,7 +64,7 @@ class Town:
         async def wants(user: UserKey) -> bool:
             return user not in self.unwilling
 
-        broadcaster = Broadcaster(self.store, notifier, wants, self.clock, OneWorker(), interval_s=1.0)
+        broadcaster = Broadcaster(self.store, notifier, wants, self.clock, Worker(), interval_s=1.0)
         async with broadcaster.until(stop or asyncio.Event()):
             if connected:
                 self.connect(notifier)
@@ -107,7 +107,7 @@ async def test_everybody_is_told_once_one_a_second_and_the_owner_how_it_went(tow
     over = await town.store.newest()
     assert over is not None
     assert (over.state, over.text) == (BroadcastState.DONE, "")
-    assert await town.store.tally(number) == Tally(told=5)
+    assert await town.store.tally(number) == ReceiptCount(told=5)
 
 
 async def test_who_cannot_be_reached_is_counted_and_stops_nobody(town: Town) -> None:
@@ -116,7 +116,7 @@ async def test_who_cannot_be_reached_is_counted_and_stops_nobody(town: Town) -> 
     number = await town.begin(*MANY)
     async with town.working():
         await town.pass_(30)
-    assert await town.store.tally(number) == Tally(told=3, unreachable=2)
+    assert await town.store.tally(number) == ReceiptCount(told=3, unreachable=2)
     assert town.told()["0"] == [
         "O comunicado terminou: 3 pessoas o receberam.\n2 pessoas não puderam ser alcançadas.",
     ]
@@ -127,9 +127,9 @@ async def test_a_flood_wait_is_obeyed_and_nobody_is_lost(town: Town) -> None:
     number = await town.begin(*MANY)
     async with town.working():
         await town.pass_(20)
-        assert await town.store.tally(number) == Tally(told=1, waiting=4)
+        assert await town.store.tally(number) == ReceiptCount(told=1, waiting=4)
         await town.pass_(25)
-    assert await town.store.tally(number) == Tally(told=5)
+    assert await town.store.tally(number) == ReceiptCount(told=5)
     assert town.chat(MANY[1]).log[0].at_s >= 36.0
 
 
@@ -139,7 +139,7 @@ async def test_who_does_not_want_it_any_more_is_not_told_and_not_counted(town: T
     async with town.working():
         await town.pass_(30)
     assert sorted(town.told()) == ["0", "1", "3", "4"]
-    assert await town.store.tally(number) == Tally(told=3)
+    assert await town.store.tally(number) == ReceiptCount(told=3)
 
 
 async def test_it_goes_on_at_the_next_start_once_the_platform_is_connected(town: Town) -> None:
@@ -154,7 +154,7 @@ async def test_it_goes_on_at_the_next_start_once_the_platform_is_connected(town:
         town.connect(notifier)
         await town.pass_(30)
     assert all(texts == [TEXT] for user, texts in town.told().items() if user != "0")
-    assert await town.store.tally(number) == Tally(told=5)
+    assert await town.store.tally(number) == ReceiptCount(told=5)
 
 
 async def test_who_was_being_told_when_it_broke_off_may_be_told_again_with_a_mark(town: Town) -> None:
@@ -179,20 +179,20 @@ async def test_one_that_is_cancelled_at_its_very_end_is_not_announced(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     number = await town.begin(MANY[0])
-    tally = SqlBroadcasts.tally
+    tally = Broadcasts.tally
 
-    async def cancelling(self: SqlBroadcasts, number: int) -> Tally:
+    async def cancelling(self: Broadcasts, number: int) -> ReceiptCount:
         await self.end(number, BroadcastState.CANCELLED)
         return await tally(self, number)
 
-    monkeypatch.setattr(SqlBroadcasts, "tally", cancelling)
+    monkeypatch.setattr(Broadcasts, "tally", cancelling)
     async with town.working():
         await town.pass_(4)
     assert town.told() == {"1": [TEXT]}
     over = await town.store.newest()
     assert over is not None
     assert over.state is BroadcastState.CANCELLED
-    assert await tally(SqlBroadcasts(town.database), number) == Tally(told=1)
+    assert await tally(Broadcasts(town.database), number) == ReceiptCount(told=1)
 
 
 async def test_what_is_on_its_way_when_the_bot_stops_has_a_moment_left(town: Town) -> None:
@@ -219,7 +219,7 @@ async def test_once_the_bot_is_stopping_nobody_is_begun_with_and_a_refusal_says_
         stop.set()
         await town.pass_(30)
     assert town.told() == {"1": [TEXT]}
-    assert await town.store.tally(number) == Tally(told=1, waiting=4)
+    assert await town.store.tally(number) == ReceiptCount(told=1, waiting=4)
     assert await town.store.take(number, ("telegram",)) == (MANY[1], True)
 
 
@@ -230,11 +230,11 @@ async def test_a_platform_that_has_ended_is_waited_for_and_refuses_nobody(town: 
         notifier.disconnect("telegram")
         notifier.disconnect("discord")
         await town.pass_(30)
-        assert await town.store.tally(number) == Tally(told=1, waiting=4)
+        assert await town.store.tally(number) == ReceiptCount(told=1, waiting=4)
         assert not await notifier.tell(MANY[0], OutgoingMessage("hello"))
         town.connect(notifier)
         await town.pass_(30)
-    assert await town.store.tally(number) == Tally(told=5)
+    assert await town.store.tally(number) == ReceiptCount(told=5)
 
 
 async def test_whose_broadcast_it_was_may_be_forgotten_meanwhile(town: Town) -> None:
@@ -242,16 +242,16 @@ async def test_whose_broadcast_it_was_may_be_forgotten_meanwhile(town: Town) -> 
     await town.store.forget(OWNER)
     async with town.working():
         await town.pass_(30)
-    assert await town.store.tally(number) == Tally(told=5)
+    assert await town.store.tally(number) == ReceiptCount(told=5)
     assert "0" not in town.told()
 
 
 @contextmanager
-def broken(broadcaster_store: type[SqlBroadcasts], error: Exception) -> Iterator[list[int]]:
+def broken(broadcaster_store: type[Broadcasts], error: Exception) -> Iterator[list[int]]:
     """Have the store fail once when it is asked who is next."""
     original, calls = broadcaster_store.take, [0]
 
-    async def take(self: SqlBroadcasts, number: int, platforms: tuple[str, ...]) -> tuple[UserKey, bool] | None:
+    async def take(self: Broadcasts, number: int, platforms: tuple[str, ...]) -> tuple[UserKey, bool] | None:
         calls[0] += 1
         if calls[0] == 2:
             raise error
@@ -266,22 +266,22 @@ def broken(broadcaster_store: type[SqlBroadcasts], error: Exception) -> Iterator
 
 async def test_a_disk_that_refuses_is_tried_again_a_minute_later(town: Town, caplog: pytest.LogCaptureFixture) -> None:
     number = await town.begin(*MANY)
-    with broken(SqlBroadcasts, StorageError("full")):
+    with broken(Broadcasts, StorageError("full")):
         async with town.working():
             await town.pass_(30)
-            assert await town.store.tally(number) == Tally(told=1, waiting=4)
+            assert await town.store.tally(number) == ReceiptCount(told=1, waiting=4)
             await town.pass_(65)
-    assert await town.store.tally(number) == Tally(told=5)
+    assert await town.store.tally(number) == ReceiptCount(told=5)
     assert "broadcast waits" in caplog.messages
 
 
 async def test_what_nobody_foresaw_is_logged_and_loses_nobody(town: Town, caplog: pytest.LogCaptureFixture) -> None:
     number = await town.begin(*MANY)
-    with broken(SqlBroadcasts, RuntimeError("closed")):
+    with broken(Broadcasts, RuntimeError("closed")):
         async with town.working():
             await town.pass_(5)
     assert [record.levelno for record in caplog.records if record.message == "broadcast broke"] == [logging.ERROR]
-    assert await town.store.tally(number) == Tally(told=1, waiting=4)
+    assert await town.store.tally(number) == ReceiptCount(told=1, waiting=4)
 
 
 async def test_where_there_is_nothing_to_tell_nothing_is_done(town: Town) -> None:

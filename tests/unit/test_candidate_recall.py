@@ -16,10 +16,11 @@ from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
 from core.storage.faiss_index import FaissIndex
+from core.storage.memories import SqlMemories
 from core.types import MemoryDraft, MemoryHit, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
+from tests.fakes.ram import RamDatabase
 from tests.fakes.recorded import RecordedEmbedder
-from tests.reference.memories import InMemoryMemories
 
 DATA: dict[str, Any] = json.loads((Path(__file__).parents[1] / "data" / "memory_candidates.json").read_text("utf-8"))
 PEOPLE = DATA["people"][:3]
@@ -51,6 +52,7 @@ async def _hits(memory: UserMemory, text: str) -> tuple[MemoryHit, ...]:
     return hits
 
 
+@pytest.mark.long
 @pytest.mark.spec("T9")
 async def test_nearly_every_question_finds_its_memory_and_small_talk_carries_little(
     embedder: RecordedEmbedder,
@@ -58,7 +60,7 @@ async def test_nearly_every_question_finds_its_memory_and_small_talk_carries_lit
     asked = found = 0
     carried = []
     for person in PEOPLE:
-        store = InMemoryMemories()
+        store = SqlMemories(RamDatabase())
         memory = Memories(store, embedder, Indexes(store, FaissIndex), FakeClock()).of(UserKey("test", "ana"))
         ids = await _saved(memory, person)
         for ask in person["asks"]:
@@ -74,7 +76,7 @@ async def test_nearly_every_question_finds_its_memory_and_small_talk_carries_lit
 
 
 async def test_who_has_many_memories_carries_few_of_them_through_small_talk(embedder: RecordedEmbedder) -> None:
-    store = InMemoryMemories()
+    store = SqlMemories(RamDatabase())
     memory = Memories(store, embedder, Indexes(store, FaissIndex), FakeClock()).of(UserKey("test", "ana"))
     for person in PEOPLE:
         await _saved(memory, person)

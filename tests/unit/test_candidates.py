@@ -154,12 +154,6 @@ async def test_nobody_finds_what_is_another_persons_or_another_rooms(ana: UserMe
     assert await found(memories.of(ANA, ChangeContext(room="test:other")), QUESTION) == []
 
 
-async def test_words_alone_serve_while_the_embedder_is_down(ana: UserMemory, embedder: SlowEmbedder) -> None:
-    await save(ana, PASSWORD, BIRTHDAY)
-    embedder.down = True
-    assert await found(ana, QUESTION) == ["123456"]
-
-
 async def test_a_slow_embedder_is_waited_for_no_longer_than_a_quarter_of_a_second(
     ana: UserMemory, embedder: SlowEmbedder, clock: FakeClock
 ) -> None:

@@ -24,13 +24,13 @@ from core.errors import (
 )
 from core.models import Cycle, Models
 from core.outgoing import OutgoingMessage
+from core.storage.inbox import SqlInbox
 from core.stores import Accepted
 from core.types import Incoming, Modal
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House, Script
 from tests.fakes.model import Answer, ScriptedModel
-from tests.reference.inbox import InMemoryInbox
 from tests.unit.test_cycle import SAVE
 
 PHOTO = Attachment(AttachmentKind.PHOTO)
@@ -60,12 +60,12 @@ async def test_a_message_is_in_the_inbox_before_any_model_is_asked() -> None:
     house = House()
     owed_then: list[int] = []
 
-    class Watched(InMemoryInbox):
+    class Watched(SqlInbox):
         async def accept(self, incoming: Incoming) -> Accepted | None:
             owed_then.append(len(house.model.prompts))
             return await super().accept(incoming)
 
-    house.inbox = Watched()
+    house.inbox = Watched(house.database)
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("hi"), house.channel()))
     assert owed_then == [0]
@@ -85,11 +85,11 @@ async def test_what_was_owed_is_answered_after_a_restart() -> None:
 async def test_an_answer_that_may_have_arrived_before_a_crash_is_said_again_with_a_mark() -> None:
     house = House(FINISH)
 
-    class Unclosed(InMemoryInbox):
+    class Unclosed(SqlInbox):
         async def close(self, incoming: Incoming) -> None:
             """The process dies before this is on disk."""
 
-    house.inbox = Unclosed()
+    house.inbox = Unclosed(house.database)
     before, after = house.channel(), house.channel()
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("hi"), before))
@@ -105,11 +105,11 @@ async def test_a_turn_broken_off_after_a_save_goes_on_and_does_not_save_twice() 
     draft = '{"items": [{"type": "text", "content": "123", "bindings": ["code"]}]}'
     house = House({Task.DECIDE: ["MemorySave", KeyRejected("x"), "Finish"], Task.SAVE_DRAFTS: [draft]})
 
-    class Unclosed(InMemoryInbox):
+    class Unclosed(SqlInbox):
         async def close(self, incoming: Incoming) -> None:
             """The process dies before this is on disk."""
 
-    house.inbox = Unclosed()
+    house.inbox = Unclosed(house.database)
     after = house.channel()
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("remember 123"), house.channel()))
@@ -169,11 +169,11 @@ async def test_even_a_bug_is_told_and_never_shows_its_insides() -> None:
 async def test_an_inbox_that_cannot_write_is_told_and_nothing_is_thought() -> None:
     house = House(FINISH)
 
-    class Full(InMemoryInbox):
+    class Full(SqlInbox):
         async def accept(self, _: Incoming) -> Accepted | None:
             raise StorageError("disk full")
 
-    house.inbox = Full()
+    house.inbox = Full(house.database)
     channel = house.channel()
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("hello there"), channel))
@@ -255,15 +255,6 @@ async def test_lone_surrogates_and_controls_reach_no_model() -> None:
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("hi \ud800\x00\x1b[31m"), house.channel()))
     assert house.model.prompts[0].context.message == "hi \ufffd[31m"
-
-
-async def test_messages_of_one_chat_are_answered_in_order() -> None:
-    house = House({Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: prompt.context.message.upper()})
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        for number, text in enumerate("abc"):
-            await bot.receive(house.incoming(text, message_id=str(number)), channel)
-    assert channel.texts == ["A", "B", "C"]
 
 
 @pytest.mark.spec("D4")

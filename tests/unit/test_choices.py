@@ -4,30 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from core.actions.action import Action
 from core.actions.memory_drafts import DraftAnswer
 from core.actions.memory_save import MEMORY_SAVE, Drafts
-from core.actions.memory_update import MEMORY_UPDATE, Change, Changes
+from core.actions.memory_update import MEMORY_UPDATE, Changes, MemoryPatch
 from core.actions.registry import Registry
+from core.answering.chatbot import ChatBot
 from core.answering.turn import Turn
-from core.chatbot import ChatBot
-from core.commands.choices import missing_words
-from core.commands.command import Command, Request
+from core.commands.command import Command, Request, missing_words
 from core.commands.menu import MenuOption, choice_field, text_field
 from core.commands.table import CommandTable
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
+from core.features.preferences.storage import PreferenceStore
 from core.models import MODES, HotModel, Models
 from core.text.language_names import name_in
 from core.types import Learn, Locale, MemoryDraft, MemoryKind, Preferences, UserKey
-from tests.fakes.house import ANA, BIA, House
+from tests.fakes.house import ANA, BIA, House, over
 from tests.fakes.model import ScriptedModel
-from tests.fakes.talk import Talk, talking
-from tests.reference.preferences import InMemoryPreferences
 from tests.unit.test_commands import ask
 
 SAID = dict.fromkeys(Locale, "said")
@@ -50,13 +47,6 @@ async def test_the_language_that_was_chosen_wins_over_what_is_written(argument: 
     assert {prompt.context.locale for prompt in house.model.prompts} == {locale}
 
 
-async def test_it_wins_over_the_language_of_the_bot_and_is_the_persons_only() -> None:
-    house = House(language=Locale.PT)
-    await house.preferences.put(ANA, Preferences(Locale.ES))
-    assert (await ask(house, "/x"))[0].startswith(UNKNOWN[Locale.ES])
-    assert (await ask(house, "/x", user=BIA))[0].startswith(UNKNOWN[Locale.PT])
-
-
 async def test_auto_goes_back_to_the_language_that_is_written() -> None:
     house = House()
     await house.preferences.put(ANA, Preferences(Locale.ES, remembers=False))
@@ -74,30 +64,6 @@ async def test_a_language_that_nobody_speaks_changes_nothing(argument: str) -> N
     assert ("I do not know the language" in told) is bool(argument)
     assert "I answer in the language you write in." in told
     assert await house.preferences.of(ANA) == Preferences()
-
-
-async def test_a_choice_is_made_by_a_button_for_each_word_in_one_message_that_says_what_holds(tmp_path: Path) -> None:
-    async with talking(tmp_path) as talk:
-        await _choose_by_buttons(talk)
-
-
-async def _choose_by_buttons(talk: Talk) -> None:
-    assert (await talk.say("/language")).startswith("I answer in the language you write in.")
-    assert [each.label for each in talk.shown.choices] == [
-        "Português",
-        "English",
-        "Español",
-        "✓ The language I write in",
-    ]
-    assert all(each.in_place for each in talk.shown.choices)
-    await talk.press("Español")
-    assert (await talk.say("/language")).startswith("Respondo siempre en español.")
-    assert "✓ Español" in [each.label for each in talk.shown.choices]
-    await talk.say("/language en")
-    await talk.say("/memory")
-    assert await talk.press("Turn off") == await talk.say("/memory")
-    assert [each.label for each in talk.shown.choices] == ["🧠 Turn on"]
-    assert (await talk.press("Turn on")).startswith("Memory is on")
 
 
 @pytest.mark.parametrize(
@@ -175,11 +141,11 @@ async def test_without_a_language_model_it_is_said_which_languages_there_are() -
 
 
 async def test_choices_that_cannot_be_read_are_told_and_do_no_more_harm() -> None:
-    class Broken(InMemoryPreferences):
+    class Broken(PreferenceStore):
         async def of(self, user: UserKey) -> Preferences:
             raise StorageError(str(len(user.user)))
 
-    (told,) = await ask(House(preferences=Broken()), "hello there")
+    (told,) = await ask(House(preferences=over(Broken)), "hello there")
     assert "cannot read or save" in told
 
 
@@ -194,14 +160,6 @@ async def test_while_memory_is_off_the_bot_is_offered_nothing_that_keeps_anythin
     assert on.startswith("Memory is on")
     assert "MemorySave" in house.model.asked(Task.DECIDE)[-1].context.choices
     assert "turned remembering off" not in house.model.prompts[-1].turns[-1].text
-
-
-async def test_memory_alone_says_how_it_is_and_changes_nothing() -> None:
-    house = House()
-    await house.preferences.put(ANA, Preferences(remembers=False))
-    for argument in ("", " perhaps"):
-        assert (await ask(house, f"/memory{argument}"))[0].startswith("Memory is off")
-    assert (await ask(house, "/memory", user=BIA))[0].startswith("Memory is on")
 
 
 @pytest.mark.parametrize(
@@ -265,7 +223,7 @@ async def test_even_if_they_were_run_the_actions_that_keep_refuse_while_memory_i
     [item] = await house.memories.of(ANA).add([MemoryDraft(MemoryKind.TEXT, "old", ("code",))], {})
     channel = house.channel()
     saving = Drafts([DraftAnswer("text", "abc123", ["wifi"])])
-    updating = Changes([Change(item.id, None, "new", None)])
+    updating = Changes([MemoryPatch(item.id, None, "new", None)])
     for action, arguments in ((MEMORY_SAVE, saving), (MEMORY_UPDATE, updating)):
         turn = await house.turn("remember that the code is 7", channel)
         turn.person.remembers = False

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-import pytest
-
-from bot.old_files import CLAIM
 from bot.settings.settings import load
 from bot.wiring import build
 from core.features.access.people import Person
@@ -43,19 +39,3 @@ async def test_workers_that_start_at_once_print_one_code_and_each_platform_has_i
         codes = await asyncio.gather(*(worker.features.access.claim_code("telegram") for worker in workers * 4))
         assert len(set(codes)) == 1
         assert await workers[0].features.access.claim_code("discord") not in codes
-
-
-async def test_a_code_that_an_older_version_printed_counts_and_its_file_is_gone(tmp_path: Path) -> None:
-    (tmp_path / CLAIM).write_text(json.dumps({"telegram": "printed"}))
-    for _ in range(2):
-        async with build(load(None, data_dir=tmp_path)) as app:
-            assert await app.features.access.claim_code("telegram") == "printed"
-            assert not (tmp_path / CLAIM).exists()
-
-
-@pytest.mark.parametrize("damage", [b"", b"[1]", b"\xff"])
-async def test_a_damaged_file_holds_no_code(tmp_path: Path, damage: bytes) -> None:
-    (tmp_path / CLAIM).write_bytes(damage)
-    async with build(load(None, data_dir=tmp_path)) as app:
-        assert await app.features.access.claim_code("telegram")
-        assert not (tmp_path / CLAIM).exists()

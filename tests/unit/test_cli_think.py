@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from bot.cli.main import app
 from bot.settings.settings import load
 from bot.wiring import build
+from core.features.privacy.erasure import Erasure
 from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
 from tests.fakes.clock import START
 from tests.postgres import database_of
@@ -121,7 +122,7 @@ def test_a_command_writes_no_file_and_forgets_nothing(data: Path) -> None:
     async def forget() -> None:
         settings = load(env_file=None)
         async with build(settings, dry=BIA) as dry:
-            await dry.features.erasure.forget(settings.console_owner)
+            await dry.features.get(Erasure).forget(settings.console_owner)
 
     asyncio.run(forget())
     assert history.read_text() == "what was typed"
@@ -165,7 +166,7 @@ async def test_of_postgresql_a_copy_has_all_of_the_person_and_nothing_there_is_c
         assert sorted(item.content for item in found) == [f"the code of {user} is 4417" for user in (linked, BIA)]
         assert await dry.features.stores.memories.of(UserKey("telegram", "6")).count() == 0
         assert len(await memory.search(["code"], await memory.embed_queries(["code"]))) == 2
-        await dry.features.erasure.forget(BIA)
+        await dry.features.get(Erasure).forget(BIA)
         assert await dry.features.stores.memories.of(BIA).count() == 0
     assert rows(url) == before
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from core.storage.claims import SqlWorkers
-from core.types import ChatKey
+from core.workers.store import SqlWorkers
 from tests.postgres import open_test_database
 
 
@@ -16,13 +15,14 @@ async def test_workers_are_listed_with_their_duties_until_they_leave(tmp_path: P
         store = SqlWorkers(database)
         assert await store.present(60.0) == []
         one, two = await store.join("1.2.3 one:7"), await store.join("1.2.4 two:8")
-        await store.take(one, ["duty:telegram:1:poll", f"chat:{ChatKey('test', 'c').platform}:c"])
-        await store.take(two, ["part:discord:9:shards:1:0", "part:discord:9:shards:1:1"])
+        for worker, name in ((one, "duty:telegram:1:poll"), (one, "chat:test:c"), (two, "duty:discord:9:gateway")):
+            assert await store.take(worker, name)
+        assert not await store.take(one, "duty:discord:9:gateway")
         await store.beat(two, 4, {}, lambda _: {})
         found = await store.present(60.0)
         assert [(each.version, each.process, each.chats, each.duties) for each in found] == [
             ("1.2.3", "one:7", 0, ("duty:telegram:1:poll",)),
-            ("1.2.4", "two:8", 4, ("part:discord:9:shards:1:0", "part:discord:9:shards:1:1")),
+            ("1.2.4", "two:8", 4, ("duty:discord:9:gateway",)),
         ]
         assert all(abs(datetime.now(UTC) - each.since) < timedelta(minutes=5) for each in found)
         await store.leave(one)

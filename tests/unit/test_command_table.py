@@ -13,11 +13,13 @@ from core.types import ChatKey
 from tests.fakes.commands import COMMANDS, VERBS
 from tests.fakes.house import House
 from tests.table import (
+    ADMIN,
     ASIDE,
     ASIDE_LET_IN,
     EVERYBODYS,
     GROUP,
     GROUP_LET_IN,
+    MEMBER,
     OWNER,
     OWNERS,
     PLACES,
@@ -39,12 +41,6 @@ SAID_TO_EACH = ("hello", "/memories", "/admin", "/admin access open")
 THREADS = {PRIVATE: "", GROUP: "", GROUP_LET_IN: "", SERVER: "7", SERVER_LET_IN: "7", ASIDE: "@a", ASIDE_LET_IN: "@a"}
 
 
-def test_the_table_holds_every_command_and_every_verb() -> None:
-    commands = {*COMMANDS, "start", "wonder"}
-    assert {text[1:] for text in EVERYBODYS if text.startswith("/")} == commands
-    assert {text.split()[1] for text in (*STAFFS, *OWNERS) if " " in text} == set(VERBS)
-
-
 async def told(role: str, text: str, place: str, mode: Mode) -> tuple[str, bool]:
     """Return what somebody is told, and whether a model was asked."""
     house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}, trusted=(), mode=mode)
@@ -56,6 +52,29 @@ async def told(role: str, text: str, place: str, mode: Mode) -> tuple[str, bool]
         await (await bot.receive(incoming, channel))
     assert not await house.inbox.owed("test")
     return "\n".join(shown.text for shown in channel.screen), bool(house.model.prompts)
+
+
+def test_what_is_expected_is_of_the_table() -> None:
+    assert {text[1:] for text in EVERYBODYS if text.startswith("/")} - {"start", "wonder"} <= COMMANDS.keys()
+    assert {text.split()[1] for text in (*STAFFS, *OWNERS) if " " in text} <= VERBS.keys()
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+async def test_each_command_is_answered_and_what_is_for_ones_own_eyes_in_private_alone(name: str) -> None:
+    said, _ = await told(MEMBER, f"/{name}", PRIVATE, Mode.PRIVATE)
+    assert said
+    assert not said.startswith("I do not know the command")
+    aloud, _ = await told(MEMBER, f"/{name}", GROUP_LET_IN, Mode.PRIVATE)
+    assert aloud.startswith("I only show that in private.") is COMMANDS[name].in_private
+
+
+@pytest.mark.parametrize("name", VERBS)
+async def test_each_verb_is_answered_who_may_say_it_and_for_others_does_not_exist(name: str) -> None:
+    said, _ = await told(OWNER, f"/admin {name}", PRIVATE, Mode.PRIVATE)
+    assert said
+    for_admins, _ = await told(ADMIN, f"/admin {name}", PRIVATE, Mode.PRIVATE)
+    assert for_admins.startswith(f"There is no /admin {name}.") is VERBS[name].for_owners
+    assert not said.startswith("There is no /admin")
 
 
 @pytest.mark.parametrize(("mode", "role", "place"), list(product(Mode, ROLES, PLACES)), ids=str)

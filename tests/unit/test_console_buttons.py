@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from adapters.console import files
-from adapters.console.buttons import Buttons
 from adapters.console.channel import ConsoleChannel
-from adapters.console.output import Output
-from adapters.console.person import Person
+from adapters.console.output import Buttons, Output
+from adapters.console.person import TerminalUser
 from adapters.console.pipe import PipeChannel
 from core.errors import ChannelError, FileTooLarge
 from core.outgoing import Button, File, OutgoingMessage
@@ -98,7 +97,7 @@ async def test_a_file_that_is_handed_over_is_laid_down_and_takes_nobodys_place(
 async def test_a_file_is_sent_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").write_bytes(b"[1]")
-    person = Person(UserKey("console", "ana"), "en", FakeClock())
+    person = TerminalUser(UserKey("console", "ana"), "en", FakeClock())
     incoming = person.says("/import mine")
     assert incoming.file == str(tmp_path / "mine")
     assert person.says("/import './other file.json'").file == str(tmp_path / "other file.json")

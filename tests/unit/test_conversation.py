@@ -6,22 +6,23 @@ from dataclasses import replace
 
 import pytest
 
-from core.history.conversation import Context, Conversations
-from core.history.policy import HistoryLimits
-from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, ThreadStatus, UserKey
+from core.history.conversation import Conversations
+from core.history.window import HistoryLimits
+from core.storage.history import SqlHistory
+from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, UserKey
 from tests.fakes.clock import START, FakeClock
-from tests.reference.history import InMemoryHistory
+from tests.fakes.ram import RamDatabase
 
 KEY = ConversationKey(ChatKey("console", "c"), UserKey("console", "ana"))
 
 
 @pytest.fixture
-def history() -> InMemoryHistory:
-    return InMemoryHistory()
+def history() -> SqlHistory:
+    return SqlHistory(RamDatabase())
 
 
 @pytest.fixture
-def conversations(history: InMemoryHistory, clock: FakeClock) -> Conversations:
+def conversations(history: SqlHistory, clock: FakeClock) -> Conversations:
     return Conversations(history, clock)
 
 
@@ -37,14 +38,6 @@ async def test_what_is_added_gets_an_id_and_the_time_unless_it_has_one(
     stored = await conversation.add(said(MessageRole.USER, "oi", "t1"))
     assert (stored.id, stored.at) == (1, clock.now())
     assert (await conversation.add(replace(stored, at=START))).at == START
-
-
-@pytest.mark.spec("T5")
-async def test_a_status_line_is_never_stored(conversations: Conversations) -> None:
-    conversation = await conversations.open(KEY)
-    with pytest.raises(ValueError, match="not stored"):
-        await conversation.add(Message(MessageRole.ASSISTANT, "IA está pensando...", Modal.TEXT_FOR_REPLACE))
-    assert await conversation.context("t1") == Context("", ())
 
 
 @pytest.mark.spec("T3", "T7", "L1")
@@ -67,7 +60,7 @@ async def test_a_turn_reads_its_own_marked_messages_and_all_that_was_said_before
     assert context.summary == ""
 
 
-async def test_only_the_newest_messages_are_shown(history: InMemoryHistory, clock: FakeClock) -> None:
+async def test_only_the_newest_messages_are_shown(history: SqlHistory, clock: FakeClock) -> None:
     conversation = await Conversations(history, clock, HistoryLimits(policy="last-messages", max_messages=2)).open(KEY)
     for number in range(4):
         await conversation.add(said(MessageRole.USER, str(number), f"t{number}"))
@@ -79,17 +72,3 @@ async def test_it_knows_the_memories_it_has_shown(conversations: Conversations) 
     conversation = await conversations.open(KEY)
     await conversation.add(Message(MessageRole.SYSTEM, {}, Modal.MEMORY, memory_id="m1"))
     assert await conversation.store.shown_memories(conversation.thread.id) == {"m1"}
-
-
-@pytest.mark.spec("D6")
-async def test_after_a_reset_another_thread_begins_and_the_old_one_is_kept(
-    conversations: Conversations, history: InMemoryHistory
-) -> None:
-    conversation = await conversations.open(KEY)
-    await conversation.add(said(MessageRole.USER, "oi", "t1"))
-    await conversation.reset()
-    fresh = await conversations.open(KEY)
-    assert fresh.thread.id != conversation.thread.id
-    assert fresh.thread.status is ThreadStatus.ACTIVE
-    assert (await fresh.context("t2")).messages == ()
-    assert len(await history.tail(conversation.thread.id, 9)) == 1

@@ -67,31 +67,6 @@ async def test_thinking_is_shown_first_and_replaced_by_the_answer() -> None:
 
 
 @pytest.mark.spec("T10")
-async def test_saving_stores_first_and_confirms_then_in_the_message_that_answers() -> None:
-    house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE]})
-    told: list[str] = []
-    channel = await run(house, "remember my aliexpress password 123456", told=told)
-    (item,) = await house.memories.of(ANA).page(limit=9)
-    assert (item.content, item.bindings) == ("123456", ("aliexpress password",))
-    assert item.source_ids
-    assert channel.texts == ["Saved: “123456”\n\nok"]
-    (finish,) = house.model.asked(Task.FINISH)
-    assert finish.context.steps[0].items == (item,)
-    assert finish.context.history[-1].text == "Saved: “123456”"
-    statuses = ["Saving memories...", "Saving memories, preparing...", "Saving memories, writing..."]
-    assert [text for text in told if text.startswith("Saving")] == statuses
-
-
-@pytest.mark.spec("T10")
-async def test_one_save_embeds_everything_in_one_call() -> None:
-    house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE]})
-    await house.memories.of(ANA).embed(["warm up whatever the first call of a space needs"])
-    before = len(house.embedder.calls)
-    await run(house, "remember")
-    assert len(house.embedder.calls) - before == 1
-
-
-@pytest.mark.spec("T10")
 @pytest.mark.parametrize("nothing", ["-", " — ", "–."])
 async def test_after_a_save_an_answer_that_adds_nothing_is_not_shown_nor_stored(nothing: str) -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE], Task.FINISH: [nothing]})
@@ -149,25 +124,6 @@ async def test_a_star_recalls_everything_newest_first() -> None:
     assert [item.content for item in answer.memories] == [f"fact {29 - n}" for n in range(25)]
 
 
-@pytest.mark.spec("T9")
-async def test_nothing_found_is_told_and_the_model_knows() -> None:
-    house = House({Task.DECIDE: ["MemorySearch", "Question"], Task.SEARCH_QUERIES: [QUERY]})
-    await run(house, "what is my aliexpress password?")
-    decision = house.model.asked(Task.DECIDE)[1]
-    assert decision.context.steps[-1].outcome is Outcome.NOTHING
-    assert "MemorySearch: nothing" in decision.turns[-1].text
-
-
-@pytest.mark.spec("T8")
-async def test_a_question_ends_the_turn_and_stays_in_the_history() -> None:
-    house = House({Task.DECIDE: ["Question"], Task.QUESTION: ["Which one?"]})
-    channel = house.channel()
-    turn = await house.turn("delete it", channel)
-    await house.think(turn)
-    stored = (await turn.conversation.context(turn.asked.turn)).messages
-    assert [(m.role, m.text, m.in_history) for m in stored][-1] == (MessageRole.ASSISTANT, "Which one?", True)
-
-
 @pytest.mark.spec("T7")
 async def test_what_finish_says_is_not_read_in_its_own_turn_but_in_the_next() -> None:
     house = House({Task.DECIDE: ["Finish"], Task.FINISH: ["Your name is Edmar"]})
@@ -178,20 +134,6 @@ async def test_what_finish_says_is_not_read_in_its_own_turn_but_in_the_next() ->
     following = await house.turn("thanks", channel)
     told = (await following.conversation.context(following.asked.turn)).messages
     assert [m.text for m in told if m.role is MessageRole.ASSISTANT] == ["Your name is Edmar"]
-
-
-@pytest.mark.spec("T11")
-async def test_a_recalled_memory_is_updated_and_found_by_its_new_bindings() -> None:
-    house = House({Task.DECIDE: ["MemorySearch", "MemoryUpdate", "Finish"], Task.SEARCH_QUERIES: [QUERY]})
-    memory_id = await keep(house, "123456", "aliexpress password")
-    change = (
-        f'{{"items": [{{"id": "{memory_id}", "type": null, "content": "999", "bindings": ["china shop secret"]}}]}}'
-    )
-    house.model._script[Task.UPDATE_DRAFTS] = [change]
-    await run(house, "my aliexpress password is 999 now")
-    memory = house.memories.of(ANA)
-    (hit,) = await memory.search(["china shop secret"], await memory.embed(["china shop secret"]), limit=3)
-    assert (hit.item.id, hit.item.content, hit.item.bindings) == (memory_id, "999", ("china shop secret",))
 
 
 @pytest.mark.spec("T11", "T12", "T15")
@@ -241,15 +183,6 @@ async def test_a_shown_memory_is_deleted_with_everything_it_was_found_by_once_th
     assert await memory.search(["aliexpress password"], await memory.embed(["aliexpress password"]), limit=3) == []
 
 
-@pytest.mark.spec("T6")
-async def test_a_disabled_action_is_not_offered() -> None:
-    house = House({Task.DECIDE: ["MemoryDelete"]}, off=("MemoryDelete",))
-    await run(house, "delete everything")
-    assert "MemoryDelete" not in house.model.asked(Task.DECIDE)[0].context.choices
-    assert "MemoryDelete" not in house.model.asked(Task.DECIDE)[0].turns[-1].text
-    assert not house.model.asked(Task.DELETE_IDS)
-
-
 async def test_a_turn_takes_at_most_max_steps_and_the_last_is_the_answer() -> None:
     drafts = (f'{{"items":[{{"type":"text","content":"{n}","bindings":["x{n}"]}}]}}' for n in range(99))
     house = House({Task.DECIDE: ["MemorySave"], Task.SAVE_DRAFTS: lambda _: next(drafts)})
@@ -278,13 +211,6 @@ async def test_a_decision_that_is_no_action_twice_ends_in_an_honest_answer() -> 
     assert channel.texts == ["ok"]
 
 
-async def test_an_extraction_that_cannot_be_read_changes_nothing_and_the_cycle_goes_on() -> None:
-    house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: ["{broken"]})
-    await run(house, "remember this")
-    assert await house.memories.of(ANA).count() == 0
-    assert house.model.asked(Task.FINISH)[0].context.steps[0].outcome is Outcome.FAILED
-
-
 @pytest.mark.spec("T10")
 async def test_what_was_saved_is_told_even_when_the_model_cannot_say_it_any_more() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE], Task.FINISH: [ProviderDown("x")]})
@@ -306,31 +232,6 @@ async def test_a_provider_that_is_down_ends_the_turn_with_its_failure() -> None:
     house = House({Task.DECIDE: [ProviderDown("gone")]})
     with pytest.raises(ProviderDown):
         await run(house, "hi")
-
-
-@pytest.mark.spec("T9")
-async def test_a_search_while_the_embedder_is_down_still_finds_by_words() -> None:
-    house = House({Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: [QUERY]})
-    await keep(house, "123456", "aliexpress password")
-    house.embedder.down = True
-    channel = await run(house, "what is my aliexpress password?")
-    assert [item.content for item in channel.screen[-1].memories] == ["123456"]
-
-
-@pytest.mark.spec("T14")
-async def test_each_mode_asks_its_own_model() -> None:
-    house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE]})
-    heavy, reasoning, chat = (type(house.model)(house.script, name) for name in ("a:heavy", "b:reasoning", "c:chat"))
-    house.models = type(house.models)(heavy, reasoning, chat, chat, house.embedder)
-    await run(house, "remember")
-
-    def tasks(prompts: list[Prompt]) -> set[Task]:
-        return {prompt.context.task for prompt in prompts}
-
-    assert tasks(heavy.prompts) == {Task.DECIDE}
-    assert tasks(reasoning.prompts) == {Task.SAVE_DRAFTS}
-    assert tasks(chat.prompts) == {Task.FINISH}
-    assert house.embedder.calls
 
 
 async def test_the_stable_part_of_every_prompt_is_the_same_bytes() -> None:

@@ -80,8 +80,8 @@ def test_a_command_says_what_is_filled_in_in_its_own_order() -> None:
     eva = discord.Object(5, type=discord.User)
     assert said("/admin role", role.fields, {"role": "admin", "person": eva}) == "/admin role discord:5 admin"
     assert said("/forget", COMMANDS["forget"].fields, {"memory": None, "what": "all"}) == "/forget all"
-    kinds = {"kind": "json", "page": 2}
-    assert said("/memories", COMMANDS["memories"].fields, kinds) == "/memories json 2"
+    kinds = {"kind": "profile", "page": 2}
+    assert said("/memories", COMMANDS["memories"].fields, kinds) == "/memories profile 2"
     assert said("/import", COMMANDS["import"].fields, {"file": object()}) == "/import"
 
 
@@ -149,6 +149,6 @@ def test_only_what_leaves_a_conversation_as_it_is_overtakes() -> None:
 
 def test_of_many_forms_only_the_newest_are_kept_in_mind() -> None:
     forms = Forms(FakeClock())
-    for number in range(600):
+    for number in range(1100):
         forms.note("7", Drawn(choices=(Button("Editar", f"/edit {number}", asks="Novo conteúdo"),)))
-    assert len(forms) == 500
+    assert len(forms) == 1000

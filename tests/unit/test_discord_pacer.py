@@ -15,7 +15,7 @@ from yarl import URL
 
 from adapters.discord.pacer import GROWING, LAST, WHOLE, Pacer, budget
 from core.errors import ChannelBusy
-from core.workers import OneWorker
+from core.workers.port import Worker
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits
 
@@ -50,7 +50,7 @@ async def test_a_bucket_is_never_overdrawn_and_its_last_request_never_spent(
     per_window: int, window_s: float, pauses: list[float]
 ) -> None:
     clock, limits = FakeClock(auto=True), Limits(per_window, window_s)
-    pacer = Pacer(clock, OneWorker())
+    pacer = Pacer(clock, Worker())
     for pause_s in pauses:
         await clock.sleep(pause_s)
         try:
@@ -70,7 +70,7 @@ async def test_a_bucket_is_never_overdrawn_and_its_last_request_never_spent(
 
 async def test_what_it_asks_to_wait_is_enough() -> None:
     clock = FakeClock()
-    pacer = Pacer(clock, OneWorker())
+    pacer = Pacer(clock, Worker())
     await pacer.admit(NAME)
     await tell(pacer, 200, {"X-RateLimit-Limit": "5", "X-RateLimit-Remaining": "1", "X-RateLimit-Reset-After": "4.2"})
     with pytest.raises(ChannelBusy) as busy:
@@ -82,7 +82,7 @@ async def test_what_it_asks_to_wait_is_enough() -> None:
 
 async def test_answers_that_overtake_each_other_do_not_bring_a_spent_request_back() -> None:
     clock = FakeClock()
-    pacer = Pacer(clock, OneWorker())
+    pacer = Pacer(clock, Worker())
     window = {"X-RateLimit-Limit": "5", "X-RateLimit-Reset-After": "5"}
     await tell(pacer, 200, window | {"X-RateLimit-Remaining": "2"})
     await tell(pacer, 200, window | {"X-RateLimit-Remaining": "3"})
@@ -93,7 +93,7 @@ async def test_answers_that_overtake_each_other_do_not_bring_a_spent_request_bac
 
 async def test_a_new_window_is_known_by_its_end_even_where_the_old_one_seemed_to_last() -> None:
     clock = FakeClock()
-    pacer = Pacer(clock, OneWorker())
+    pacer = Pacer(clock, Worker())
     window = {"X-RateLimit-Limit": "5", "X-RateLimit-Reset-After": "5"}
     await tell(pacer, 200, window | {"X-RateLimit-Remaining": "2"})
     await clock.advance(5.0)
@@ -105,7 +105,7 @@ async def test_a_new_window_is_known_by_its_end_even_where_the_old_one_seemed_to
 
 
 async def test_a_refusal_is_raised_with_the_wait_it_names_and_one_without_a_name_waits_a_minute() -> None:
-    pacer = Pacer(FakeClock(), OneWorker())
+    pacer = Pacer(FakeClock(), Worker())
     for headers, wait_s in ({"Via": "1.1", "Retry-After": "3"}, 3.0), ({}, 60.0):
         with pytest.raises(ChannelBusy) as busy:
             await tell(pacer, 429, headers)
@@ -113,14 +113,14 @@ async def test_a_refusal_is_raised_with_the_wait_it_names_and_one_without_a_name
 
 
 async def test_the_gateways_own_connection_is_none_of_its_business() -> None:
-    pacer = Pacer(FakeClock(), OneWorker())
+    pacer = Pacer(FakeClock(), Worker())
     await tell(pacer, 503, {}, {"Upgrade": "websocket"})
     await pacer.admit(NAME)
 
 
 async def test_a_thousand_channels_that_fell_silent_are_not_kept_in_mind() -> None:
     clock = FakeClock()
-    pacer = Pacer(clock, OneWorker())
+    pacer = Pacer(clock, Worker())
     headers = {"X-RateLimit-Limit": "5", "X-RateLimit-Remaining": "4", "X-RateLimit-Reset-After": "5"}
     [ended] = pacer.trace().on_request_end
     for channel in range(3000):
@@ -134,7 +134,7 @@ async def test_a_thousand_channels_that_fell_silent_are_not_kept_in_mind() -> No
 
 async def test_once_a_whole_text_was_held_back_those_that_still_change_are_until_it_is_written() -> None:
     clock = FakeClock()
-    pacer = Pacer(clock, OneWorker())
+    pacer = Pacer(clock, Worker())
     window = {"X-RateLimit-Limit": "5", "X-RateLimit-Reset-After": "5"}
     await tell(pacer, 200, window | {"X-RateLimit-Remaining": "1"})
     with pytest.raises(ChannelBusy):
@@ -154,7 +154,7 @@ async def test_what_may_still_change_leaves_two_requests_and_what_was_stopped_ta
     window = {"X-RateLimit-Limit": "5", "X-RateLimit-Reset-After": "5"}
     for remaining, refused in ((3, ()), (2, (GROWING,)), (1, (GROWING, WHOLE)), (0, (GROWING, WHOLE, LAST))):
         for leaves in (GROWING, WHOLE, LAST):
-            pacer = Pacer(FakeClock(), OneWorker())
+            pacer = Pacer(FakeClock(), Worker())
             await tell(pacer, 200, window | {"X-RateLimit-Remaining": str(remaining)})
             if leaves not in refused:
                 await pacer.admit(NAME, leaves)
@@ -167,7 +167,7 @@ async def test_what_may_still_change_leaves_two_requests_and_what_was_stopped_ta
 
 async def test_what_may_still_change_leaves_half_of_the_bots_burst_and_lets_others_go_first() -> None:
     clock, gone = FakeClock(), list[str]()
-    pacer = Pacer(clock, OneWorker())
+    pacer = Pacer(clock, Worker())
 
     async def ask(name: str, leaves: int) -> None:
         await pacer.admit(f"POST /channels/{name}/messages", leaves)
@@ -190,7 +190,7 @@ async def test_what_may_still_change_leaves_half_of_the_bots_burst_and_lets_othe
 
 
 async def test_requests_of_one_channel_go_one_after_another_and_acknowledgements_do_not() -> None:
-    pacer = Pacer(FakeClock(), OneWorker())
+    pacer = Pacer(FakeClock(), Worker())
     async with pacer.turn(NAME):
         async with pacer.turn("POST /interactions"), pacer.turn("POST /interactions"):
             pass

@@ -18,11 +18,11 @@ from bot.data_folder import upkeep
 from bot.run import serving
 from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
-from core.chatbot import ChatBot
+from core.answering.chatbot import ChatBot
+from core.answering.sentences import FAILURES
 from core.delivery.alerts import HAS_ROOM, IS_DAMAGED, IS_FULL
 from core.errors import BotError, Damaged, DiskFull, StorageError
 from core.storage.sqlite import SqliteDatabase, open_database
-from core.texts import FAILURES
 from core.types import ChatKey, Incoming, Locale, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel

@@ -62,8 +62,20 @@ async def test_every_mode_and_the_embedder_are_asked_once_and_the_cost_is_said()
     assert all(finding["total_ms"] >= 0 for finding in document["findings"])
     one = (20 * 0.10 + 30 * 0.125 + 50 * 0.01 + 9 * 0.50) / 1e6
     assert document["cost_usd"] == pytest.approx(4 * one)
-    assert "100 + 9 tokens" in text
     assert f"US$ {4 * one:.6f}" in text
+    assert "Olá! (Messages API, tools; " in text
+
+
+async def test_the_chat_model_is_asked_as_a_turn_asks_it_and_the_form_that_it_takes_is_said() -> None:
+    def picky(asked: Asked) -> Answer:
+        if "tools" in asked.body:
+            return openai_server.fails(400, "gemma does not support tools")
+        return well(asked)
+
+    document, text = await examined(picky, model_chat="ollama:gemma", model_reasoning_heavy="limited")
+    chat = next(finding for finding in document["findings"] if finding["mode"] == "chat")
+    assert chat["ok"]
+    assert "(Chat Completions, calls as JSON that the server holds to a schema; " in text
 
 
 async def test_every_model_of_a_chain_is_asked_not_only_the_one_that_answers_first() -> None:
@@ -77,8 +89,8 @@ async def test_every_model_of_a_chain_is_asked_not_only_the_one_that_answers_fir
 async def test_a_bad_answer_is_asked_for_again_and_both_calls_are_counted() -> None:
     answers = [anthropic_server.says("Dance"), well]
     document, _ = await examined(*answers)
-    assert document["findings"][0]["calls"] == 2
-    assert document["findings"][0]["input_tokens"] == 200
+    twice, once = (finding["cost_usd"] for finding in document["findings"][:2])
+    assert twice == pytest.approx(2 * once)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from core.actions import ACTIONS
 from core.actions.action import Action
 from core.actions.memory_drafts import DraftAnswer, to_draft
 from core.actions.memory_save import MEMORY_SAVE, Drafts
-from core.actions.memory_update import MEMORY_UPDATE, Change, Changes
+from core.actions.memory_update import MEMORY_UPDATE, Changes, MemoryPatch
 from core.actions.memory_update import changed as with_change
 from core.actions.registry import Registry
 from core.answering.turn import Turn
@@ -207,7 +207,7 @@ async def test_with_remembering_off_an_action_that_is_run_all_the_same_writes_no
     turn.log.asked, turn.person.remembers = await turn.conversation.add(turn.asked), False
     await turn.answer.recall(await turn.memory.get([memory_id]))
     saved = await MEMORY_SAVE.run(turn, Drafts([DraftAnswer("text", "999", ["aliexpress"])]))
-    updated = await MEMORY_UPDATE.run(turn, Changes([Change(memory_id, "text", "999", None)]))
+    updated = await MEMORY_UPDATE.run(turn, Changes([MemoryPatch(memory_id, "text", "999", None)]))
     assert [item.content for item in await house.memories.of(ANA).page(limit=9)] == ["123456"]
     assert [saved.outcome, updated.outcome] == [Outcome.NOTHING] * 2
 
@@ -218,7 +218,7 @@ def test_a_draft_keeps_its_end_and_a_change_its_type() -> None:
     assert draft is not None
     assert draft.until == datetime(2026, 12, 2, tzinfo=UTC)
     item = MemoryItem("m", MemoryKind.TEXT, "one", ("b",), START, START)
-    rewritten = with_change(item, Change("m", "json", '{"a": 1}', None))
+    rewritten = with_change(item, MemoryPatch("m", "json", '{"a": 1}', None))
     assert rewritten is not None
     assert rewritten.kind is MemoryKind.JSON
 
@@ -366,7 +366,7 @@ async def test_the_log_tells_of_the_message_and_of_what_was_loaded_before_anythi
     told = [
         vars(record)
         for record in caplog.records
-        if record.name in {"core.answering.road", "core.answering.intake", "core.history.conversation"}
+        if record.name in {"core.answering.pipeline", "core.answering.intake", "core.history.conversation"}
     ]
     assert [line["msg"] for line in told] == ["message received", "memory loaded", "turn"] * 2
     assert (told[0]["platform"], told[0]["chars"], told[0]["private"]) == ("test", 17, True)

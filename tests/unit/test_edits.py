@@ -10,23 +10,23 @@ from datetime import timedelta
 
 import pytest
 
+from core.answering.chatbot import ChatBot
 from core.answering.edits import KEPT, TAKEN_BACK, withdrawn
 from core.answering.parts import TurnLimits
-from core.chatbot import ChatBot
 from core.dialogue import Prompt, StreamEvent, Task
 from core.errors import MessageLost
 from core.features.reminders.reminders import OPEN
 from core.models import Cycle
 from core.outgoing import OutgoingMessage
+from core.storage.inbox import SqlInbox
 from core.stores import Accepted
 from core.types import Incoming, Locale
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
-from tests.fakes.house import ANA, House
+from tests.fakes.house import ANA, House, over
 from tests.fakes.model import Answer, ScriptedModel, call
 from tests.fakes.workers import Gated
-from tests.reference.inbox import InMemoryInbox
 
 EN = Locale.EN
 DAY = timedelta(days=1)
@@ -87,27 +87,6 @@ async def test_an_answered_question_is_answered_anew_in_place_and_models_see_onl
         assert "Miau" not in shown
         assert "withheld" not in shown
         assert not await chat.house.history.search([ANA], "cat Miau", limit=9)
-
-
-async def test_the_same_edit_twice_and_an_edit_that_changes_no_word_are_answered_once() -> None:
-    async with chatting() as chat:
-        first = await chat.say("hello")
-        asked = len(chat.house.model.prompts)
-        await chat.say("hello", edits=first)
-        assert len(chat.house.model.prompts) == asked
-        await chat.say("goodbye", edits=first)
-        chat.count -= 1  # the very same again
-        await chat.say("goodbye", edits=first)
-        await chat.say("goodbye", edits=first)
-        assert len(chat.house.model.prompts) == asked + 1
-        assert chat.texts == ["you said this: goodbye"]
-
-
-async def test_an_edit_before_its_message_is_answered_once() -> None:
-    async with chatting() as chat:
-        await chat.say("later", edits="77")
-        await (await chat.bot.receive(chat.house.incoming("sooner", message_id="77"), chat.channel))
-        assert chat.texts == ["you said this: later"]
 
 
 async def test_what_the_first_text_saved_is_taken_back_and_said_only_where_the_answer_does_not_show_it() -> None:
@@ -200,18 +179,6 @@ async def test_who_lost_access_is_not_answered_again() -> None:
         assert len(chat.house.model.prompts) == 1
 
 
-async def test_an_edit_that_was_accepted_before_a_crash_is_answered_once_in_place_after_it() -> None:
-    async with chatting() as chat:
-        first = await chat.say("hello")
-    edit = replace(chat.house.incoming("goodbye", message_id="1.9"), edits=first)
-    assert await chat.house.inbox.accept(edit)
-    for _ in range(2):
-        async with chat.house.chatbot() as bot:
-            await bot.resume("test", OneChannel(chat.channel))
-        assert chat.texts == ["you said this: goodbye"]
-    assert not await chat.house.inbox.owed("test")
-
-
 class Hanging(ScriptedModel):
     """Says two words of the first answer, and then nothing more."""
 
@@ -244,16 +211,8 @@ async def test_an_answer_stops_at_once_when_its_question_is_edited_or_deleted(*,
         assert not await house.inbox.owed("test")
 
 
-async def test_deleting_a_question_that_was_answered_changes_nothing() -> None:
-    async with chatting() as chat:
-        first = await chat.say("save wifi 12")
-        await chat.bot.withdraw(chat.house.incoming("").chat, [first, "unknown"])
-        assert await chat.contents() == ["wifi 12"]
-        assert len(chat.texts) == 1
-
-
 async def test_a_question_that_is_answered_while_its_deletion_is_stored_is_dropped_with_its_answer() -> None:
-    class Slow(InMemoryInbox):
+    class Slow(SqlInbox):
         async def accept(self, incoming: Incoming) -> Accepted | None:
             if incoming.withdrawn:
                 gate.set()
@@ -261,7 +220,7 @@ async def test_a_question_that_is_answered_while_its_deletion_is_stored_is_dropp
             return await super().accept(incoming)
 
     gate, clock = asyncio.Event(), FakeClock()
-    house = House(clock=clock, inbox=Slow(), limits=TurnLimits(cycle=Cycle.STEPWISE))
+    house = House(clock=clock, inbox=over(Slow), limits=TurnLimits(cycle=Cycle.STEPWISE))
     house.answered_by(Gated({Task.FINISH: lambda _: "done"}, gate))
     channel = RecordingChannel(clock)
     async with house.chatbot() as bot:
@@ -285,3 +244,17 @@ async def test_a_deletion_that_was_recorded_before_a_crash_removes_what_stands_a
     assert chat.texts == []
     assert not chat.house.model.prompts
     assert not await chat.house.inbox.owed("test")
+
+
+async def test_the_same_edit_twice_and_an_edit_that_changes_no_word_are_answered_once() -> None:
+    async with chatting() as chat:
+        first = await chat.say("hello")
+        asked = len(chat.house.model.prompts)
+        await chat.say("hello", edits=first)
+        assert len(chat.house.model.prompts) == asked
+        await chat.say("goodbye", edits=first)
+        chat.count -= 1  # the very same again
+        await chat.say("goodbye", edits=first)
+        await chat.say("goodbye", edits=first)
+        assert len(chat.house.model.prompts) == asked + 1
+        assert chat.texts == ["you said this: goodbye"]

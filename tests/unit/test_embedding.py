@@ -10,8 +10,8 @@ import pytest
 
 from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
+from core.answering.chatbot import ChatBot
 from core.ask import ask
-from core.chatbot import ChatBot
 from core.features.access.people import Person
 from core.features.access.rules import Mode
 from core.types import MemoryDraft, MemoryKind, Role, UserKey

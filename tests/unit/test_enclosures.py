@@ -22,7 +22,7 @@ from core.enclosures import (
     enclosures_from_json,
     enclosures_to_json,
 )
-from core.history.policy import HistoryLimits
+from core.history.window import HistoryLimits
 from core.limited import LimitedMind
 from core.models import Cycle, HotModel
 from core.storage.inbox import SqlInbox

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from dataclasses import replace
 
 import pytest
@@ -24,9 +24,10 @@ from core.errors import (
 from core.models import choose, complete
 from core.ports import ChatModel
 from core.providers.failure import Rejected
-from core.providers.fallback import FIRST_REST_S, LONGEST_REST_S, Circuit, FallbackModel, Link
-from core.types import MessageRole
-from tests.fakes.clock import FakeClock
+from core.providers.fallback import FIRST_REST_S, LONGEST_REST_S, ChainLink, Circuit, FallbackModel
+from core.trace import Trace, traced
+from core.types import ChatKey, Incoming, MessageRole, UserKey
+from tests.fakes.clock import START, FakeClock
 from tests.fakes.model import Answer, Calls, ScriptedModel
 from tests.fakes.wires import gather, prompt
 
@@ -38,7 +39,7 @@ def scripted(name: str, *answers: Answer) -> ScriptedModel:
 
 
 def chain(clock: FakeClock, *models: ChatModel) -> FallbackModel:
-    return FallbackModel([Link(model, Circuit(clock)) for model in models])
+    return FallbackModel([ChainLink(model, Circuit(clock)) for model in models])
 
 
 async def read(model: ChatModel) -> str:
@@ -191,9 +192,7 @@ async def test_when_all_rest_the_wait_is_told_and_nobody_is_asked(clock: FakeClo
     assert len(only.prompts) == 1
 
 
-@pytest.mark.parametrize(
-    ("failure", "told"), [(DOWN, ProviderDown), (KeyRejected("key"), KeyRejected), (BadReply("x"), ProviderDown)]
-)
+@pytest.mark.parametrize(("failure", "told"), [(DOWN, ProviderDown), (KeyRejected("key"), KeyRejected)])
 async def test_who_asks_a_resting_model_is_told_what_is_wrong_with_it(
     clock: FakeClock, failure: ProviderError, told: type[ProviderError]
 ) -> None:
@@ -207,6 +206,44 @@ async def test_who_asks_a_resting_model_is_told_what_is_wrong_with_it(
     assert type(caught.value) is told
     assert "left alone for another 10 s" in str(caught.value)
     assert len(only.prompts) == 3
+
+
+NOTHING = Finish(Stop.END)
+
+
+def question_of(user: str) -> AbstractContextManager[None]:
+    key = UserKey("test", user)
+    return traced(Trace("1", 0.0, Incoming(ChatKey("test", user), key, user, user, "oi", START)))
+
+
+@pytest.mark.parametrize("unusable", [NOTHING, BadReply("x")])
+async def test_one_persons_empty_answers_leave_the_model_to_all_others(clock: FakeClock, unusable: Answer) -> None:
+    only = scripted("a:1", *[unusable] * 10)
+    model = chain(clock, only)
+    for _ in range(5):
+        with question_of("ana"), pytest.raises((EmptyReply, BadReply)):
+            await ask(model)
+    only.answer(Task.FINISH, ["hello"])
+    with question_of("bia"):
+        assert await ask(model) == "hello"
+
+
+async def test_a_model_that_answers_nobody_rests_and_says_whose_questions_failed(clock: FakeClock) -> None:
+    model = chain(clock, scripted("a:1", *[NOTHING] * 10))
+    for user in ("ana", "ana", "bia"):
+        with question_of(user), pytest.raises(EmptyReply):
+            await ask(model)
+    with question_of("caro"), pytest.raises(EmptyReply, match=r"left alone .* failures of 2 people"):
+        await ask(model)
+
+
+async def test_an_outage_is_the_servers_whoever_sees_it(clock: FakeClock) -> None:
+    model = chain(clock, scripted("a:1", DOWN))
+    for _ in range(3):
+        with question_of("ana"), pytest.raises(ProviderDown):
+            await ask(model)
+    with question_of("bia"), pytest.raises(ProviderDown, match=r"left alone .* failures of its server"):
+        await ask(model)
 
 
 async def test_a_question_that_a_model_cannot_take_does_not_make_it_rest(clock: FakeClock) -> None:

@@ -10,11 +10,10 @@ import pytest
 
 from core.dialogue import Prompt, Task
 from core.types import Modal
-from tests.fakes.house import ANA, BIA
+from tests.fakes.house import ANA
 from tests.fakes.talk import Talk, talking
 
 MEASURED = "Remember that my locker code is 4417 and my sister is called Marta"
-LIE = "I updated the locker code to 4417 and saved that your sister is called Marta."
 
 
 @pytest.fixture
@@ -60,23 +59,6 @@ def obeys(*memory_ids: str) -> dict[str, object]:
 
 
 # --- what was written is told by us ----------------------------------------------------------------------------------
-
-
-async def test_an_update_of_ids_that_do_not_exist_is_told_as_nothing_done(talk: Talk) -> None:
-    script(talk, decide=["MemoryUpdate", "Finish"], update_drafts=[change(zz="4417")], finish=[LIE])
-    await talk.say(MEASURED)
-    assert await talk.contents() == []
-    assert "Nothing was saved" in talk.seen[-1]
-    assert LIE not in "\n".join(talk.seen)
-
-
-async def test_an_update_is_not_offered_where_no_memory_is_in_view(talk: Talk) -> None:
-    await talk.keep("the bike is blue")
-    script(talk, decide=["Finish"], finish=["Hello"])
-    await talk.say("hello")
-    [prompt] = talk.house.model.asked(Task.DECIDE)
-    assert not {"MemoryUpdate", "MemoryDelete"} & set(prompt.context.choices)
-    assert "MemoryDelete" not in prompt.turns[-1].text
 
 
 async def test_a_save_of_one_of_three_is_told_as_one_of_three(talk: Talk) -> None:
@@ -164,10 +146,53 @@ async def test_our_words_take_the_place_of_a_claim_that_nobody_asked_for(talk: T
     assert claim not in told
 
 
+CLAIMS = {
+    "Portuguese": "Guardei isso.",
+    "English": "Your locker memory is gone now.",
+    "Spanish": "Ya lo he guardado.",
+    "German": "Ich habe das gespeichert.",
+    "French": "Je l'ai enregistré dans ta mémoire.",
+    "Italian": "L'ho salvato nella tua memoria.",
+    "Swedish": "Jag har sparat det.",
+    "Dutch": "Ik heb het opgeslagen.",
+    "Polish": "Zapisałem to.",
+    "Russian": "Я сохранил это.",
+    "Japanese": "保存しました。",
+    "Chinese": "我已保存。",
+    "Korean": "저장했어요.",
+}
+
+
+@pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS.keys())
+async def test_a_claim_that_nobody_asked_for_is_not_shown_in_any_language_of_the_lists(talk: Talk, claim: str) -> None:
+    script(talk, decide=["Finish"], finish=[claim])
+    told = await talk.say("hello there")
+    assert claim not in told
+    assert told.startswith("Nothing was")
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Your memory was tidied up.",
+        "J'ai rangé ta mémoire.",
+        "Ho sistemato la tua memoria.",
+        "Sua memória foi arrumada.",
+        "Jag har städat ditt minne, det är rensat.",
+    ],
+)
+async def test_what_no_list_knows_stands_below_our_own_line(talk: Talk, claim: str) -> None:
+    script(talk, decide=["Finish"], finish=[f"Hello, Ana. {claim}"])
+    told = await talk.say("hello there")
+    assert told == f"Hello, Ana.\n\nNothing in your memory was changed just now.\n\n{claim}"
+
+
 @pytest.mark.parametrize(
     "answer",
     [
         "Paris.",
+        "I found nothing in your memory about that, and nothing was saved.",
+        "Your computer has 8 GB of memory installed.",
         "I did not save that.",
         "The capital was moved in 1960, and the old one was removed from the maps.",
         "You never told me your locker code.",
@@ -301,8 +326,8 @@ async def test_a_no_keeps_everything_and_the_question_is_closed(talk: Talk, repl
     assert len(await talk.contents()) == 1
 
 
-@pytest.mark.parametrize("between", ["what time is it?", "/help", "yes, but not the old one", "hmm"])
-async def test_anything_else_lets_the_question_go(talk: Talk, between: str) -> None:
+@pytest.mark.parametrize("between", ["what time is it?", "yes, but not the old one", "hmm"])
+async def test_a_yes_to_another_question_deletes_nothing_and_the_button_still_does(talk: Talk, between: str) -> None:
     [item] = await talk.keep("my wifi password is tulip")
     script(talk, **obeys(item.id))
     await talk.say("delete my wifi password")
@@ -310,40 +335,9 @@ async def test_anything_else_lets_the_question_go(talk: Talk, between: str) -> N
     script(talk, decide=["Question"], question=["Shall I tell you a joke?"])
     await talk.say(between)
     await talk.say("yes")
+    assert len(await talk.contents()) == 1
     talk.shown = proposal
-    assert (await talk.press("Delete")).startswith("Nothing was deleted")
-    assert len(await talk.contents()) == 1
-
-
-async def test_the_answer_of_somebody_else_or_from_elsewhere_is_none(talk: Talk) -> None:
-    [item] = await talk.keep("my wifi password is tulip")
-    script(talk, **obeys(item.id))
-    await talk.say("delete my wifi password")
-    proposal = talk.shown
-    assert (await talk.press("Delete", BIA)).startswith("Nothing was deleted")
-    script(talk, decide=["Finish"])
-    await talk.say("yes", BIA)
-    await talk.say("yes", chat="elsewhere")
-    await talk.say("yes", chat="elsewhere", private=False)
-    talk.shown = proposal
-    command = talk.button("Delete").command
-    assert (await talk.say(command, chat="elsewhere", pressed=True)).startswith("Nothing was deleted")
-    assert len(await talk.contents()) == 1
-    assert (await talk.say(command, pressed=True)).startswith("Deleted:")
-
-
-async def test_a_question_is_open_for_ten_minutes(talk: Talk) -> None:
-    [item] = await talk.keep("my wifi password is tulip")
-    script(talk, **obeys(item.id))
-    await talk.say("delete my wifi password")
-    await talk.clock.advance(601)
-    assert (await talk.press("Delete")).startswith("Nothing was deleted")
-    script(talk, **obeys(item.id))
-    await talk.say("delete my wifi password")
-    await talk.clock.advance(601)
-    script(talk, decide=["Finish"], finish=["Hm?"])
-    assert await talk.say("yes") == "Hm?"
-    assert len(await talk.contents()) == 1
+    assert (await talk.press("Delete")).startswith("Deleted")
 
 
 async def test_a_yes_that_was_sent_before_the_question_is_no_answer_to_it(talk: Talk) -> None:
@@ -355,14 +349,6 @@ async def test_a_yes_that_was_sent_before_the_question_is_no_answer_to_it(talk: 
     await first
     await second
     assert len(await talk.contents()) == 1
-
-
-async def test_some_of_several_are_chosen_by_number(talk: Talk) -> None:
-    one, two, three = [(await talk.keep(text))[0] for text in ("first thing", "second thing", "third thing")]
-    script(talk, **obeys(one.id, two.id, three.id))
-    assert "2. “second thing”" in await talk.say("delete the things")
-    assert (await talk.say("1 and 3")).startswith("Deleted:")
-    assert await talk.contents() == ["second thing"]
 
 
 async def test_what_was_changed_since_it_was_shown_is_not_deleted(talk: Talk) -> None:

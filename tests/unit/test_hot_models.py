@@ -10,10 +10,11 @@ import pytest
 
 from bot.models.chains import build_chains
 from bot.models.hot import MODE_OF, HotModels
+from bot.models.presets import PROVIDERS
 from bot.settings.models import ModelSettings
 from core.dialogue import Prompt, PromptContext, PromptTurn, Task
 from core.features.admin.machine import Doubt, Proof
-from core.features.ledger.calls import Call
+from core.features.ledger.calls import ModelCall
 from core.history.tokens import Calibration
 from core.models import MODES, complete
 from core.types import Locale, MessageRole
@@ -28,11 +29,11 @@ HERE = "where the server is"
 @asynccontextmanager
 async def hot_models(
     *answers: Any, patience_s: float = 5.0, **settings: Any
-) -> AsyncIterator[tuple[HotModels, LoopbackServer, list[Call]]]:
+) -> AsyncIterator[tuple[HotModels, LoopbackServer, list[ModelCall]]]:
     """Models that are limited by the settings, beside a server that answers so."""
     server, calls, clock = LoopbackServer(list(answers)), [], FakeClock()
 
-    async def record(call: Call) -> None:
+    async def record(call: ModelCall) -> None:
         calls.append(call)
 
     async with server.running(), AsyncExitStack() as stack:
@@ -68,7 +69,7 @@ async def test_a_model_is_asked_as_its_mode_would_and_then_answers(mode: str) ->
 @pytest.mark.parametrize(
     ("name", "proof"),
     [
-        ("gpt", Proof(Doubt.PROVIDER, "gpt", "anthropic, openai, gemini, openrouter, ollama, llamacpp, limited")),
+        ("gpt", Proof(Doubt.PROVIDER, "gpt", ", ".join((*PROVIDERS, "limited")))),
         ("ollama:", Proof(Doubt.FORM, "ollama:")),
         ("limited:x", Proof(Doubt.FORM, "limited:x")),
         ("openai:x", Proof(Doubt.KEY, "openai:x", "OPENAI_API_KEY")),

@@ -200,15 +200,6 @@ async def test_who_was_not_let_in_is_refused_and_nobody_owns_the_bot_by_asking_h
     assert not house.model.prompts
 
 
-async def test_requests_of_several_chats_are_answered_side_by_side_each_for_itself() -> None:
-    script: Script = {Task.DECIDE: ["Finish"], Task.FINISH: lambda prompt: f"you said {prompt.context.message}"}
-    async with serving(House(script)) as client:
-        answers = await asyncio.gather(
-            *(client.post(REQUEST | {"message": f"m{n}", "chatId": f"c{n % 3}"}) for n in range(9))
-        )
-    assert [told["response"] for _, told in answers] == [f"you said m{n}" for n in range(9)]
-
-
 @pytest.mark.spec("D1", "J6")
 async def test_a_thread_may_be_named_in_a_request() -> None:
     house = House(SCRIPT)

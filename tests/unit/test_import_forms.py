@@ -14,27 +14,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.errors import InputError
+from core.features.privacy.erasure import Erasure
+from core.features.reminders.scheduler import Scheduler
+from core.features.transfer.entries import moment
 from core.features.transfer.intake import (
+    BAD_FILE,
+    NOTHING_KNOWN,
+    TOO_DEEP,
+    TOO_MUCH_INSIDE,
     Intake,
-    NothingKnown,
-    NotReadable,
-    TooDeep,
-    TooLarge,
-    TooMany,
+    Refused,
     read,
 )
-from core.features.transfer.notes import from_text, moment
-from core.storage.memories import SqlMemories
+from core.features.transfer.lists import from_text
 from core.storage.sqlite import open_database
-from core.storage.waiting import SqlConfirmations
-from core.types import MemoryDraft, MemoryKind
+from core.types import Locale, Localized, MemoryDraft, MemoryKind
 from tests.fakes.clock import FakeClock
-from tests.fakes.house import ANA, BIA, House
+from tests.fakes.house import ANA, House
 from tests.unit.test_import import Importer
 
 FILES = Path(__file__).parents[1] / "data" / "imports"
-CRICKET, CHILE = "Likes to play cricket on weekends", "Is planning a trip to Chile"
 Row = tuple[str, tuple[str, ...], str]
 
 
@@ -89,6 +88,24 @@ def archive(members: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) ->
             ],
         ),
         ("lines.jsonl", [("The alarm code is 4711", (), "2025-01-02"), ("My doctor is Dr. Lima", (), "")]),
+        ("chatgpt_conversations.json", [("User is allergic to prawns.", (), "2025-01-01")]),
+        (
+            "claude_memories.json",
+            [
+                ("Alex bakes bread at a small bakery in Porto.", ("Work context",), ""),
+                ("Alex keeps bees.", ("Personal context",), ""),
+                ("Prefers metric units", ("Personal context",), ""),
+                ("Reads on the train", ("Personal context",), ""),
+                ("Plan the garden behind the house.", ("Purpose",), ""),
+            ],
+        ),
+        (
+            "claude_memory_files.json",
+            [
+                ("[stated] Prefers short answers", ("Habits", "short answers"), "2026-09-11"),
+                ("[inferred] Works in UTC+1", ("Habits", "short answers"), "2026-09-11"),
+            ],
+        ),
         (
             "mem0.json",
             [
@@ -110,24 +127,6 @@ def archive(members: Mapping[str, bytes], method: int = zipfile.ZIP_DEFLATED) ->
                 ("[2025-05-02]. The user likes ice cream.", (), "2025-05-02"),
                 ("[2025-06-11]. The user has a dog called Bolota.", (), "2025-06-11"),
                 ("The user prefers short answers.", (), ""),
-            ],
-        ),
-        ("chatgpt_conversations.json", [("User is allergic to prawns.", (), "2025-01-01")]),
-        (
-            "claude_memories.json",
-            [
-                ("Alex bakes bread at a small bakery in Porto.", ("Work context",), ""),
-                ("Alex keeps bees.", ("Personal context",), ""),
-                ("Prefers metric units", ("Personal context",), ""),
-                ("Reads on the train", ("Personal context",), ""),
-                ("Plan the garden behind the house.", ("Purpose",), ""),
-            ],
-        ),
-        (
-            "claude_memory_files.json",
-            [
-                ("[stated] Prefers short answers", ("Habits", "short answers"), "2026-09-11"),
-                ("[inferred] Works in UTC+1", ("Habits", "short answers"), "2026-09-11"),
             ],
         ),
         (
@@ -164,16 +163,40 @@ def test_archives_are_read_as_they_come(members: dict[str, str], expected: int) 
     assert len(read(io.BytesIO(raw), [ANA]).taken) == expected
 
 
+def test_beside_a_file_of_memories_no_conversation_is_opened() -> None:
+    members = {"conversations.json": b" " * 26_000_000, "memories.json": (FILES / "claude_memories.json").read_bytes()}
+    intake = read(io.BytesIO(archive(members)), [ANA])
+    assert (len(intake.taken), intake.of_talk) == (5, False)
+
+
+@pytest.mark.parametrize(
+    ("raw", "why"),
+    [
+        (archive({"photo.jpg": b"x"}), NOTHING_KNOWN),
+        (archive({"memories.json": b" " * 30_000_000}), TOO_MUCH_INSIDE),
+        (archive({f"memories/{n}.json": b" " * 3_000_000 + b"[]" for n in range(9)}), TOO_MUCH_INSIDE),
+        (archive({"memories.json": b"[]"}, zipfile.ZIP_LZMA), BAD_FILE),
+        (archive({"memories.json": b"[]"})[:-30], BAD_FILE),
+        (archive({"memories.json": b"[]" * 9}).replace(b"\x08\x00", b"\x08\x01"), BAD_FILE),
+        (archive({"memories.json": b"no json"}), BAD_FILE),
+        (archive({"memories.json": b"[" * 90_000}), TOO_DEEP),
+        (b"PK\x03\x04 and no archive", BAD_FILE),
+    ],
+    ids=range(9),
+)
+def test_a_hostile_archive_is_refused_whole(raw: bytes, why: Localized) -> None:
+    with pytest.raises(Refused) as refused:
+        read(io.BytesIO(raw), [ANA])
+    assert refused.value.told[Locale.EN] == why[Locale.EN].format(megabytes=25)
+
+
 def test_a_text_is_a_list_of_notes_whatever_marks_them_and_a_sentence_is_one_note() -> None:
-    boxes = "[ ] pay the rent\n[x] call mum\n☐ buy milk"
-    wrapped = "The key of the summer house is under the third\nflower pot, left of the door.\nThe alarm is off.\n"
+    key = "The key of the summer house is under the third\nflower pot, left of the door."
     for raw, expected in (
-        (boxes, ["pay the rent", "call mum", "buy milk"]),
+        ("- [ ] pay the rent\n- [x] call mum", ["pay the rent", "call mum"]),
+        ("[ ] pay the rent\n[x] call mum\n☐ buy milk", ["pay the rent", "call mum", "buy milk"]),
         ("1. leite\n2) pão\n• chá\n– suco", ["leite", "pão", "chá", "suco"]),
-        (
-            wrapped,
-            ["The key of the summer house is under the third\nflower pot, left of the door.", "The alarm is off."],
-        ),
+        (f"{key}\nThe alarm is off.\n", [key, "The alarm is off."]),
         ("milk\nbread\n", ["milk", "bread"]),
     ):
         assert [each.draft.content for each in read(io.BytesIO(raw.encode()), [ANA]).taken] == expected
@@ -189,34 +212,13 @@ def test_a_text_is_a_list_of_notes_whatever_marks_them_and_a_sentence_is_one_not
     ],
 )
 def test_a_file_that_is_not_what_its_name_says_is_refused(name: str, raw: bytes) -> None:
-    with pytest.raises(NotReadable):
+    with pytest.raises(Refused):
         read(io.BytesIO(raw), [ANA], name=name)
 
 
-def test_beside_a_file_of_memories_no_conversation_is_opened() -> None:
-    members = {"conversations.json": b" " * 26_000_000, "memories.json": (FILES / "claude_memories.json").read_bytes()}
-    intake = read(io.BytesIO(archive(members)), [ANA])
-    assert (len(intake.taken), intake.of_talk) == (5, False)
-
-
-@pytest.mark.parametrize(
-    ("raw", "error"),
-    [
-        (archive({"photo.jpg": b"x"}), NothingKnown),
-        (archive({"memories.json": b" " * 30_000_000}), TooLarge),
-        (archive({f"memories/{n}.json": b" " * 3_000_000 + b"[]" for n in range(9)}), TooLarge),
-        (archive({"memories.json": b"[]"}, zipfile.ZIP_LZMA), NotReadable),
-        (archive({"memories.json": b"[]"})[:-30], NotReadable),
-        (archive({"memories.json": b"[]" * 9}).replace(b"\x08\x00", b"\x08\x01"), NotReadable),
-        (archive({"memories.json": b"no json"}), NotReadable),
-        (archive({"memories.json": b"[" * 90_000}), TooDeep),
-        (b"PK\x03\x04 and no archive", NotReadable),
-    ],
-    ids=range(9),
-)
-def test_a_hostile_archive_is_refused_whole(raw: bytes, error: type[InputError]) -> None:
-    with pytest.raises(error):
-        read(io.BytesIO(raw), [ANA])
+def test_of_entries_one_a_line_the_wrong_line_is_named() -> None:
+    with pytest.raises(Refused, match="Line 3 of that file is not JSON"):
+        read(io.BytesIO(b'{"memory": "a"}\n\n{"memory": b}\n'), [ANA], name="x.jsonl")
 
 
 _WRONG: st.SearchStrategy[Any] = st.recursive(
@@ -240,7 +242,7 @@ _WRONG: st.SearchStrategy[Any] = st.recursive(
 def test_no_document_of_a_wrong_shape_breaks_a_reader(document: Any) -> None:
     try:
         intake = read(io.BytesIO(json.dumps(document).encode()), [ANA])
-    except InputError:
+    except Refused:
         return
     assert all(each.draft.content and each.draft.bindings for each in intake.taken)
 
@@ -249,7 +251,7 @@ def test_no_document_of_a_wrong_shape_breaks_a_reader(document: Any) -> None:
 def test_a_note_is_words_of_the_text_as_they_stand_there(text: str, is_markdown: bool) -> None:
     rest = "".join(text.split())
     for note in from_text(text, is_markdown=is_markdown):
-        said = "".join(note.text.split())
+        said = "".join(note.draft.content.split())
         assert said
         assert said in rest, "in order, and none made up"
         rest = rest[rest.index(said) + len(said) :]
@@ -284,7 +286,7 @@ def test_of_a_memory_that_stands_twice_the_first_day_counts() -> None:
 
 
 def test_more_than_may_be_saved_is_refused_before_all_of_it_is_read() -> None:
-    with pytest.raises(TooMany):
+    with pytest.raises(Refused, match="more than 20000"):
         read(io.BytesIO(b"- a\n" * 1_000_000), [ANA])
 
 
@@ -294,6 +296,8 @@ def test_more_than_may_be_saved_is_refused_before_all_of_it_is_read() -> None:
 async def test_the_first_five_are_shown_word_for_word_and_the_day_is_kept() -> None:
     async with Importer() as ana:
         await ana.house.memories.of(ANA).add([MemoryDraft(MemoryKind.TEXT, "black tea", ("tea",))], {})
+        told = await ana.say("/import", json.dumps([{"content": ""}, 7, "a fact"]).encode())
+        assert told.startswith("The file holds 1 memory.\n2 are left out")
         told = await ana.say("/import", (FILES / "notes.md").read_bytes())
         assert told.startswith("The file holds 7 memories.\n1 I know already.\n- ")
         assert told.count("\n- “") + told.count("\n- `") + told.count("\n- \n```") == 5
@@ -319,16 +323,6 @@ async def test_a_day_to_come_is_not_believed() -> None:
         assert item.created_at <= ana.house.clock.now()
 
 
-async def test_conversations_are_left_out_and_that_is_said() -> None:
-    async with Importer() as ana:
-        assert "I leave conversations out" in await ana.say(
-            "/import", (FILES / "chatgpt_conversations.json").read_bytes()
-        )
-        assert "nothing that was noted" in await ana.say("/import", (FILES / "claude_conversations.json").read_bytes())
-        assert "I know none of the files in that archive" in await ana.say("/import", archive({"a.docx": b"x"}))
-        assert "I unpack at most 25 MB" in await ana.say("/import", archive({"memories.json": b" " * 26_000_000}))
-
-
 async def test_cancel_lets_go_of_the_file() -> None:
     async with Importer() as ana:
         await ana.say("/import", b"a fact")
@@ -339,21 +333,10 @@ async def test_cancel_lets_go_of_the_file() -> None:
         assert await ana.memories() == []
 
 
-async def test_nobody_but_who_sent_the_file_can_say_yes() -> None:
-    house = House()
-    async with Importer(house) as ana, Importer(house, BIA) as bia:
-        await ana.say("/import", b"a fact")
-        save, cancel = (choice.command for choice in ana.screen.screen[-1].choices)
-        assert "wrong or has expired" in await bia.say(save)
-        assert "wrong or has expired" in await bia.say(cancel)
-        assert await bia.memories() == []
-        assert (await ana.say(save)).startswith("Saved 1 new memory.")
-
-
 @pytest.mark.spec("T15")
 async def test_a_file_outlives_a_restart_but_neither_ten_minutes_nor_forget(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    house = House(store=SqlMemories(database), confirmations=SqlConfirmations(database))
+    house = House(database=database)
     kept = "SELECT count(*) FROM confirmations WHERE data LIKE '%zebra77%'"
     async with Importer(house) as ana:
         await ana.say("/import", b"the safe opens with zebra77")
@@ -367,11 +350,20 @@ async def test_a_file_outlives_a_restart_but_neither_ten_minutes_nor_forget(tmp_
         assert isinstance(house.clock, FakeClock)
         house.clock.jump(timedelta(minutes=11))
         assert await database.rows(kept) == [(1,)]
-        await house.features().scheduler._purge()
+        await house.features().get(Scheduler)._purge()
         assert await database.rows(kept) == [(0,)]
         assert "wrong or has expired" in await ana.say(save)
 
         await ana.say("/import", b"the safe opens with zebra77")
-        await house.features().erasure.forget(ANA)
+        await house.features().get(Erasure).forget(ANA)
         assert await database.rows(kept) == [(0,)]
     await database.close()
+
+
+async def test_conversations_are_left_out_and_that_is_said() -> None:
+    async with Importer() as ana:
+        noted = (FILES / "chatgpt_conversations.json").read_bytes()
+        assert "I leave conversations out" in await ana.say("/import", noted)
+        assert "nothing that was noted" in await ana.say("/import", (FILES / "claude_conversations.json").read_bytes())
+        assert "I know none of the files in that archive" in await ana.say("/import", archive({"a.docx": b"x"}))
+        assert "I unpack at most 25 MB" in await ana.say("/import", archive({"memories.json": b" " * 26_000_000}))

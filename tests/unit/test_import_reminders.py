@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.features.admin.decisions import OFF, Decision, DecisionKind
-from core.features.reminders.reminders import Kind, Reminder, Schedule, State
-from core.features.reminders.service import Place
+from core.features.admin.decisions import OFF, Decision
+from core.features.reminders.feature import MUTED
+from core.features.reminders.reminders import Kind, Reminder, ReminderState, Schedule
+from core.features.reminders.service import ReminderPlace, Reminders
 from core.features.reminders.telling import as_time
 from core.features.transfer import export
 from core.features.transfer.intake import MAX_MEMORIES, read
@@ -55,17 +56,23 @@ def wall(text: str) -> datetime:
 
 
 async def mine(house: House, user: UserKey = ANA) -> list[Reminder]:
-    return list(await house.reminders.of([user], frozenset(State)))
+    return list(await house.reminders.of([user], frozenset(ReminderState)))
 
 
-async def set_(house: House, place: Place, text: str, schedule: Schedule, kind: Kind = Kind.REMINDER) -> Reminder:
-    made = await house.features().reminders.set(place, text, as_time(schedule), guessed=schedule.guessed, kind=kind)
+async def set_(
+    house: House, place: ReminderPlace, text: str, schedule: Schedule, kind: Kind = Kind.REMINDER
+) -> Reminder:
+    made = (
+        await house.features().get(Reminders).set(place, text, as_time(schedule), guessed=schedule.guessed, kind=kind)
+    )
     assert isinstance(made, Reminder)
     return made
 
 
 async def exported(house: House, user: UserKey = ANA) -> bytes:
-    return "".join([piece async for piece in house.features().takeout.pieces(user, export.Tally())]).encode()
+    return "".join(
+        [piece async for piece in house.features().get(export.Takeout).pieces(user, export.Tally())]
+    ).encode()
 
 
 async def test_what_is_still_to_come_is_counted_first_and_set_then() -> None:
@@ -84,14 +91,6 @@ async def test_what_is_still_to_come_is_counted_first_and_set_then() -> None:
         assert [f"{each.due:%d %H:%M}" for each in (dentist, rent)] == ["20 13:30", "05 12:00"]
 
 
-async def test_with_memories_both_are_counted_and_saved() -> None:
-    async with Importer() as ana:
-        told = await ana.say("/import", file_of("a fact", reminders=[RENT]))
-        assert told.startswith("The file holds 1 memory.\nThe file holds 1 reminder that is still to come.\n")
-        assert await ana.press("Save these 2") == "Saved 1 new memory.\nSet 1 reminder."
-        assert (len(await ana.memories()), len(await mine(ana.house))) == (1, 1)
-
-
 async def test_the_same_twice_is_one() -> None:
     async with Importer() as ana:
         await ana.say("/import", file(RENT, RENT | {"text": "Pay  RENT", "id": "y"}, DENTIST))
@@ -108,22 +107,22 @@ async def test_between_the_question_and_the_yes_nothing_is_set_twice() -> None:
     async with Importer() as ana:
         await ana.say("/import", file(RENT))
         schedule = Schedule(wall("2026-04-05T09:00"), SAO_PAULO, "FREQ=MONTHLY;BYMONTHDAY=5", guessed=True)
-        await set_(ana.house, Place(ANA, HERE, private=True, locale=Locale.EN), "Pay rent", schedule)
+        await set_(ana.house, ReminderPlace(ANA, HERE, private=True, locale=Locale.EN), "Pay rent", schedule)
         assert await ana.press("Save") == "Set 0 reminders.\n1 reminder is set already."
         assert len(await mine(ana.house)) == 1
 
 
 async def test_an_export_taken_in_again_by_its_owner_sets_each_where_it_was() -> None:
     house = House()
-    here = Place(ANA, HERE, private=True, locale=Locale.EN, name="Ana")
-    room = Place(ANA, ROOM, private=False, locale=Locale.ES, name="Ana")
+    here = ReminderPlace(ANA, HERE, private=True, locale=Locale.EN, name="Ana")
+    room = ReminderPlace(ANA, ROOM, private=False, locale=Locale.ES, name="Ana")
     weekly = Schedule(wall("2026-03-16T07:00"), SAO_PAULO, "FREQ=WEEKLY;BYDAY=MO")
     await set_(house, here, "dentist", Schedule(wall("2026-03-20T10:30"), SAO_PAULO, guessed=True))
     await set_(house, room, "stand-up", weekly)
     await set_(house, here, "", Schedule(wall("2026-03-15T07:00"), "Europe/Lisbon", "FREQ=DAILY"), Kind.BRIEFING)
     paused = await set_(house, here, "plants", weekly)
-    assert isinstance(await house.features().reminders.pause(here, paused.id, paused=True), Reminder)
-    for state in (State.DONE, State.FAILED, State.REMOVED):
+    assert isinstance(await house.features().get(Reminders).pause(here, paused.id, paused=True), Reminder)
+    for state in (ReminderState.DONE, ReminderState.FAILED, ReminderState.REMOVED):
         over = await set_(house, here, state.value, weekly)
         await house.reminders.replace(over, replace(over, state=state))
     async with Importer(house) as ana:
@@ -148,7 +147,7 @@ async def test_an_export_taken_in_again_by_its_owner_sets_each_where_it_was() ->
         )
 
     assert {kept(each) for each in await mine(house)} == {
-        kept(each) for each in before if each.state in {State.WAITING, State.PAUSED}
+        kept(each) for each in before if each.state in {ReminderState.WAITING, ReminderState.PAUSED}
     }
 
 
@@ -173,7 +172,7 @@ async def test_nothing_is_said_in_a_room_where_the_person_has_not_written(change
 
 async def test_of_a_room_where_reminders_are_off_it_comes_in_private() -> None:
     async with Importer() as ana:
-        decision = Decision(START, BIA, DecisionKind.REMINDERS, "test:room", "", OFF)
+        decision = Decision(START, BIA, MUTED, "test:room", "", OFF)
         await ana.house.decisions.apply(decision)
         await ana.house.conversations.open(replace(ana.house.incoming("x").conversation, chat=ROOM))
         await ana.say("/import", file(RENT | {"chat": "room", "topic": "topic", "private": False}))
@@ -196,7 +195,7 @@ async def test_on_a_linked_account_it_stays_on_that_account() -> None:
 
 async def test_a_person_has_no_more_than_the_owner_allows() -> None:
     house = House()
-    place = Place(ANA, HERE, private=True, locale=Locale.EN)
+    place = ReminderPlace(ANA, HERE, private=True, locale=Locale.EN)
     for number in range(98):
         await set_(house, place, f"thing {number}", Schedule(wall("2026-04-01T08:00"), "UTC"))
     async with Importer(house) as ana:
@@ -270,7 +269,8 @@ async def test_no_values_of_the_wrong_kind_fail_or_are_set_by_half(entries: Any)
         assert "went wrong" not in await ana.say("/import", raw)
         told = await ana.press("Save")
         assert "went wrong" not in told
-        assert len(await mine(ana.house)) == len(read(BytesIO(raw), [ANA]).reminders)
+        held = read(BytesIO(raw), [ANA], ana.house.features().added.sections)
+        assert len(await mine(ana.house)) == len(held.besides.get("reminders", []))
 
 
 async def test_what_repeats_goes_on_from_its_next_instant() -> None:
@@ -284,10 +284,11 @@ async def test_what_repeats_goes_on_from_its_next_instant() -> None:
 
 async def test_one_undo_takes_all_back_that_came_in_one_file() -> None:
     async with Importer() as ana:
-        place = Place(ANA, HERE, private=True, locale=Locale.EN)
+        place = ReminderPlace(ANA, HERE, private=True, locale=Locale.EN)
         await set_(ana.house, place, "my own", Schedule(wall("2026-04-01T08:00"), "UTC"))
-        await ana.say("/import", file_of("a fact", reminders=[RENT, DENTIST | {"state": "paused"}]))
-        await ana.press("Save")
+        told = await ana.say("/import", file_of("a fact", reminders=[RENT, DENTIST | {"state": "paused"}]))
+        assert told.startswith("The file holds 1 memory.\nThe file holds 2 reminders that are still to come.\n")
+        assert await ana.press("Save these 3") == "Saved 1 new memory.\nSet 2 reminders."
         told = await ana.press("Undo")
         assert told.startswith("Undone. No longer saved:")
         assert told.endswith("\n2 reminders that came in the file are deleted again.")
@@ -309,11 +310,11 @@ async def test_one_that_was_changed_since_is_not_taken_back_with_the_others() ->
         await ana.say("/import", file(RENT, DENTIST))
         await ana.press("Save")
         [_, rent] = await mine(ana.house)
-        place = Place(ANA, HERE, private=True, locale=Locale.EN)
+        place = ReminderPlace(ANA, HERE, private=True, locale=Locale.EN)
         assert isinstance(ana.house.clock, FakeClock)
         await ana.house.clock.advance(1)
-        await ana.house.features().reminders.reword(place, rent.id, "pay the rent")
+        await ana.house.features().get(Reminders).reword(place, rent.id, "pay the rent")
         assert "pay rent" in await ana.say("/undo"), "the last change is that of its words"
-        await ana.house.features().reminders.reword(place, rent.id, "pay the rent")
+        await ana.house.features().get(Reminders).reword(place, rent.id, "pay the rent")
         await ana.say(f"/undo {rent.batch.split()[1]}")
         assert [each.text for each in await ana.house.reminders.of([ANA])] == ["pay the rent"]

@@ -12,13 +12,10 @@ from core.types import Locale
 @pytest.mark.parametrize(
     ("said", "tag"),
     [
-        ("de", "de"), ("DE", "de"), ("deu", "de"), ("de_AT", "de-AT"), ("pt", "pt-BR"), ("PT-br", "pt-BR"),
-        ("pt-PT", "pt-PT"), ("en", "en"), ("es_mx", "es-MX"), ("iw", "he"), ("zh-hant", "zh-Hant"), ("tlh", "tlh"),
-        ("German", "de"), ("alemão", "de"), ("alemao", "de"), ("ALLEMAND", "de"), ("deutsch", "de"), ("немецкий", "de"),
-        ("الألمانية", "de"), ("日本語", "ja"), ("japones", "ja"), ("中文", "zh"), ("繁體中文", "zh-Hant"),
-        ("mandarin", "zh"),
-        ("tiếng việt", "vi"), ("हिन्दी", "hi"), ("한국어", "ko"), ("farsi", "fa"), ("português do Brasil", "pt-BR"),
-        ("español", "es"), ("castellano", "es"), ("  English ", "en"),
+        ("DE", "de"), ("deu", "de"), ("de_AT", "de-AT"), ("pt", "pt-BR"), ("pt-PT", "pt-PT"), ("iw", "he"),
+        ("zh-hant", "zh-Hant"), ("German", "de"), ("alemao", "de"), ("ALLEMAND", "de"), ("日本語", "ja"),
+        ("繁體中文", "zh-Hant"), ("farsi", "fa"), ("português do Brasil", "pt-BR"), ("castellano", "es"),
+        ("  English ", "en"),
     ],
 )  # fmt: skip
 def test_it_is_found(said: str, tag: str) -> None:
@@ -27,7 +24,7 @@ def test_it_is_found(said: str, tag: str) -> None:
 
 @pytest.mark.parametrize(
     "said",
-    ["", "und", "de fr", "en-ZZZ", "<task>", "auto", "x" * 5000, "../de"],
+    ["", "und", "en-ZZZ", "../de"],
 )
 def test_what_is_no_language_is_not_found(said: str) -> None:
     assert find_language(said) == ""

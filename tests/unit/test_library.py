@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -56,15 +55,6 @@ async def test_phrases_that_were_given_stay_when_the_text_changes() -> None:
         assert other.bindings == ("router",)
 
 
-async def test_a_known_text_is_no_second_memory() -> None:
-    async with open_memory(None) as memories:
-        ana = memories.of("ana")
-        first = await ana.save("room 12", bindings=["office"])
-        again = await ana.save("room 12", bindings=["desk"])
-        assert again.id == first.id
-        assert again.bindings == ("office", "desk")
-
-
 async def test_nobody_reaches_what_is_anothers() -> None:
     async with open_memory(None) as memories:
         saved = await memories.of("ana").save("room 12")
@@ -78,15 +68,6 @@ async def test_nobody_reaches_what_is_anothers() -> None:
         assert await memories.of("ana").get(saved.id) == saved
 
 
-async def test_memories_are_paged_the_newest_first() -> None:
-    async with open_memory(None) as memories:
-        ana = memories.of("ana")
-        texts = [(await ana.save(f"room {number}")).text for number in range(3)]
-        page = await ana.newest(limit=2)
-        rest = await ana.newest(limit=2, before=page[-1].id)
-    assert [each.text for each in (*page, *rest)] == texts[::-1]
-
-
 @pytest.mark.parametrize("text", ["", "  ", "\x00"])
 async def test_an_empty_text_is_refused(text: str) -> None:
     async with open_memory(None) as memories:
@@ -97,14 +78,6 @@ async def test_an_empty_text_is_refused(text: str) -> None:
         with pytest.raises(InputError, match="no text"):
             await ana.update(saved.id, text)
         assert await ana.newest() == [saved]
-
-
-async def test_without_undo_nothing_is_taken_back() -> None:
-    async with open_memory(None, undo_within=timedelta(0)) as memories:
-        ana = memories.of("ana")
-        saved = await ana.save("room 12")
-        await ana.delete(saved.id)
-        assert not await ana.undo()
 
 
 @pytest.mark.spec("L6", "L2")

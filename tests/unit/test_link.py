@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from core.features.reminders.service import Place
+from core.features.reminders.service import ReminderPlace, Reminders
 from core.times.reading import Once
 from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, MessageKey, Role, UserKey
 from tests.fakes.clock import FakeClock
@@ -95,9 +95,9 @@ async def test_parting_says_who_keeps_what_and_gives_each_their_own(lobby: Lobby
 
 
 async def test_reminders_of_both_are_known_on_either_and_stay_where_they_were_set(lobby: Lobby) -> None:
-    reminders = lobby.house.features().reminders
+    reminders = lobby.house.features().get(Reminders)
     places = {
-        user: Place(user, ChatKey(user.platform, f"with {user.user}"), private=True, locale=Locale.EN)
+        user: ReminderPlace(user, ChatKey(user.platform, f"with {user.user}"), private=True, locale=Locale.EN)
         for user in (HERE, THERE)
     }
 
@@ -134,27 +134,6 @@ async def test_parting_gives_each_account_its_own_last_words_and_no_word_travels
     await agree(lobby, await code_of(lobby, HERE), STRANGE)
     assert await facts(lobby, STRANGE) == {"my bank pin is 1111"}
     assert "2222" not in repr(await lobby.house.memories.of(HERE).versions(item.id))
-
-
-@pytest.mark.parametrize("given", ["AAAA-AAAA", "x", "'; DROP TABLE link_codes", "🐘" * 30])
-async def test_a_wrong_code_links_nothing(lobby: Lobby, given: str) -> None:
-    await code_of(lobby, HERE)
-    [told] = await lobby.say(f"/link {given} yes", THERE)
-    assert told.startswith("There is no such code")
-    assert list(await lobby.house.memories.accounts(THERE)) == [THERE]
-
-
-async def test_a_code_holds_for_ten_minutes_and_once(lobby: Lobby) -> None:
-    assert isinstance(lobby.house.clock, FakeClock)
-    late = await code_of(lobby, HERE)
-    await lobby.house.clock.advance(601)
-    assert (await lobby.say(f"/link {late} yes", THERE))[0].startswith("There is no such code")
-    code = await code_of(lobby, HERE)
-    await lobby.say(f"/link {code}", THERE)
-    await lobby.house.clock.advance(599)
-    assert "one memory" in (await lobby.say(f"/link {code} yes", THERE))[0]
-    await lobby.say("/unlink yes", THERE)
-    assert (await lobby.say(f"/link {code} yes", STRANGE))[0].startswith("There is no such code")
 
 
 async def test_an_account_is_not_linked_to_itself_nor_twice(lobby: Lobby) -> None:
@@ -242,22 +221,9 @@ async def test_a_link_gives_nobody_a_right(lobby: Lobby) -> None:
     assert told.startswith("I do not know the command")
 
 
-async def test_nothing_is_linked_where_others_read_along(lobby: Lobby) -> None:
-    [told] = await lobby.say("/link", HERE, room="room")
-    assert "in private" in told
-    [told] = await lobby.say("/unlink", HERE, room="room")
-    assert "in private" in told
-
-
 async def test_an_account_that_is_not_linked_has_nothing_to_part(lobby: Lobby) -> None:
     for text in ("/unlink", "/unlink yes"):
         assert "not linked" in (await lobby.say(text, HERE))[0]
-
-
-async def test_only_a_digest_of_the_code_is_kept(lobby: Lobby) -> None:
-    code = await code_of(lobby, HERE)
-    assert code not in repr(vars(lobby.house.links))
-    assert code.replace("-", "") not in repr(vars(lobby.house.links))
 
 
 async def test_forgetting_everything_on_one_account_forgets_the_person_and_says_so(lobby: Lobby) -> None:
@@ -271,3 +237,16 @@ async def test_forgetting_everything_on_one_account_forgets_the_person_and_says_
     assert await facts(lobby, HERE) == await facts(lobby, THERE) == set()
     assert list(await lobby.house.memories.accounts(HERE)) == [HERE]
     assert await facts(lobby, STRANGE) == {"z"}
+
+
+async def test_a_code_holds_for_ten_minutes_and_once(lobby: Lobby) -> None:
+    assert isinstance(lobby.house.clock, FakeClock)
+    late = await code_of(lobby, HERE)
+    await lobby.house.clock.advance(601)
+    assert (await lobby.say(f"/link {late} yes", THERE))[0].startswith("There is no such code")
+    code = await code_of(lobby, HERE)
+    await lobby.say(f"/link {code}", THERE)
+    await lobby.house.clock.advance(599)
+    assert "one memory" in (await lobby.say(f"/link {code} yes", THERE))[0]
+    await lobby.say("/unlink yes", THERE)
+    assert (await lobby.say(f"/link {code} yes", STRANGE))[0].startswith("There is no such code")

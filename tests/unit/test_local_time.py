@@ -8,8 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.answering.prompting import prompt_of
-from core.answering.prompts import build, system_text
+from core.answering.prompting import build, prompt_of, system_text
 from core.dialogue import PromptContext, Task
 from core.history.conversation import Context
 from core.history.rendering import rendered

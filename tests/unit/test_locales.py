@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from core.answering.language_choice import Locales
 from core.errors import StorageError
 from core.features.access.people import Person
-from core.language_choice import Locales
 from core.types import Locale, Message, MessageRole, Preferences, Role
 from tests.fakes.channels import OneChannel
 from tests.fakes.house import ANA, BIA, House

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bot.logs import LOG_FILE, RecentTroubles, configure
-from tests.fakes.clock import START, FakeClock
+from tests.fakes.clock import FakeClock
 
 _LOG = logging.getLogger("bot.looping")
 
@@ -44,6 +44,7 @@ def fail(token: str = "", wait_s: float = 0.5) -> None:
         _LOG.exception("%s ended", "discord", extra={"wait_s": wait_s, "token": token})
 
 
+@pytest.mark.long
 async def test_a_task_that_fails_each_second_for_an_hour_is_few_lines_and_their_counts_are_whole(
     lines: Callable[[], list[dict[str, Any]]], clock: FakeClock, tmp_path: Path
 ) -> None:
@@ -67,15 +68,3 @@ async def test_what_differs_or_is_no_trouble_is_written_each_time(
         _LOG.info("turn", extra={"action": "Finish"})
         fail(str(number))
     assert [line["event"] for line in lines()] == ["turn", "discord ended"] * 3
-
-
-async def test_a_process_that_dies_again_and_again_writes_the_reason_every_ten_minutes(
-    lines: Callable[[], list[dict[str, Any]]], clock: FakeClock, tmp_path: Path
-) -> None:
-    for _ in range(720):  # each 5 s for an hour, as a service does
-        configure(tmp_path, "INFO")
-        fail()
-        configure(None, "INFO")
-        await clock.advance(5)
-    assert len(lines()) == 6
-    assert lines()[0]["at"] == START.isoformat(timespec="milliseconds")

@@ -17,11 +17,10 @@ from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
-from core.threads import Told
+from core.threads import ToldMemory
 from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, Message, MessageRole, ThreadStatus, UserKey
 from tests.fakes.clock import START
-from tests.fakes.memories import add
-from tests.reference.searches import ids_found
+from tests.fakes.memories import add, ids_found
 
 T = TypeVar("T")
 
@@ -125,7 +124,7 @@ async def test_a_conversation_that_was_forgotten_is_gone_after_the_next_start(
     for n in range(COUNT):
         await history.append(thread.id, Message(MessageRole.USER, f"zqsecret {n}", at=START))
     [said] = await history.tail(thread.id, 1)
-    await history.tell({said.id: [Told("m", "v")]})
+    await history.tell({said.id: [ToldMemory("m", "v")]})
     with monkeypatch.context() as patch:
         pull_the_plug_at(patch, database, turn=4)
         with pytest.raises(PulledPlug):

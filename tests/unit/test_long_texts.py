@@ -18,14 +18,13 @@ import pytest
 from adapters.console.channel import Page
 from adapters.discord import markup as discord
 from adapters.telegram import markup as telegram
-from core.aside import FEW_CHARS, aside
 from core.delivery.split import split
 from core.dialogue import Task
 from core.errors import ProviderDown
 from core.history.tokens import ByCharacters, ByWords
 from core.limited import LimitedMind, bindings, change, frames, likeness, reading
-from core.limited import words as mind_words
-from core.text import claims, language, marks, replies, unicode, words
+from core.tasks import FEW_CHARS, aside
+from core.text import assertions, language, marks, replies, senses, unicode, words
 from core.text.markdown import plain_times, verbatim
 from core.times import said
 from core.types import Locale, Vectors
@@ -71,24 +70,24 @@ READERS: dict[str, Callable[[str], Any]] = {
     "bindings": bindings.bindings,
     "queries": bindings.queries,
     "flat": unicode.flat,
-    "subject": mind_words.subject,
-    "senses": mind_words.senses,
-    "looked into": lambda text: mind_words.Told(text, ()),
+    "subject": senses.subject,
+    "senses": senses.senses,
+    "looked into": lambda text: senses.MemoryWords(text, ()),
     "wording": lambda text: likeness.worded([text]),
     "a yes": replies.means_yes,
     "a no": replies.means_no,
-    "what is asked for": claims.asked,
-    "what is claimed": claims.claimed,
-    "what is volunteered": lambda text: claims.volunteered(text, claims.Occasion(text)),
-    "what is left without claims": claims.without,
+    "what is asked for": assertions.asked,
+    "what is claimed": assertions.asserted,
+    "what is volunteered": lambda text: assertions.volunteered(text, assertions.Occasion(text)),
+    "what is left without claims": assertions.without,
     "a word of undoing": replies.means_undo,
     "a yes to deleting": partial(replies.means_yes, to=replies.Doing.DELETE),
     "both": replies.means_both,
     "the time that is asked for": lambda text: said.asked(text, START, Locale.EN),
     "the day that is meant": lambda text: said.meant(text, START, Locale.EN),
     "the end that is named": lambda text: said.until(text, START, Locale.EN),
-    "what is denied": claims.denied,
-    "what is settled": claims.settled,
+    "what is denied": assertions.denied,
+    "what is settled": assertions.settled,
 }
 
 
@@ -150,8 +149,11 @@ async def turn_s(mind: LimitedMind, text: str) -> float:
         return time.process_time() - began_s
 
 
+MADE_OF = ("numbers", "numbered lines", "my", "tabs", "accents", "fence lines")
+
+
 @pytest.mark.parametrize("lead", ["", "Lembre que "])
-@pytest.mark.parametrize("made_of", ["numbers", "numbered lines", "my", "commas", "tabs", "accents", "fence lines"])
+@pytest.mark.parametrize("made_of", ["commas", *map(long, MADE_OF)])
 async def test_a_whole_turn_takes_time_in_step_with_the_length(lead: str, made_of: str) -> None:
     short, long = (lead + hostile(length)[made_of] + "." for length in (7_500, 30_000))
     mind = LimitedMind(NoEmbedder())

@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from statistics import quantiles
 
-from adapters.discord.pacer import GROWING, LAST, WHOLE
-from adapters.discord.pacer import Pacer as DiscordPacer
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.pacer import Pacer as TelegramPacer
 from adapters.telegram.pacer import Priority
@@ -16,10 +14,9 @@ from core.delivery.plan import Pace
 from core.delivery.view import View
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
-from core.workers import OneWorker
-from tests.fakes import discord_limits, telegram_limits
+from core.workers.port import Worker
+from tests.fakes import telegram_limits
 from tests.fakes.clock import FakeClock
-from tests.unit.test_discord_pacer import tell
 
 PEOPLE, THINKS_S = 200, 1.0
 Write = Callable[[str, OutgoingMessage | None], Awaitable[None]]
@@ -86,7 +83,7 @@ def on_paper_s(per_s: float) -> float:
 
 async def test_two_hundred_people_on_telegram_are_answered_nearly_as_fast_as_its_limits_allow() -> None:
     clock, usual, limits = FakeClock(), TelegramConfig("token"), telegram_limits.Limits()
-    pacer = TelegramPacer(usual.private, usual.group, usual.overall, clock, OneWorker())
+    pacer = TelegramPacer(usual.private, usual.group, usual.overall, clock, Worker())
 
     def into(chat_id: int) -> Write:
         async def write(_: str, shown: OutgoingMessage | None) -> None:
@@ -97,22 +94,3 @@ async def test_two_hundred_people_on_telegram_are_answered_nearly_as_fast_as_its
         return write
 
     assert await p90_s(clock, into) < 1.5 * on_paper_s(30)
-
-
-async def test_two_hundred_people_on_discord_are_answered_nearly_as_fast_as_its_limits_allow() -> None:
-    clock, limits = FakeClock(), discord_limits.Limits()
-    pacer = DiscordPacer(clock, OneWorker())
-
-    def into(channel: int) -> Write:
-        async def write(verb: str, shown: OutgoingMessage | None) -> None:
-            whole = LAST if verb == "POST" else WHOLE
-            name = f"{verb} /channels/{channel}"
-            async with pacer.turn(name):
-                await pacer.admit(name, GROWING if shown is None or not shown.stays else whole)
-                wait_s, _, headers = limits.spend(name, clock.monotonic())
-                assert wait_s == 0.0, "refused"
-                await tell(pacer, 200, dict(headers), name=name)
-
-        return write
-
-    assert await p90_s(clock, into) < 1.5 * on_paper_s(50)

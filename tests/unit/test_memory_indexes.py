@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
 
 import numpy as np
 import pytest
 
 from core.memory.embedding import EmbeddingNormalizer
 from core.memory.indexes import Indexes
-from core.types import MemoryDraft, MemoryKind, UserKey, Vectors
+from core.storage.faiss_index import FaissIndex
+from core.storage.memories import SqlMemories
+from core.stores import Fresh
+from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import START
 from tests.fakes.memories import add
-from tests.reference.exact_index import ExactIndex
-from tests.reference.memories import InMemoryMemories
+from tests.fakes.ram import RamDatabase
 
 ANA, BIA, CAIO = (UserKey("test", name) for name in ("ana", "bia", "caio"))
 DIMS = 4
@@ -22,24 +23,22 @@ NORMALIZER = EmbeddingNormalizer("s@4", np.zeros(DIMS, np.float32))
 OTHER_LENS = EmbeddingNormalizer("t@4", NORMALIZER.mean)
 
 
-class SlowStore(InMemoryMemories):
+class SlowStore(SqlMemories):
     """Counts readings of vectors; those of `held` wait until they are let through."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(RamDatabase())
         self.readings: list[UserKey] = []
         self.held: dict[UserKey, asyncio.Event] = {}
 
-    async def vectors(
-        self, owner: UserKey, space: str, phrase_ids: Collection[int] | None = None
-    ) -> tuple[Sequence[int], Vectors]:
+    async def fresh(self, owner: UserKey, space: str, after: int) -> Fresh:
         self.readings.append(owner)
         if owner in self.held:
             await self.held[owner].wait()
-        return await super().vectors(owner, space, phrase_ids)
+        return await super().fresh(owner, space, after)
 
 
-async def _fill(store: InMemoryMemories, owner: UserKey, n: int) -> None:
+async def _fill(store: SqlMemories, owner: UserKey, n: int) -> None:
     vectors = {f"b{i}": np.eye(DIMS, dtype=np.float32)[i % DIMS] for i in range(n)}
     drafts = [MemoryDraft(MemoryKind.TEXT, f"b{i}", (f"b{i}",)) for i in range(n)]
     await add(store, owner, drafts, at=START, vectors=vectors, space=NORMALIZER.space)
@@ -52,7 +51,7 @@ def store() -> SlowStore:
 
 async def test_two_first_uses_at_once_build_once(store: SlowStore) -> None:
     await _fill(store, ANA, 3)
-    indexes = Indexes(store, ExactIndex)
+    indexes = Indexes(store, FaissIndex)
 
     async def use() -> int:
         async with indexes.reading(ANA, NORMALIZER) as owner_index:
@@ -64,7 +63,7 @@ async def test_two_first_uses_at_once_build_once(store: SlowStore) -> None:
 
 async def test_building_one_persons_index_does_not_keep_another_waiting(store: SlowStore) -> None:
     store.held[ANA] = asyncio.Event()
-    indexes = Indexes(store, ExactIndex)
+    indexes = Indexes(store, FaissIndex)
 
     async def use(owner: UserKey) -> UserKey:
         async with indexes.reading(owner, NORMALIZER):
@@ -78,7 +77,7 @@ async def test_building_one_persons_index_does_not_keep_another_waiting(store: S
 
 
 async def test_the_least_recently_used_go_when_there_are_too_many_people(store: SlowStore) -> None:
-    indexes = Indexes(store, ExactIndex, max_owners=2)
+    indexes = Indexes(store, FaissIndex, max_owners=2)
     for owner in (ANA, BIA, ANA, CAIO, ANA):
         async with indexes.reading(owner, NORMALIZER):
             pass
@@ -92,7 +91,7 @@ async def test_the_least_recently_used_go_when_there_are_too_many_people(store: 
 async def test_the_least_recently_used_go_when_there_are_too_many_vectors(store: SlowStore) -> None:
     await _fill(store, ANA, 6)
     await _fill(store, BIA, 6)
-    indexes = Indexes(store, ExactIndex, max_vectors=10)
+    indexes = Indexes(store, FaissIndex, max_vectors=10)
     for owner in (ANA, BIA):
         async with indexes.reading(owner, NORMALIZER) as owner_index:
             assert owner_index.index is not None
@@ -101,7 +100,7 @@ async def test_the_least_recently_used_go_when_there_are_too_many_vectors(store:
 
 
 async def test_an_index_in_use_is_not_let_go(store: SlowStore) -> None:
-    indexes = Indexes(store, ExactIndex, max_owners=1)
+    indexes = Indexes(store, FaissIndex, max_owners=1)
     async with indexes.reading(ANA, NORMALIZER) as anas:
         async with indexes.reading(BIA, NORMALIZER):
             pass
@@ -116,7 +115,7 @@ async def test_an_index_in_use_is_not_let_go(store: SlowStore) -> None:
 @pytest.mark.parametrize("failure", [ValueError("x"), asyncio.CancelledError()])
 async def test_any_doubt_drops_the_index(store: SlowStore, failure: BaseException) -> None:
     await _fill(store, ANA, 2)
-    indexes = Indexes(store, ExactIndex)
+    indexes = Indexes(store, FaissIndex)
     with pytest.raises(type(failure)):
         async with indexes.reading(ANA, NORMALIZER):
             raise failure
@@ -131,11 +130,11 @@ async def test_an_array_that_is_not_ours_to_shrink_is_left_as_it_is(
 ) -> None:
     rows = np.eye(DIMS, dtype=np.float32)
 
-    async def view(*_: object) -> tuple[Sequence[int], Vectors]:
-        return [1, 2], rows[:2]
+    async def view(*_: object) -> Fresh:
+        return Fresh(1, [1, 2], rows[:2], removed=0, partial=False)
 
-    monkeypatch.setattr(store, "vectors", view)
-    async with Indexes(store, ExactIndex).reading(ANA, NORMALIZER) as owner_index:
+    monkeypatch.setattr(store, "fresh", view)
+    async with Indexes(store, FaissIndex).reading(ANA, NORMALIZER) as owner_index:
         assert owner_index.index is not None
         assert len(owner_index.index) == 2
     assert rows.shape == (DIMS, DIMS)
@@ -143,7 +142,7 @@ async def test_an_array_that_is_not_ours_to_shrink_is_left_as_it_is(
 
 async def test_another_space_is_another_index(store: SlowStore) -> None:
     await _fill(store, ANA, 2)
-    indexes = Indexes(store, ExactIndex)
+    indexes = Indexes(store, FaissIndex)
     async with indexes.reading(ANA, NORMALIZER) as owner_index:
         assert not owner_index.partial
     async with indexes.reading(ANA, OTHER_LENS) as owner_index:
@@ -153,7 +152,7 @@ async def test_another_space_is_another_index(store: SlowStore) -> None:
 
 
 async def test_a_person_without_vectors_has_an_empty_index(store: SlowStore) -> None:
-    indexes = Indexes(store, ExactIndex)
+    indexes = Indexes(store, FaissIndex)
     async with indexes.reading(ANA, NORMALIZER) as owner_index:
         assert await owner_index.nearest(np.eye(DIMS, dtype=np.float32)[:2], 3) == frozenset()
         assert not owner_index.partial
@@ -161,7 +160,7 @@ async def test_a_person_without_vectors_has_an_empty_index(store: SlowStore) -> 
 
 async def test_an_index_follows_what_was_added_and_removed(store: SlowStore) -> None:
     await _fill(store, ANA, 3)
-    indexes = Indexes(store, ExactIndex)
+    indexes = Indexes(store, FaissIndex)
     async with indexes.reading(ANA, NORMALIZER) as owner_index:
         before = owner_index.version
         [first, *_] = await store.page(ANA, limit=9)
@@ -175,7 +174,7 @@ async def test_an_index_follows_what_was_added_and_removed(store: SlowStore) -> 
 
 async def test_an_index_that_is_dropped_is_built_again(store: SlowStore) -> None:
     await _fill(store, ANA, 3)
-    indexes = Indexes(store, ExactIndex)
+    indexes = Indexes(store, FaissIndex)
     async with indexes.reading(ANA, NORMALIZER):
         indexes.drop(ANA)
         assert indexes.loaded == 1, "it is in use"
@@ -188,7 +187,7 @@ async def test_what_takes_long_is_done_outside_the_event_loop(
 ) -> None:
     monkeypatch.setattr("core.memory.indexes._INLINE_ROWS", 2)
     await _fill(store, ANA, 5)
-    indexes = Indexes(store, ExactIndex)
+    indexes = Indexes(store, FaissIndex)
     async with indexes.reading(ANA, NORMALIZER) as owner_index:
         query = np.eye(DIMS, dtype=np.float32)[:1]
         everything = await owner_index.nearest(query, 9)

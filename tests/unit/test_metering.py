@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager
 
 import numpy as np
 import pytest
 
-from bot.models.metering import AttributedHandler, Meter, MeteredEmbedder
+from bot.models.metering import Meter, MeteredEmbedder
 from bot.models.prices import load_prices
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task, Usage
 from core.errors import ProviderBusy, StorageError, StreamCut
-from core.features.ledger.calls import Call
+from core.features.ledger.calls import ModelCall
 from core.models import complete
-from core.ports import Channel, Channels, ChatModel, Embedder, MessageHandler
+from core.ports import ChatModel
 from core.providers.cached_embedder import CachedEmbedder
+from core.trace import Trace, traced
 from core.types import ChatKey, Incoming, UserKey, Vectors
-from tests.fakes.channel import RecordingChannel
-from tests.fakes.channels import OneChannel
+from tests.fakes import anthropic_server
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.http_server import Answer, LoopbackServer
 from tests.fakes.model import ScriptedModel
 from tests.fakes.openai_server import embedding, fails
-from tests.fakes.wires import openai_embedder, prompt
+from tests.fakes.wires import openai_embedder, prompt, wire
 
 HAIKU = "anthropic:claude-haiku-5-5"
 USAGE = Usage(1000, 100, 500, 40)
@@ -60,9 +60,9 @@ class Book:
     """A ledger in a list."""
 
     def __init__(self) -> None:
-        self.calls: list[Call] = []
+        self.calls: list[ModelCall] = []
 
-    async def record(self, call: Call) -> None:
+    async def record(self, call: ModelCall) -> None:
         self.calls.append(call)
 
     def metered(self, model: ChatModel) -> ChatModel:
@@ -98,6 +98,18 @@ async def test_a_call_that_breaks_off_is_counted_by_what_went_out_and_came_in() 
     assert call.cost_usd
 
 
+async def test_a_claude_call_that_breaks_off_is_counted_by_what_its_beginning_told() -> None:
+    book = Book()
+    async with wire("anthropic") as lab, lab.model() as model:
+        lab.server.answers = [anthropic_server.breaks("Olá, ", "Ana")]
+        with pytest.raises(StreamCut):
+            await complete(book.metered(model), prompt())
+    (call,) = book.calls
+    assert call.usage is not None
+    assert (call.usage.input_tokens, call.usage.cached_tokens, call.usage.cache_write_tokens) == (100, 50, 30)
+    assert call.usage.output_tokens > 0
+
+
 async def test_a_reader_that_leaves_is_told_from_a_failure() -> None:
     book, model = await timed(Finish(Stop.END, USAGE))
     async with model.stream(prompt()) as events:
@@ -127,7 +139,7 @@ async def test_a_call_that_was_turned_down_is_written() -> None:
 
 
 async def test_a_ledger_that_fails_fails_nobodys_answer(caplog: pytest.LogCaptureFixture) -> None:
-    async def full(_: Call) -> None:
+    async def full(_: ModelCall) -> None:
         raise StorageError("disk full")
 
     model = Meter(full, load_prices(), FakeClock()).of(ScriptedModel({Task.FINISH: ["oi"]}), "chat")
@@ -136,53 +148,25 @@ async def test_a_ledger_that_fails_fails_nobodys_answer(caplog: pytest.LogCaptur
     assert "not written down" in caplog.text
 
 
-class Asking(MessageHandler):
-    """A handler that asks a model for each message, in a task of its own, as the ChatBot does."""
-
-    def __init__(self, model: ChatModel, owed: list[Incoming]) -> None:
-        self._model = model
-        self._owed = owed
-        self._tasks: list[asyncio.Task[None]] = []
-
-    async def _answer(self, incoming: Incoming, channel: Channel) -> None:
-        del channel
-        await complete(self._model, prompt(incoming.text))
-
-    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
-        return asyncio.create_task(self._answer(incoming, channel))
-
-    async def resume(self, platform: str, channels: Channels) -> None:
-        del platform
-        tasks = [asyncio.create_task(self._answer(incoming, channels.again(incoming))) for incoming in self._owed]
-        await asyncio.gather(*tasks)
-
-
 def said_by(user: str, *, private: bool = True) -> Incoming:
     who = UserKey("telegram", user)
     return Incoming(ChatKey("telegram", "room"), who, user, user, f"eu sou {user}", START, private=private)
 
 
-async def test_a_call_is_the_persons_whose_message_is_answered() -> None:
-    book = Book()
-    people = ["ana", "bia", "caio"]
-    handler = AttributedHandler(Asking(book.metered(ScriptedModel({})), [said_by(user) for user in people]))
-    channel = RecordingChannel(FakeClock())
-    for answered in [await handler.receive(said_by(user), channel) for user in people]:
-        await answered
-    await handler.resume("telegram", OneChannel(channel))
-    await complete(book.metered(ScriptedModel({})), prompt())
-    users = [call.user.user if call.user else None for call in book.calls]
-    assert users == [*people, *people, None]
+def turn_of(user: str, *, private: bool = True) -> AbstractContextManager[None]:
+    return traced(Trace(f"turn of {user}", 0.0, said_by(user, private=private)))
 
 
-async def test_a_call_is_of_the_room_where_others_read_along_and_of_none_in_private() -> None:
+async def test_a_call_is_the_persons_whose_message_is_answered_and_of_the_room_where_others_read_along() -> None:
     book = Book()
-    handler = AttributedHandler(Asking(book.metered(ScriptedModel({})), [said_by("bia", private=False)]))
-    channel = RecordingChannel(FakeClock())
-    await (await handler.receive(said_by("ana"), channel))
-    await (await handler.receive(said_by("ana", private=False), channel))
-    await handler.resume("telegram", OneChannel(channel))
-    assert [call.room for call in book.calls] == ["", "telegram:room", "telegram:room"]
+    model, tasks = book.metered(ScriptedModel({})), []
+    for user, private in (("ana", True), ("bia", False)):
+        with turn_of(user, private=private):
+            tasks.append(asyncio.create_task(complete(model, prompt())))
+    await asyncio.gather(*tasks)
+    await complete(model, prompt())
+    users = [(call.user.user if call.user else None, call.room) for call in book.calls]
+    assert users == [("ana", ""), ("bia", "telegram:room"), (None, "")]
 
 
 class Counted:
@@ -201,28 +185,13 @@ class Counted:
         """Nothing to let go of."""
 
 
-class Embedding(MessageHandler):
-    """A handler that embeds each message in a task of its own."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-
-    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
-        del channel
-        return asyncio.create_task(self._embed(incoming.text))
-
-    async def _embed(self, text: str) -> None:
-        await self._embedder.embed([text])
-
-    async def resume(self, platform: str, channels: Channels) -> None:
-        del platform, channels
-
-
 async def test_what_is_embedded_is_paid_by_the_one_whose_words_they_are_also_behind_the_cache() -> None:
     book = Book()
     embedder = CachedEmbedder(MeteredEmbedder(Counted(), Meter(book.record, load_prices(), FakeClock())))
-    handler, channel = AttributedHandler(Embedding(embedder)), RecordingChannel(FakeClock())
-    under_way = [await handler.receive(said_by(user), channel) for user in ("ana", "bia", "ana")]
+    under_way = []
+    for user in ("ana", "bia", "ana"):
+        with turn_of(user):
+            under_way.append(asyncio.create_task(embedder.embed([said_by(user).text])))
     await asyncio.gather(*under_way)
     assert [(call.user, call.usage) for call in book.calls] == [
         (UserKey("telegram", "ana"), Usage(1)),

@@ -8,7 +8,6 @@ import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any
 
 import aiohttp
@@ -16,13 +15,14 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from bot.metrics import Metrics, MetricsServer
+from bot.run import readings
 from bot.settings.settings import load
 from bot.wiring import App, build, open_chatbot
 from core.clock import SystemClock
 from core.dialogue import Usage
 from core.errors import ConfigError, StorageError
 from core.features.admin.platforms import Link, PlatformState
-from core.features.ledger.calls import Call
+from core.features.ledger.calls import ModelCall
 from core.ports import Clock
 from core.storage.database import PoolUse
 from core.stores import Backlog
@@ -106,7 +106,7 @@ async def test_the_process_is_alive_from_the_start_and_ready_once_storage_and_a_
         client = scene.client
         assert await client.get("/healthz") == (200, '{"ok": true}')
         assert await client.ready() == (503, ["the bot is starting"])
-        scene.server.app = scene.app
+        scene.server.bot = readings(scene.app)
         assert await client.ready() == (503, ["no platform is connected"])
         scene.connects(Link.CONNECTING)
         assert await client.ready() == (503, ["no platform is connected"])
@@ -127,7 +127,7 @@ async def test_the_process_is_alive_from_the_start_and_ready_once_storage_and_a_
 @pytest.mark.skipif(not HAS_POSTGRES, reason=WHY_NOT)
 async def test_a_worker_of_which_the_others_do_not_hear_is_not_ready() -> None:
     async with serving(SystemClock(), storage_url=database_of("lonely")) as scene:
-        scene.server.app = scene.app
+        scene.server.bot = readings(scene.app)
         scene.connects()
         assert await scene.client.ready() == (503, ["the other workers do not hear of this one"])
         async with scene.app.worker.at_work():
@@ -141,9 +141,9 @@ async def test_a_storage_that_hangs_is_not_waited_for(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("bot.metrics._PATIENCE_S", 0.01)
     async with serving() as scene:
-        scene.server.app = scene.app
-        scene.connects()
         monkeypatch.setattr(type(scene.app.parts.inbox), "backlog", lambda _: hang())
+        scene.server.bot = readings(scene.app)
+        scene.connects()
         assert await scene.client.ready() == (503, ["the storage does not answer"])
         assert (await scene.client.numbers())["elefante_storage_up",] == 0
 
@@ -153,7 +153,7 @@ async def test_a_turn_and_its_calls_are_counted_and_nobody_is_named() -> None:
     async with model.running():
         wire = {"model": "openai:m", "openai_base_url": f"{model.url}/v1", "openai_api_key": "sk-secret"}
         async with serving(SystemClock(), **wire) as scene, open_chatbot(scene.app) as chatbot:
-            scene.server.app = scene.app
+            scene.server.bot = readings(scene.app)
             channel = RecordingChannel(SystemClock())
             await (await chatbot.receive(incoming(WORDS), channel))
             numbers = await scene.client.numbers()
@@ -176,7 +176,7 @@ async def test_a_turn_and_its_calls_are_counted_and_nobody_is_named() -> None:
 
 async def test_what_is_owed_is_counted_with_the_age_of_the_oldest() -> None:
     async with serving() as scene:
-        scene.server.app = scene.app
+        scene.server.bot = readings(scene.app)
         scene.connects()
         scene.app.features.platforms.all["discord"] = PlatformState("discord", Link.ENDED, START)
         inbox, asked = scene.app.parts.inbox, replace(incoming("hi"), chat=ChatKey("telegram", "c"))
@@ -197,9 +197,10 @@ async def test_what_is_owed_is_counted_with_the_age_of_the_oldest() -> None:
 
 async def test_the_pool_is_shown_where_the_engine_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
     async with serving() as scene:
-        scene.server.app = scene.app
+        scene.server.bot = readings(scene.app)
         assert not [name for name, *_ in await scene.client.numbers() if name.startswith("elefante_pool_connections")]
         monkeypatch.setattr(type(scene.app.database), "pool", lambda _: PoolUse(limit=10, size=4, idle=1, waiting=2))
+        scene.server.bot = readings(scene.app)
         numbers = await scene.client.numbers()
         connections = {state: numbers["elefante_pool_connections", state] for state in ("idle", "used", "closed")}
         assert connections == {"idle": 1, "used": 3, "closed": 6}
@@ -244,11 +245,11 @@ def test_what_is_no_address_is_refused_with_how_to_write_one(written: str) -> No
 async def exposed(monkeypatch: pytest.MonkeyPatch) -> dict[str, set[str]]:
     """Map every name that is ever served to its labels."""
     async with serving() as scene:
-        scene.server.app, metrics = scene.app, scene.server.metrics
-        scene.connects()
         monkeypatch.setattr(type(scene.app.database), "pool", lambda _: PoolUse(limit=10, size=4, idle=1, waiting=2))
+        scene.server.bot, metrics = readings(scene.app), scene.server.metrics
+        scene.connects()
         metrics.turn_ended("telegram", "", dict.fromkeys(Phase, 0.0))
-        metrics.model_called(Call(START, None, "chat", "finish", "openai:m", "end", 1.0, usage=Usage(1, 1)))
+        metrics.model_called(ModelCall(START, None, "chat", "finish", "openai:m", "end", 1.0, usage=Usage(1, 1)))
         metrics.wrote("telegram")(200)
         _, text = await scene.client.get("/metrics")
     families = text_string_to_metric_families(text)
@@ -287,16 +288,10 @@ def test_grafana_can_load_the_dashboard() -> None:
     assert "id" not in document or document["id"] is None  # else an import would look for that one
     [source] = [one for one in document["templating"]["list"] if one["type"] == "datasource"]
     assert source["query"] == "prometheus"
-    ids, taken = set[int](), set[tuple[int, int]]()
+    ids = set[int]()
     for panel in panels(document):
         assert panel["id"] not in ids
         ids.add(panel["id"])
-        place = panel["gridPos"]
-        assert place["x"] + place["w"] <= 24
-        columns, rows = (range(place[at], place[at] + place[size]) for at, size in (("x", "w"), ("y", "h")))
-        cells = set(product(columns, rows))
-        assert not cells & taken, panel["title"]
-        taken |= cells
         if panel["type"] != "row":
             assert panel["datasource"] == {"type": "prometheus", "uid": f"${{{source['name']}}}"}
             assert len({target["refId"] for target in panel["targets"]}) == len(panel["targets"])

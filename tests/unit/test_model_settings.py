@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bot.models.presets import PROVIDERS, Mode
+from bot.models.presets import LOCAL, PROVIDERS, REMOTE, Mode
 from bot.settings.models import ModelName, ModelSettings
 from core.errors import ConfigError
 
@@ -36,16 +36,16 @@ def test_one_model_sets_all_modes_and_a_mode_its_own(monkeypatch: pytest.MonkeyP
         monkeypatch,
         **KEYS,
         MODEL="anthropic:claude-haiku-5-5",
-        MODEL_CHAT="gemini:gemini-2.5-flash, ollama:qwen3:8b ,limited,",
+        MODEL_CHAT="gemini:gemini-3.8-flash, ollama:qwen3:8b ,limited,",
     )
     assert settings.chain(Mode.HEAVY) == (ModelName("anthropic", "claude-haiku-5-5"),)
     assert settings.chain(Mode.CHAT) == (
-        ModelName("gemini", "gemini-2.5-flash"),
+        ModelName("gemini", "gemini-3.8-flash"),
         ModelName("ollama", "qwen3:8b"),
         ModelName("limited"),
     )
     assert [str(name) for name in settings.chain(Mode.CHAT)] == [
-        "gemini:gemini-2.5-flash",
+        "gemini:gemini-3.8-flash",
         "ollama:qwen3:8b",
         "limited",
     ]
@@ -56,7 +56,7 @@ def test_one_model_sets_all_modes_and_a_mode_its_own(monkeypatch: pytest.MonkeyP
     ("environment", "setting", "advice"),
     [
         ({"MODEL": "claude-haiku-5-5"}, "MODEL", "write provider:model"),
-        ({"MODEL_CHAT": "skynet:1"}, "MODEL_CHAT", "anthropic, openai, gemini, openrouter, ollama, llamacpp"),
+        ({"MODEL_CHAT": "skynet:1"}, "MODEL_CHAT", ", ".join(PROVIDERS)),
         ({"MODEL_SUMMARY": "openai:"}, "MODEL_SUMMARY", "openai:NAME"),
         ({"MODEL": "anthropic:x"}, "ANTHROPIC_API_KEY", "https://platform.claude.com"),
         ({"MODEL_REASONING": "ollama:x,openai:y"}, "OPENAI_API_KEY", "MODEL_REASONING names openai:y"),
@@ -128,6 +128,36 @@ def test_a_server_of_ones_own_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> N
     assert settings.is_own_address("openai")
 
 
+@pytest.mark.parametrize(
+    ("address", "is_local"),
+    [
+        ("", False),
+        ("http://127.0.0.1:8000/v1", True),
+        ("http://localhost:8000", True),
+        ("http://[::1]:8000/v1", True),
+        ("http://10.0.0.7:8000", False),
+        ("https://models.example/v1", False),
+    ],
+)
+def test_a_server_on_this_machine_may_take_as_long_as_a_local_model(
+    monkeypatch: pytest.MonkeyPatch, address: str, is_local: bool
+) -> None:
+    patience = read(monkeypatch, MODEL="openai:x", OPENAI_API_KEY="sk-1", OPENAI_BASE_URL=address).patience("openai")
+    assert patience == (LOCAL if is_local else REMOTE)
+    assert LOCAL.first_token_s == 300.0
+
+
+def test_two_providers_of_one_protocol_stand_in_one_chain_each_with_its_own_address_and_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings = read(monkeypatch, MODEL="deepseek:deepseek-flash,groq:openai/gpt-oss-120b", DEEPSEEK_API_KEY="sk-d",
+                    GROQ_API_KEY="sk-g")  # fmt: skip
+    names = settings.chain(Mode.CHAT)
+    assert [name.model for name in names] == ["deepseek-flash", "openai/gpt-oss-120b"]
+    assert [settings.key(name.provider) for name in names] == ["sk-d", "sk-g"]
+    assert len({settings.address(name.provider) for name in names}) == 2
+
+
 def test_known_embedders_know_their_length_and_another_may_be_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     name = {"MODEL_EMBEDDING": "openai:text-embedding-3-small", **KEYS}
     assert read(monkeypatch, **name).embedding() == (ModelName("openai", "text-embedding-3-small"), 1536)
@@ -185,6 +215,10 @@ def test_a_model_at_an_address_of_the_owners_is_not_taken_for_the_vendors(monkey
         ("anthropic", "low", None),
         ("openai", "low", None),
         ("gemini", "low", "low"),
+        ("deepseek", "none", "none"),
+        ("groq", "low", "low"),
+        ("xai", "low", "low"),
+        ("mistral", None, None),
         ("ollama", "none", "none"),
         ("llamacpp", "none", "none"),
         ("openrouter", None, None),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from bot.models.chains import build_chains, options_of
 from bot.models.presets import Mode
 from bot.settings.models import ModelName, ModelSettings
-from core.features.ledger.calls import Call
+from core.features.ledger.calls import ModelCall
 from core.models import Models, complete
 from core.ports import ChatModel
 from tests.fakes import anthropic_server, openai_server
@@ -66,9 +67,7 @@ async def test_the_vendors_own_address_is_asked_with_the_efforts_that_suit_each_
     server = LoopbackServer([anthropic_server.says("c")])
     async with server.running(), AsyncExitStack() as stack:
         rows = dict(presets.PROVIDERS)
-        rows["anthropic"] = presets.Preset(
-            presets.Wire.ANTHROPIC, server.url, "ANTHROPIC_BASE_URL", efforts=rows["anthropic"].efforts
-        )
+        rows["anthropic"] = replace(rows["anthropic"], url=server.url, key_setting="")
         monkeypatch.setattr("bot.models.chains.PROVIDERS", rows)
         monkeypatch.setattr("bot.settings.models.PROVIDERS", rows)
         models = await built(stack, clock, model="anthropic:big")
@@ -167,9 +166,9 @@ sys.exit(f"imported for nothing: {{found}}" if found else 0)
 
 
 async def test_every_call_of_every_model_that_was_asked_is_told(clock: FakeClock) -> None:
-    calls: list[Call] = []
+    calls: list[ModelCall] = []
 
-    async def record(call: Call) -> None:
+    async def record(call: ModelCall) -> None:
         calls.append(call)
 
     def down_then_well(asked: Asked) -> Answer:

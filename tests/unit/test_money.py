@@ -10,7 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.dialogue import Usage
-from core.features.ledger.calls import BOT, Call, Period, Scope, Spend, day_of, days_back, month_of, scopes_of, spend_of
+from core.features.ledger.calls import (
+    BOT,
+    ModelCall,
+    Period,
+    Spend,
+    SpendingScope,
+    day_of,
+    days_back,
+    month_of,
+    scopes_of,
+    spend_of,
+)
 from core.types import UserKey
 from tests.fakes.clock import START
 
@@ -97,11 +108,11 @@ def test_days_are_counted_back_from_the_one_that_is_running() -> None:
     [("end", 0.25, 0), ("end", None, 1), ("left", None, 1), ("StreamCut", None, 1), ("ProviderBusy", None, 0)],
 )
 def test_a_call_spends_its_tokens_and_what_it_is_known_to_cost(outcome: str, cost_usd: float, unpriced: int) -> None:
-    call = Call(START, ANA, "chat", "finish", "a:1", outcome, 1.0, None, Usage(100, 10, 50, 4), cost_usd)
+    call = ModelCall(START, ANA, "chat", "finish", "a:1", outcome, 1.0, None, Usage(100, 10, 50, 4), cost_usd)
     assert spend_of(call) == Spend(0, 110, cost_usd or 0.0, unpriced)
 
 
 def test_the_person_the_room_and_the_bot_pay() -> None:
     assert [scope.name for scope in scopes_of(ANA, "telegram:-1")] == ["telegram:ana", "telegram:-1", "bot"]
-    assert scopes_of(ANA, "") == (Scope(ANA), BOT)
+    assert scopes_of(ANA, "") == (SpendingScope(ANA), BOT)
     assert scopes_of(None, "") == (BOT,)

@@ -12,7 +12,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, LiteralString
 
-import numpy as np
 import psycopg
 import pytest
 
@@ -62,7 +61,7 @@ async def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def stored(path: Path) -> Rows:
-    """Return all rows of a file but what an engine keeps for itself, vectors as half floats."""
+    """Return all rows of a file but what an engine keeps for itself."""
     with closing(sqlite3.connect(path)) as connection:
         names = [
             name
@@ -71,7 +70,6 @@ def stored(path: Path) -> Rows:
         ]
         rows = {name: connection.execute(f'SELECT * FROM "{name}"').fetchall() for name in names}
         rows["numbers"] = connection.execute("SELECT * FROM sqlite_sequence WHERE seq > 0").fetchall()
-    rows["vectors"] = [(*row[:2], np.frombuffer(row[2], "<f4").astype("<f2").tobytes()) for row in rows["vectors"]]
     return {name: sorted(each, key=repr) for name, each in rows.items()}
 
 

@@ -60,8 +60,15 @@ async def test_what_the_button_saved_can_be_undone_and_saved_again(tmp_path: Pat
         assert (await talk.say(button.command, pressed=True)).startswith("Saved:")
 
 
-@pytest.mark.parametrize("said", ["yes", "no", "1", "ok", "/help"])
-async def test_no_message_is_taken_for_the_answer_to_an_offer(tmp_path: Path, said: str) -> None:
+async def test_a_plain_yes_does_what_the_button_does(tmp_path: Path) -> None:
+    async with talking(tmp_path, FINISH) as talk:
+        await offered(talk)
+        assert (await talk.say("yes")).startswith("Saved:")
+        assert len(await talk.contents()) == 1
+
+
+@pytest.mark.parametrize("said", ["no", "1", "ok", "/help"])
+async def test_nothing_but_a_yes_is_taken_for_the_answer_to_an_offer(tmp_path: Path, said: str) -> None:
     async with talking(tmp_path, FINISH) as talk:
         [button] = await offered(talk)
         await talk.say(said)

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 import pytest
 
-from core.chatbot import ChatBot
+from core.answering.chatbot import ChatBot
 from core.dialogue import Task
 from core.errors import ProviderDown
 from core.features.access.people import Person, Stranger
@@ -111,7 +111,7 @@ async def test_a_number_is_the_memory_that_it_stood_for_in_the_last_list_of_that
         assert "2. 🧠 thing 23" in await chat.say("/memories")
         assert "12. 🧠 thing 13" in await chat.say("/memories 2")
         assert (await chat.say("/forget 2")).startswith("Nothing was deleted")
-        assert await chat.say("/forget 12") == "Deleted:\n🧠 thing 13: fact 13 · 2026-03-14"
+        assert await chat.say("/forget 12") == "Deleted: “fact 13”"
         assert (await chat.say("/forget 12")).startswith("Nothing was deleted")
         assert (await chat.say("/forget 11", chat="other")).startswith("Nothing was deleted")
         assert "1. 🧠 thing 7" in await chat.say("/recall thing 7")

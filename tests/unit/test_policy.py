@@ -1,36 +1,39 @@
-"""What each policy shows of a conversation, over every store."""
+"""What each policy shows of a conversation."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 
 from core.errors import InputTooLong
 from core.history.conversation import Conversation, Conversations
-from core.history.policy import LAST_MESSAGES, LAST_TOKENS, NAMES, SUMMARY, HistoryLimits
 from core.history.tokens import Calibration
+from core.history.window import LAST_MESSAGES, LAST_TOKENS, POLICIES, SUMMARY, HistoryLimits
+from core.storage.database import Database
 from core.storage.history import SqlHistory
-from core.storage.sqlite import open_database
 from core.stores import HistoryStore
-from core.threads import Summary, TurnState
-from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, ThreadStatus, UserKey
+from core.threads import Summary
+from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, UserKey
 from tests.fakes.clock import FakeClock
-from tests.reference.history import InMemoryHistory
+from tests.fakes.ram import RamDatabase
+from tests.profile import long
 
 ANA, BIA = UserKey("console", "ana"), UserKey("console", "bia")
 ROOM = ConversationKey(ChatKey("console", "c"), ANA)
+MANY = """
+    INSERT INTO messages
+        (thread, role, modal, in_history, content, at, turn, source_id, memory_id, sequence, tokens, upto)
+    WITH RECURSIVE numbered (n) AS (VALUES (3) UNION ALL SELECT n + 1 FROM numbered WHERE n < ?)
+    SELECT thread, role, modal, in_history, content, at, turn, source_id, memory_id, n, tokens, n * tokens
+    FROM numbered JOIN messages ON sequence = 1 + (n + 1) % 2
+"""
+"""Say the first two messages again in turns, until there are so many."""
 
 
-@pytest.fixture(params=["in_memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[HistoryStore]:
-    if request.param == "in_memory":
-        yield InMemoryHistory()
-        return
-    database = await open_database(tmp_path / "elefante.db")
-    yield SqlHistory(database)
-    await database.close()
+@pytest.fixture
+def store() -> HistoryStore:
+    return SqlHistory(RamDatabase())
 
 
 async def talk(conversation: Conversation, cycles: int, tokens: int = 10) -> None:
@@ -85,7 +88,7 @@ async def test_a_set_number_is_shown_exactly_at_every_length_unless_prompts_are_
 
 
 @pytest.mark.spec("L2")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", POLICIES)
 async def test_a_chat_can_have_a_policy_of_its_own(store: HistoryStore, clock: FakeClock, name: str) -> None:
     conversations = Conversations(store, clock, HistoryLimits(LAST_MESSAGES, max_messages=2, max_tokens=30))
     thread = (await conversations.open(ROOM)).thread
@@ -140,61 +143,17 @@ async def test_a_context_leaves_room_for_system_prompt_summary_and_answer(
         await conversation.context("")
 
 
-async def test_the_threads_of_a_person_are_that_persons_only(store: HistoryStore, clock: FakeClock) -> None:
-    conversations = Conversations(store, clock)
-    thread = (await conversations.open(ROOM)).thread
-    for change in (
-        conversations.rename(BIA, thread.id, "mine"),
-        conversations.set_policy(BIA, thread.id, SUMMARY),
-        conversations.switch(BIA, thread.id),
-        conversations.archive(BIA, thread.id),
-        conversations.rename(ANA, "unknown", "x"),
-    ):
-        assert await change is None
-    assert list(await conversations.store.threads(ANA)) == [thread]
-    assert list(await conversations.store.threads(BIA)) == []
-
-
-@pytest.mark.spec("D1")
-async def test_a_thread_is_named_archived_and_gone_on_with(store: HistoryStore, clock: FakeClock) -> None:
-    conversations = Conversations(store, clock)
-    first = (await conversations.open(ROOM)).thread
-    assert (named := await conversations.rename(ANA, first.id, "viagem")) is not None
-    assert named.title == "viagem"
-    assert (archived := await conversations.archive(ANA, first.id)) is not None
-    assert archived.status is ThreadStatus.ARCHIVED
-    await clock.advance(60)
-    second = (await conversations.open(ROOM)).thread
-    assert second.id != first.id
-    assert (again := await conversations.switch(ANA, first.id)) is not None
-    assert (again.title, again.status) == ("viagem", ThreadStatus.ACTIVE)
-    assert (await conversations.open(ROOM)).thread.id == first.id
-
-
-@pytest.mark.spec("D4")
-async def test_the_states_of_a_turn_are_kept_with_their_times(store: HistoryStore, clock: FakeClock) -> None:
-    conversation = await Conversations(store, clock).open(ROOM)
-    for state in (TurnState.PENDING, TurnState.VALIDATED, TurnState.INVOKED):
-        await conversation.enter("t1", state)
-        await clock.advance(1)
-    await conversation.enter("t1", TurnState.ERROR, "ProviderDown")
-    entered = await store.transitions(conversation.thread.id, "t1")
-    assert [t.state.value for t in entered] == ["pending", "validated", "invoked", "error"]
-    assert [(t.at - entered[0].at).total_seconds() for t in entered] == [0, 1, 2, 3]
-    assert entered[-1].error == "ProviderDown"
-
-
 @pytest.mark.spec("H6")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [SUMMARY, *map(long, (LAST_MESSAGES, LAST_TOKENS))])
 async def test_a_context_reads_as_little_of_100_000_messages_as_of_a_thousand(clock: FakeClock, name: str) -> None:
     read = []
     for size in (1_000, 100_000):
-        store = CountingHistory()
+        database = RamDatabase()
+        store = CountingHistory(database)
         thread = await store.open_thread(ROOM, clock.now())
-        store._messages[thread.id] = [
-            Message(MessageRole.ASSISTANT if at % 2 else MessageRole.USER, "oi", tokens=20, id=at, sequence=at)
-            for at in range(1, size + 1)
-        ]
+        for role in (MessageRole.USER, MessageRole.ASSISTANT):
+            await store.append(thread.id, Message(role, "oi", tokens=20))
+        await database.change(MANY, (size,))
         await store.fold(thread.id, Summary("Edmar", through=size - 4))
         conversation = await Conversations(store, clock, HistoryLimits(name)).open(ROOM)
         least, most = {SUMMARY: (4, 4), LAST_MESSAGES: (24, 40), LAST_TOKENS: (240, 400)}[name]
@@ -203,11 +162,11 @@ async def test_a_context_reads_as_little_of_100_000_messages_as_of_a_thousand(cl
     assert read[0] == read[1] < 1_000
 
 
-class CountingHistory(InMemoryHistory):
+class CountingHistory(SqlHistory):
     """Counts the messages that were read."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self.read = 0
 
     async def tail(self, thread_id: str, limit: int, *, before: int = 0) -> Sequence[Message]:

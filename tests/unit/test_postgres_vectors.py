@@ -65,6 +65,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, list[str]]]:
     return seen
 
 
+@pytest.mark.long
 @pytest.mark.spec("T15")
 async def test_a_large_owner_has_an_index_of_their_own_that_finds_what_exact_search_does(
     database: PostgresDatabase, url: str, statements: list[tuple[str, list[str]]]

@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.models.prices import load_prices
+from bot.models.presets import PROVIDERS, example
+from bot.models.prices import Price, Prices, load_prices, prices_of
+from bot.settings.models import ModelSettings
 from core.dialogue import Usage
 from core.errors import ConfigError
 
@@ -35,21 +37,50 @@ def test_a_long_call_is_priced_as_a_whole_at_the_higher_rate() -> None:
 
 
 def test_input_from_a_cache_without_a_price_of_its_own_is_priced_as_any_input() -> None:
-    usage = Usage(1_000_000, 0, cached_tokens=500_000)
-    assert load_prices().cost_usd("anthropic:claude-opus-5-5", usage) == pytest.approx(4.0)
+    prices = Prices("2026-11-27", {"openrouter:x": Price(4.0, 20.0)})
+    assert prices.cost_usd("openrouter:x", Usage(1_000_000, 0, cached_tokens=500_000)) == pytest.approx(4.0)
+
+
+def test_a_conversation_that_is_read_from_the_cache_costs_what_the_cache_costs() -> None:
+    usage = Usage(1_000_000, 10_000, cached_tokens=950_000, cache_write_tokens=50_000)
+    opus = load_prices().cost_usd("anthropic:claude-opus-5-5", usage)
+    assert opus == pytest.approx((950_000 * 0.20 + 50_000 * 5.00 + 10_000 * 20.00) / 1e6)
 
 
 def test_input_that_is_written_into_a_cache_costs_what_writing_costs() -> None:
     prices = load_prices()
     assert prices.cost_usd(HAIKU, Usage(80_000, 0, cache_write_tokens=80_000)) == pytest.approx(0.01)
-    assert prices.cost_usd("openai:gpt-6.1-sol", Usage(1_000_000, 0, cache_write_tokens=500_000)) == pytest.approx(2.0)
+    assert prices.cost_usd("openai:gpt-6.1-sol", Usage(200_000, 0, cache_write_tokens=100_000)) == pytest.approx(0.45)
+
+
+def test_what_was_not_counted_is_not_zero() -> None:
+    assert load_prices().cost_usd(HAIKU, None) is None
 
 
 @pytest.mark.parametrize(
-    ("model", "usage"), [("anthropic:claude-99", Usage(10, 10)), ("openrouter:x/y", Usage(10, 10)), (HAIKU, None)]
+    ("model", "dearest"),
+    [
+        ("anthropic:claude-99", "anthropic:claude-opus-5-5"),
+        ("openrouter:x/y", "openai:gpt-6-astra"),
+    ],
 )
-def test_what_is_not_known_is_not_zero(model: str, usage: Usage | None) -> None:
-    assert load_prices().cost_usd(model, usage) is None
+def test_a_model_without_a_price_counts_as_the_dearest_of_its_provider_or_of_all(model: str, dearest: str) -> None:
+    prices, usage = load_prices(), Usage(10, 10)
+    assert prices.of(model) is None
+    assert prices.cost_usd(model, usage) == prices.cost_usd(dearest, usage)
+
+
+def test_a_model_without_a_price_at_a_server_of_the_owners_has_an_unknown_cost() -> None:
+    prices = prices_of(ModelSettings(openai_base_url="http://10.0.0.7:8000"))
+    assert prices.cost_usd("openai:mine", Usage(10, 10)) is None
+    assert prices.cost_usd("gemini:mine", Usage(10, 10)) is not None
+
+
+def test_every_model_that_pages_name_has_a_price_of_the_table() -> None:
+    prices = load_prices()
+    assert prices.source
+    sold = [example(name) for name, preset in PROVIDERS.items() if preset.key_setting]
+    assert [name for name in sold if prices.of(name) is None] == ["openrouter:VENDOR/NAME"]
 
 
 @pytest.mark.parametrize("usage", [None, Usage(10, 10)])
@@ -57,12 +88,15 @@ def test_a_model_on_ones_own_machine_costs_nothing_whatever_it_counts(usage: Usa
     assert load_prices().cost_usd("ollama:qwen3:8b", usage) == 0.0
 
 
+PRICES = load_prices()
+
+
 @given(st.integers(0, 10**7), st.integers(0, 10**6), st.data())
 def test_a_cost_is_never_negative_and_caching_never_dearer(asked: int, said: int, data: st.DataObject) -> None:
     cached = data.draw(st.integers(0, asked))
-    for model in load_prices().models:
-        warm = load_prices().cost_usd(model, Usage(asked, said, cached))
-        cold = load_prices().cost_usd(model, Usage(asked, said))
+    for model in PRICES.models:
+        warm = PRICES.cost_usd(model, Usage(asked, said, cached))
+        cold = PRICES.cost_usd(model, Usage(asked, said))
         assert warm is not None
         assert cold is not None
         assert 0 <= warm <= cold + 1e-12

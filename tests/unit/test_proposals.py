@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.actions.memory_save import Ask, Drafts
+from core.actions.memory_save import Drafts
 from core.actions.memory_update import Changes
 from core.dialogue import Prompt, Task
 from core.models import schema_of
@@ -18,6 +18,8 @@ from tests.fakes.model import Answer
 from tests.fakes.talk import Talk, talking
 
 OLD, NEW = "the gate code is 1111", "the gate code is 2222"
+TWO, ONE = "I take metformin 500 twice a day and lisinopril in the morning", "I no longer take lisinopril"
+LOST = "I take metformin 500 twice a day"
 DENTIST = "dentist on friday at 9"
 READ_AS_ITSELF = "I heard you."
 
@@ -45,7 +47,7 @@ def entry(content: str) -> dict[str, object]:
     return {"type": "text", "content": content, "bindings": [content]}
 
 
-async def asks(talk: Talk, *contents: str, ask: Ask = Ask.ALWAYS, language: str = "en", private: bool = True) -> str:
+async def asks(talk: Talk, *contents: str, ask: bool = True, language: str = "en", private: bool = True) -> str:
     """Say these contents in one message, of which the model makes drafts to ask about."""
     said = "; ".join(contents)
     drafts = json.dumps({"items": [entry(content) for content in contents], "ask": ask})
@@ -96,13 +98,6 @@ async def test_what_is_asked_about_is_shown_and_kept_after_a_press(
     assert f"```\n{DENTIST}\n```" in await talk.say(f"/memories source {item.id}"), (
         "it rests on the message that told it"
     )
-
-
-async def test_what_was_kept_after_a_yes_can_be_undone(talk: Talk) -> None:
-    await asks(talk, DENTIST)
-    assert (await talk.say("yes")).startswith(f"Saved: “{DENTIST}”")
-    await talk.press("Undo")
-    assert await talk.contents() == []
 
 
 async def test_a_day_counts_from_when_it_was_said(talk: Talk) -> None:
@@ -166,17 +161,51 @@ async def test_a_no_keeps_nothing(talk: Talk, reply: str) -> None:
         "/help",
     ],
 )
-async def test_what_is_not_plainly_an_answer_closes_the_question_and_is_read_as_itself(
+async def test_what_is_not_plainly_an_answer_is_read_as_itself_and_leaves_the_question_open(
     talk: Talk, message: str
 ) -> None:
     await asks(talk, DENTIST)
-    question = talk.shown
     heard = await talk.say(message)
     assert message == "/help" or heard == READ_AS_ITSELF
-    assert await talk.say("yes") == READ_AS_ITSELF
-    talk.shown = question
-    assert (await talk.press("Keep")).startswith("Nothing was")
     assert await talk.contents() == []
+    await talk.say("yes")
+    assert await talk.contents() == [DENTIST]
+
+
+async def test_a_number_answers_only_what_was_asked_last(talk: Talk) -> None:
+    await asks(talk, "bread", "milk")
+    await talk.say("what a day")
+    assert await talk.say("2") == READ_AS_ITSELF
+    assert await talk.contents() == []
+
+
+async def test_a_yes_to_a_question_in_the_bots_own_words_agrees_to_nothing_that_was_asked_before(talk: Talk) -> None:
+    await asks(talk, DENTIST)
+    talk.house.model._script[Task.FINISH] = lambda _: "Shall I tell you a joke?"
+    await talk.say("I am bored")
+    assert await talk.say("yes") == "Shall I tell you a joke?"
+    assert await talk.contents() == []
+
+
+async def test_of_two_that_are_open_it_asks_which(talk: Talk) -> None:
+    await asks(talk, "Rex is my dog")
+    await talk.say("let me think")
+    await asks(talk, "Mel is my cat")
+    await talk.say("hm")
+    told = await talk.say("yes")
+    assert told == "Which one do you mean?\n1. Keep “Mel is my cat”?\n2. Keep “Rex is my dog”?"
+    assert await talk.contents() == []
+    await talk.say("2")
+    assert await talk.contents() == ["Rex is my dog"]
+    await talk.say("yes")
+    assert sorted(await talk.contents()) == ["Mel is my cat", "Rex is my dog"]
+
+
+async def test_what_was_asked_last_is_answered_though_an_older_question_is_open(talk: Talk) -> None:
+    await asks(talk, "Rex is my dog")
+    await asks(talk, "Mel is my cat")
+    await talk.say("yes")
+    assert await talk.contents() == ["Mel is my cat"]
 
 
 async def test_several_are_kept_by_their_numbers(talk: Talk) -> None:
@@ -221,116 +250,89 @@ async def test_a_question_is_over_after_ten_minutes(talk: Talk) -> None:
 # --- to replace ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ask", [Ask.REPLACING, Ask.ALWAYS])
 @pytest.mark.parametrize(
     ("language", "question", "buttons"),
     [
-        ("en", f"Replace “{OLD}” with “{NEW}”?", ["✏️ Replace", "🧷 Keep both", "Cancel"]),
-        ("pt", f"Troco “{OLD}” por “{NEW}”?", ["✏️ Trocar", "🧷 Manter os dois", "Cancelar"]),
-        ("es", f"¿Cambio “{OLD}” por “{NEW}”?", ["✏️ Cambiar", "🧷 Quedarme con los dos", "Cancelar"]),
+        (
+            "en",
+            f"Saved: “{ONE}”\n\nDoes that take the place of “{TWO}”?\nThis would go, too: “{LOST}”",
+            ["✏️ Replace", "🧷 Keep both"],
+        ),
+        (
+            "pt",
+            f"Guardei: “{ONE}”\n\nIsso entra no lugar de “{TWO}”?\nIsto se perderia também: “{LOST}”",
+            ["✏️ Trocar", "🧷 Manter os dois"],
+        ),
+        (
+            "es",
+            f"Guardé: “{ONE}”\n\n¿Eso reemplaza a “{TWO}”?\nEsto también se perdería: “{LOST}”",
+            ["✏️ Cambiar", "🧷 Quedarme con los dos"],
+        ),
     ],
 )
-async def test_what_replaces_something_known_is_shown_beside_it(
-    talk: Talk, ask: Ask, language: str, question: str, buttons: list[str]
+async def test_what_would_lose_something_is_kept_beside_it_and_asked_about(
+    talk: Talk, language: str, question: str, buttons: list[str]
 ) -> None:
-    [item] = await talk.keep(OLD)
+    [item] = await talk.keep(TWO)
     await talk.clock.advance(1)
-    assert await asks(talk, NEW, ask=ask, language=language) == question
-    assert labels(talk) == buttons
-    assert await talk.contents() == [OLD]
+    assert await asks(talk, ONE, ask=False, language=language) == question
+    assert labels(talk)[1:] == buttons
+    assert sorted(await talk.contents()) == [ONE, TWO]
     await talk.press(buttons[0])
-    assert await talk.contents() == [NEW]
+    assert await talk.contents() == [ONE]
     [past] = await talk.house.memories.of(ANA).earlier([item.id])
-    assert past.content == OLD, "it stays as the earlier version"
-    assert f"```\n{NEW}\n```" in await talk.say(f"/memories source {item.id}"), "it rests on the message that told it"
+    assert past.content == TWO, "it stays as the earlier version"
+    assert f"```\n{ONE}\n```" in await talk.say(f"/memories source {item.id}"), "it rests on the message that told it"
 
 
-async def test_the_report_of_a_replacement_has_undo(talk: Talk) -> None:
-    await talk.keep(OLD)
-    await asks(talk, NEW, ask=Ask.REPLACING)
-    assert await talk.say("yes") == f"Updated. It now reads: “{NEW}”"
-    await talk.press("Undo")
-    assert await talk.contents() == [OLD]
-
-
-async def test_what_is_new_is_saved_at_once_and_only_the_first_replacing_one_is_asked_about(talk: Talk) -> None:
-    await talk.keep(OLD, "my phone number is 555-1234")
-    told = await asks(talk, "Rex is my dog", NEW, "my phone number is 555-9876", ask=Ask.REPLACING)
-    saved, _, question = told.partition("\n\n")
-    assert saved == "Saved:\n- “Rex is my dog”\n- “my phone number is 555-9876”"
-    assert question == f"Replace “{OLD}” with “{NEW}”?"
+async def test_a_replacement_is_undone_as_a_whole(talk: Talk) -> None:
+    await talk.keep(TWO)
+    await asks(talk, ONE, ask=False)
     await talk.say("yes")
-    kept = ["Rex is my dog", "my phone number is 555-1234", "my phone number is 555-9876", NEW]
-    assert sorted(await talk.contents()) == sorted(kept)
+    assert await talk.contents() == [ONE]
+    await talk.press("Undo")
+    assert sorted(await talk.contents()) == [ONE, TWO]
 
 
-async def test_without_the_wish_to_be_asked_it_is_replaced_at_once(talk: Talk) -> None:
+@pytest.mark.parametrize("ask", [False, True])
+async def test_a_new_value_of_the_same_thing_is_changed_at_once(talk: Talk, ask: bool) -> None:
     await talk.keep(OLD)
-    assert (await asks(talk, NEW, ask=Ask.NEVER)).startswith("Updated:")
+    assert (await asks(talk, NEW, ask=ask)).startswith("Updated:")
+    assert labels(talk) == ["↩️ Undo", "🧷 Keep both"]
     assert await talk.contents() == [NEW]
 
 
 @pytest.mark.parametrize(
-    "reply", ["both", "as duas", "las dos", "keep both", "guarda as duas", "no, keep them both", "os dois"]
+    "reply", ["both", "as duas", "las dos", "keep both", "guarda as duas", "no, keep them both", "os dois", "no"]
 )
 async def test_both_are_kept_where_the_person_says_so(talk: Talk, reply: str) -> None:
-    await talk.keep(OLD)
-    await asks(talk, NEW, ask=Ask.REPLACING)
+    await talk.keep(TWO)
+    await asks(talk, ONE, ask=False)
     await talk.restart()
-    assert await talk.say(reply) == f"Both are kept:\n- “{OLD}”\n- “{NEW}”"
-    assert sorted(await talk.contents()) == [OLD, NEW]
-    await talk.press("Undo")
-    assert await talk.contents() == [OLD]
-
-
-@pytest.mark.parametrize("reply", ["yes", "replace", "troca", "cámbialo", "sim, pode trocar", "replace it please"])
-async def test_a_yes_in_words_replaces_it(talk: Talk, reply: str) -> None:
-    await talk.keep(OLD)
-    await asks(talk, NEW, ask=Ask.REPLACING)
-    await talk.say(reply)
-    assert await talk.contents() == [NEW]
-
-
-@pytest.mark.parametrize("reply", ["no", "cancel", "deixa como está", "keep it", "não troca", "no lo cambies"])
-async def test_a_no_replaces_and_keeps_nothing(talk: Talk, reply: str) -> None:
-    await talk.keep(OLD)
-    await asks(talk, NEW, ask=Ask.REPLACING)
-    assert (await talk.say(reply)).startswith("All right, I changed nothing")
-    assert await talk.contents() == [OLD]
-
-
-@pytest.mark.parametrize("message", ["no, it is 3333", "no change it", "sim mas é do portão dos fundos", "ok gtg bye"])
-async def test_a_correction_of_a_replacement_is_read_as_itself(talk: Talk, message: str) -> None:
-    await talk.keep(OLD)
-    await asks(talk, NEW, ask=Ask.REPLACING)
-    assert await talk.say(message) == READ_AS_ITSELF
-    assert await talk.contents() == [OLD]
+    assert await talk.say(reply) == f"Both are kept:\n- “{TWO}”\n- “{ONE}”"
+    assert sorted(await talk.contents()) == [ONE, TWO]
 
 
 @pytest.mark.parametrize("is_deleted", [False, True])
-async def test_what_changed_since_it_was_shown_stays_and_the_new_words_are_kept(talk: Talk, is_deleted: bool) -> None:
-    [item] = await talk.keep(OLD)
-    await asks(talk, NEW, ask=Ask.REPLACING)
+async def test_what_changed_since_it_was_shown_stays_beside_the_new_words(talk: Talk, is_deleted: bool) -> None:
+    [item] = await talk.keep(TWO)
+    await asks(talk, ONE, ask=False)
     await talk.clock.advance(1)
     memory = talk.house.memories.of(ANA)
     if is_deleted:
         await memory.delete([item.id])
     else:
-        await memory.update(item.id, content="the gate code is 9999", vectors={})
-    told = await talk.say("yes")
-    assert told.startswith("What I showed has changed since, or is no longer there")
-    assert f"“{NEW}”" in told
-    assert sorted(await talk.contents()) == ([NEW] if is_deleted else [NEW, "the gate code is 9999"])
+        await memory.update(item.id, content="I take nothing", vectors={})
+    assert (await talk.say("yes")).startswith("What I showed has changed since, or is no longer there")
+    assert sorted(await talk.contents()) == ([ONE] if is_deleted else [ONE, "I take nothing"])
 
 
-async def test_a_yes_to_keeping_several_asks_about_what_has_come_to_replace_something(talk: Talk) -> None:
+async def test_a_yes_to_keeping_several_replaces_what_has_come_to_be_known(talk: Talk) -> None:
     await asks(talk, NEW, "Rex is my dog")
     await talk.keep(OLD)
     await talk.clock.advance(1)
     told = await talk.say("yes")
-    assert told == f"Saved: “Rex is my dog”\n\nReplace “{OLD}” with “{NEW}”?"
-    await talk.say("yes")
-    assert sorted(await talk.contents()) == sorted([NEW, "Rex is my dog"])
+    assert told == f"Saved: “Rex is my dog”\nUpdated: “{NEW}” (until today: “{OLD}”)"
 
 
 # --- one of several --------------------------------------------------------------------------------------------------
@@ -338,8 +340,8 @@ async def test_a_yes_to_keeping_several_asks_about_what_has_come_to_replace_some
 
 async def test_of_several_candidates_three_are_numbered(talk: Talk) -> None:
     told = await chooses(talk, await codes(talk))
-    assert told == f"Which one does “{NEW}” replace?\n1. “gate 1”\n2. “garage 2”\n3. “cellar 3”"
-    assert labels(talk) == ["1", "2", "3", "None: keep it too", "Cancel"]
+    assert told == f"Saved: “{NEW}”\n\nWhich one does “{NEW}” replace?\n1. “gate 1”\n2. “garage 2”\n3. “cellar 3”"
+    assert labels(talk)[1:] == ["1", "2", "3", "None of them: keep all"]
     await talk.press("2")
     assert sorted(await talk.contents()) == sorted(["gate 1", NEW, "cellar 3", "attic 4"])
     await talk.press("Undo")
@@ -354,8 +356,7 @@ async def test_a_value_that_is_swapped_inside_the_old_text_is_shown_as_it_will_b
     assert sorted(await talk.contents()) == ["garage 1", "gate 5, booking XK2"]
     [item] = await talk.keep("attic 1")
     told = await chooses(talk, [(item, "attic 6")], said="the attic is 6 now")
-    assert told == "Replace “attic 1” with “attic 6”?"
-    assert await talk.say("keep both") == "Both are kept:\n- “attic 1”\n- “the attic is 6 now”"
+    assert told.startswith("Updated: “attic 6” (until today: “attic 1”)"), "it says plainly that it changes this one"
 
 
 @pytest.mark.parametrize("reply", ["2", "the second one", "a segunda", "troca a 2", "la 2", "ok, 2"])
@@ -366,17 +367,10 @@ async def test_one_of_several_is_chosen_in_words(talk: Talk, reply: str) -> None
     assert sorted(await talk.contents()) == sorted(["gate 1", NEW, "cellar 3", "attic 4"])
 
 
-async def test_the_command_of_a_button_can_be_typed(talk: Talk) -> None:
-    await chooses(talk, await codes(talk))
-    await talk.say(talk.button("2").command.casefold())
-    assert sorted(await talk.contents()) == sorted(["gate 1", NEW, "cellar 3", "attic 4"])
-
-
 @pytest.mark.parametrize("reply", ["yes", "troca", "1 and 2"])
 async def test_a_yes_without_a_number_is_asked_which(talk: Talk, reply: str) -> None:
     asked = await chooses(talk, await codes(talk))
-    assert await talk.say(reply) == asked
-    assert NEW not in await talk.contents()
+    assert await talk.say(reply) == asked.partition("\n\n")[2]
     await talk.say("1")
     assert sorted(await talk.contents()) == sorted(["garage 2", NEW, "cellar 3", "attic 4"])
 
@@ -385,14 +379,14 @@ async def test_what_is_asked_again_has_only_what_is_still_there(talk: Talk) -> N
     found = await codes(talk)
     await chooses(talk, found[:2])
     await talk.house.memories.of(ANA).delete([found[0][0].id])
-    assert await talk.say("yes") == f"Replace “garage 2” with “{NEW}”?"
+    assert await talk.say("yes") == "Does that take the place of “garage 2”?"
 
 
 @pytest.mark.parametrize("reply", ["none", "nenhuma delas", "ninguna", "both", "keep both", "todas"])
 async def test_none_of_several_keeps_it_beside_them(talk: Talk, reply: str) -> None:
     found = await codes(talk)
     await chooses(talk, found)
-    assert await talk.say(reply) == f"Saved: “{NEW}”"
+    assert (await talk.say(reply)).startswith("Both are kept:")
     assert len(await talk.contents()) == len(found) + 1
 
 

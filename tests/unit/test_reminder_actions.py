@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,15 +10,16 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from core.answering.parts import TurnLimits
-from core.dialogue import Prompt, Task
+from core.dialogue import Task
 from core.enclosures import Quote, QuoteKind
-from core.features.reminders.reminders import Kind, Reminder, State
+from core.features.reminders.effect import REMINDER_SET
+from core.features.reminders.reminders import Reminder, ReminderState
 from core.limited import LimitedMind
 from core.models import MODES, Cycle, HotModel, Models
 from core.outgoing import OutgoingMessage
-from core.text import claims
+from core.text import assertions
 from core.text.markdown import plain_times
-from core.types import ChangeKind, MemoryDraft, MemoryKind, Preferences
+from core.types import MemoryDraft, MemoryKind, Preferences
 from tests.fakes.house import ANA, House
 from tests.fakes.model import Answer, Calls
 
@@ -40,19 +40,6 @@ async def at_home(house: House) -> House:
 async def single(*answers: Answer) -> House:
     """A bot whose one model gives these answers, one a call."""
     return await at_home(House({Task.SINGLE: list(answers)}, limits=TurnLimits(cycle=Cycle.SINGLE)))
-
-
-async def stepwise(arguments: dict[str, object], *, action: str = "ReminderSet", finish: str = "-") -> House:
-    """A bot that decides for one action, gives it those arguments, and ends with that text."""
-
-    def decide(prompt: Prompt) -> str:
-        return "Finish" if prompt.context.steps else action
-
-    def give(prompt: Prompt) -> str:
-        assert prompt.context.action == action
-        return json.dumps(arguments)
-
-    return await at_home(House({Task.DECIDE: decide, Task.ARGUMENTS: give, Task.FINISH: lambda _: finish}))
 
 
 async def limited() -> House:
@@ -113,15 +100,6 @@ async def test_in_a_single_call_it_is_set_and_confirmed_with_the_date_and_an_und
     assert await kept(house) == []
 
 
-async def test_step_by_step_too_and_the_model_need_not_repeat_it() -> None:
-    house = await stepwise({"text": "pay the rent", "when": "tomorrow at 9", "at": "", "rule": "", "briefing": False})
-    shown = await say(house, "remind me to pay the rent tomorrow at 9")
-    assert await kept(house) == ["pay the rent @ 2026-03-15 09:00"]
-    assert shown.text.count("pay the rent") == 1
-    [finish] = house.model.asked(Task.FINISH)
-    assert "do not repeat it" in finish.turns[-1].text
-
-
 @pytest.mark.parametrize(
     ("message", "words"),
     [
@@ -165,23 +143,6 @@ async def test_a_turn_that_runs_again_sets_nothing_twice() -> None:
     shown = await say(house, "remind me in 20 minutes to stretch")
     assert await kept(house) == ["stretch @ 2026-03-14 12:29"]
     assert "“stretch”" in shown.text
-
-
-async def test_who_told_no_zone_is_asked_once_about_our_guess() -> None:
-    house = House(limits=TurnLimits(cycle=Cycle.SINGLE))
-    answer(house, *(do("ReminderSet", text=each, when="tomorrow at 9") for each in ("a", "b")))
-    first = await say(house, "remind me of a tomorrow at 9")
-    assert "time zone" in first.text
-    assert [each.command for each in first.choices[1:]] == ["/timezone America/New_York", "/timezone"]
-    second = await say(house, "remind me of b tomorrow at 9")
-    assert "time zone" not in second.text
-    assert {each.schedule.guessed for each in await house.reminders.of([ANA])} == {True}
-
-
-async def test_a_briefing_needs_no_text() -> None:
-    house = await single(do("ReminderSet", text="", when="tomorrow at 7", briefing=True))
-    await say(house, "tomorrow at 7 tell me what I have")
-    assert [each.kind for each in await house.reminders.of([ANA])] == [Kind.BRIEFING]
 
 
 # --- the time ---------------------------------------------------------------------------------------------------------
@@ -233,19 +194,12 @@ async def test_what_is_ambiguous_is_asked_and_answered_by_a_button_or_in_words(r
     assert "no longer open" in (await say(house, options[0].command)).text or len(await kept(house)) == 1
 
 
-async def test_another_message_drops_the_question() -> None:
+async def test_another_message_leaves_the_question_open() -> None:
     house = await single(do("ReminderSet", text="call Bia", when="at 8"), "Hello", "ok")
     shown = await say(house, "remind me to call Bia at 8")
     assert (await say(house, "good morning to you")).text == "Hello"
     await say(house, shown.choices[0].command)
-    assert await kept(house) == []
-
-
-async def test_what_has_passed_is_said_to_have_passed() -> None:
-    house = await limited()
-    shown = await say(house, "remind me to call Bia yesterday at 8")
-    assert "already passed" in shown.text
-    assert await kept(house) == []
+    assert await kept(house) == ["call Bia @ 2026-03-14 20:00"]
 
 
 async def test_without_a_time_it_is_asked_and_the_next_message_is_read_as_one() -> None:
@@ -281,14 +235,6 @@ async def test_a_request_in_place_of_the_reply_is_a_request() -> None:
     await say(house, "me lembra de comprar pão")
     await say(house, "me lembra de ligar amanhã às 9")
     assert await kept(house) == ["ligar @ 2026-03-15 09:00"]
-
-
-async def test_a_no_sets_nothing() -> None:
-    house = await limited()
-    await say(house, "me lembra de comprar pão")
-    await say(house, "deixa pra lá")
-    await say(house, "amanhã às 7")
-    assert await kept(house) == []
 
 
 async def test_a_time_beside_an_event_rests_on_a_memory_which_is_told() -> None:
@@ -367,12 +313,12 @@ NO_PROMISES = (
 
 @pytest.mark.parametrize("said", PROMISES)
 def test_a_promise_is_recognised(said: str) -> None:
-    assert claims.volunteered(said, claims.Occasion("oi")) == {ChangeKind.REMINDER}
+    assert assertions.volunteered(said, assertions.Occasion("oi", [REMINDER_SET])) == {REMINDER_SET}
 
 
 @pytest.mark.parametrize("said", NO_PROMISES)
 def test_what_promises_nothing_is_left_alone(said: str) -> None:
-    assert claims.volunteered(said, claims.Occasion("oi")) == frozenset()
+    assert assertions.volunteered(said, assertions.Occasion("oi")) == frozenset()
 
 
 async def test_a_true_promise_passes() -> None:
@@ -476,11 +422,6 @@ async def test_without_a_language_model_the_list_is_said(asked: str, count: int)
     assert (await say(house, asked)).text.count("⏰") == count
 
 
-async def test_none_is_said_to_be_none() -> None:
-    house = await limited()
-    assert "No reminder is set." in (await say(house, "what reminders do I have?")).text
-
-
 async def test_the_one_that_is_meant_is_deleted_and_can_come_back() -> None:
     house = await with_three(await single())
     answer(house, do("ReminderCancel", which="the dentist"))
@@ -566,10 +507,10 @@ async def test_a_reminder_is_paused_by_words_and_goes_on(pause: str, resume: str
     assert "“pills”" in shown.text
     assert "15" not in shown.text  # no next time is promised
     [held] = await house.reminders.of([ANA])
-    assert held.state is State.PAUSED
+    assert held.state is ReminderState.PAUSED
     await say(house, resume)
     [going] = await house.reminders.of([ANA])
-    assert going.state is State.WAITING
+    assert going.state is ReminderState.WAITING
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from dateutil.rrule import rrulestr
 from icalendar import Calendar
 
-from core.features.reminders.calendar import to_ics
-from core.features.reminders.reminders import Kind, Reminder, Schedule, State
+from core.features.reminders.reminders import Kind, Reminder, ReminderState, Schedule
+from core.features.reminders.section import to_ics
 from core.times.rules import next_after
 from core.types import ChatKey, Locale, UserKey
 
@@ -74,7 +74,7 @@ def test_a_single_one_that_was_put_off_comes_when_it_is_due() -> None:
 
 
 def test_one_that_is_over_is_left_out_and_a_paused_one_does_not_ring() -> None:
-    paused = replace(reminder("2026-11-27T08:00", "UTC", "FREQ=DAILY"), state=State.PAUSED)
+    paused = replace(reminder("2026-11-27T08:00", "UTC", "FREQ=DAILY"), state=ReminderState.PAUSED)
     [event] = events(paused, reminder("2026-11-27T08:00", "UTC", "FREQ=DAILY;UNTIL=20260101"))
     assert not event.walk("VALARM")
 

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from core.features.reminders.request import read_request
-from core.times.reading import Beside, Once, Past, Repeated, Unclear
+from core.times.reading import Beside, Once, Past, Recurrence, Unclear
 from core.types import Locale
 
 NOW = datetime(2026, 11, 22, 10, 15, tzinfo=ZoneInfo("America/Sao_Paulo"))
@@ -19,18 +19,18 @@ NOW = datetime(2026, 11, 22, 10, 15, tzinfo=ZoneInfo("America/Sao_Paulo"))
     [
         (Locale.PT, "me lembra de pagar o aluguel amanhã às 8", "pagar o aluguel", Once),
         (Locale.PT, "Amanhã às 15h me avisa que tenho dentista", "tenho dentista", Once),
-        (Locale.PT, "oi, pode me lembrar todo dia às 7h de tomar o remédio? obrigada", "tomar o remédio", Repeated),
+        (Locale.PT, "oi, pode me lembrar todo dia às 7h de tomar o remédio? obrigada", "tomar o remédio", Recurrence),
         (Locale.PT, "me lembra às 8 de ligar pro João", "ligar pro João", Unclear),
         (Locale.PT, "me lembra hoje às 8 da manhã de regar as plantas", "regar as plantas", Past),
         (Locale.PT, "me lembra 1 hora antes da minha consulta de sair", "sair", Beside),
         (Locale.PT, "me acorda amanhã às 7h", "Acordar", Once),
         (Locale.PT, "timer 10 minutos", "Timer", Once),
         (Locale.EN, "remind me to call Mr. O'Neil tomorrow at 3pm", "call Mr. O'Neil", Once),
-        (Locale.EN, "hey, every friday at 5pm remind me to send the report, thanks", "send the report", Repeated),
+        (Locale.EN, "hey, every friday at 5pm remind me to send the report, thanks", "send the report", Recurrence),
         (Locale.EN, "set a timer for 10 minutes", "Timer", Once),
         (Locale.EN, "wake me up at 6:30am", "Wake up", Once),
         (Locale.ES, "recuérdame comprar pan mañana a las 18h", "comprar pan", Once),
-        (Locale.ES, "avisame cada lunes a las 9 de la mañana de sacar la basura", "sacar la basura", Repeated),
+        (Locale.ES, "avisame cada lunes a las 9 de la mañana de sacar la basura", "sacar la basura", Recurrence),
         (Locale.ES, "avísame que tengo dentista mañana a las 15h", "tengo dentista", Once),
         (Locale.PT, "não esquece de me lembrar amanhã às 8 de ligar", "ligar", Once),
         (Locale.PT, "me avisa qdo for 18h pra eu sair", "eu sair", Once),
@@ -108,7 +108,7 @@ def test_a_briefing_has_no_text_of_its_own(locale: Locale, message: str) -> None
     assert request.briefing
     assert request.text == ""
     assert request.found is not None
-    assert isinstance(request.found.time, Repeated)
+    assert isinstance(request.found.time, Recurrence)
 
 
 def test_the_words_for_the_time_are_kept_beside_the_text() -> None:

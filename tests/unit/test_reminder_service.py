@@ -8,19 +8,20 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from core.features.reminders.reminders import Claim, Kind, Reminder, State
-from core.features.reminders.service import Limits, Place, Refusal, Reminders
+from core.features.reminders.reminders import DueClaim, Kind, Reminder, ReminderState
+from core.features.reminders.service import Limits, Refusal, ReminderPlace, Reminders
+from core.features.reminders.storage import ReminderStore
 from core.memory.memories import Memories
-from core.times.reading import Once, Repeated
+from core.times.reading import Once, Recurrence
 from core.types import ChatKey, Locale, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
-from tests.reference.reminders import InMemoryReminders
+from tests.fakes.ram import RamDatabase
 
 ZONE = ZoneInfo("America/Sao_Paulo")
 NOW = datetime(2026, 3, 14, 12, 9, 26, tzinfo=ZONE)
-PRIVATE = Place(ANA, ChatKey("test", "ana"), private=True, locale=Locale.EN)
-ROOM = Place(ANA, ChatKey("test", "room"), private=False, locale=Locale.EN, name="Ana")
+PRIVATE = ReminderPlace(ANA, ChatKey("test", "ana"), private=True, locale=Locale.EN)
+ROOM = ReminderPlace(ANA, ChatKey("test", "room"), private=False, locale=Locale.EN, name="Ana")
 OTHER_ROOM = replace(ROOM, chat=ChatKey("test", "other"))
 
 
@@ -28,8 +29,8 @@ def once(hour: int, minute: int = 0, days: int = 0) -> Once:
     return Once(NOW.replace(hour=hour, minute=minute, second=0) + timedelta(days=days))
 
 
-def daily(hour: int) -> Repeated:
-    return Repeated("FREQ=DAILY", NOW.replace(hour=hour, minute=0, second=0))
+def daily(hour: int) -> Recurrence:
+    return Recurrence("FREQ=DAILY", NOW.replace(hour=hour, minute=0, second=0))
 
 
 @dataclass
@@ -37,7 +38,7 @@ class Desk:
     """A service over RAM."""
 
     clock: FakeClock = field(default_factory=FakeClock)
-    store: InMemoryReminders = field(default_factory=InMemoryReminders)
+    store: ReminderStore = field(default_factory=lambda: ReminderStore(RamDatabase()))
     limits: Limits = field(default_factory=Limits)
     rooms_off: set[str] = field(default_factory=set)
     woken: int = 0
@@ -54,18 +55,18 @@ class Desk:
     async def _is_off(self, chat: ChatKey) -> bool:
         return chat.chat in self.rooms_off
 
-    async def set(self, text: str, time: Once | Repeated, place: Place = PRIVATE) -> Reminder:
+    async def set(self, text: str, time: Once | Recurrence, place: ReminderPlace = PRIVATE) -> Reminder:
         made = await self.service.set(place, text, time)
         assert isinstance(made, Reminder)
         return made
 
     async def fire(self) -> Reminder:
         """Say what is due, as the scheduler does: a single one is over, a repeated one waits for its next instant."""
-        [claimed] = await self.store.claim(Claim(self.clock.now(), {"test"}))
+        [claimed] = await self.store.claim(DueClaim(self.clock.now(), {"test"}))
         now = self.clock.now()
         over = not claimed.schedule.rule
         due = None if over else now + timedelta(days=1)
-        state = State.DONE if over else State.WAITING
+        state = ReminderState.DONE if over else ReminderState.WAITING
         await self.store.settle([(claimed, replace(claimed, state=state, sent_at=now, due=due, tries=0))])
         return claimed
 
@@ -95,12 +96,12 @@ async def test_a_reminder_is_stored_with_what_was_agreed_on_and_the_scheduler_is
     [
         ("  ", once(8, days=1), Refusal.NO_TEXT),
         ("tea", once(12), Refusal.PAST),
-        ("tea", Repeated("FREQ=DAILY;UNTIL=20200101", NOW), Refusal.PAST),
-        ("tea", Repeated("FREQ=MINUTELY;INTERVAL=2", NOW), Refusal.TOO_OFTEN),
+        ("tea", Recurrence("FREQ=DAILY;UNTIL=20200101", NOW), Refusal.PAST),
+        ("tea", Recurrence("FREQ=MINUTELY;INTERVAL=2", NOW), Refusal.TOO_OFTEN),
     ],
 )
 async def test_what_cannot_be_set_is_refused_and_leaves_nothing(
-    desk: Desk, text: str, time: Once | Repeated, refusal: Refusal
+    desk: Desk, text: str, time: Once | Recurrence, refusal: Refusal
 ) -> None:
     assert await desk.service.set(PRIVATE, text, time) is refusal
     assert await desk.service.of(PRIVATE) == []
@@ -193,12 +194,12 @@ async def test_a_paused_one_goes_on_from_its_next_instant_ahead(desk: Desk) -> N
     made = await desk.set("pills", daily(13))
     paused = await desk.service.pause(PRIVATE, made.id, paused=True)
     assert isinstance(paused, Reminder)
-    assert paused.state is State.PAUSED
+    assert paused.state is ReminderState.PAUSED
     await desk.clock.advance(2 * 86_400)
-    assert await desk.store.claim(Claim(desk.clock.now(), {"test"})) == []
+    assert await desk.store.claim(DueClaim(desk.clock.now(), {"test"})) == []
     resumed = await desk.service.pause(PRIVATE, made.id, paused=False)
     assert isinstance(resumed, Reminder)
-    assert (resumed.state, resumed.due) == (State.WAITING, daily(13).first + timedelta(days=2))
+    assert (resumed.state, resumed.due) == (ReminderState.WAITING, daily(13).first + timedelta(days=2))
 
 
 async def test_a_single_one_that_passed_while_it_was_paused_says_so(desk: Desk) -> None:
@@ -226,7 +227,7 @@ async def test_a_new_one_is_taken_back_by_removing_it(desk: Desk) -> None:
     made = await desk.set("pills", once(13))
     back = await desk.service.undo(PRIVATE, made.id)
     assert isinstance(back, Reminder)
-    assert back.state is State.REMOVED
+    assert back.state is ReminderState.REMOVED
     assert await desk.service.of(PRIVATE) == []
     assert await desk.service.newest_change(PRIVATE) is None
 
@@ -241,7 +242,7 @@ async def test_after_the_undo_time_nothing_is_taken_back(desk: Desk) -> None:
 
 
 async def test_words_taken_back_after_it_was_said_do_not_say_it_again(desk: Desk) -> None:
-    made = await desk.set("pills", Repeated("FREQ=DAILY", NOW.replace(hour=12, minute=10, second=0)))
+    made = await desk.set("pills", Recurrence("FREQ=DAILY", NOW.replace(hour=12, minute=10, second=0)))
     await desk.service.reword(PRIVATE, made.id, "vitamins")
     await desk.clock.advance(60)
     await desk.fire()
@@ -268,7 +269,7 @@ async def test_a_snooze_taken_back_leaves_it_as_said(desk: Desk) -> None:
     await desk.service.snooze(PRIVATE, fired.batch, desk.clock.now() + timedelta(minutes=5))
     back = await desk.service.undo(PRIVATE, made.id)
     assert isinstance(back, Reminder)
-    assert back.state is State.DONE
+    assert back.state is ReminderState.DONE
 
 
 async def test_a_snoozed_one_is_said_again_then(desk: Desk) -> None:
@@ -277,7 +278,7 @@ async def test_a_snoozed_one_is_said_again_then(desk: Desk) -> None:
     fired = await desk.fire()
     until = desk.clock.now() + timedelta(minutes=10)
     [again] = await desk.service.snooze(PRIVATE, fired.batch, until)
-    assert (again.id, again.due, again.state, again.schedule.rule) == (made.id, until, State.WAITING, "")
+    assert (again.id, again.due, again.state, again.schedule.rule) == (made.id, until, ReminderState.WAITING, "")
     await desk.clock.advance(600)
     assert (await desk.fire()).id == made.id
 

@@ -9,11 +9,11 @@ import pytest
 
 from core.features.access.people import Person
 from core.features.admin.decisions import ALLOWED, OFF, ON, Decision, DecisionKind
-from core.features.reminders.permission import permission_by
-from core.features.reminders.reminders import Reminder, State
-from core.features.reminders.scheduler import Permission
-from core.features.reminders.service import Place
-from core.times.reading import Once, Repeated
+from core.features.reminders.feature import MUTED, permission_by
+from core.features.reminders.reminders import Reminder, ReminderState
+from core.features.reminders.scheduler import Permission, Scheduler
+from core.features.reminders.service import ReminderPlace
+from core.times.reading import Once, Recurrence
 from core.types import ChatKey, Locale, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
@@ -26,13 +26,13 @@ OWNER = UserKey("test", "owner")
 
 async def set_(house: House, user: UserKey = ANA, *, private: bool = True, rule: str = "") -> Reminder:
     at = house.clock.now() + timedelta(minutes=10)
-    place = Place(user, ChatKey("test", user.user) if private else ROOM, private, Locale.EN, user.user)
-    made = await house.reminding.set(place, "pay rent", Repeated(rule, at) if rule else Once(at))
+    place = ReminderPlace(user, ChatKey("test", user.user) if private else ROOM, private, Locale.EN, user.user)
+    made = await house.reminding.set(place, "pay rent", Recurrence(rule, at) if rule else Once(at))
     assert isinstance(made, Reminder)
     return made
 
 
-async def decide(house: House, kind: DecisionKind, value: str, name: str = "") -> None:
+async def decide(house: House, kind: str, value: str, name: str = "") -> None:
     await house.decisions.apply(Decision(START, OWNER, kind, name, "", value))
 
 
@@ -69,7 +69,7 @@ async def test_it_is_said_to_whom_the_bot_would_answer_there_now(
 async def test_what_was_set_in_a_room_where_reminders_are_off_now_is_said_in_private() -> None:
     house = House()
     here, there = await set_(house, private=False), await set_(house)
-    await decide(house, DecisionKind.REMINDERS, OFF, "test:room")
+    await decide(house, MUTED, OFF, "test:room")
     allowed = permission_by(house.access(), house.decisions)
     assert await allowed(here) is Permission.PRIVATE
     assert await allowed(there) is Permission.FIRE
@@ -85,12 +85,12 @@ async def test_what_is_due_is_said_and_costs_nothing() -> None:
     )
     await set_(house)
     await set_(house, BIA, rule="FREQ=DAILY")
-    async with features.scheduler.until(asyncio.Event()):
+    async with features.get(Scheduler).until(asyncio.Event()):
         await clock.advance(599)
         assert not screens
         await clock.advance(10)
         assert [screen.texts[-1] for screen in screens.values()] == ["⏰ pay rent"] * 2
-    assert [each.state for each in await house.reminders.of([ANA], frozenset(State))] == [State.DONE]
+    assert [each.state for each in await house.reminders.of([ANA], frozenset(ReminderState))] == [ReminderState.DONE]
     [again] = await house.reminders.of([BIA])
     assert again.due == START + timedelta(days=1, minutes=10)
     assert not house.model.prompts

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -19,13 +18,14 @@ from core.features.access.people import Person
 from core.features.admin.decisions import ON, Decision, DecisionKind
 from core.models import Cycle
 from core.outgoing import ChannelLimits, OutgoingMessage
+from core.storage.inbox import SqlInbox
 from core.types import Incoming, MemoryDraft, MemoryKind, Modal, Role
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
-from tests.fakes.house import ANA, House, Script
+from tests.fakes.house import ANA, House, Script, over
 from tests.fakes.model import Answer, ScriptedModel
+from tests.fakes.ram import copy_of
 from tests.profile import long
-from tests.reference.inbox import InMemoryInbox
 
 LONG = " ".join(f"w{number}" for number in range(50))
 
@@ -56,7 +56,7 @@ class Crash:
             self.stores = self.keep()
 
 
-class FragileInbox(InMemoryInbox):
+class FragileInbox(SqlInbox):
     crash: Crash | None = None
 
     async def put_posted(self, incoming: Incoming, handles: Sequence[str]) -> None:
@@ -73,11 +73,6 @@ class FragileInbox(InMemoryInbox):
             self.crash.passes(moment)
             if self.crash.dead:
                 raise StorageError("dead")
-
-    def __deepcopy__(self, memo: dict[int, object]) -> InMemoryInbox:
-        copied = InMemoryInbox()
-        copied._rows = {key: replace(row) for key, row in self._rows.items()}
-        return copied
 
 
 @dataclass(slots=True)
@@ -160,7 +155,7 @@ class Paced(ScriptedModel):
 
 
 async def a_house() -> House:
-    house = House(SCRIPT, inbox=FragileInbox(), limits=AT_ONCE)
+    house = House(SCRIPT, inbox=over(FragileInbox), limits=AT_ONCE)
     house.models = replace(house.models, chat=Paced(SCRIPT))
     draft = MemoryDraft(MemoryKind.TEXT, "wifi is 909", ("wifi",))
     await house.memories.of(ANA).add([draft], {})
@@ -169,8 +164,7 @@ async def a_house() -> House:
 
 def after_the_crash(house: House) -> House:
     """What a new process finds."""
-    history, inbox, store = copy.deepcopy((house.history, house.inbox, house.store))
-    return House(SCRIPT, clock=house.clock, history=history, inbox=inbox, store=store, limits=AT_ONCE)
+    return House(SCRIPT, clock=house.clock, database=copy_of(house.database), limits=AT_ONCE)
 
 
 def a_channel(house: House) -> FragileChannel:
@@ -195,7 +189,7 @@ async def answered(text: str, crash_at: int = 0, *, late: bool = False) -> tuple
 
 
 @pytest.mark.parametrize(
-    "text", ["tell", "/remember tea", *map(long, ("hello", "look for it", "keep it", "/help", "/memories"))]
+    "text", ["/remember tea", *map(long, ("tell", "hello", "look for it", "keep it", "/help", "/memories"))]
 )
 async def test_an_answer_goes_on_in_place_whichever_write_a_crash_follows(text: str) -> None:
     whole, _, _ = await answered(text)
@@ -323,15 +317,14 @@ async def test_while_the_bot_is_paused_nothing_of_an_answer_that_waits_stands_th
     assert " ".join(shown.text for shown in channel.screen) == LONG
 
 
+@pytest.mark.long
 async def test_a_crash_that_was_cleaned_up_after_can_be_followed_by_another() -> None:
     for at in range(1, 20):
         channel, crash, _ = await answered("tell", at)
         if crash.stores is None or crash.in_doubt:
             continue
         house = crash.stores
-        fragile = FragileInbox()
-        fragile.__dict__.update(house.inbox.__dict__)
-        house.inbox = fragile
+        house.inbox = fragile = FragileInbox(house.database)
         second = Crash(4, lambda house=house: after_the_crash(house))  # type: ignore[misc]
         channel.crash = fragile.crash = second
         async with house.chatbot() as bot:

@@ -8,18 +8,19 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 
-from core.answering.inbox import EVERY_S, FIRST_S, KEPT_FOR, purge_answered
+from core.answering.opening import EVERY_S, FIRST_S, KEPT_FOR, purge_answered
 from core.errors import StorageError
+from core.storage.inbox import SqlInbox
 from core.types import ChatKey, Incoming, UserKey
 from tests.fakes.clock import START, FakeClock
-from tests.reference.inbox import InMemoryInbox
+from tests.fakes.ram import RamDatabase
 
 MESSAGE = Incoming(ChatKey("telegram", "c"), UserKey("telegram", "ana"), "Ana", "1", "oi", START)
 A_MOMENT = timedelta(seconds=1)
 
 
 @asynccontextmanager
-async def tidied(inbox: InMemoryInbox, clock: FakeClock) -> AsyncIterator[None]:
+async def tidied(inbox: SqlInbox, clock: FakeClock) -> AsyncIterator[None]:
     task = asyncio.create_task(purge_answered(inbox, clock))
     try:
         yield
@@ -29,14 +30,14 @@ async def tidied(inbox: InMemoryInbox, clock: FakeClock) -> AsyncIterator[None]:
             await task
 
 
-async def answered(inbox: InMemoryInbox, *messages: Incoming) -> None:
+async def answered(inbox: SqlInbox, *messages: Incoming) -> None:
     for message in messages:
         await inbox.accept(message)
         await inbox.close(message)
 
 
 async def test_an_answered_message_is_known_for_a_week_and_then_forgotten(clock: FakeClock) -> None:
-    inbox = InMemoryInbox()
+    inbox = SqlInbox(RamDatabase())
     await answered(inbox, MESSAGE)
     async with tidied(inbox, clock):
         await clock.advance(KEPT_FOR.total_seconds())
@@ -46,7 +47,7 @@ async def test_an_answered_message_is_known_for_a_week_and_then_forgotten(clock:
 
 
 async def test_what_was_missed_for_weeks_is_read_back_before_any_row_goes(clock: FakeClock) -> None:
-    inbox = InMemoryInbox()
+    inbox = SqlInbox(RamDatabase())
     old = replace(MESSAGE, at=START - KEPT_FOR - A_MOMENT)
     await answered(inbox, old)
     async with tidied(inbox, clock):
@@ -59,12 +60,12 @@ async def test_what_was_missed_for_weeks_is_read_back_before_any_row_goes(clock:
 async def test_many_rows_go_in_small_batches_and_what_is_owed_never_goes(clock: FakeClock) -> None:
     sizes: list[int] = []
 
-    class Watched(InMemoryInbox):
+    class Watched(SqlInbox):
         async def purge(self, before: object, limit: int) -> int:
             sizes.append(await super().purge(before, limit))  # type: ignore[arg-type]
             return sizes[-1]
 
-    inbox = Watched()
+    inbox = Watched(RamDatabase())
     old = [replace(MESSAGE, message_id=str(number), at=START - 2 * KEPT_FOR) for number in range(1201)]
     await answered(inbox, *old[:-1])
     await inbox.accept(old[-1])
@@ -75,7 +76,7 @@ async def test_many_rows_go_in_small_batches_and_what_is_owed_never_goes(clock: 
 
 
 async def test_a_disk_that_refuses_is_tried_again_the_next_day(clock: FakeClock) -> None:
-    class Broken(InMemoryInbox):
+    class Broken(SqlInbox):
         broken = True
 
         async def purge(self, before: object, limit: int) -> int:
@@ -83,7 +84,7 @@ async def test_a_disk_that_refuses_is_tried_again_the_next_day(clock: FakeClock)
                 raise StorageError("locked")
             return await super().purge(before, limit)  # type: ignore[arg-type]
 
-    inbox = Broken()
+    inbox = Broken(RamDatabase())
     await answered(inbox, replace(MESSAGE, at=START - 2 * KEPT_FOR))
     async with tidied(inbox, clock):
         await clock.advance(FIRST_S + 1)

@@ -9,13 +9,13 @@ import pytest
 from core.dialogue import Finish, Prompt, Stop, Task
 from core.errors import BadReply, BotError, KeyRejected, ProviderBusy, ProviderDown, ProviderRefused, StreamCut
 from core.outgoing import MAX_COMMAND_BYTES
+from core.storage.inbox import SqlInbox
 from core.types import Incoming, Locale, MessageRole
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.lobby import Lobby
 from tests.fakes.model import Answer
-from tests.reference.inbox import InMemoryInbox
 from tests.unit.test_chatbot import stuck
 
 NOTHING_ASKED = "There is no question in this conversation that I could answer again."
@@ -94,13 +94,13 @@ async def test_it_is_answered_in_the_language_of_the_question() -> None:
 async def test_it_is_answered_once_after_a_crash() -> None:
     house = counting()
 
-    class Unclosed(InMemoryInbox):
+    class Unclosed(SqlInbox):
         async def close(self, incoming: Incoming) -> None:
             """The process dies before this is on disk."""
             if not incoming.text.startswith("/retry"):
                 await super().close(incoming)
 
-    house.inbox = Unclosed()
+    house.inbox = Unclosed(house.database)
     async with Lobby(house) as lobby:
         await lobby.say("how are you?", ANA)
         await lobby.say("/retry", ANA)

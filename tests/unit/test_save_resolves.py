@@ -84,16 +84,6 @@ async def test_the_person_reads_what_it_says_now_and_what_it_said_until_today(ta
     assert await talk.contents() == ["my locker is number 61"]
 
 
-async def test_undo_restores_it_and_tells_of_no_version(talk: Talk) -> None:
-    await talk.keep("my locker is number 57")
-    await talk.say("my locker is number 61")
-    await talk.restart()
-    told = await talk.press("Undo")
-    assert told.splitlines()[0] == "Undone. As it was before:"
-    assert len(told.splitlines()) == 2
-    assert await talk.contents() == ["my locker is number 57"]
-
-
 async def test_keep_both_makes_the_old_one_current_again_and_can_be_undone_itself(talk: Talk) -> None:
     [old] = await talk.keep("my locker is number 57")
     await talk.say("my locker is number 61")
@@ -107,15 +97,6 @@ async def test_keep_both_makes_the_old_one_current_again_and_can_be_undone_itsel
     assert await memory.store.earlier(ANA, [old.id, new.id]) == []
     await talk.press("Undo")
     assert await talk.contents() == ["my locker is number 57"]
-
-
-async def test_keep_both_comes_too_late_once_the_memory_changed_again(talk: Talk) -> None:
-    await talk.keep("my locker is number 57")
-    await talk.say("my locker is number 61")
-    both = talk.button("Keep both").command
-    await talk.say("my locker is number 99")
-    assert "changed" in await talk.say(both, pressed=True)
-    assert await talk.contents() == ["my locker is number 99"]
 
 
 async def test_what_was_said_of_an_earlier_version_stays_until_that_is_deleted(talk: Talk) -> None:
@@ -146,12 +127,6 @@ async def test_what_is_known_is_told_so_and_offers_nothing_to_undo(talk: Talk) -
     assert await talk.contents() == ["The gate code is 4410"]
 
 
-async def test_remember_resolves_too(talk: Talk) -> None:
-    await talk.keep("my locker is number 57")
-    talk.house.model.answer(Task.SAVE_DRAFTS, [json.dumps({"items": [entry("my locker is number 61")]})])
-    assert (await talk.say("/remember my locker is number 61")).startswith("Updated: “my locker is number 61”")
-
-
 async def test_the_stepwise_cycle_shows_what_is_near_with_marks_before_it_asks_what_to_save(talk: Talk) -> None:
     await talk.keep("my bike is blue", "my locker is number 57")
     talk.house.model.answer(Task.SAVE_DRAFTS, [json.dumps({"items": [entry("locker: I swapped with Kim, 12B", "m1")]})])
@@ -175,11 +150,30 @@ async def test_the_single_cycle_names_the_memory_that_is_replaced() -> None:
     assert [item.content for item in await house.store.earlier(ANA, [key])] == [OLD]
 
 
-async def test_a_model_that_says_that_both_are_true_is_believed() -> None:
+async def test_a_model_that_names_no_memory_leaves_what_is_sure_to_the_words() -> None:
     house = single(call("MemorySave", items=[entry("my locker is number 61", None)]))
     await keep(house, "my locker is number 57")
-    assert await ask(house, "remember my locker is number 61") == ["Saved: “my locker is number 61”"]
-    assert len(await contents(house)) == 2
+    assert await ask(house, "remember my locker is number 61") == [
+        "Updated: “my locker is number 61” (until today: “my locker is number 57”)"
+    ]
+
+
+async def test_a_model_that_names_a_memory_of_another_thing_overwrites_nothing_and_the_person_is_asked() -> None:
+    house = single(call("MemorySave", items=[entry("the gate code is 9031", "m1")]))
+    await keep(house, "my dog hates the gate")
+    [told] = await ask(house, "remember the gate code is 9031")
+    assert told == "Saved: “the gate code is 9031”\n\nDoes that take the place of “my dog hates the gate”?"
+    assert await contents(house) == ["my dog hates the gate", "the gate code is 9031"]
+
+
+async def test_an_update_that_would_lose_something_is_kept_beside_it() -> None:
+    change = {"id": "m1", "type": None, "content": "I no longer take lisinopril", "bindings": None}
+    house = single(call("MemoryUpdate", items=[change]))
+    known = "I take metformin 500 twice a day and lisinopril in the morning"
+    await keep(house, known)
+    [told] = await ask(house, "I no longer take lisinopril")
+    assert "This would go, too: “I take metformin 500 twice a day”" in told
+    assert await contents(house) == ["I no longer take lisinopril", known]
 
 
 async def test_a_model_that_says_new_of_what_is_known_is_not() -> None:
@@ -237,10 +231,10 @@ async def test_a_correction_by_the_person_keeps_no_version(talk: Talk) -> None:
     assert await talk.house.store.earlier(ANA, [item.id]) == []
 
 
-async def test_limited_mode_asks_before_it_replaces_what_is_plainly_no_longer_so(talk: Talk) -> None:
+async def test_limited_mode_replaces_at_once_what_is_plainly_no_longer_so(talk: Talk) -> None:
     without_a_language_model(talk)
     await talk.say("remember that I like meat")
-    assert await talk.say("note that I do not like meat") == "Replace “I like meat” with “I do not like meat”?"
-    assert await talk.contents() == ["I like meat"]
-    await talk.press("Replace")
+    assert (await talk.say("note that I do not like meat")).startswith("Updated: “I do not like meat”")
     assert await talk.contents() == ["I do not like meat"]
+    await talk.press("Undo")
+    assert await talk.contents() == ["I like meat"]

@@ -14,21 +14,21 @@ from typing import Any
 
 import pytest
 
+from core.answering.language_choice import Locales
 from core.delivery.notifier import Notifier
 from core.errors import ChannelBusy, ChannelError, ChannelGone, StorageError
 from core.features.reminders.delivery import DueMessages
-from core.features.reminders.reminders import LEASE, Claim, Kind, Reminder, ReminderStore, Schedule, State
+from core.features.reminders.reminders import LEASE, DueClaim, Kind, Reminder, ReminderState, Schedule
 from core.features.reminders.scheduler import BACKOFF, LONGEST_SLEEP_S, Permission, Scheduler
-from core.features.reminders.storage import SqlReminders
-from core.language_choice import Locales
+from core.features.reminders.storage import ReminderStore
 from core.outgoing import MAX_COMMAND_BYTES, Button, ChannelLimits, Mention, OutgoingMessage
 from core.ports import Channel, Channels
+from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database
 from core.types import ChatKey, Incoming, Locale, Preferences, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import START, FakeClock
-from tests.reference.history import InMemoryHistory
-from tests.reference.reminders import InMemoryReminders
+from tests.fakes.ram import RamDatabase
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("telegram", "bia")
 ROOM = ChatKey("telegram", "room")
@@ -62,13 +62,14 @@ class Chats(Channels):
 class Town:
     """People with reminders, and what they read. It survives the bot."""
 
-    store: ReminderStore = field(default_factory=InMemoryReminders)
+    store: ReminderStore = field(default_factory=lambda: ReminderStore(RamDatabase()))
     clock: FakeClock = field(default_factory=FakeClock)
     permission: Permission = Permission.FIRE
     language: str = ""
     per_s: int = 20
     is_alone: bool = True
     purged_at: list[datetime] = field(default_factory=list)
+    made: int = 0
 
     def __post_init__(self) -> None:
         self.telegram, self.discord = Chats(self.clock), Chats(self.clock)
@@ -76,7 +77,9 @@ class Town:
     def reminder(self, user: UserKey, text: str, after: timedelta, rule: str = "") -> Reminder:
         due = START + after
         schedule = Schedule(due.replace(tzinfo=None), "UTC", rule)
-        return Reminder(user, ChatKey(user.platform, user.user), text, schedule, due, START, locale=Locale.EN)
+        self.made += 1
+        created_at = START + self.made * timedelta(microseconds=1)
+        return Reminder(user, ChatKey(user.platform, user.user), text, schedule, due, created_at, locale=Locale.EN)
 
     async def set(
         self, user: UserKey, text: str, after: timedelta = timedelta(0), rule: str = "", **changes: Any
@@ -114,7 +117,7 @@ class Town:
         async def purge() -> None:
             self.purged_at.append(self.clock.now())
 
-        messages = DueMessages(Locales(preferences, InMemoryHistory()), briefing)
+        messages = DueMessages(Locales(preferences, SqlHistory(RamDatabase())), briefing)
         scheduler = Scheduler(
             self.store,
             notifier,
@@ -170,7 +173,7 @@ async def test_a_reminder_is_said_once_when_it_is_due_and_not_before(town: Town)
     assert town.texts(ANA) == ["⏰ `pay *rent*`"]
     assert town.times(ANA) == [3600.0]
     done = await town.now(reminder)
-    assert (done.state, done.due, done.tries, done.sent_at) == (State.DONE, None, 0, START + HOUR)
+    assert (done.state, done.due, done.tries, done.sent_at) == (ReminderState.DONE, None, 0, START + HOUR)
 
 
 async def test_buttons_of_its_batch_stand_below_it(town: Town) -> None:
@@ -195,7 +198,7 @@ async def test_one_that_repeats_is_said_at_each_instant_by_the_clock_on_the_wall
     await town.run(start - START + 9 * DAY)
     assert town.texts(ANA) == ["⏰ run"] * 3
     assert [after - before for before, after in pairwise(town.times(ANA))] == [23 * 3600, 24 * 3600]
-    assert (await town.now(reminder)).state is State.DONE
+    assert (await town.now(reminder)).state is ReminderState.DONE
 
 
 async def test_a_reminder_that_was_set_meanwhile_wakes_it_and_one_set_elsewhere_is_seen_in_time(town: Town) -> None:
@@ -265,7 +268,7 @@ async def test_a_clock_set_back_repeats_nothing_and_one_set_forward_says_what_ca
 async def test_what_was_being_said_when_the_bot_died_is_said_again_marked(town: Town, *, is_alone: bool) -> None:
     town.is_alone = is_alone
     await town.set(ANA, "pay rent")
-    await town.store.claim(Claim(START, ["telegram"]))  # and then the lights went out
+    await town.store.claim(DueClaim(START, ["telegram"]))  # and then the lights went out
     await town.set(ANA, "buy milk")
     async with town.working():
         await town.pass_(0.0)
@@ -298,11 +301,11 @@ async def test_the_name_of_a_message_is_another_when_more_is_said_in_it(town: To
 
 async def test_on_a_disk_too_several_starts_say_everything_once(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
-    town = Town(SqlReminders(database))
+    town = Town(ReminderStore(database))
     people = [UserKey("telegram", str(number)) for number in range(12)]
     for number, user in enumerate(people):
         await town.set(user, "pay rent", timedelta(seconds=number / 2), "FREQ=MINUTELY;INTERVAL=1;COUNT=2")
-    await town.store.claim(Claim(START, ["telegram"]))  # of a process that died
+    await town.store.claim(DueClaim(START, ["telegram"]))  # of a process that died
     for _ in range(12):
         async with town.working():
             for _ in range(20):
@@ -357,7 +360,7 @@ async def test_a_reminder_that_was_deleted_or_moved_in_time_is_not_said(town: To
     gone, moved = await town.set(ANA, "gone", HOUR), await town.set(BIA, "moved", HOUR)
     async with town.working() as (scheduler, _):
         await town.pass_(MINUTE)
-        assert await town.store.replace(gone, replace(gone, state=State.REMOVED))
+        assert await town.store.replace(gone, replace(gone, state=ReminderState.REMOVED))
         assert await town.store.replace(moved, replace(moved, due=START + 2 * HOUR))
         scheduler.wake()
         await town.pass_(DAY)
@@ -402,7 +405,7 @@ async def test_a_briefing_says_what_its_day_has_in_a_message_of_its_own(town: To
 async def test_a_briefing_that_breaks_is_tried_again_and_given_up(town: Town, caplog: pytest.LogCaptureFixture) -> None:
     broken = await town.set(ANA, "no such day", kind=Kind.BRIEFING, rule="FREQ=WEEKLY")
     await town.run(sum(BACKOFF, HOUR))
-    assert (await town.now(broken)).state is State.FAILED
+    assert (await town.now(broken)).state is ReminderState.FAILED
     assert caplog.messages.count("a reminder broke") == len(BACKOFF) + 1
     assert town.texts(ANA) == []
 
@@ -464,7 +467,7 @@ async def test_a_chat_that_refuses_is_tried_again_with_back_off_and_given_up(
     await town.run(3 * DAY)
     assert [after - before for before, after in pairwise(tried)] == [wait.total_seconds() for wait in BACKOFF]
     failed = await town.now(reminder)
-    assert (failed.state, failed.due, failed.sent_at) == (State.FAILED, reminder.due, None)
+    assert (failed.state, failed.due, failed.sent_at) == (ReminderState.FAILED, reminder.due, None)
 
 
 async def test_a_chat_that_takes_it_at_last_hears_that_it_is_late_and_not_that_it_is_said_again(town: Town) -> None:
@@ -474,7 +477,7 @@ async def test_a_chat_that_takes_it_at_last_hears_that_it_is_late_and_not_that_i
     assert [text.partition(" [")[0] for text in town.texts(ANA)] == ["⏰ pay rent\nLate: it was due"]
     assert town.times(ANA) == [36 * 60.0]
     after = await town.now(reminder)
-    assert (after.state, after.failures, after.sent_at) == (State.WAITING, 0, START + 36 * MINUTE)
+    assert (after.state, after.failures, after.sent_at) == (ReminderState.WAITING, 0, START + 36 * MINUTE)
 
 
 async def test_what_a_room_refuses_to_the_last_is_told_in_private_and_the_next_at_once(town: Town) -> None:
@@ -490,7 +493,7 @@ async def test_what_a_room_refuses_to_the_last_is_told_in_private_and_the_next_a
     assert shown.mention is None
     assert len(shown.choices) == 4
     assert town.times(ANA) == [sum(BACKOFF, timedelta(0)).total_seconds()]
-    assert (await town.now(reminder)).state is State.WAITING
+    assert (await town.now(reminder)).state is ReminderState.WAITING
     await town.run(DAY + MINUTE)
     assert town.times(ANA)[1] == 2 * DAY.total_seconds()
     await town.run(2 * DAY)
@@ -506,7 +509,7 @@ async def test_what_is_refused_in_private_too_is_given_up(town: Town) -> None:
     town.telegram.chat("room").faults = [ChannelGone("kicked")] * 99
     town.telegram.chat("ana").faults = [ChannelGone("blocked")] * 99
     await town.run(2 * DAY)
-    assert (await town.now(reminder)).state is State.FAILED
+    assert (await town.now(reminder)).state is ReminderState.FAILED
     assert len(town.telegram.names) == len(BACKOFF) + 2
 
 
@@ -514,7 +517,7 @@ async def test_of_a_person_who_may_not_be_written_to_it_is_given_up(town: Town) 
     reminder = await town.set(ANA, "pay rent", rule="FREQ=DAILY")
     town.permission = Permission.DROP
     await town.run(DAY)
-    assert (await town.now(reminder)).state is State.FAILED
+    assert (await town.now(reminder)).state is ReminderState.FAILED
     assert town.telegram.names == []
 
 
@@ -540,7 +543,7 @@ async def test_where_reminders_were_turned_off_the_person_is_told_in_private(tow
     assert shown.mention is None
     assert town.texts("room") == []
     assert town.texts(BIA) == ["⏰ pay rent"]
-    assert {(await town.now(each)).state for each in (room, own)} == {State.DONE}
+    assert {(await town.now(each)).state for each in (room, own)} == {ReminderState.DONE}
 
 
 async def test_one_whose_rule_cannot_be_read_is_said_and_then_given_up(town: Town) -> None:
@@ -549,7 +552,7 @@ async def test_one_whose_rule_cannot_be_read_is_said_and_then_given_up(town: Tow
     await town.run(DAY)
     assert town.texts(ANA) == ["⏰ pay rent"]
     assert town.texts(BIA) == ["⏰ call home"]
-    assert {(await town.now(each)).state for each in (rule, zone)} == {State.FAILED}
+    assert {(await town.now(each)).state for each in (rule, zone)} == {ReminderState.FAILED}
 
 
 # --- many ------------------------------------------------------------------------------------------------------------
@@ -577,7 +580,7 @@ async def test_no_more_is_claimed_than_can_be_said_soon(town: Town) -> None:
         for _ in range(4):
             await town.pass_(0.6)
             states = [(await town.now(each)).state for each in reminders]
-            assert states.count(State.SENDING) <= 30
+            assert states.count(ReminderState.SENDING) <= 30
 
 
 async def test_a_busy_chat_holds_up_no_other_and_its_own_stay_in_order(town: Town) -> None:
@@ -595,9 +598,9 @@ async def test_a_busy_chat_holds_up_no_other_and_its_own_stay_in_order(town: Tow
         assert town.times(ANA) == [30.0]
         await town.pass_(LONGEST_SLEEP_S)
         assert town.texts("room") == []
-        elsewhere = await town.store.claim(Claim(town.clock.now(), ["telegram"]))
+        elsewhere = await town.store.claim(DueClaim(town.clock.now(), ["telegram"]))
         assert {each.tries for each in elsewhere} == {1}, "what waits for the room is held"
-        await town.store.settle([(each, replace(each, state=State.WAITING, tries=0)) for each in elsewhere])
+        await town.store.settle([(each, replace(each, state=ReminderState.WAITING, tries=0)) for each in elsewhere])
         await town.pass_(LONGEST_SLEEP_S)
     said = [text.removeprefix("⏰ water ")[:2] for text in town.texts("room")]
     assert sorted(said) == [f"{number:02}" for number in range(50)]
@@ -615,11 +618,11 @@ async def test_many_of_one_person_are_one_message_though_more_are_due_than_are_c
 # --- at rest ---------------------------------------------------------------------------------------------------------
 
 
-class Counted(InMemoryReminders):
+class Counted(ReminderStore):
     """Counts what it is asked."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(RamDatabase())
         self.asked: list[str] = []
 
     def __getattribute__(self, name: str) -> Any:
@@ -656,11 +659,11 @@ async def test_it_sleeps_until_the_next_is_due_and_no_longer() -> None:
 # --- a store that fails ----------------------------------------------------------------------------------------------
 
 
-class Failing(InMemoryReminders):
+class Failing(ReminderStore):
     """Fails as often as `failures` says, by the method's name; "purge" is the town's."""
 
     def __init__(self, **failures: int) -> None:
-        super().__init__()
+        super().__init__(RamDatabase())
         self.failures = failures
 
     def __getattribute__(self, name: str) -> Any:

@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from core.answering.room_talk import RoomTalk
-from core.answering.shown import Shown
+from core.answering.shown import RoomTalk, Shown
 from core.enclosures import Quote, QuoteKind, Speaker
 from core.history.conversation import Context
 from core.types import MemoryItem, MemoryKind, Message, MessageRole

@@ -13,7 +13,7 @@ from core.dialogue import Finish, Prompt, Stop, Task
 from core.errors import ProviderDown, StreamCut
 from core.models import Cycle
 from core.outgoing import OutgoingMessage
-from core.types import ChangeKind, MemoryDraft, MemoryItem, MemoryKind, Modal
+from core.types import MemoryDraft, MemoryItem, MemoryKind, Modal
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.house import ANA, House
 from tests.fakes.model import Answer, Calls, ScriptedModel, call
@@ -53,8 +53,11 @@ def last(prompt: Prompt) -> str:
 
 
 def tools(prompt: Prompt) -> list[str]:
-    """The names of the memory tools that a prompt offers."""
-    return [tool.name for tool in prompt.tools if tool.name.startswith("Memory")]
+    """The names of the four memory tools that a prompt offers."""
+    return [tool.name for tool in prompt.tools if tool.name in MEMORY_TOOLS]
+
+
+MEMORY_TOOLS = ("MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete")
 
 
 def items(content: str, binding: str = "thing") -> list[dict[str, object]]:
@@ -160,15 +163,6 @@ async def test_a_deletion_is_proposed_in_one_call() -> None:
     assert len(bot.model.prompts) == 1
 
 
-@pytest.mark.spec("T15")
-async def test_ids_that_were_not_shown_are_refused() -> None:
-    bot = house(call("MemoryDelete", ids=["m7", "feedfacefeedface"]), "I did not find it.")
-    await keep(bot, "the rent is 900", "rent")
-    (shown,) = await ask(bot, "forget the rent")
-    assert "Nothing was deleted." in shown.text
-    assert await bot.memories.of(ANA).count() == 1
-
-
 async def test_what_was_just_saved_can_be_changed_in_the_next_turn() -> None:
     bot = house(
         call("MemorySave", items=items("my locker is 212", "locker")),
@@ -250,12 +244,6 @@ async def test_what_was_done_stands_if_the_next_call_fails() -> None:
     assert len(shown) == 2
 
 
-async def test_an_empty_text_after_a_confirmation_adds_nothing() -> None:
-    bot = house(call("MemorySave", then="continue", items=items("my locker is 212")), Finish(Stop.END))
-    (shown,) = await ask(bot, "remember that my locker is 212")
-    assert shown.text == "Saved: “my locker is 212”"
-
-
 @pytest.mark.spec("T6")
 async def test_a_disabled_action_is_no_tool_at_once() -> None:
     bot = house("hi")
@@ -274,12 +262,6 @@ async def test_update_and_delete_are_offered_only_with_a_memory_in_view() -> Non
     assert second == ["MemorySearch", "MemorySave", "MemoryUpdate", "MemoryDelete"]
 
 
-async def test_whoever_turned_remembering_off_is_offered_no_saving() -> None:
-    bot = house("ok", preferences=House().preferences)
-    await ask(bot, "/memory off", "hi")
-    assert tools(bot.model.prompts[0]) == ["MemorySearch"]
-
-
 async def test_automatic_is_single_for_one_model_and_stepwise_for_several() -> None:
     bot = House()
     assert Cycle.AUTO.is_single(bot.models.now())
@@ -287,13 +269,6 @@ async def test_automatic_is_single_for_one_model_and_stepwise_for_several() -> N
     assert not Cycle.AUTO.is_single(replace(bot.models, heavy=other).now())
     assert Cycle.SINGLE.is_single(replace(bot.models, heavy=other).now())
     assert not Cycle.STEPWISE.is_single(bot.models.now())
-
-
-async def test_the_written_kinds_are_known() -> None:
-    bot = house(call("MemorySave", items=items("my locker is 212")))
-    await ask(bot, "remember that my locker is 212")
-    (change,) = await bot.store.changes(ANA, not_undone=True)
-    assert change.kind is ChangeKind.SAVED
 
 
 async def test_what_is_told_in_passing_is_offered_below_the_answer() -> None:
@@ -384,3 +359,54 @@ async def test_a_memory_that_was_changed_is_not_shown_as_it_was() -> None:
     (shown,) = await ask(bot, "the dentist moved to Friday")
     assert shown.text.endswith("Updated. It now reads: “the dentist is on Friday” (Fri 20 Mar 2026)")
     assert shown.memories == ()
+
+
+WRITTEN = '{"name": "MemorySearch", "arguments": {"items": ["x"], "then": "continue"}}'
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"Claro!\n{WRITTEN}",
+        f"Claro! <tool_call>{WRITTEN}</tool_call>",
+        f"Claro!\n```json\n{WRITTEN}\n```",
+        f"Claro! {{{WRITTEN}}}",
+        "[JANELA_ATUAL]\n<said-at Sun 2026-11-22 09:14>\nClaro!",
+        "<task>\nNow: Sunday.\n<message>oi</message>\n</task>\nClaro!",
+        Calls([], "Claro!", f"\n{WRITTEN}"),
+    ],
+)
+async def test_no_machine_text_reaches_a_person(answer: Answer) -> None:
+    said = await ask(house(answer), "oi, tudo bem?")
+    assert [message.text.strip() for message in said] == ["Claro!"]
+
+
+async def test_an_answer_of_nothing_but_machine_text_is_asked_for_once_more() -> None:
+    bot = house("<task>\nNow: Sunday.\n</task>", "Oi!")
+    assert [message.text for message in await ask(bot, "oi")] == ["Oi!"]
+    assert len(bot.model.prompts) == 2
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Calls([("MemorySave", '{"items": [{"content": "a')]),
+        Calls([("MemorySave", {"items": 3, "then": "continue"})]),
+        Calls([("MemorySearch", {"items": ["a senha"], "then": "continue"})]),
+        Calls([("Dance", {"then": "continue"})]),
+    ],
+)
+async def test_the_second_like_failure_ends_the_tools_of_a_turn(answer: Answer) -> None:
+    bot = house(answer, answer, answer, answer, "Não consegui.")
+    bot.model.answer(Task.SINGLE, lambda prompt: answer if prompt.tools else "Não consegui.")
+    said = await ask(bot, "qual é a senha do cofre?")
+    assert "Não consegui." in said[-1].text
+    assert len(bot.model.prompts) <= 4
+
+
+async def test_an_apology_is_a_mark_in_later_prompts() -> None:
+    bot = house(ProviderDown("x"), "Oi!")
+    apology, *_ = await ask(bot, "oi", "oi?")
+    turns = bot.model.prompts[-1].turns
+    assert apology.text not in str([turn.whole_text for turn in turns])
+    assert [turn.role.value for turn in turns if "<failed>" in turn.whole_text] == ["user"]

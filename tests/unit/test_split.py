@@ -11,11 +11,6 @@ def shown(text: str, max_chars: int) -> list[str]:
     return [part.text for part in split(text, max_chars)]
 
 
-def test_a_text_that_fits_is_one_part() -> None:
-    assert shown("Olá.", 4) == ["Olá."]
-    assert split("", 4) == []
-
-
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
@@ -70,30 +65,12 @@ def test_a_block_is_not_reopened_where_that_would_eat_the_part() -> None:
     assert shown("```python\naaaaaaaaaa\nbbbbbbbbbb\n```", 16)[1] == "aaaaaaaaaa"
 
 
-def test_parts_that_are_closed_never_change_while_the_text_grows() -> None:
-    splitter = Splitter(20, len)
-    assert splitter.feed("um dois três ") == []
-    assert splitter.open.text == "um dois três"
-    assert [part.text for part in splitter.feed("quatro cinco seis")] == ["um dois três quatro"]
-    assert splitter.open.text == "cinco seis"
-
-
 def test_a_line_that_begins_after_a_cut_in_mid_line_is_no_fence() -> None:
     splitter = Splitter(20, len)
     splitter.feed("a" * 20 + "```\n")
     assert splitter.open.text == "```"
     assert [part.text for part in splitter.feed("um dois três quatro cinco")] == ["```", "um dois três quatro"]
     assert splitter.open.text == "cinco"
-
-
-def test_a_measure_that_misleads_is_checked_again() -> None:
-    """A closing mark that makes a text shorter again makes sizes rise and fall; no part passes the limit for that."""
-
-    def balanced(text: str) -> int:
-        return len(text) if text.count("*") % 2 == 0 else len(text) + 12
-
-    parts = split("aaaa bbbb *ccccc dddddd*eeeeeeee ffff", 24, balanced)
-    assert [part.text for part in parts] == ["aaaa bbbb", "*ccccc dddddd*eeeeeeee", "ffff"]
 
 
 def test_a_measure_that_jumps_costs_no_more_than_one_that_grows_evenly() -> None:

@@ -66,7 +66,7 @@ async def test_only_the_owner_of_the_files_reads_what_a_bot_tells_of_itself(tmp_
         settings = load(None, data_dir=tmp_path / "data")
         with serving(settings, RUN, ["telegram"]):
             async with build(settings) as app:
-                await app.features.alerts.tell("backup", dict.fromkeys(Locale, "x"))
+                app.features.alerts.tell("backup", dict.fromkeys(Locale, "x"))
                 async with StatusReport(app).kept():
                     while not (told := tmp_path / "data" / "status.json").exists():
                         await app.clock.sleep(0)

@@ -17,7 +17,6 @@ import pytest
 
 import bot.run
 from adapters.console import conversation
-from bot.models.metering import AttributedHandler
 from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
 from core.ask import ask
@@ -53,7 +52,7 @@ async def say(app: App, *texts: str) -> list[str]:
     """Say that to a bot, as a member, and return its answers."""
     await app.features.access._people.put(Person(ANA, Role.MEMBER, "Ana", START))
     async with open_chatbot(app) as bot:
-        handler = AttributedHandler(bot)
+        handler = bot
         asked: dict[str, Any] = {"chat_id": "c", "user_id": ANA.user, "language": "en"}
         return [(await ask(handler, app.clock, message=text, **asked)).response for text in texts]
 

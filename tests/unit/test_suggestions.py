@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.outgoing import Button, OutgoingMessage
-from core.text.nearest import nearest
+from core.text.words import nearest
 from core.types import Role
 from tests.fakes.commands import VERBS
 from tests.fakes.house import ANA, House

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from core.dialogue import Finish, Prompt, Stop, Task
 from core.errors import EmptyReply, ProviderDown
 from core.history.conversation import Conversation, Conversations
-from core.history.policy import LAST_MESSAGES, HistoryLimits
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import ByCharacters
+from core.history.window import LAST_MESSAGES, HistoryLimits
 from core.ports import Tokenizer
 from core.storage.history import SqlHistory
-from core.storage.sqlite import open_database
 from core.stores import HistoryStore
-from core.threads import Summary
 from core.types import ChatKey, ConversationKey, Message, MessageRole, Modal, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import Answer, ScriptedModel
-from tests.reference.history import InMemoryHistory
+from tests.fakes.ram import RamDatabase
 
 ROOM = ConversationKey(ChatKey("console", "chat_abc123"), UserKey("console", "ana"))
 EUROPE = (
@@ -34,14 +31,9 @@ EUROPE = (
 SMALL = HistoryLimits(threshold_tokens=100, max_summary_tokens=50)
 
 
-@pytest.fixture(params=["in_memory", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[HistoryStore]:
-    if request.param == "in_memory":
-        yield InMemoryHistory()
-        return
-    database = await open_database(tmp_path / "elefante.db")
-    yield SqlHistory(database)
-    await database.close()
+@pytest.fixture
+def store() -> HistoryStore:
+    return SqlHistory(RamDatabase())
 
 
 class Bench:
@@ -258,16 +250,6 @@ async def test_an_empty_answer_neither_wipes_the_summary_nor_covers_what_it_did_
     assert (summary.text, summary.through) == ("Edmar", 6)
 
 
-async def test_a_summary_that_an_earlier_version_let_grow_is_shown_within_its_budget(store: HistoryStore) -> None:
-    bench = Bench(store, ["unasked"])
-    conversation = await bench.open()
-    await bench.talk(conversation, 2, 20)
-    await store.fold(conversation.thread.id, Summary("Edmar saves. " * 4_000, through=1, tokens=13_000))
-    context = await conversation.context("")
-    assert context.summary.startswith("Edmar saves.")
-    assert context.budget.summary <= 50
-
-
 async def test_a_message_longer_than_a_call_takes_is_summarised_by_its_beginning(store: HistoryStore) -> None:
     bench = Bench(store, ["short"], replace(SMALL, max_context_tokens=2_000, batch_tokens=1_000))
     conversation = await bench.open()
@@ -369,21 +351,6 @@ async def test_of_two_processes_that_fold_the_same_one_is_stored(store: HistoryS
     thread_id = conversation.thread.id
     await asyncio.gather(one.summarizer.fold(thread_id), other.summarizer.fold(thread_id))
     assert len(await store.summaries(thread_id)) == 1
-
-
-async def test_a_fold_that_breaks_is_logged_and_the_bot_goes_on(
-    store: HistoryStore, caplog: pytest.LogCaptureFixture
-) -> None:
-    def break_(_: Prompt) -> Answer:
-        raise KeyError
-
-    bench = Bench(store, break_)
-    async with bench.summaries:
-        conversation = await bench.open()
-        await bench.talk(conversation, 10, 20)
-        bench.summaries.schedule(conversation.thread.id)
-        await bench.summaries.settle()
-    assert "summary broke" in caplog.text
 
 
 async def test_leaving_breaks_off_what_is_under_way_and_begins_nothing_new(store: HistoryStore) -> None:

@@ -188,7 +188,7 @@ async def test_its_settings_are_read_anew_and_no_others(caplog: pytest.LogCaptur
         assert (taken.telegram_drafts, taken.max_steps) == (True, 8)
         assert taken.discord_token.get_secret_value() == "a.b.c"
         errors = [record.getMessage() for record in caplog.records if record.levelno == logging.ERROR]
-        assert errors == ["alarm platform:telegram (telegram)"]
+        assert errors == ["alarm platform:telegram"]
 
 
 def scene_settings(scene: Scene) -> Settings:
@@ -251,6 +251,7 @@ async def test_a_platform_that_cannot_be_reached_counts_as_not_connected() -> No
         assert scene.told == []  # it is nothing that owners can end
 
 
+@pytest.mark.long
 async def test_a_hundred_starts_leave_nothing_behind() -> None:
     async with running(*BOTH) as (scene, _):
         alive, connections = len(asyncio.all_tasks()), 0
@@ -294,7 +295,7 @@ async def test_an_answer_that_was_under_way_is_given_once_when_it_is_connected_a
 
 async def test_the_status_tells_what_else_is_the_matter_and_since_when() -> None:
     async with running(*BOTH) as (scene, _):
-        await scene.app.features.alerts.tell("disk", dict.fromkeys(Locale, "The disk is full."))
+        scene.app.features.alerts.tell("disk", dict.fromkeys(Locale, "The disk is full."))
         await scene.end("telegram", REVOKED)
         await scene.clock.advance(61)
         shown = RecordingChannel(scene.clock)

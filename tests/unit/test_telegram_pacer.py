@@ -6,13 +6,12 @@ import asyncio
 
 import pytest
 
-from adapters.telegram.config import Pace, TelegramConfig
+from adapters.telegram.config import TelegramConfig, WritePace
 from adapters.telegram.pacer import Pacer, Priority
-from core.claims import Claim
 from core.delivery.fallback import FallbackChannel
 from core.errors import ChannelBusy, ClaimLost
 from core.outgoing import OutgoingMessage
-from core.workers import OneWorker
+from core.workers.port import Claim, Worker
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.duties import Workers
@@ -22,7 +21,7 @@ ANA, BIA, ROOM = 7, 8, -1001
 
 
 def pacer(clock: FakeClock) -> Pacer:
-    return Pacer(USUAL.private, USUAL.group, USUAL.overall, clock, OneWorker())
+    return Pacer(USUAL.private, USUAL.group, USUAL.overall, clock, Worker())
 
 
 async def wait_s(pacer: Pacer, chat_id: int, priority: Priority) -> float:
@@ -50,7 +49,7 @@ async def test_a_quiet_chat_bears_a_burst_and_then_its_rate() -> None:
 async def test_the_wait_that_is_named_suffices(chat_id: int) -> None:
     for priority in Priority:
         clock = FakeClock()
-        paces = Pacer(USUAL.private, USUAL.group, Pace(10**9, 1.0), clock, OneWorker())
+        paces = Pacer(USUAL.private, USUAL.group, WritePace(10**9, 1.0), clock, Worker())
         for _ in range(50):
             if wait := await wait_s(paces, chat_id, priority):
                 await clock.advance(wait)
@@ -148,7 +147,7 @@ async def test_who_waits_by_a_small_share_goes_as_soon_as_it_grows() -> None:
 
 async def test_nothing_is_written_after_a_wait_in_which_the_lease_ended() -> None:
     clock, is_alive, written = FakeClock(), [True], list[str]()
-    paces = Pacer(USUAL.private, USUAL.group, Pace(1, 0.1), clock, OneWorker())
+    paces = Pacer(USUAL.private, USUAL.group, WritePace(1, 0.1), clock, Worker())
 
     class Screen(RecordingChannel):
         async def post(self, shown: OutgoingMessage) -> str:

@@ -14,7 +14,7 @@ from bot.platforms import PLATFORMS, Start
 from bot.settings.settings import load
 from bot.wiring import build
 from core.features.access.people import Person
-from core.features.admin.decisions import DecisionKind
+from core.features.admin.decisions import Decision, DecisionKind
 from core.ports import MessageHandler
 from core.types import Role, UserKey
 from tests.fakes.clock import START
@@ -46,7 +46,8 @@ async def test_staff_are_read_when_asked_and_a_choice_of_drafts_counts_before_a_
             await app.features.access._people.put(Person(user, role, "x", START))
         assert await given["staff"].ids() == [7, 8]
         assert not given["staff"].changed.is_set()
-        app.features.effects.take_effect(DecisionKind.ROLE, "telegram:8", Role.MEMBER.value)
+        less = Decision(START, None, DecisionKind.ROLE, "telegram:8", Role.ADMIN, Role.MEMBER)
+        await app.features.decider.make(less)
         assert given["staff"].changed.is_set()
     assert given["kept"] is app.kept
     assert given["claim_code"]

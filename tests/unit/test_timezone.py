@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from core.features.reminders.reminders import Reminder
-from core.features.reminders.service import Place
-from core.times.reading import Once, Repeated
+from core.features.reminders.service import ReminderPlace, Reminders
+from core.times.reading import Once, Recurrence
 from core.types import ChatKey, Locale
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, BIA
@@ -35,9 +35,9 @@ async def zone_of(talk: Talk) -> str:
 
 async def remind(talk: Talk, text: str, at: str, rule: str = "", *, guessed: bool = False, room: str = "") -> Reminder:
     first = datetime.fromisoformat(at).replace(tzinfo=SAO_PAULO)
-    place = Place(ANA, ChatKey("test", room or "c"), not room, Locale.EN)
-    time = Repeated(rule, first) if rule else Once(first)
-    made = await talk.house.features().reminders.set(place, text, time, guessed=guessed)
+    place = ReminderPlace(ANA, ChatKey("test", room or "c"), not room, Locale.EN)
+    time = Recurrence(rule, first) if rule else Once(first)
+    made = await talk.house.features().get(Reminders).set(place, text, time, guessed=guessed)
     assert isinstance(made, Reminder)
     return made
 
@@ -59,13 +59,6 @@ async def test_a_zone_is_set_by_a_city_and_holds_after_a_restart(talk: Talk) -> 
     assert not (await talk.house.preferences.of(BIA)).zone
 
 
-async def test_what_the_form_of_the_button_is_given_is_the_zone(talk: Talk) -> None:
-    await talk.say("/timezone")
-    assert talk.button("Another time zone").asks
-    await talk.press("Another time zone", text="Lisbon")
-    assert await zone_of(talk) == "Europe/Lisbon"
-
-
 async def test_of_several_the_person_chooses_and_each_says_where_and_what_the_clock_shows(talk: Talk) -> None:
     assert await talk.say("/timezone San José") == "Which of these?"
     assert talk.button("Costa Rica").label == "San José (Costa Rica) · 7:15 AM"
@@ -85,14 +78,6 @@ async def test_what_is_not_found_changes_nothing_and_says_how_else_to_say_it(tal
     await talk.say("/timezone Lisbon")
     assert "/timezone it is 15:40 here" in await talk.say("/timezone xyzzy")
     assert await zone_of(talk) == "Europe/Lisbon"
-
-
-@pytest.mark.parametrize("word", ["auto", "OFF"])
-async def test_it_is_forgotten_when_asked(talk: Talk, word: str) -> None:
-    await talk.say("/timezone Lisbon")
-    said = await talk.say(f"/timezone {word}")
-    assert said.startswith("Done: I forgot your time zone. For now I go by New York time (UTC−5); it is 8:15 AM")
-    assert not await zone_of(talk)
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ async def test_every_tokenizer_goes_by_the_name_that_a_setting_gives_it(name: st
         ("gpt-4.1-mini", "o200k_base", 1_047_576),
         ("gpt-5-mini", "o200k_base", 272_000),
         ("gpt-5-nano", "o200k_base", 272_000),
-        ("gemini-2.5-flash", "characters", 1_048_576),
+        ("gemini-3.8-flash", "characters", 1_048_576),
         ("claude-haiku-4-5", "characters", 200_000),
         ("llama3", "characters", None),
     ],

@@ -16,21 +16,22 @@ import pytest
 from bot.logs import LOG_FILE, configure
 from bot.models.metering import Meter
 from bot.models.prices import load_prices
-from core.chatbot import ChatBot
+from core.answering.chatbot import ChatBot
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Task
 from core.errors import KeyRejected, StreamCut
-from core.features.ledger.calls import Call
+from core.features.ledger.calls import ModelCall
 from core.models import Cycle
 from core.outgoing import OutgoingMessage
 from core.ports import ChatModel, Clock
+from core.storage.database import Database
+from core.storage.inbox import SqlInbox
 from core.stores import Accepted
 from core.trace import Phase, Trace, traced
 from core.types import Incoming
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
-from tests.fakes.house import ANA, House, Script
-from tests.reference.inbox import InMemoryInbox
+from tests.fakes.house import ANA, House, Script, over
 
 FINISH: Script = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
 
@@ -76,11 +77,11 @@ class SlowChannel(RecordingChannel):
         return await super().edit(handle, shown)
 
 
-class SlowInbox(InMemoryInbox):
+class SlowInbox(SqlInbox):
     """A storage that takes 0.5 s to store a message."""
 
-    def __init__(self, clock: Clock) -> None:
-        super().__init__()
+    def __init__(self, database: Database, clock: Clock) -> None:
+        super().__init__(database)
         self._clock = clock
 
     async def accept(self, incoming: Incoming) -> Accepted | None:
@@ -88,7 +89,7 @@ class SlowInbox(InMemoryInbox):
         return await super().accept(incoming)
 
 
-async def nowhere(_: Call) -> None:
+async def nowhere(_: ModelCall) -> None:
     """Record no call."""
 
 
@@ -99,7 +100,7 @@ def watched(house: House, ended: list[tuple[str, str, Mapping[Phase, float]]]) -
 
 async def test_every_second_of_a_turn_is_on_a_phase() -> None:
     clock = FakeClock()
-    house = House(clock=clock, inbox=SlowInbox(clock))
+    house = House(clock=clock, inbox=over(lambda database: SlowInbox(database, clock)))
     house.limits = replace(house.limits, cycle=Cycle.SINGLE)
     house.answered_by(Meter(nowhere, load_prices(), clock).of(Slow(clock), "chat"))
     ended: list[tuple[str, str, Mapping[Phase, float]]] = []
@@ -149,11 +150,11 @@ async def test_a_turn_keeps_its_id_in_the_process_that_goes_on_with_it_and_when_
 ) -> None:
     house = House(FINISH)
 
-    class Unclosed(InMemoryInbox):
+    class Unclosed(SqlInbox):
         async def close(self, incoming: Incoming) -> None:
             """The process dies before this is on disk."""
 
-    house.inbox = Unclosed()
+    house.inbox = Unclosed(house.database)
     asked = house.incoming("hi")
     async with house.chatbot() as bot:
         await (await bot.receive(asked, house.channel()))

@@ -95,16 +95,6 @@ async def test_the_button_under_a_report_takes_back_what_was_done_also_after_a_r
     assert (await talk.press("Show")).startswith("🧠 wifi password\nabc123")
 
 
-async def test_there_is_no_button_where_nothing_changed(talk: Talk) -> None:
-    await reported(talk, "save it")
-    await reported(talk, "save it again")
-    assert talk.shown.choices == ()
-    talk.house.model._script[Task.UPDATE_DRAFTS] = ['{"items": []}']
-    await talk.say("update it")
-    assert talk.shown.text.startswith("Nothing was changed.")
-    assert talk.shown.choices == ()
-
-
 async def test_remember_forget_and_edits_carry_the_button(talk: Talk) -> None:
     await talk.say("/remember the wifi password is abc123")
     assert (await talk.press("Undo")).startswith("Undone. No longer saved:")
@@ -125,15 +115,6 @@ async def test_undo_takes_back_the_last_change_whatever_made_it_and_then_the_one
     assert (await talk.say("/undo")).startswith("Undone. As it was before:\n🧠 wifi password: abc123")
     assert (await talk.say("/undo")).startswith("Undone. No longer saved:\n🧠 wifi password: abc123")
     assert await talk.say("/undo") == NOTHING
-
-
-@pytest.mark.parametrize(
-    "words", ["undo", "Undo that, please.", "desfaz", "Pode desfazer isso?", "deshaz eso", "take it back"]
-)
-async def test_undo_can_be_said_in_words(talk: Talk, words: str) -> None:
-    await talk.say("save my wifi password")
-    await talk.say(words)
-    assert await talk.contents() == []
 
 
 async def test_undo_said_of_something_is_no_command(talk: Talk) -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import unicodedata
+from types import FrameType
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -27,3 +32,29 @@ def test_the_cap_holds(text: str, max_chars: int) -> None:
 
 def test_folding_makes_accents_and_case_equal() -> None:
     assert fold("  Não  ESQUEÇA ") == "nao esqueca"
+
+
+@given(ANY_TEXT)
+def test_folding_is_case_folding_without_combining_marks(text: str) -> None:
+    decomposed = unicodedata.normalize("NFKD", clean(text).casefold())
+    assert fold(text) == " ".join("".join(char for char in decomposed if not unicodedata.combining(char)).split())
+
+
+@pytest.mark.parametrize("word", ["password ", "não esqueça "])
+def test_folding_a_long_text_makes_no_more_calls_than_a_short_one(word: str) -> None:
+    calls = 0
+
+    def count(_frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += event == "call"
+
+    fold(word)  # what its characters become is looked up once
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        fold(word)
+        short = calls
+        fold(word * 1000)
+    finally:
+        sys.setprofile(before)
+    assert 0 < short == calls - short

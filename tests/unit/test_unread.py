@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from adapters.discord.read_back import Unread, Why
-from bot.unread import sentence
+from bot.platforms import sentence
 from core.types import Locale
 
 NOON = datetime(2026, 3, 14, 15, 0, tzinfo=UTC)

@@ -11,11 +11,13 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.errors import DiskFull, SchemaTooNew, SchemaTooOld, StorageError
-from core.features.preferences.storage import SqlPreferences
+from core.features.preferences.storage import PreferenceStore
 from core.storage.database import Row
+from core.storage.memories import SqlMemories
 from core.storage.record import program_version
 from core.storage.sqlite import open_database
 from core.storage.sqlite_backup import verified
@@ -40,7 +42,7 @@ async def old_folder(folder: Path) -> Path:
     """Put a database of the version before `LATER` into the folder and return its path."""
     database = await open_database(folder / "elefante.db")
     for user, language in ((ANA, Locale.ES), (BIA, Locale.EN)):
-        await SqlPreferences(database).put(user, Preferences(language, zone="Asia/Kathmandu"))
+        await PreferenceStore(database).put(user, Preferences(language, zone="Asia/Kathmandu"))
     await database.close()
     return folder / "elefante.db"
 
@@ -224,3 +226,24 @@ async def test_two_programs_that_start_together_migrate_once(tmp_path: Path) -> 
     for database in opened:
         await database.close()
     assert (len(history(path)), len(backups(tmp_path))) == (2, 1)
+
+
+async def test_vectors_of_before_become_halves_and_find_as_they_did(tmp_path: Path) -> None:
+    path, vector = tmp_path / "elefante.db", np.array([0.6, -0.8, 1 / 3], np.float32)
+    before = MIGRATIONS[: next(number for number, step in enumerate(MIGRATIONS, 1) if step)]
+    await (await open_database(path, before)).close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("INSERT INTO owners (id, platform, user) VALUES (1, ?, ?)", (ANA.platform, ANA.user))
+        connection.execute(
+            "INSERT INTO memories (id, key, owner, kind, content, digest, created_at, updated_at)"
+            " VALUES (1, 'm', 1, 'text', 'tea', x'', 0, 0)"
+        )
+        connection.execute("INSERT INTO phrases VALUES (7, 1, 1, 'tea', 0)")
+        connection.execute("INSERT INTO spaces VALUES (1, 'made@3')")
+        connection.execute("INSERT INTO vectors VALUES (7, 1, ?)", (vector.tobytes(),))
+    database = await open_database(path)
+    ids, vectors = await SqlMemories(database).vectors(ANA, "made@3")
+    [(length,)] = await database.rows("SELECT length(vector) FROM vectors")
+    await database.close()
+    assert (ids, length) == ([7], 2 * len(vector))
+    assert np.abs(vectors - vector).max() < 0.0005

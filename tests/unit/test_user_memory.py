@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,24 +14,18 @@ from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories
-from core.storage.sqlite import open_database
 from core.stores import SearchableMemoryStore
 from core.types import SURE, MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder
-from tests.reference.memories import InMemoryMemories
+from tests.fakes.ram import RamDatabase
 
 ANA, BIA = UserKey("test", "ana"), UserKey("test", "bia")
 
 
-@pytest.fixture(params=["dicts", "sqlite"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SearchableMemoryStore]:
-    if request.param == "dicts":
-        yield InMemoryMemories()
-        return
-    database = await open_database(tmp_path / "test.db")
-    yield SqlMemories(database)
-    await database.close()
+@pytest.fixture
+def store() -> SearchableMemoryStore:
+    return SqlMemories(RamDatabase())
 
 
 @pytest.fixture
@@ -184,46 +177,6 @@ async def test_an_update_keeps_what_is_not_given(ana: UserMemory) -> None:
     assert changed is not None
     assert (changed.kind, changed.content) == (MemoryKind.JSON, "654321")
     assert _contents(await _search(ana, "senha do aliexpress")) == ["654321"]
-
-
-@pytest.mark.spec("T11")
-async def test_an_update_without_a_binding_changes_nothing(ana: UserMemory) -> None:
-    [item] = await _save(ana, PASSWORD)
-    with pytest.raises(ValueError, match="binding"):
-        await ana.update(item.id, bindings=["  "], vectors={})
-    assert await ana.get([item.id]) == [item]
-
-
-@pytest.mark.spec("T12")
-async def test_a_deleted_memory_is_gone_from_every_search(ana: UserMemory) -> None:
-    [item, other] = await _save(ana, PASSWORD, BIRTHDAY)
-    await _search(ana, "senha")
-    assert await ana.delete([item.id, "nobody"]) == [item]
-    assert await _search(ana, "senha do aliexpress") == []
-    assert await ana.page(limit=9) == [other]
-    assert await ana.delete([item.id]) == []
-
-
-@pytest.mark.spec("T15")
-async def test_another_person_can_do_nothing_with_an_id(ana: UserMemory, memories: Memories) -> None:
-    [item] = await _save(ana, PASSWORD)
-    bia = memories.of(BIA)
-    await _save(bia, BIRTHDAY)
-    assert await bia.get([item.id]) == []
-    assert await bia.delete([item.id]) == []
-    assert await bia.update(item.id, content="stolen", vectors={}) is None
-    assert await _search(bia, "senha do aliexpress") == []
-    assert await bia.forget() == 1
-    assert await ana.get([item.id]) == [item]
-    assert await memories.owners() == [ANA]
-
-
-async def test_what_was_forgotten_is_gone(ana: UserMemory) -> None:
-    await _save(ana, PASSWORD, BIRTHDAY)
-    await _search(ana, "senha")
-    assert await ana.forget() == 2
-    assert await ana.count() == 0
-    assert await _search(ana, "senha do aliexpress") == []
 
 
 async def test_words_alone_answer_while_the_embedder_is_down(
@@ -382,11 +335,6 @@ async def test_a_foreign_phrase_in_an_index_is_nobodys_answer(ana: UserMemory, m
         rows = normalizer.project(np.stack([vectors[text] for _, text in foreign.values()]))
         owner_index.index.add(list(foreign), rows)
     assert await _search(ana, "senha do aliexpress") == []
-
-
-async def test_a_word_in_common_is_no_answer(ana: UserMemory) -> None:
-    await _save(ana, _draft("a rua nova tem uma padaria muito boa perto do rio verde e da praia azul", "padaria"))
-    assert await _search(ana, "quanto mede a rua augusta em quilômetros") == []
 
 
 async def test_what_another_process_added_is_found_by_its_vectors_at_the_next_search(

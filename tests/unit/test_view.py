@@ -194,7 +194,7 @@ async def test_an_answer_that_is_cancelled_is_completed_within_the_grace(clock: 
         (HungChannel(clock, ChannelLimits(4096, edit_interval_s=0.0)), ["um dois"]),
         (RecordingChannel(clock, faults=[None, ChannelBusy(6.0)]), ["um"]),
     ):
-        view = View(channel, clock, pace=AT_ONCE, grace_s=5.0)
+        view = View(channel, clock, pace=AT_ONCE)
         answering = asyncio.create_task(answer(view))
         await clock.advance(0.15)
         answering.cancel()
@@ -279,19 +279,6 @@ async def test_the_end_of_an_answer_does_not_wait(clock: FakeClock) -> None:
     await view.close()
 
 
-async def test_a_whole_answer_goes_as_soon_as_the_channel_takes_one(clock: FakeClock) -> None:
-    channel = RecordingChannel(clock, faults=[None, ChannelBusy(6.0, 1.0)])
-    view = View(channel, clock, pace=AT_ONCE)
-    view.write("um")
-    await clock.advance(0.0)
-    view.write(" dois")
-    await clock.advance(1.6)  # the growing text is refused after the interval, until 7.5 s
-    await tell(view, said(" três"))
-    await clock.advance(2.0)
-    assert [(seen.at_s, seen.shown.text) for seen in channel.log] == [(0.0, "um"), (2.5, "um dois três")]
-    await view.close()
-
-
 async def test_the_pace_of_the_channel_never_holds_back_the_model(clock: FakeClock) -> None:
     channel = SlowChannel(clock, ChannelLimits(4096, 5.0))
     view = View(channel, clock, pace=AT_ONCE)
@@ -304,17 +291,6 @@ async def test_the_pace_of_the_channel_never_holds_back_the_model(clock: FakeClo
     await finish(clock, view)
     assert channel.texts == ["abcdefghij"]
     assert len(channel.log) == 2
-
-
-async def test_what_must_wait_does_not_hold_back_the_turn_but_close_waits_for_it(clock: FakeClock) -> None:
-    channel = RecordingChannel(clock, faults=[ChannelBusy(35)])
-    view = View(channel, clock)
-    await view.status("pensando")
-    await view.show(OutgoingMessage("um"))
-    await tell(view, said("do", "is"))
-    assert channel.log == []
-    await finish(clock, view)
-    assert [(seen.at_s, seen.shown.text) for seen in channel.log] == [(35.0, "um"), (35.0, "dois")]
 
 
 @pytest.mark.parametrize("retry_after_s", [3.0, 35.0, 491.0])
@@ -333,14 +309,6 @@ async def test_a_flood_wait_anywhere_ends_with_the_final_text_once(
     assert channel.texts == ["".join(words).strip()]
     assert [seen.shown.final for seen in channel.log].count(True) == 1
     assert channel.refusals == 1
-
-
-async def test_a_channel_that_is_busy_for_no_time_at_all_is_not_hammered(clock: FakeClock) -> None:
-    channel = RecordingChannel(clock, faults=[ChannelBusy(0.0)] * 4)
-    view = View(channel, clock)
-    await view.show(OutgoingMessage("oi"))
-    await finish(clock, view, 2.0)
-    assert [seen.at_s for seen in channel.log] == [2.0]
 
 
 async def test_a_channel_that_is_gone_is_told_once_and_written_to_no_more(clock: FakeClock) -> None:
@@ -404,7 +372,7 @@ async def test_a_model_that_fails_before_its_first_word_leaves_the_status_to_the
 
 async def test_a_cancelled_close_still_writes_what_it_can_within_the_grace(clock: FakeClock) -> None:
     channel = RecordingChannel(clock, faults=[None, ChannelBusy(3.0)])
-    view = View(channel, clock, pace=AT_ONCE, grace_s=5.0)
+    view = View(channel, clock, pace=AT_ONCE)
     reading = asyncio.create_task(tell(view, said("um ", "dois", clock=clock, gap_s=0.1)))
     await clock.advance(0.3)
     await reading
@@ -419,7 +387,7 @@ async def test_a_cancelled_close_still_writes_what_it_can_within_the_grace(clock
 
 async def test_a_cancelled_close_is_bounded_even_when_the_channel_hangs(clock: FakeClock) -> None:
     channel = HungChannel(clock)
-    view = View(channel, clock, grace_s=5.0)
+    view = View(channel, clock)
     await view.status("pensando")
     shown = asyncio.create_task(view.show(OutgoingMessage("um")))
     await clock.advance(0.0)
@@ -433,17 +401,6 @@ async def test_a_cancelled_close_is_bounded_even_when_the_channel_hangs(clock: F
     with pytest.raises(asyncio.CancelledError):
         await closing
     assert [task for task in asyncio.all_tasks() if task is not asyncio.current_task()] == []
-
-
-async def test_a_close_may_be_given_a_limit(clock: FakeClock) -> None:
-    channel = RecordingChannel(clock, faults=[None, ChannelBusy(491)])
-    view = View(channel, clock)
-    await view.status("pensando")
-    closing = asyncio.create_task(view.close(within_s=2.0))
-    await clock.advance(2.0)
-    assert closing.done()
-    await clock.advance(1000.0)
-    assert len(channel.log) == 1
 
 
 async def test_a_text_that_the_channel_takes_in_no_form_is_undelivered(clock: FakeClock) -> None:
@@ -493,17 +450,6 @@ async def test_an_answer_longer_than_a_message_goes_on_in_the_next(clock: FakeCl
     assert all(shown.count("```") in {0, 2} for shown in channel.texts)
     assert channel.texts[-1].endswith("Pronto.")
     assert "".join(channel.texts).count("valor") == 40
-
-
-async def test_first_words_may_be_asked_to_wait_until_there_are_some(clock: FakeClock) -> None:
-    channel = RecordingChannel(clock)
-    view = View(channel, clock, pace=Pace(first_chars=30))
-    await view.status("pensando")
-    reading = asyncio.create_task(tell(view, said(*["abcde "] * 10, clock=clock, gap_s=0.1)))
-    await clock.advance(5.0)
-    await reading
-    assert all(len(seen.shown.text) >= 30 for seen in channel.log if seen.shown.modal is Modal.TEXT)
-    await finish(clock, view)
 
 
 @given(

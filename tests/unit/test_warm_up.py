@@ -18,7 +18,7 @@ from core.ports import Clock, MessageHandler
 from core.text import replies
 from core.times import tokens
 
-CACHES = (tokens.table, replies._patterns, models._json_schema)
+CACHES = (tokens.table, replies._patterns, models._strict_schema)
 
 
 async def test_the_first_message_compiles_nothing_that_was_warmed_up() -> None:

@@ -8,18 +8,18 @@ from dataclasses import replace
 
 import pytest
 
+from core.answering.loop import tools_of
 from core.answering.parts import TurnLimits
-from core.answering.prompts import EXAMPLES, SYSTEM, single_forms
-from core.answering.single_call import tools_of
+from core.answering.prompting import EXAMPLES, SYSTEM, single_forms
 from core.dialogue import Finish, Prompt, StreamEvent, Task, Tool, Usage
 from core.errors import ContextTooLong, ProviderDown
 from core.history.conversation import Conversations
-from core.history.policy import LAST_MESSAGES, HistoryLimits
 from core.history.tokens import ByCharacters, Calibration, O200k, ReportingModel, TokenizerInUse, counted, offered
+from core.history.window import LAST_MESSAGES, HistoryLimits
 from core.limited import LimitedMind
 from core.models import MODES, Cycle, HotModel, Models, complete
 from core.ports import ChatModel
-from core.providers.fallback import Circuit, FallbackModel, Link
+from core.providers.fallback import ChainLink, Circuit, FallbackModel
 from core.types import Message, MessageRole
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House, Script
@@ -69,7 +69,7 @@ def house_of(clock: FakeClock, *models: ChatModel, known: dict[str, int] | None 
     house, calibration = House(SCRIPT, clock=clock), Calibration()
     for name, window in (known or {}).items():
         calibration.observe_window(name, window)
-    chain = FallbackModel([Link(ReportingModel(model, calibration), Circuit(clock)) for model in models])
+    chain = FallbackModel([ChainLink(ReportingModel(model, calibration), Circuit(clock)) for model in models])
     heavy, reasoning, chat, summary = (HotModel(chain) for _ in MODES)
     house.models = Models(heavy, reasoning, chat, summary, house.embedder)
     house.conversations = Conversations(
@@ -158,7 +158,7 @@ async def test_a_fallback_with_a_smaller_window_answers_what_fits_it(clock: Fake
 async def test_the_shortened_prompt_comes_to_the_model_that_found_it_too_long(clock: FakeClock) -> None:
     slow = ScriptedModel({Task.FINISH: [ProviderDown("silent for 120 s")]}, "a:1")
     chain = FallbackModel(
-        [Link(ReportingModel(model, Calibration()), Circuit(clock)) for model in (slow, Narrow("b:2", 100))]
+        [ChainLink(ReportingModel(model, Calibration()), Circuit(clock)) for model in (slow, Narrow("b:2", 100))]
     )
     with pytest.raises(ContextTooLong):
         await complete(chain, prompt("word " * 200))
@@ -200,7 +200,7 @@ def test_tokens_are_counted_as_the_model_in_use_counts_them() -> None:
 async def test_limited_mode_at_the_end_of_a_chain_answers_step_by_step(clock: FakeClock) -> None:
     house = House(clock=clock, limits=TurnLimits(cycle=Cycle.AUTO))
     down = ScriptedModel({task: [ProviderDown("a:1 is down")] for task in Task}, "a:1")
-    chain = FallbackModel([Link(down, Circuit(clock)), Link(LimitedMind(house.embedder), Circuit(clock))])
+    chain = FallbackModel([ChainLink(down, Circuit(clock)), ChainLink(LimitedMind(house.embedder), Circuit(clock))])
     heavy, reasoning, chat, summary = (HotModel(chain) for _ in MODES)
     house.models = Models(heavy, reasoning, chat, summary, house.embedder)
     said = []
@@ -214,7 +214,7 @@ async def test_limited_mode_at_the_end_of_a_chain_answers_step_by_step(clock: Fa
 
 
 def chain_of(*names: str) -> ChatModel:
-    return HotModel(FallbackModel([Link(ScriptedModel({}, name), Circuit(FakeClock())) for name in names]))
+    return HotModel(FallbackModel([ChainLink(ScriptedModel({}, name), Circuit(FakeClock())) for name in names]))
 
 
 @pytest.mark.parametrize(

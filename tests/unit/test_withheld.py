@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from core.dialogue import Prompt, Task
-from core.history.policy import HistoryLimits
 from core.history.summary import Summarizer
 from core.history.tokens import ByCharacters
+from core.history.window import HistoryLimits
 from core.history.withholding import NOTHING, withheld_of
 from core.threads import Summary
 from core.types import Thread, UserKey

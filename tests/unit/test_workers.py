@@ -7,25 +7,17 @@ import asyncio
 import pytest
 
 from adapters.running import Session
-from core.claims import Claim
+from core.answering.hooks import Verdict
 from core.delivery.fallback import FallbackChannel
 from core.dialogue import Task
 from core.errors import ClaimLost, StorageDown
-from core.hooks import Verdict
 from core.outgoing import OutgoingMessage
 from core.threads import Transition, TurnState
 from core.types import ChatKey, Incoming
+from core.workers.port import Claim
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.workers import LEASE_S, a_team
-
-
-async def test_a_message_is_answered_where_it_came_and_its_chat_is_free_again() -> None:
-    async with a_team() as team:
-        worker = await team.join()
-        await worker.say("hi", "1")
-        await team.until(lambda: team.texts() == ["re hi"])
-        await team.free()
 
 
 async def test_what_comes_to_another_worker_is_answered_by_the_one_that_holds_the_chat_in_order() -> None:
@@ -140,7 +132,7 @@ async def test_an_answer_of_which_it_is_not_known_whether_its_end_was_stored_is_
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """It would stand below what was asked after it."""
-    caplog.set_level("INFO", "core.chatbot")
+    caplog.set_level("INFO", "core.answering.chatbot")
     async with a_team() as team:
         worker = await team.join()
         history, failures = worker.house.history, [StorageDown("the connection broke")]
@@ -158,18 +150,6 @@ async def test_an_answer_of_which_it_is_not_known_whether_its_end_was_stored_is_
         await team.free()
     assert not failures
     assert caplog.messages.count("turn") == 2
-
-
-async def test_a_stop_that_comes_to_another_worker_stops_the_answer() -> None:
-    async with a_team() as team:
-        holder, other = await team.join(is_open=False), await team.join()
-        await holder.say("one", "1")
-        await holder.clock.advance(2.0)
-        await other.say("/stop", "2")
-        await team.until(lambda: any("⏹" in text or "topped" in text for text in team.texts()))
-        await team.free()
-        assert not other.model.prompts
-        assert len(team.texts()) == 1
 
 
 async def test_an_edit_that_comes_to_another_worker_takes_the_place_of_its_question() -> None:

@@ -36,6 +36,8 @@ def read(
         CALL,
         f" \n{CALL}\n",
         f"```json\n{CALL}\n```",
+        f"{{{CALL}}}",
+        f"<tool_call>{{{CALL}}}</tool_call>",
         f"```\n{CALL}\n```\n",
         f"<tool_call>\n{CALL}\n</tool_call>",
         f"<tool_call>{CALL}",

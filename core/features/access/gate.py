@@ -5,23 +5,22 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Coroutine, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
+from core.answering.hooks import Gate, Verdict
+from core.answering.language_choice import Locales
+from core.answering.sentences import AWAY, CLAIMED, CLAIMED_OPEN, DEAD_BUTTON, PAUSED, PRIVATE
 from core.delivery.notifier import Notifier
 from core.delivery.view import View
 from core.errors import StorageError
 from core.features.access.people import DENIED, Person, Stranger
 from core.features.access.rules import Access, Mode
-from core.hooks import Gate, Verdict
-from core.language_choice import Locales
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 from core.ports import Channel, Clock
 from core.stores import KeptStore
 from core.text.catalogue import counted, forms, text
-from core.texts import AWAY, CLAIMED, CLAIMED_OPEN, DEAD_BUTTON, PAUSED, PRIVATE
 from core.types import ChatKey, Incoming, Locale, Localized, Role, UserKey
 
 
@@ -99,8 +98,8 @@ _log = logging.getLogger(__name__)
 class Cards:
     """Ask every owner about each stranger by a card in their private chat.
 
-    After `MAX_AN_HOUR` cards one line says that there are more, and the next hour's first card how many there were. In
-    `kept` the hour is counted for all workers; that a stranger is asked about once a day is the store's rule.
+    After `MAX_AN_HOUR` cards one line says that there are more. In `kept` the hour is counted for all workers; that a
+    stranger is asked about once a day is the store's rule.
     """
 
     def __init__(self, access: Access, notifier: Notifier, locales: Locales, clock: Clock, kept: KeptStore) -> None:
@@ -120,50 +119,25 @@ class Cards:
             _log.warning("owners not asked", extra={"error": type(error).__name__})
 
     async def _ask(self, stranger: Stranger) -> None:
-        hour = _read(await self._kept.change(_HOUR, partial(_with_one_more, now=self._clock.now())))
-        if hour.asked > MAX_AN_HOUR + 1:  # the line was said
+        counted_now = await self._kept.change(_HOUR, partial(_with_one_more, now=self._clock.now()))
+        asked = json.loads(counted_now or "[]")[1]
+        if asked > MAX_AN_HOUR + 1:  # the line was said
             return
         for person in await self._access.people():
             if person.role is Role.OWNER:
                 locale = await self._locales.known(person.user)
-                await self._notifier.tell(person.user, await self._shown(stranger, hour, locale))
-
-    async def _shown(self, stranger: Stranger, hour: _Hour, locale: Locale) -> OutgoingMessage:
-        users = (Button(WHO[locale], "/admin users"),)
-        if hour.asked > MAX_AN_HOUR:
-            return OutgoingMessage(counted(FLOOD, locale, MAX_AN_HOUR), choices=users)
-        account = await self._access.account(stranger.user)
-        shown = card(stranger, locale, account.handle if account is not None else "")
-        if hour.asked > 1 or not hour.held_back:
-            return shown
-        more = counted(MORE, locale, hour.held_back)
-        return OutgoingMessage(f"{shown.text}\n\n{more}", choices=(*shown.choices, *users))
-
-
-@dataclass(frozen=True, slots=True)
-class _Hour:
-    """An hour since its first stranger: how many came, and how many of the hour before nobody was asked about."""
-
-    since: datetime
-    asked: int
-    held_back: int
-
-
-def _read(kept: str | None) -> _Hour:
-    if kept is None:
-        return _Hour(datetime.min.replace(tzinfo=UTC), 0, 0)
-    since, asked, held_back = json.loads(kept)
-    return _Hour(datetime.fromisoformat(since), asked, held_back)
+                shown = card(stranger, locale, await self._access.handle(stranger.user))
+                if asked > MAX_AN_HOUR:
+                    users = (Button(WHO[locale], "/admin users"),)
+                    shown = OutgoingMessage(counted(FLOOD, locale, MAX_AN_HOUR), choices=users)
+                await self._notifier.tell(person.user, shown)
 
 
 def _with_one_more(kept: str | None, *, now: datetime) -> str:
-    """Count a stranger, in an hour that is kept as a text."""
-    hour = _read(kept)
-    if timedelta(0) <= now - hour.since < timedelta(hours=1):
-        hour = replace(hour, asked=hour.asked + 1)
-    else:
-        hour = _Hour(now, 1, max(hour.asked - MAX_AN_HOUR, 0))
-    return json.dumps([hour.since.isoformat(), hour.asked, hour.held_back])
+    """Count a stranger, in an hour that is kept as a text: when its first stranger came, and how many did."""
+    since, asked = json.loads(kept)[:2] if kept else ("", 0)
+    is_same = since and timedelta(0) <= now - datetime.fromisoformat(since) < timedelta(hours=1)
+    return json.dumps([since, asked + 1] if is_same else [now.isoformat(), 1])
 
 
 class AccessGate(Gate):
@@ -221,4 +195,3 @@ class AccessGate(Gate):
 BLOCKED = text("access.refused.blocked")
 WHO = text("access.cards.who")
 FLOOD = forms("access.cards.flood")
-MORE = forms("access.cards.more")

@@ -11,9 +11,10 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Protocol
 
+from core.answering.hooks import Verdict
 from core.errors import StorageError
-from core.features.access.people import DENIED_FOR, Account, People, Person, Stranger
-from core.hooks import Verdict
+from core.features.access.people import DENIED_FOR, Account, Person, Stranger
+from core.features.access.storage import People
 from core.ports import Clock
 from core.stores import KeptStore
 from core.text.language import detect
@@ -92,7 +93,7 @@ class Access:
         self._decisions = decisions
         self._clock = clock
         self._trusted = frozenset(trusted)
-        self._embedded = frozenset(embedded)
+        self.embedded = frozenset(embedded)
         self._grants = dict(grants or {})
         self._mode = mode
         self._codes = codes
@@ -218,6 +219,11 @@ class Access:
         """Return what the platform told of an account that wrote, or None for one that never did."""
         return await self._people.account(user)
 
+    async def handle(self, user: UserKey) -> str:
+        """Return the @name that the platform told of an account, without the @; "" if none."""
+        account = await self._people.account(user)
+        return account.handle if account is not None else ""
+
     async def named(self, handle: str) -> Sequence[UserKey]:
         """Return the accounts that the bot has seen under that @name, written without the @."""
         return await self._people.named(handle)
@@ -283,7 +289,7 @@ class Access:
             return self._grants[user]
         if person is not None:
             return person.role
-        return Role.MEMBER if user.platform in self._embedded else None
+        return Role.MEMBER if user.platform in self.embedded else None
 
     async def _claims(self, incoming: Incoming) -> bool:
         """Make the sender the owner if they sent the code in private, in every mode; a blocked person cannot."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from core.features.access.people import DENIED_FOR, Account, People, Person, Stranger
+from core.features.access.people import DENIED_FOR, Account, Person, Stranger
 from core.storage.database import Database, Query, Row
 from core.storage.record import NO_LIMIT, OF_USER, microseconds, moment, user_key
 from core.types import Role, UserKey
@@ -29,8 +29,8 @@ _NO_STRANGER = f"DELETE FROM strangers WHERE {OF_USER}"
 _NO_ACCOUNT = f"DELETE FROM accounts WHERE {OF_USER}"
 
 
-class SqlPeople(People):
-    """Rows of `people`, and of `strangers` for those who have no role."""
+class People:
+    """People with roles (rows of `people`), and `strangers`. Who gets a role is no longer noted as a stranger."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -41,7 +41,7 @@ class SqlPeople(People):
         return _person(rows[0]) if rows else None
 
     async def known(self, user: UserKey) -> tuple[Person | None, Account | None]:
-        """Return the person, and what is kept of their account."""
+        """Return the person, and what is kept of their account; None for what there is not."""
         [(standing, name, since, handle, language)] = await self._database.rows(_KNOWN, user_key(user))
         person = None if standing is None else Person(user, Role(standing), name, moment(since))
         return person, None if handle is None else Account(user, handle, language)
@@ -107,7 +107,7 @@ class SqlPeople(People):
         return bool(await self._database.write(lambda query: query.run(sql, values)))
 
     async def stranger(self, user: UserKey) -> Stranger | None:
-        """Return what is noted of a stranger, None if nothing."""
+        """Return what is noted of a stranger, or None."""
         rows = await self._database.rows(f"{_SELECT_STRANGERS} WHERE {OF_USER}", user_key(user))
         return _stranger(rows[0]) if rows else None
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
-from core.commands.choices import missing_words, word_buttons
-from core.commands.command import Command, Complete, CompletionRequest, Request
+from core.answering.confirmations import Confirmations
+from core.commands.command import Command, Complete, CompletionRequest, Request, missing_words, word_buttons
 from core.commands.menu import MenuEntry, MenuOption, choice_field
 from core.commands.table import offer_of
 from core.features.pending_input.replies import PendingReplies
-from core.outgoing import Choice
+from core.outgoing import Button, Suggestion
 from core.text.catalogue import text
 from core.text.markdown import verbatim
-from core.text.nearest import nearest
 from core.text.unicode import one_line
+from core.text.words import nearest
 from core.types import Localized, Role
 
 HERE: Final = "here"
@@ -24,6 +24,10 @@ HERE: Final = "here"
 _HELP: Final = {"", "help", "?"}
 
 MAX_ID_CHARS: Final = 64
+
+
+Run: TypeAlias = Callable[[Request, str], Awaitable[None]]
+"""Runs a verb with what was written after it."""
 
 
 class WrongUse(Exception):
@@ -50,7 +54,7 @@ class Verb:
 
     name: str
     about: Localized
-    run: Callable[[Request, str], Awaitable[None]]
+    run: Run
     usage: str = ""
     example: str = ""
     for_owners: bool = False
@@ -77,6 +81,27 @@ class Verb:
         return here or (self.by_reply and bool(request.incoming.quotes))
 
 
+async def ask_to_confirm(
+    request: Request,
+    wanted: object,
+    *,
+    confirmations: Confirmations,
+    command: str,
+    said: Localized,
+    label: Localized,
+    before: Iterable[str] = (),
+    after: Iterable[str] = (),
+    **values: object,
+) -> None:
+    """Ask who runs a verb to confirm what is `wanted`, by a button or by typing `command` with the code.
+
+    `said` is the question, with the whole command among its `values`; lines may stand before and after it.
+    """
+    command = f"{command} {await confirmations.ask(request.incoming.conversation, wanted)}"
+    lines = [*before, said[request.locale].format(command=command, **values), *after]
+    await request.answer.tell("\n".join(lines), choices=[Button(label[request.locale], command, in_place=True)])
+
+
 class Admin:
     """Offer /admin with the verbs of every feature, in the given order."""
 
@@ -99,7 +124,7 @@ class Admin:
             verbs=verbs,
         )
 
-    async def _complete(self, request: CompletionRequest) -> Sequence[Choice]:
+    async def _complete(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return what a field of a verb offers to whoever may run that verb."""
         verb = self.verbs.get(request.verb)
         if verb is None or verb.complete is None or not verb.is_for(request.role):

@@ -5,67 +5,108 @@ Decisions are put into force at the start, when they are made, and when another 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from datetime import UTC
-from typing import TypeAlias
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
 
 from core.commands.command import Request
-from core.features.access.gate import ROLES
+from core.features.access.gate import ROLES, minute
 from core.features.access.rules import Access
-from core.features.admin.decisions import (
-    ALL_MODES,
-    ALLOWED,
-    DEEDS,
-    OF_PEOPLE,
-    OFF,
-    ON,
-    Applied,
-    Decision,
-    DecisionKind,
-    Decisions,
-    by_mode,
-)
+from core.features.admin.decisions import ALLOWED, OFF, ON, Applied, Decision, DecisionKind, Matter, by_mode
+from core.features.admin.storage import Decisions
 from core.models import MODES
 from core.ports import Clock
 from core.text.catalogue import text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
-from core.types import Locale, Localized, Role
+from core.types import Locale, Role, UserKey
 
-_ABOVE_ADMINS = {Role.OWNER.value, Role.ADMIN.value}
-_OWNERS_ONLY = {
-    DecisionKind.PAUSE,
-    DecisionKind.ACCESS,
-    DecisionKind.QUOTA,
-    DecisionKind.MODEL,
-    DecisionKind.PROMPT,
-    DecisionKind.OFFER,
-    *DEEDS,
-}
-_MAX_VALUE_CHARS = 120
-
-Effect: TypeAlias = Callable[[str, str], None]
-"""Called with the name and the new value of a decision."""
+MAX_CHANGES: Final = 20
+_ABOVE_ADMINS: Final = {Role.OWNER.value, Role.ADMIN.value}
+_MAX_VALUE_CHARS: Final = 120
 
 
-class DecisionEffects:
-    """Effects by kind of decision. The value of a kind without one is looked up each time it is needed."""
+class Decider:
+    """Make, undo and record decisions of owners and admins, tell them what changed, and put it into force.
 
-    def __init__(self, decisions: Decisions) -> None:
+    `matters` are the kinds of decision; what a feature adds to that list later counts, too.
+    """
+
+    def __init__(self, decisions: Decisions, access: Access, clock: Clock, matters: Sequence[Matter]) -> None:
         self._decisions = decisions
-        self._effects: dict[DecisionKind, Effect] = {}
-        self._in_force: dict[tuple[DecisionKind, str], str] = {}
+        self._access = access
+        self._clock = clock
+        self._matters = matters
+        self._effects: dict[str, Callable[[str, str], None]] = {}
+        self._in_force: dict[tuple[str, str], str] = {}
         self._seen = (0, 0)
+        self.after: dict[str, Callable[[Request, Decision], Awaitable[None]]] = {}
+        """Called with each decision of that kind once it was told."""
 
-    def on(self, kind: DecisionKind, effect: Effect) -> None:
-        """Call `effect` for every decision of that kind from now on; register before `put_in_force`."""
+    def matter(self, kind: str) -> Matter:
+        """Return how decisions of that kind are told; one of a feature that is gone is told as it is."""
+        return next((each for each in (*MATTERS, *self._matters) if each.kind == kind), Matter(kind, for_owners=True))
+
+    async def decide(
+        self, request: Request, kind: str, name: str, after: str, *, only_undecided: bool = False
+    ) -> Decision | None:
+        """Decide, tell what that changed, and return it; None if nothing was changed.
+
+        With `only_undecided`, an earlier decision is kept, and told.
+        """
+        before, locale = await self._decisions.value(kind, name), request.locale
+        if before == after or (before and only_undecided):
+            told = ALREADY if before == after else DECIDED
+            holds = f"{self._subject(kind, name, locale)}: {self.value_text(kind, before, locale)}"
+            await request.answer.tell(
+                "\n".join([told[locale].format(what=holds), *await self._whose(kind, name, locale)])
+            )
+            return None
+        decision = Decision(self._clock.now(), request.incoming.user, kind, name, before, after)
+        return decision if await self._make_and_tell(request, decision) else None
+
+    async def undo(self, request: Request) -> None:
+        """Take back the newest decision that was not taken back."""
+        deeds = [each.kind for each in self._matters if each.is_deed]
+        last = await self._decisions.undoable(deeds)
+        if last is None or (not last.name and self.matter(last.matter).of_people):
+            await request.tell(NOTHING_TO_UNDO)
+            return
+        now, by = self._clock.now(), request.incoming.user
+        back = Decision(now, by, last.matter, last.name, last.after, last.before, undoes=last.id)
+        await self._make_and_tell(request, back)
+
+    async def make(self, decision: Decision) -> Applied:
+        """Store a decision, and put it into force if it changed something."""
+        kind = decision.matter
+        held = await self._decisions.values(kind) if kind in self._effects else {}
+        applied = await self._decisions.apply(decision)
+        if applied is Applied.DONE:
+            self._in_force = {(kind, name): value for name, value in held.items()} | self._in_force
+            await self.put_in_force()
+        return applied
+
+    async def record(self, kind: str, by: UserKey, name: str = "") -> None:
+        """Record that a deed of that kind was done, by whom and when; its value is the time."""
+        applied = Applied.STALE
+        while applied is Applied.STALE:  # two at the same moment: both are recorded
+            now, before = self._clock.now(), await self._decisions.value(kind, name)
+            done = Decision(now, by, kind, name, before, now.isoformat(timespec="seconds"))
+            applied = await self._decisions.apply(done)
+
+    async def changes(self, locale: Locale) -> Sequence[str]:
+        """Return the newest decisions, a line each: when, by whom, what."""
+        return [
+            f"{minute(each.at)} · {f'`{each.by}`' if each.by else FORGOTTEN[locale]} · {self.told(each, locale)}"
+            + (f" {UNDONE[locale]}" if each.undoes else "")
+            for each in await self._decisions.newest(MAX_CHANGES)
+        ]
+
+    def on(self, kind: str, effect: Callable[[str, str], None]) -> None:
+        """Call `effect` with the name and the new value of every decision of that kind from now on.
+
+        The value of a kind without an effect is looked up each time it is needed.
+        """
         self._effects[kind] = effect
-
-    def take_effect(self, kind: DecisionKind, name: str, value: str) -> None:
-        """Put one decision into force at once."""
-        if kind in self._effects:
-            self._in_force[kind, name] = value
-            self._effects[kind](name, value)
 
     async def catch_up(self) -> None:
         """Put into force what another process, such as the command line, decided meanwhile."""
@@ -75,78 +116,44 @@ class DecisionEffects:
 
     async def put_in_force(self) -> None:
         """Put into force every stored decision that is not in force yet."""
-        for kind in self._effects:
+        for kind, effect in self._effects.items():
             values = await self._decisions.values(kind)
-            gone = [name for (of, name), value in self._in_force.items() if of is kind and value]
+            gone = [name for (of, name), value in self._in_force.items() if of == kind and value]
             for name in dict.fromkeys((*values, *gone)):
-                if self._in_force.get((kind, name), "") != values.get(name, ""):
-                    self.take_effect(kind, name, values.get(name, ""))
+                if self._in_force.get((kind, name), "") != (value := values.get(name, "")):
+                    self._in_force[kind, name] = value
+                    effect(name, value)
 
+    def told(self, decision: Decision, locale: Locale) -> str:
+        """Return a decision on one line: what it is about, the value before, the value after."""
+        kind = decision.matter
+        before, after = (self.value_text(kind, value, locale) for value in (decision.before, decision.after))
+        return f"{self._subject(kind, decision.name, locale)}: {before} → {after}"
 
-def may(role: Role, decision: Decision) -> bool:
-    """Whether a person of that role may decide so: owners everything; admins nothing on owners, admins or costs."""
-    if role is not Role.ADMIN or decision.matter in _OWNERS_ONLY:
-        return role is Role.OWNER
-    return decision.matter is not DecisionKind.ROLE or not {decision.before, decision.after} & _ABOVE_ADMINS
+    def value_text(self, kind: str, value: str, locale: Locale) -> str:
+        """Return the word for a value; text that an owner wrote is kept as it is, on one line."""
+        told = self.matter(kind).values.get(value)
+        models = by_mode(value) if kind == DecisionKind.MODEL and "=" in value else {}
+        if set(models) == set(MODES) and len(set(models.values())) == 1:
+            value = models[MODES[0]]
+        return told[locale] if told else verbatim(one_line(value, _MAX_VALUE_CHARS))
 
-
-class Decider:
-    """Make, undo and record decisions of owners and admins, and tell them what changed."""
-
-    def __init__(self, decisions: Decisions, access: Access, clock: Clock, effects: DecisionEffects) -> None:
-        self._decisions = decisions
-        self._access = access
-        self._clock = clock
-        self._effects = effects
-        self.after: dict[DecisionKind, Callable[[Request, Decision], Awaitable[None]]] = {}
-        """Called with each decision of that kind once it was told."""
-
-    async def decide(
-        self, request: Request, kind: DecisionKind, name: str, after: str, *, only_undecided: bool = False
-    ) -> Decision | None:
-        """Decide, tell what that changed, and return it; None if nothing was changed.
-
-        With `only_undecided`, an earlier decision is kept, and told.
-        """
-        before, locale = await self._decisions.value(kind, name), request.locale
-        if before == after or (before and only_undecided):
-            told = ALREADY if before == after else DECIDED
-            line = told[locale].format(what=describe_value(kind, name, before, locale))
-            await request.answer.tell("\n".join([line, *await self._whose(kind, name, locale)]))
-            return None
-        decision = Decision(self._clock.now(), request.incoming.user, kind, name, before, after)
-        return decision if await self._apply(request, decision) else None
-
-    async def undo(self, request: Request) -> None:
-        """Take back the newest decision that was not taken back."""
-        last = await self._decisions.undoable()
-        if last is None or (last.matter in OF_PEOPLE and not last.name):
-            await request.tell(NOTHING_TO_UNDO)
-            return
-        now, by = self._clock.now(), request.incoming.user
-        await self._apply(request, Decision(now, by, last.matter, last.name, last.after, last.before, undoes=last.id))
-
-    async def _apply(self, request: Request, decision: Decision) -> bool:
-        if not may(request.role, decision):
+    async def _make_and_tell(self, request: Request, decision: Decision) -> bool:
+        matter = self.matter(decision.matter)
+        if not may(request.role, decision, matter):
             await request.tell(ONLY_OWNERS)
             return False
-        applied = await self._decisions.apply(decision)
-        what = describe(decision, request.locale)
-        if applied is Applied.DONE:
-            if (decision.matter, decision.name) == (DecisionKind.MODEL, ALL_MODES):
-                after = by_mode(decision.after)
-                for mode in by_mode(decision.before) | after:
-                    self._effects.take_effect(decision.matter, mode, after.get(mode, ""))
-            else:
-                self._effects.take_effect(decision.matter, decision.name, decision.after)
-            if request.incoming.pressed:  # what takes the place of the question tells later readers who answered it
-                what = "\n".join([what, *await self._whose(decision.matter, decision.name, request.locale)])
+        applied = await self.make(decision)
+        what = self.told(decision, request.locale)
+        is_done = applied is Applied.DONE
+        if is_done and request.incoming.pressed:  # what takes the place of the question tells who answered it
+            what = "\n".join([what, *await self._whose(decision.matter, decision.name, request.locale)])
         await request.tell(TOLD[applied], what=what)
-        if applied is Applied.DONE and decision.matter in self.after:
+        if is_done and decision.matter in self.after:
             await self.after[decision.matter](request, decision)
-        return applied is Applied.DONE
+        return is_done
 
-    async def _whose(self, kind: DecisionKind, name: str, locale: Locale) -> list[str]:
+    async def _whose(self, kind: str, name: str, locale: Locale) -> list[str]:
         """Return a line on who decided that last, and when; none if nobody did."""
         newest = await self._decisions.newest(1, on=(kind, name))
         if not newest:
@@ -155,97 +162,55 @@ class Decider:
         person = None if last.by is None else await self._access.person(last.by)
         by = FORGOTTEN[locale] if last.by is None else f"`{last.by}`"
         named = f" {verbatim(one_line(person.name, _MAX_VALUE_CHARS))}" if person is not None and person.name else ""
-        return [BY[locale].format(by=f"{by}{named}", at=f"{last.at.astimezone(UTC):%Y-%m-%d %H:%M}")]
+        return [BY[locale].format(by=f"{by}{named}", at=minute(last.at))]
+
+    def _subject(self, kind: str, name: str, locale: Locale) -> str:
+        about, named = self.matter(kind).about, f"`{name}`" if name else ""
+        return f"{about[locale]} {named}".rstrip() if about else named or FORGOTTEN[locale]
 
 
-def describe(decision: Decision, locale: Locale) -> str:
-    """Return a decision on one line: what it is about, the value before, the value after."""
-    before, after = (value_text(decision.matter, value, locale) for value in (decision.before, decision.after))
-    return f"{_subject(decision.matter, decision.name, locale)}: {before} → {after}"
+def may(role: Role, decision: Decision, matter: Matter) -> bool:
+    """Whether a person of that role may decide so: owners everything; admins nothing on owners, admins or costs."""
+    if role is not Role.ADMIN or matter.for_owners:
+        return role is Role.OWNER
+    return decision.matter != DecisionKind.ROLE or not {decision.before, decision.after} & _ABOVE_ADMINS
 
 
-def describe_value(kind: DecisionKind, name: str, value: str, locale: Locale) -> str:
-    """Return what holds, on one line: what it is about, and the value."""
-    return f"{_subject(kind, name, locale)}: {value_text(kind, value, locale)}"
+UNSET = text("admin.decide.unset")
+NEVER = text("admin.decide.never")
+"""The value of a deed that was not done yet."""
 
-
-def value_text(kind: DecisionKind, value: str, locale: Locale) -> str:
-    """Return the word for a value; text that an owner wrote is kept as it is, on one line."""
-    told = _VALUES[kind].get(value)
-    models = by_mode(value) if kind is DecisionKind.MODEL and "=" in value else {}
-    if set(models) == set(MODES) and len(set(models.values())) == 1:
-        value = models[MODES[0]]
-    return told[locale] if told else verbatim(one_line(value, _MAX_VALUE_CHARS))
-
-
-def _subject(kind: DecisionKind, name: str, locale: Locale) -> str:
-    named = f"`{name}`" if name else ""
-    if kind in _ABOUT:
-        return f"{_ABOUT[kind][locale]} {named}".rstrip()
-    return named or FORGOTTEN[locale]
-
-
-_UNSET = text("admin.decide.unset")
-_NEVER = text("admin.decide.never")
-_NO_PERSONA = text("admin.decide.no_persona")
-_VALUES: dict[DecisionKind, dict[str, Localized]] = {
-    DecisionKind.ROLE: ROLES,
-    DecisionKind.ROOM: {
-        ALLOWED: text("admin.decide.values.room.allowed"),
-        "": text("admin.decide.values.room.not_allowed"),
-    },
-    DecisionKind.ACTION: {
-        ON: text("admin.decide.values.action.on"),
-        OFF: text("admin.decide.values.action.off"),
-        "": _UNSET,
-    },
-    DecisionKind.PAUSE: {
-        ON: text("admin.decide.values.pause.on"),
-        "": text("admin.decide.values.pause.off"),
-    },
-    DecisionKind.ACCESS: {
-        "private": text("admin.decide.values.access.private"),
-        "members": text("admin.decide.values.access.members"),
-        "open": text("admin.decide.values.access.open"),
-        "": _UNSET,
-    },
-    DecisionKind.QUOTA: {"": _UNSET},
-    DecisionKind.MODEL: {"": _UNSET},
-    DecisionKind.PROMPT: {OFF: _NO_PERSONA, "": _NO_PERSONA},
-    DecisionKind.POLICY: {"": _UNSET},
-    DecisionKind.REMINDERS: {
-        OFF: text("admin.decide.values.reminders.off"),
-        "": text("admin.decide.values.reminders.on"),
-    },
-    DecisionKind.CONTEXT: {"": text("pointing.decide.off")},
-    DecisionKind.OFFER: {"": text("admin.decide.no_offer")},
-    DecisionKind.EXPORT: {"": _NEVER},
-    DecisionKind.FORGET: {"": _NEVER},
-    DecisionKind.BROADCAST: {"": _NEVER},
+_ROOM = {ALLOWED: text("admin.decide.values.room.allowed"), "": text("admin.decide.values.room.not_allowed")}
+_ACTION = {ON: text("admin.decide.values.action.on"), OFF: text("admin.decide.values.action.off"), "": UNSET}
+_PAUSE = {ON: text("admin.decide.values.pause.on"), "": text("admin.decide.values.pause.off")}
+_ACCESS = {
+    "private": text("admin.decide.values.access.private"),
+    "members": text("admin.decide.values.access.members"),
+    "open": text("admin.decide.values.access.open"),
+    "": UNSET,
 }
-_ABOUT: dict[DecisionKind, Localized] = {
-    DecisionKind.PAUSE: text("admin.decide.about.pause"),
-    DecisionKind.ACCESS: text("admin.decide.about.access"),
-    DecisionKind.QUOTA: text("admin.decide.about.quota"),
-    DecisionKind.MODEL: text("admin.decide.about.model"),
-    DecisionKind.PROMPT: text("admin.decide.about.prompt"),
-    DecisionKind.POLICY: text("admin.decide.about.policy"),
-    DecisionKind.REMINDERS: text("admin.decide.about.reminders"),
-    DecisionKind.CONTEXT: text("pointing.decide.about"),
-    DecisionKind.OFFER: text("admin.decide.about.offer"),
-    DecisionKind.EXPORT: text("admin.decide.about.export"),
-    DecisionKind.FORGET: text("admin.decide.about.forget"),
-    DecisionKind.BROADCAST: text("admin.decide.about.broadcast"),
-}
-FORGOTTEN = text("admin.decide.forgotten")
+_NO_PERSONA = dict.fromkeys((OFF, ""), text("admin.decide.no_persona"))
+MATTERS: Final = (
+    Matter(DecisionKind.ROLE, values=ROLES, of_people=True),
+    Matter(DecisionKind.ROOM, values=_ROOM),
+    Matter(DecisionKind.ACTION, values=_ACTION),
+    Matter(DecisionKind.PAUSE, text("admin.decide.about.pause"), _PAUSE, for_owners=True),
+    Matter(DecisionKind.ACCESS, text("admin.decide.about.access"), _ACCESS, for_owners=True),
+    Matter(DecisionKind.MODEL, text("admin.decide.about.model"), {"": UNSET}, for_owners=True),
+    Matter(DecisionKind.PROMPT, text("admin.decide.about.prompt"), _NO_PERSONA, for_owners=True),
+    Matter(DecisionKind.POLICY, text("admin.decide.about.policy"), {"": UNSET}),
+    Matter(DecisionKind.CONTEXT, text("pointing.decide.about"), {"": text("pointing.decide.off")}),
+)
 
-TOLD: dict[Applied, Localized] = {
+TOLD = {
     Applied.DONE: text("admin.decide.told.done"),
     Applied.STALE: text("admin.decide.told.stale"),
     Applied.LAST_OWNER: text("admin.decide.told.last_owner"),
 }
+FORGOTTEN = text("admin.decide.forgotten")
 ALREADY = text("admin.decide.already")
 DECIDED = text("admin.decide.decided")
 BY = text("admin.decide.by")
 ONLY_OWNERS = text("admin.decide.only_owners")
 NOTHING_TO_UNDO = text("admin.decide.nothing_to_undo")
+UNDONE = text("admin.survey.undone")

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from core.features.admin.platforms import PlatformStates
 from core.stores import Backlog
-from core.workers import Colleague
+from core.workers.port import Colleague
 
 
 class Doubt(Enum):
@@ -55,6 +55,10 @@ class ModelSwitch(Protocol):
 
     def names(self) -> Sequence[str]:
         """Return the models that have a price and whose provider can be asked."""
+        ...
+
+    def unpriced(self) -> Sequence[str]:
+        """Return the models in place whose price is not known."""
         ...
 
     async def prove(self, mode: str, name: str) -> Proof:

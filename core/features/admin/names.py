@@ -6,20 +6,19 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from core.commands.command import CompletionRequest, Request
-from core.commands.completion import offered
-from core.commands.menu import PERSON, completed_field
+from core.commands.command import CompletionRequest, Request, offered
+from core.commands.menu import PERSON, MenuOption, completed_field
 from core.delivery.notifier import Notifier
 from core.enclosures import Speaker
 from core.features.access.gate import ROLES
 from core.features.access.rules import Access
-from core.features.admin.admin import MAX_ID_CHARS, WrongUse
-from core.outgoing import Choice
+from core.features.admin.admin import MAX_ID_CHARS, Run, Verb, WrongUse
+from core.outgoing import Suggestion
 from core.ports import Channels
 from core.text.catalogue import text
 from core.text.markdown import verbatim
-from core.text.nearest import nearest
 from core.text.unicode import one_line
+from core.text.words import nearest
 from core.types import Locale, Localized, UserKey
 
 EXAMPLE: Final = "telegram:123456"
@@ -44,6 +43,20 @@ class Names:
         self._access = access
         self._notifier = notifier
 
+    def verb(
+        self,
+        name: str,
+        about: Localized,
+        run: Run,
+        usage: str = " PERSON",
+        *,
+        example: str = EXAMPLE,
+        fields: Sequence[MenuOption] = (),
+        **traits: bool,
+    ) -> Verb:
+        """Return a verb of /admin about a person, whom menus offer; `fields` are those it has besides."""
+        return Verb(name, about, run, usage, example, fields=(*SOMEBODY, *fields), complete=self.complete, **traits)
+
     async def find(self, request: Request, words: Sequence[str], *, more: int = 0) -> UserKey:
         """Return whom the first word names or, if only the `more` other words are there, whose message is quoted.
 
@@ -60,7 +73,7 @@ class Names:
         found = _MENTION.fullmatch(words[0])
         return await self._named(request, found[1] if found else words[0])
 
-    async def complete(self, request: CompletionRequest) -> Sequence[Choice]:
+    async def complete(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return those who asked to be let in, the newest first, then everybody who has a role."""
         strangers, people = await self._access.strangers(_MOST_STRANGERS), await self._access.people()
         told = [(each.user, each.name, "") for each in strangers]
@@ -68,7 +81,7 @@ class Names:
         return offered(
             request.typed,
             (
-                Choice(" · ".join(filter(None, (name, ROLES[role][request.locale], str(user)))), str(user))
+                Suggestion(" · ".join(filter(None, (name, ROLES[role][request.locale], str(user)))), str(user))
                 for user, name, role in told
             ),
         )

@@ -1,89 +1,57 @@
-"""/admin status and logs: how the bot does, in figures, and its last errors and warnings."""
+"""Verbs status and logs: how the bot does, in figures, and its last errors and warnings."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Final
 
 from core.commands.command import Request
-from core.commands.menu import choice_field, number_field
-from core.delivery.alerts import OwnerAlerts
-from core.delivery.notifier import Notifier
-from core.features.access.rules import Access
-from core.features.admin.admin import Verb
-from core.features.admin.decide import value_text
-from core.features.admin.decisions import DecisionKind, Decisions
-from core.features.admin.machine import Machine, Trouble
+from core.features.access.gate import minute
+from core.features.admin.decisions import DecisionKind
+from core.features.admin.machine import Trouble
 from core.features.admin.platforms import line as platform_line
 from core.features.admin.platforms import span
-from core.memory.memories import Memories
-from core.models import Models
+from core.features.feature import Shared
 from core.outgoing import Button
-from core.ports import Clock
 from core.text.catalogue import counted, forms, text
 from core.types import Locale
-from core.workers import Colleague
+from core.workers.port import Colleague
 
 _A_DAY: Final = timedelta(days=1)
 _MEBIBYTE: Final = 1024 * 1024
-_USUAL, _MOST = 10, 50
+_USUAL, MOST_LOGS = 10, 50
 RETRY: Final = "retry"
-_SHARD: Final = re.compile(r"part:(\w+):[^:]+:shards:\d+:(\d+)$")
 _MARKS: Final = {"WARNING": "⚠️", "ERROR": "❌", "CRITICAL": "❌"}
 
 
 class Status:
-    """Offer /admin status. `spend_line` returns what was spent today, as a line of it."""
+    """Verbs that show how the bot does: status, logs."""
 
-    def __init__(
-        self,
-        machine: Machine,
-        models: Models,
-        memories: Memories,
-        *,
-        decisions: Decisions,
-        access: Access,
-        notifier: Notifier,
-        alerts: OwnerAlerts,
-        clock: Clock,
-        spend_line: Callable[[Locale], Awaitable[str]],
-    ) -> None:
-        self._machine = machine
-        self._models = models
-        self._memories = memories
-        self._decisions = decisions
-        self._access = access
-        self._notifier = notifier
-        self._alerts = alerts
-        self._clock = clock
-        self._spend_line = spend_line
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._machine = shared.machine
+        self._clock = shared.clock
 
-    @property
-    def verb(self) -> Verb:
-        """The verb of /admin."""
-        again = choice_field("what", text("menus.fields.retry"), {RETRY: text("admin.platforms.try_now")})
-        return Verb("status", text("admin.commands.status"), self._status, f" [{RETRY}]", fields=(again,))
-
-    async def _status(self, request: Request, argument: str) -> None:
+    async def status(self, request: Request, argument: str) -> None:
         """Show it, or try the platforms that ended."""
-        locale, models = request.locale, self._models
+        locale, models, memories = request.locale, self._shared.models, self._shared.memories
         if argument.casefold() == RETRY:
             self._machine.platforms.retry()
             await request.tell(TRYING)
             return
-        owners = await self._memories.owners()
-        counts = [await self._memories.of(owner).count() for owner in owners]
-        await self._alerts.catch_up()
+        owners = await memories.owners()
+        counts = [await memories.of(owner).count() for owner in owners]
+        await self._shared.alerts.catch_up()
         names = dict.fromkeys(model.name for model in (models.heavy, models.reasoning, models.chat, models.summary))
         now, states = self._clock.now(), self._machine.platforms
         lines = [platform_line(state, now, locale) for state in states.all.values()]
         told = STATUS[locale].format(
-            state=(STATE_PAUSED if await self._decisions.is_paused() else STATE_ANSWERING)[locale],
-            access=value_text(DecisionKind.ACCESS, await self._access.mode(), locale),
+            state=(STATE_PAUSED if await self._shared.stores.decisions.is_paused() else STATE_ANSWERING)[locale],
+            access=self._shared.decider.value_text(DecisionKind.ACCESS, await self._shared.access.mode(), locale),
             uptime=span(self._clock.monotonic() - self._machine.started_s),
-            platforms="\n".join(lines) or ", ".join(sorted(self._notifier.seen)),
+            platforms="\n".join(lines) or ", ".join(sorted(self._shared.notifier.seen)),
             models=", ".join(names),
             embedder=models.embedder.space,
             memories=sum(counts),
@@ -92,8 +60,8 @@ class Status:
         choices = [Button(TRY_NOW[locale], f"/admin status {RETRY}")] if states.any_ended else []
         alarms = [
             ALARM[locale].format(span=span((now - alarm.since).total_seconds()), text=alarm.text[locale])
-            for alarm in self._alerts.open_now()
-            if not alarm.key.startswith("platform:")  # a line above says it
+            for key, alarm in self._shared.alerts.open_now().items()
+            if not key.startswith("platform:")  # a line above says it
         ]
         said = [told, *await self._workers(locale), *alarms, *await self._figures(request)]
         await request.answer.tell("\n".join(said), choices=choices)
@@ -117,29 +85,19 @@ class Status:
         return (
             QUEUE[locale].format(running=elsewhere, waiting=max(request.others - elsewhere, 0)),
             counted(ERRORS, locale, machine.troubles.errors_since(self._clock.now() - _A_DAY)),
-            await self._spend_line(locale),
+            *[await line(locale) for line in self._shared.added.status],
             DATA[locale].format(engine=engine, mebibytes=f"{size_bytes / _MEBIBYTE:.1f}"),
             VERSION[locale].format(version=machine.version),
         )
 
+    async def logs(self, request: Request, argument: str) -> None:
+        """Show the last troubles, when, where, what kind, how often: 10, or as many as are asked for, at most 50.
 
-class Logs:
-    """Offer /admin logs: when, where, what kind, how often. Troubles hold fixed phrases, never what a person wrote."""
-
-    def __init__(self, machine: Machine) -> None:
-        self._troubles = machine.troubles
-
-    @property
-    def verb(self) -> Verb:
-        """The verb of /admin."""
-        how_many = number_field("number", text("menus.fields.logs"), _MOST)
-        return Verb("logs", text("admin.commands.logs"), self._logs, " [N]", fields=(how_many,))
-
-    async def _logs(self, request: Request, argument: str) -> None:
-        """Show the last troubles: 10, or as many as are asked for, at most 50."""
-        is_number = argument.isdecimal() and len(argument) <= len(str(_MOST))
-        limit = min(max(int(argument), 1), _MOST) if is_number else _USUAL
-        lines = [_line(trouble, request.locale) for trouble in self._troubles.newest(limit)]
+        They hold fixed phrases, never what a person wrote.
+        """
+        is_number = argument.isdecimal() and len(argument) <= len(str(MOST_LOGS))
+        limit = min(max(int(argument), 1), MOST_LOGS) if is_number else _USUAL
+        lines = [_line(trouble, request.locale) for trouble in self._machine.troubles.newest(limit)]
         await request.answer.tell("\n".join([TITLE[request.locale], *lines]) if lines else NONE[request.locale])
 
 
@@ -150,10 +108,6 @@ def _worker(worker: Colleague, now: datetime, locale: Locale) -> str:
         for form, said in _DUTIES
         for match in filter(None, map(form.match, worker.duties))
     ]
-    parts = [match.groups() for match in filter(None, map(_SHARD.match, worker.duties))]
-    for platform in sorted({platform for platform, _ in parts}):
-        shards = sorted(int(number) for each, number in parts if each == platform)
-        does.append(counted(SHARDS, locale, len(shards), platform=platform.title(), numbers=_ranges(shards)))
     if worker.chats:
         does.append(counted(CHATS, locale, worker.chats))
     since = span((now - worker.since).total_seconds())
@@ -161,29 +115,14 @@ def _worker(worker: Colleague, now: datetime, locale: Locale) -> str:
     return " · ".join([line, *does])
 
 
-def _ranges(numbers: Sequence[int]) -> str:
-    """Return numbers that ascend, with those that follow each other as a range: "0–3, 7"."""
-    said: list[list[int]] = []
-    for number in numbers:
-        if said and number == said[-1][-1] + 1:
-            said[-1].append(number)
-        else:
-            said.append([number])
-    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in said)
-
-
 def _line(trouble: Trouble, locale: Locale) -> str:
     kind, place = (text.replace("`", "'") for text in (trouble.kind, trouble.place))
     often = f" · {counted(TIMES, locale, trouble.count)}" if trouble.count > 1 else ""
-    return f"{_MARKS.get(trouble.level, '❌')} {_minute(trouble.at)} · `{kind}` · `{place}`{often}"
-
-
-def _minute(at: datetime) -> str:
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
+    return f"{_MARKS.get(trouble.level, '❌')} {minute(trouble.at)} · `{kind}` · `{place}`{often}"
 
 
 _DUTIES: Final = (
-    (re.compile(r"duty:(\w+):[^:]+:poll$"), text("admin.workers.fetches")),
+    (re.compile(r"duty:(\w+):[^:]+:(?:poll|gateway)$"), text("admin.workers.fetches")),
     (re.compile(r"duty:broadcasts$"), text("admin.workers.sends")),
     (re.compile(r"duty:housekeeping$"), text("admin.workers.tidies")),
 )
@@ -198,7 +137,6 @@ QUEUE = text("admin.figures.queue")
 ALARM = text("admin.figures.alarm")
 WORKERS = text("admin.workers.title")
 WORKER = text("admin.workers.line")
-SHARDS = forms("admin.workers.shards")
 CHATS = forms("admin.workers.chats")
 OWED = forms("admin.workers.owed")
 ERRORS = forms("admin.figures.errors")

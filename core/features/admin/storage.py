@@ -3,62 +3,76 @@
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from core.features.access.people import DENIED
+from core.features.access.rules import AccessDecisions
 from core.features.access.storage import deny, lock_roles
-from core.features.admin.decisions import (
-    ALL_MODES,
-    DEEDS,
-    OF_PEOPLE,
-    Applied,
-    Decision,
-    DecisionKind,
-    Decisions,
-    by_mode,
-    of_modes,
-)
+from core.features.admin.decisions import ALL_MODES, ALLOWED, OFF, Applied, Decision, DecisionKind, by_mode, of_modes
+from core.history.conversation import PlaceSettings
 from core.storage.database import Database, Query, Row
 from core.storage.record import OF_USER, microseconds, moment, user_key
-from core.types import Role, UserKey
+from core.types import ChatKey, Role, UserKey, room_name
 
 
-class SqlDecisions(Decisions):
-    """Roles are rows of `people`, every other value one of `decided`; each change is recorded in `decisions`."""
+class Decisions(AccessDecisions):
+    """What was decided while the bot runs, and who decided it when. A value and its record change together.
+
+    Roles are rows of `people`, every other value one of `decided`; each change is recorded in `decisions`. All values
+    but roles are kept in RAM until a `refresh` finds a change: whoever begins something by what is decided (to take a
+    message in, to answer it) calls that first.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._seen = (-1, 0)
+        self._values: dict[str, Mapping[str, str]] = {}
 
     async def refresh(self) -> tuple[int, int]:
-        """Return the number of the newest decision, and how many values hold that go without one: see `forget`."""
-        [(newest, of_people)] = await self._database.rows(_SEEN, OF_PEOPLE)
-        return int(newest), int(of_people)
+        """Take over what other processes decided; return what changes with every change of what is decided.
 
-    async def value(self, matter: DecisionKind, name: str = "") -> str:
-        """Return what is decided of that matter and name, "" if nothing."""
-        return _read(matter, name, await self._database.rows(*_value(matter, name)))
+        That is the number of the newest decision and how many values there are: `forget` is no decision.
+        """
+        [(newest, values)] = await self._database.rows(_SEEN)
+        if (now := (int(newest), int(values))) != self._seen:
+            self._seen, self._values = now, {}
+        return now
 
-    async def values(self, matter: DecisionKind) -> Mapping[str, str]:
-        """Return everything that is decided of that matter, by name."""
-        if matter is DecisionKind.ROLE:
+    async def value(self, matter: str, name: str = "") -> str:
+        """Return the decided value of that kind and name, "" if there is none."""
+        if matter == DecisionKind.ROLE:
+            return _read(matter, name, await self._database.rows(*_value(matter, name)))
+        values = await self.values(matter)
+        return of_modes(values) if _is_of_all_modes(matter, name) else values.get(name, "")
+
+    async def values(self, matter: str) -> Mapping[str, str]:
+        """Return every decided value of that kind, by name."""
+        if matter == DecisionKind.ROLE:
             return dict(await self._database.rows(_STANDINGS, (DENIED,)))
-        return dict(
-            await self._database.rows("SELECT name, value FROM decided WHERE matter = ? ORDER BY name", (matter,))
-        )
+        kept = self._values  # another one, if something is decided while this is read
+        if matter not in kept:
+            rows = await self._database.rows(
+                "SELECT name, value FROM decided WHERE matter = ? ORDER BY name", (matter,)
+            )
+            kept[matter] = dict(rows)
+        return kept[matter]
 
     async def apply(self, decision: Decision) -> Applied:
-        """Change the value and record that, if the value is `before`, and no platform loses its last owner."""
+        """Change the value and record that, if the value is `before` and no platform loses its last owner.
+
+        A person who becomes a stranger again is not noted as one until they write.
+        """
 
         def job(query: Query) -> Applied:
             # One after another: whoever knows the newest decision knows all before it.
             query.lock("decisions")
-            if decision.matter is DecisionKind.ROLE:
+            if decision.matter == DecisionKind.ROLE:
                 lock_roles(query, decision.name.partition(":")[0])
             rows = query.run(*_value(decision.matter, decision.name))
             if _read(decision.matter, decision.name, rows) != decision.before:
                 return Applied.STALE
-            if decision.matter is DecisionKind.ROLE:
+            if decision.matter == DecisionKind.ROLE:
                 if not _keeps_an_owner(query, decision):
                     return Applied.LAST_OWNER
                 _set_role(query, decision)
@@ -76,43 +90,72 @@ class SqlDecisions(Decisions):
             )
             return Applied.DONE
 
-        return await self._database.write(job)
+        applied = await self._database.write(job)
+        await self.refresh()  # also where it was not what it was taken for
+        return applied
 
-    async def newest(self, limit: int, *, on: tuple[DecisionKind, str] | None = None) -> Sequence[Decision]:
+    async def newest(self, limit: int, *, on: tuple[str, str] | None = None) -> Sequence[Decision]:
         """Return the newest decisions, the newest first: all of them, or those on one matter and name."""
         only = "WHERE matter = ? AND name = ?" if on else ""
         rows = await self._database.rows(f"{_SELECT} {only} ORDER BY id DESC LIMIT ?", (*(on or ()), limit))
         return [_decision(row) for row in rows]
 
-    async def undoable(self) -> Decision | None:
-        """Return the newest decision that takes nothing back and was not taken back, of what can be."""
+    async def undoable(self, deeds: Collection[str] = ()) -> Decision | None:
+        """Return the newest decision that undoes nothing, is not undone, and is not of one of those kinds."""
         rows = await self._database.rows(
             f"""
-            {_SELECT} WHERE undoes = 0 AND matter NOT IN ({_DEEDS}) AND id NOT IN (SELECT undoes FROM decisions)
-            ORDER BY id DESC LIMIT 1
+            {_SELECT} WHERE undoes = 0 AND matter NOT IN ({", ".join("?" for _ in deeds or ("",))})
+            AND id NOT IN (SELECT undoes FROM decisions) ORDER BY id DESC LIMIT 1
             """,
-            DEEDS,
+            tuple(deeds or ("",)),
         )
         return _decision(rows[0]) if rows else None
 
     async def forget(self, user: UserKey) -> None:
-        """Remove that person's name from every record, and what was decided for them; a role stays."""
-        about = (*OF_PEOPLE, str(user))
+        """Remove that person's id from every record, and what was decided for them; a role stays."""
 
         def job(query: Query) -> None:
             query.lock("decisions")
             query.run(f"""UPDATE decisions SET platform = '', "user" = '' WHERE {OF_USER}""", user_key(user))
-            query.run(f"UPDATE decisions SET name = '' WHERE matter IN ({_MATTERS}) AND name = ?", about)
-            query.run(f"DELETE FROM decided WHERE matter IN ({_MATTERS}) AND name = ?", about)
+            query.run("UPDATE decisions SET name = '' WHERE name = ?", (str(user),))
+            query.run("DELETE FROM decided WHERE name = ?", (str(user),))
 
         await self._database.write(job)
+        await self.refresh()
+
+    async def access_mode(self) -> str:
+        """Return the decided access mode, "" if nothing is decided."""
+        return await self.value(DecisionKind.ACCESS)
+
+    async def is_let_in(self, room: str) -> bool:
+        """Whether a room, named as PLATFORM:ID, is let in."""
+        return await self.value(DecisionKind.ROOM, room) == ALLOWED
+
+    async def is_paused(self) -> bool:
+        """Whether only owners are answered for now."""
+        return bool(await self.value(DecisionKind.PAUSE))
+
+    async def room_messages(self, chat: ChatKey) -> int:
+        """Return how many of the room's last messages a model is shown with a question; 0 for none."""
+        value = await self.value(DecisionKind.CONTEXT, room_name(chat))
+        return int(value) if value.isdecimal() else 0
+
+    async def in_place(self, matter: str, chat: ChatKey) -> str:
+        """Return what is decided for a place or, where nothing is, for the bot; "" if nothing is."""
+        values = await self.values(matter)
+        return values.get(room_name(chat)) or values.get("", "")
+
+    async def place_settings(self, chat: ChatKey) -> PlaceSettings:
+        """Return how the bot is to be in a place."""
+        persona = await self.in_place(DecisionKind.PROMPT, chat)
+        return PlaceSettings(
+            await self.in_place(DecisionKind.POLICY, chat),
+            "" if persona == OFF else persona,
+            await self.room_messages(chat),
+        )
 
 
-_MATTERS = ", ".join("?" for _ in OF_PEOPLE)
-_SEEN = f"""
-SELECT (SELECT coalesce(max(id), 0) FROM decisions), (SELECT count(*) FROM decided WHERE matter IN ({_MATTERS}))
-"""
-_DEEDS = ", ".join("?" for _ in DEEDS)
+_SEEN = "SELECT (SELECT coalesce(max(id), 0) FROM decisions), (SELECT count(*) FROM decided)"
 _STANDINGS = """
 SELECT platform || ':' || "user", standing FROM people
 UNION ALL SELECT platform || ':' || "user", ? FROM strangers WHERE denied = 1 ORDER BY 1
@@ -127,9 +170,9 @@ UNION ALL SELECT ? FROM strangers WHERE {OF_USER} AND denied = 1
 """
 
 
-def _value(matter: DecisionKind, name: str) -> tuple[str, tuple[str, ...]]:
+def _value(matter: str, name: str) -> tuple[str, tuple[str, ...]]:
     """Return the query for a value, and its parameters."""
-    if matter is DecisionKind.ROLE:
+    if matter == DecisionKind.ROLE:
         platform, _, user = name.partition(":")
         return _STANDING, (platform, user, DENIED, platform, user)
     if _is_of_all_modes(matter, name):
@@ -137,15 +180,15 @@ def _value(matter: DecisionKind, name: str) -> tuple[str, tuple[str, ...]]:
     return "SELECT value FROM decided WHERE matter = ? AND name = ?", (matter, name)
 
 
-def _read(matter: DecisionKind, name: str, rows: Sequence[Row]) -> str:
+def _read(matter: str, name: str, rows: Sequence[Row]) -> str:
     """Return the value that the query for it found."""
     if _is_of_all_modes(matter, name):
         return of_modes(dict(rows))
     return str(rows[0][0]) if rows else ""
 
 
-def _is_of_all_modes(matter: DecisionKind, name: str) -> bool:
-    return matter is DecisionKind.MODEL and name == ALL_MODES
+def _is_of_all_modes(matter: str, name: str) -> bool:
+    return matter == DecisionKind.MODEL and name == ALL_MODES
 
 
 def _keeps_an_owner(query: Query, decision: Decision) -> bool:
@@ -189,4 +232,4 @@ def _set(query: Query, decision: Decision) -> None:
 def _decision(row: Row) -> Decision:
     at, platform, user, matter, name, before, after, undoes, number = row
     by = UserKey(platform, user) if user else None
-    return Decision(moment(at), by, DecisionKind(matter), name, before, after, undoes, number)
+    return Decision(moment(at), by, matter, name, before, after, undoes, number)

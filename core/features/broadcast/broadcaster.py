@@ -9,17 +9,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
+from core.answering.hooks import PreferencesOf
 from core.delivery.notifier import Notifier
 from core.errors import ClaimLost, StorageError
 from core.features.access.rules import Access
-from core.features.broadcast.broadcasts import Broadcast, Broadcasts, BroadcastState, Reach
-from core.hooks import PreferencesOf
+from core.features.broadcast.broadcasts import Broadcast, BroadcastState, Receipt
+from core.features.broadcast.storage import Broadcasts
 from core.memory.memories import Memories
 from core.outgoing import OutgoingMessage
-from core.ports import Clock, Duties
+from core.ports import Clock
 from core.tasks import first_of
 from core.text.catalogue import counted, forms
 from core.types import Role, UserKey
+from core.workers.port import Worker
 
 AGAIN: Final = "↻"
 """Marks a text that the person may have already: the bot was stopped while it was being sent."""
@@ -66,7 +68,7 @@ class Broadcaster:
         notifier: Notifier,
         wants: Callable[[UserKey], Awaitable[bool]],
         clock: Clock,
-        duties: Duties,
+        worker: Worker,
         *,
         interval_s: float = 1.0,
         others_s: float = math.inf,
@@ -76,7 +78,7 @@ class Broadcaster:
         self._notifier = notifier
         self._wants = wants
         self._clock = clock
-        self._duties = duties
+        self._worker = worker
         self._others_s = others_s
         self._wake = asyncio.Event()
         self._wake.set()
@@ -108,7 +110,7 @@ class Broadcaster:
     async def _serve(self) -> None:
         """Work while that is this worker's duty. Who is being told when it is lost is told again, marked."""
         while True:
-            async with self._duties.hold("broadcasts") as duty:
+            async with self._worker.hold("broadcasts") as duty:
                 self.wake()
                 with duty.under(), suppress(ClaimLost):
                     await first_of(self._work(), self._look(), duty.lost.wait())
@@ -149,7 +151,7 @@ class Broadcaster:
             return True
         has_it = await self._notifier.tell(user, OutgoingMessage(f"{AGAIN} {running.text}" if again else running.text))
         if has_it or not self._halted:  # a platform that is being closed refuses everybody
-            await self._store.mark(running.id, user, Reach.TOLD if has_it else Reach.UNREACHABLE)
+            await self._store.mark(running.id, user, Receipt.TOLD if has_it else Receipt.UNREACHABLE)
         return True
 
     async def _finish(self, running: Broadcast) -> None:

@@ -2,51 +2,91 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import UTC, timedelta
+from functools import partial
 from typing import Final
 
 from core.commands.command import Command, Request
 from core.commands.menu import choice_field, text_field
 from core.features.admin.admin import Verb
-from core.features.admin.decisions import DecisionKind, Decisions, record_deed
+from core.features.admin.decide import NEVER
+from core.features.admin.decisions import Matter
 from core.features.broadcast.broadcaster import Audience, Broadcaster
-from core.features.broadcast.broadcasts import Broadcast, Broadcasts, BroadcastState, Tally
-from core.features.preferences.store import PreferenceStore
+from core.features.broadcast.broadcasts import Broadcast, BroadcastState, ReceiptCount
+from core.features.feature import Contribution, Shared
+from core.features.preferences.storage import PreferenceStore
 from core.outgoing import Button
-from core.ports import Clock
 from core.text.catalogue import counted, forms, in_words, text
 from core.types import Locale, Localized
+
+BROADCAST: Final = "broadcast"
+"""The kind of decision that records when an owner had everybody told something."""
 
 MAX_TEXT_CHARS: Final = 3_500
 SEND, DISCARD, STATUS, CANCEL = "send", "discard", "status", "cancel"
 _MAX_NUMBER_CHARS: Final = 12
+_OTHERS_S: Final = 5.0
+"""How often a worker looks for what others began."""
+
+
+def build(shared: Shared) -> Contribution:
+    """Contribute /admin broadcast and /news, and what sends broadcasts."""
+    stores, about = shared.stores, text("admin.decide.about.broadcast")
+    audience = Audience(shared.access, stores.preferences.of, shared.memories, shared.notifier)
+    broadcaster = Broadcaster(
+        stores.broadcasts,
+        shared.notifier,
+        audience.wants,
+        shared.clock,
+        shared.worker,
+        interval_s=shared.settings.broadcast_interval_s,
+        others_s=math.inf if shared.worker.is_alone else _OTHERS_S,
+    )
+    fields = (
+        text_field("text", text("menus.fields.broadcast")),
+        choice_field("what", text("menus.fields.broadcast_under_way"), {STATUS: HOW_FAR, CANCEL: STOP_IT}),
+    )
+    run = BroadcastVerb(shared, broadcaster, audience).run
+    return Contribution(
+        commands=(
+            Command(
+                "news",
+                text("commands.news"),
+                partial(news, stores.preferences),
+                usage=" off | on",
+                fields=(choice_field("what", text("menus.fields.news"), {"off": TURN_OFF, "on": TURN_ON}),),
+            ),
+        ),
+        verbs=(
+            Verb(
+                "broadcast",
+                text("admin.commands.broadcast"),
+                run,
+                " TEXT | status | cancel",
+                for_owners=True,
+                fields=fields,
+            ),
+        ),
+        matters=(Matter(BROADCAST, about, {"": NEVER}, for_owners=True, is_deed=True),),
+        forgetters=(stores.broadcasts,),
+        served=(broadcaster.until,),
+        offers=(broadcaster, audience),
+    )
 
 
 class BroadcastVerb:
-    """Offer /admin broadcast: draft a text, send or discard it, tell how far it is, end it."""
+    """Draft a text for everybody, send or discard it, tell how far it is, end it."""
 
-    def __init__(
-        self, store: Broadcasts, broadcaster: Broadcaster, audience: Audience, decisions: Decisions, clock: Clock
-    ) -> None:
-        self._store = store
+    def __init__(self, shared: Shared, broadcaster: Broadcaster, audience: Audience) -> None:
+        self._shared = shared
+        self._store = shared.stores.broadcasts
         self._broadcaster = broadcaster
         self._audience = audience
-        self._decisions = decisions
-        self._clock = clock
 
-    @property
-    def verb(self) -> Verb:
-        """The verb of /admin."""
-        usage = " TEXT | status | cancel"
-        fields = (
-            text_field("text", text("menus.fields.broadcast")),
-            choice_field("what", text("menus.fields.broadcast_under_way"), {STATUS: HOW_FAR, CANCEL: STOP_IT}),
-        )
-        about = text("admin.commands.broadcast")
-        return Verb("broadcast", about, self._broadcast, usage, for_owners=True, fields=fields)
-
-    async def _broadcast(self, request: Request, argument: str) -> None:
+    async def run(self, request: Request, argument: str) -> None:
+        """Do what the verb is followed by; any other text is a draft."""
         match argument.split(maxsplit=2):
             case [verb, number] if verb.casefold() in {SEND, DISCARD} and number.isdecimal():
                 act = self._send if verb.casefold() == SEND else self._discard
@@ -68,7 +108,7 @@ class BroadcastVerb:
         if not people:
             await request.tell(NOBODY)
             return
-        drafted = await self._store.draft(request.incoming.user, locale, words, self._clock.now())
+        drafted = await self._store.draft(request.incoming.user, locale, words, self._shared.clock.now())
         await request.answer.tell(words)
         choices = (
             Button(SEND_IT[locale], f"/admin broadcast {SEND} {drafted.id}", in_place=True),
@@ -83,7 +123,7 @@ class BroadcastVerb:
         elif not await self._store.begin(number, people):
             await request.tell(NOT_BEGUN)
         else:
-            await record_deed(self._decisions, self._clock, request.incoming.user, DecisionKind.BROADCAST)
+            await self._shared.decider.record(BROADCAST, request.incoming.user)
             self._broadcaster.wake()
             lasts = timedelta(minutes=len(people) * self._broadcaster.interval_s // 60)
             told = counted(BEGUN, locale, len(people))
@@ -112,36 +152,20 @@ class BroadcastVerb:
         await request.answer.tell(f"{told}\n\n{HOW[request.locale]}", choices=choices)
 
 
-class NewsCommand:
-    """Offer /news: turn what owners tell everybody on or off, and say what holds."""
-
-    def __init__(self, preferences: PreferenceStore) -> None:
-        self._preferences = preferences
-
-    @property
-    def command(self) -> Command:
-        """The command."""
-        return Command(
-            "news",
-            text("commands.news"),
-            self._news,
-            usage=" off | on",
-            fields=(choice_field("what", text("menus.fields.news"), {"off": TURN_OFF, "on": TURN_ON}),),
-        )
-
-    async def _news(self, request: Request, argument: str) -> None:
-        user, locale = request.incoming.user, request.locale
-        preferences = await self._preferences.of(user)
-        wants = {"on": True, "off": False}.get(argument.casefold())
-        if wants is not None:
-            preferences = replace(preferences, news=wants)
-            await self._preferences.put(user, preferences)
-        on = preferences.news
-        other = Button((TURN_OFF if on else TURN_ON)[locale], f"/news {'off' if on else 'on'}", in_place=True)
-        await request.answer.tell((WANTED if on else UNWANTED)[locale], choices=(other,))
+async def news(store: PreferenceStore, request: Request, argument: str) -> None:
+    """Turn what owners tell everybody on or off, and say what holds."""
+    user, locale = request.incoming.user, request.locale
+    preferences = await store.of(user)
+    wants = {"on": True, "off": False}.get(argument.casefold())
+    if wants is not None:
+        preferences = replace(preferences, news=wants)
+        await store.put(user, preferences)
+    on = preferences.news
+    other = Button((TURN_OFF if on else TURN_ON)[locale], f"/news {'off' if on else 'on'}", in_place=True)
+    await request.answer.tell((WANTED if on else UNWANTED)[locale], choices=(other,))
 
 
-def _state(found: Broadcast, locale: Locale, tally: Tally) -> str:
+def _state(found: Broadcast, locale: Locale, tally: ReceiptCount) -> str:
     """Return how far it has come."""
     lines = [
         STATES[found.state][locale].format(at=f"{found.at.astimezone(UTC):%Y-%m-%d %H:%M}", by=found.by or "—"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from core.features.broadcast.broadcasts import DRAFT_KEPT, Broadcast, Broadcasts, BroadcastState, Reach, Tally
+from core.features.broadcast.broadcasts import DRAFT_KEPT, Broadcast, BroadcastState, Receipt, ReceiptCount
 from core.storage.database import Database, Query
 from core.storage.record import OF_USER, microseconds, moment, storable, user_key
 from core.text.language import from_tag
@@ -17,14 +17,14 @@ _BROADCAST = 'at, platform, "user", language, text, state'
 _MARK = f"UPDATE recipients SET state = ? WHERE broadcast = ? AND {OF_USER}"
 
 
-class SqlBroadcasts(Broadcasts):
-    """Rows of `broadcasts` and `recipients`. Who is being told is on the disk before they are."""
+class Broadcasts:
+    """Broadcasts and their recipients. At most one broadcast runs; who is being told is on the disk before they are."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def draft(self, by: UserKey, locale: Locale, text: str, at: datetime) -> Broadcast:
-        """Store a text that nobody was told yet, in place of the person's earlier one; remove yesterday's."""
+        """Store a draft in place of the person's earlier one; drafts older than a day are deleted."""
         text = storable(text)
 
         def job(query: Query) -> int:
@@ -42,7 +42,7 @@ class SqlBroadcasts(Broadcasts):
         return Broadcast(await self._database.write(job), at, by, locale, text)
 
     async def newest(self) -> Broadcast | None:
-        """Return the one that runs, or ran last."""
+        """Return the broadcast that runs, or ran last."""
         query = f"SELECT id, {_BROADCAST} FROM broadcasts WHERE state != ? ORDER BY id DESC LIMIT 1"
         for number, at_us, platform, user, language, text, state in await self._database.rows(
             query, (BroadcastState.DRAFT,)
@@ -52,12 +52,12 @@ class SqlBroadcasts(Broadcasts):
         return None
 
     async def discard(self, number: int) -> bool:
-        """Remove a draft; return False, and change nothing, if it is none."""
+        """Delete a draft; return False, and change nothing, if it is not a draft."""
         sql = "DELETE FROM broadcasts WHERE id = ? AND state = ? RETURNING id"
         return bool(await self._database.write(lambda query: query.run(sql, (number, BroadcastState.DRAFT))))
 
     async def begin(self, number: int, recipients: Sequence[UserKey]) -> bool:
-        """Start a draft for those people and remove the one before it; False if it is no draft, or another runs."""
+        """Start a draft and delete the last broadcast; return False if it is no draft, or another runs."""
 
         def job(query: Query) -> bool:
             query.lock("broadcasts")
@@ -70,14 +70,17 @@ class SqlBroadcasts(Broadcasts):
                 """
                 INSERT INTO recipients (broadcast, platform, "user", state) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING
                 """,
-                ((number, *user_key(user), Reach.WAITING) for user in recipients),
+                ((number, *user_key(user), Receipt.WAITING) for user in recipients),
             )
             return True
 
         return await self._database.write(job)
 
     async def take(self, number: int, platforms: Collection[str]) -> tuple[UserKey, bool] | None:
-        """Record that the next on one of those platforms is being told, and return them; None if nobody waits there."""
+        """Mark the next recipient on one of those platforms as SENDING and return them; None if nobody waits there.
+
+        The bool is True if they were SENDING before: they may have it already.
+        """
         if not platforms:
             return None
         marks = ", ".join("?" * len(platforms))
@@ -89,13 +92,13 @@ class SqlBroadcasts(Broadcasts):
         def job(query: Query) -> tuple[UserKey, bool] | None:
             query.lock("broadcast", number)
             for platform, user, state in query.run(following, (number, *platforms)):
-                query.run(_MARK, (Reach.SENDING, number, platform, user))
-                return UserKey(platform, user), state == Reach.SENDING
+                query.run(_MARK, (Receipt.SENDING, number, platform, user))
+                return UserKey(platform, user), state == Receipt.SENDING
             return None
 
         return await self._database.write(job)
 
-    async def mark(self, number: int, user: UserKey, reach: Reach | None) -> None:
+    async def mark(self, number: int, user: UserKey, reach: Receipt | None) -> None:
         """Record whether somebody has it; with None, remove them from the recipients."""
         sql, values = _MARK, [reach, number, *user_key(user)]
         if reach is None:
@@ -103,22 +106,22 @@ class SqlBroadcasts(Broadcasts):
         await self._database.write(lambda query: query.run(sql, values))
 
     async def end(self, number: int, state: BroadcastState) -> bool:
-        """End one that runs, and remove its text down to the last byte; return False if it does not run."""
+        """End a running broadcast and delete its text down to the last byte; return False if it does not run."""
         sql = "UPDATE broadcasts SET state = ?, text = '' WHERE id = ? AND state = ? RETURNING id"
         ended = await self._database.write(lambda query: query.run(sql, (state, number, BroadcastState.RUNNING)))
         if ended:
             await self._database.scrub()
         return bool(ended)
 
-    async def tally(self, number: int) -> Tally:
-        """Return how far it has come."""
+    async def tally(self, number: int) -> ReceiptCount:
+        """Return how many have it, how many cannot be reached, and how many wait."""
         rows: dict[str, int] = dict(
             await self._database.rows(
                 "SELECT state, count(*) FROM recipients WHERE broadcast = ? GROUP BY state", (number,)
             )
         )
-        waiting = rows.get(Reach.WAITING, 0) + rows.get(Reach.SENDING, 0)
-        return Tally(rows.get(Reach.TOLD, 0), rows.get(Reach.UNREACHABLE, 0), waiting)
+        waiting = rows.get(Receipt.WAITING, 0) + rows.get(Receipt.SENDING, 0)
+        return ReceiptCount(rows.get(Receipt.TOLD, 0), rows.get(Receipt.UNREACHABLE, 0), waiting)
 
     async def forget(self, user: UserKey) -> None:
         """Remove the person from every list of recipients and their drafts, and their name from their broadcasts."""

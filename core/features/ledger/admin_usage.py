@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from pathlib import Path
-from typing import Final, TypeAlias
-from zoneinfo import ZoneInfo
+from typing import Final
 
 from core.commands.command import Request
 from core.commands.menu import number_field
 from core.errors import ChannelError, ChannelGone
-from core.features.access.rules import Access
 from core.features.admin.admin import Verb
-from core.features.ledger.calls import Ledger, Sum, day_of, days_back
+from core.features.feature import Contribution, Shared
+from core.features.ledger.calls import Sum, day_of, days_back
 from core.features.ledger.chart import Chart, Draw, Panel
 from core.features.ledger.wording import TOKENS, cost_text, day_text, number, unpriced_note
 from core.outgoing import File
-from core.ports import Clock
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
@@ -32,9 +28,6 @@ _DAYS_SHOWN: Final = 7
 _USERS_SHOWN: Final = 10
 _MODELS_DRAWN: Final = 6
 _MAX_NAME_CHARS: Final = 40
-
-Place: TypeAlias = Callable[[str], AbstractAsyncContextManager[Path]]
-"""Gives the path for a file of that name, and removes the file when the context is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,26 +42,25 @@ class Spent:
     by_user: Sequence[Sum]
 
 
+def build(shared: Shared) -> Contribution:
+    """Contribute /admin usage."""
+    days = number_field("days", text("menus.fields.days"), MAX_DAYS)
+    run = UsageVerb(shared).run
+    return Contribution(verbs=(Verb("usage", text("admin.commands.usage"), run, " [DAYS]", fields=(days,)),))
+
+
 class UsageVerb:
-    """Offer /admin usage. Without `draw` it is text only."""
+    """Show what was spent; without anything that draws, as text only."""
 
-    def __init__(
-        self, ledger: Ledger, zone: ZoneInfo, access: Access, clock: Clock, *, place: Place, draw: Draw | None
-    ) -> None:
-        self._ledger = ledger
-        self._zone = zone
-        self._access = access
-        self._clock = clock
-        self._place = place
-        self._draw = draw
+    def __init__(self, shared: Shared) -> None:
+        self._ledger = shared.stores.quotas.ledger
+        self._zone = shared.stores.quotas.zone
+        self._access = shared.access
+        self._clock = shared.clock
+        self._place = shared.stores.spool.place
+        self._draw = shared.settings.draw
 
-    @property
-    def verb(self) -> Verb:
-        """The verb of /admin."""
-        days = number_field("days", text("menus.fields.days"), MAX_DAYS)
-        return Verb("usage", text("admin.commands.usage"), self._usage, " [DAYS]", fields=(days,))
-
-    async def _usage(self, request: Request, argument: str) -> None:
+    async def run(self, request: Request, argument: str) -> None:
         """Show what was spent in the last days, 30 if no number is given, and draw it where pictures can be seen."""
         days = argument or str(USUAL_DAYS)
         if not (days.isascii() and days.isdigit() and 1 <= int(days) <= MAX_DAYS):

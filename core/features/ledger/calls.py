@@ -1,12 +1,11 @@
-"""Calls of models and what they cost, who pays for them, days and months in a time zone, and the port of the ledger."""
+"""Calls of models and what they cost, who pays for them, days and months in a time zone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum, auto
-from typing import Final, Protocol, TypeVar
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.dialogue import Usage
@@ -15,7 +14,6 @@ from core.types import Incoming, UserKey, room_name
 GROUPINGS: Final = ("day", "user", "mode", "model", "outcome", "room")
 """What calls can be summed by; a day is one of the ledger's time zone."""
 
-T = TypeVar("T")
 _A_DAY = timedelta(days=1)
 
 
@@ -33,7 +31,7 @@ def asker_of(incoming: Incoming) -> Asker:
 
 
 @dataclass(frozen=True, slots=True)
-class Arrival:
+class AdmittedMessage:
     """A message that is let in. A model is asked about one that `thinks`; `counts` is as how many of the minute.
 
     `is_under_way`: others are judged by what its answer is expected to use, until `Ledger.finish`.
@@ -47,7 +45,7 @@ class Arrival:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ModelCall:
     """One call of a model. `user` is None where no message caused it; `model` is `provider:model`.
 
     `usage` and `cost_usd` are None where they are not known: the answer broke off, the provider does not count, or
@@ -124,14 +122,14 @@ class Spend:
         )
 
 
-def spend_of(call: Call) -> Spend:
+def spend_of(call: ModelCall) -> Spend:
     """Return what one call spent."""
     tokens = call.usage.input_tokens + call.usage.output_tokens if call.usage else 0
     return Spend(0, tokens, call.cost_usd or 0.0, int(call.is_unpriced))
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SpendingScope:
     """Whose spending is meant: one person's, one room's, or (neither) the whole bot's."""
 
     user: UserKey | None = None
@@ -143,12 +141,12 @@ class Scope:
         return str(self.user) if self.user else self.room or "bot"
 
 
-BOT: Final = Scope()
+BOT: Final = SpendingScope()
 
 
-def scopes_of(user: UserKey | None, room: str) -> tuple[Scope, ...]:
+def scopes_of(user: UserKey | None, room: str) -> tuple[SpendingScope, ...]:
     """Return the scopes that a call counts for: the person, the room, the bot."""
-    return (*((Scope(user),) if user else ()), *((Scope(room=room),) if room else ()), BOT)
+    return (*((SpendingScope(user),) if user else ()), *((SpendingScope(room=room),) if room else ()), BOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +192,7 @@ def _midnight(day: date, zone: ZoneInfo) -> datetime:
     return datetime(day.year, day.month, day.day, tzinfo=zone).astimezone(UTC)
 
 
-class Ask(Enum):
+class SpendingQuery(Enum):
     """What a `Spending` is asked with a scope and a time: its `minute`, `by_calls`, or `expected`."""
 
     MINUTE = auto()
@@ -202,77 +200,8 @@ class Ask(Enum):
     EXPECTED = auto()
 
 
-class Spending(Protocol):
-    """What all workers have let in and spent, read in one transaction."""
-
-    def read_ahead(self, *questions: tuple[Ask, Scope, datetime]) -> None:
-        """Read in one go what will be asked. It changes no answer."""
-        del questions
-
-    def minute(self, scope: Scope, after: datetime) -> Sequence[datetime]:
-        """Return when messages that count were let in after then, the oldest first."""
-        ...
-
-    def by_calls(self, scope: Scope, *since: datetime) -> Sequence[Spend]:
-        """Return what calls spent since each of these times. Messages are not counted."""
-        ...
-
-    def expected(self, scope: Scope, at: datetime) -> Spend:
-        """Return what the answers that are under way may still use: each as the newest answers of the last day.
-
-        One that has not ended after JUDGED_FOR is left out: its worker is gone.
-        """
-        ...
-
-
 JUDGED_FOR: Final = timedelta(minutes=10)
 """How long an answer counts as under way at most."""
 
 JUDGED_BY: Final = 100
 """By how many of the newest answers it is judged what the next one uses."""
-
-
-class Ledger(Protocol):
-    """What was spent; rows are only added. Of a forgotten person the sums stay, without a name."""
-
-    async def read(self, job: Callable[[Spending], T]) -> T:
-        """Return what a function makes of what was spent. It runs on the engine's thread and takes no time."""
-        ...
-
-    async def admit(
-        self, arrival: Arrival, scopes: Sequence[Scope] = (), refusal: Callable[[Spending], T | None] = lambda _: None
-    ) -> tuple[int, T | None]:
-        """Let a message in unless there is a refusal; return its number, and the refusal (0: it was not let in).
-
-        Of messages that arrive for one of these scopes at the same moment, at any worker, each is judged after the one
-        before it was let in. `refusal` may be run again.
-        """
-        ...
-
-    async def finish(self, number: int) -> None:
-        """Record that the answer to a message is not under way any more."""
-        ...
-
-    async def record(self, call: Call) -> None:
-        """Store a call."""
-        ...
-
-    async def sums(self, since: datetime, by: Sequence[str], scope: Scope = BOT) -> Sequence[Sum]:
-        """Return the calls of a scope since then, summed by some of GROUPINGS, in their order.
-
-        Raises:
-            KeyError: there is no such grouping.
-        """
-        ...
-
-    async def spent(self, scope: Scope, since: datetime) -> Spend:
-        """Return what was spent since then, with the messages that models were asked about."""
-        ...
-
-    async def tell_once(self, scope: Scope, period: str, share: int, at: datetime) -> bool:
-        """Record that the `share` % warning was sent for that period; return False if it was sent before."""
-        ...
-
-    async def forget(self, user: UserKey) -> None:
-        """Remove that person's name from everything."""
-        ...

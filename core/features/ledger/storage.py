@@ -13,19 +13,16 @@ from datetime import datetime, timedelta
 from typing import Final, TypeVar
 from zoneinfo import ZoneInfo
 
-from core.claims import unclaimed
 from core.dialogue import Usage
 from core.features.ledger.calls import (
     BOT,
     JUDGED_BY,
     JUDGED_FOR,
-    Arrival,
-    Ask,
-    Call,
-    Ledger,
-    Scope,
+    AdmittedMessage,
+    ModelCall,
     Spend,
-    Spending,
+    SpendingQuery,
+    SpendingScope,
     Sum,
     day_of,
 )
@@ -33,6 +30,7 @@ from core.storage.batches import in_batches, statement
 from core.storage.database import Database, Query, Row
 from core.storage.record import OF_USER, microseconds, moment, to_json, user_key
 from core.types import UserKey
+from core.workers.port import unclaimed
 
 T = TypeVar("T")
 _S = 1_000_000  # microseconds
@@ -162,15 +160,15 @@ _ADMIT = """
 _TOLD_FOR: Final = timedelta(days=100)  # longer than any period
 
 
-class SqlSpending(Spending):
-    """Sums of one transaction."""
+class Spending:
+    """What all workers have let in and spent, read in one transaction."""
 
     def __init__(self, query: Query) -> None:
         self._query = query
-        self._found: dict[tuple[Ask, Scope, datetime], list[Row]] = {}
+        self._found: dict[tuple[SpendingQuery, SpendingScope, datetime], list[Row]] = {}
 
-    def read_ahead(self, *questions: tuple[Ask, Scope, datetime]) -> None:
-        """Read in one statement what will be asked."""
+    def read_ahead(self, *questions: tuple[SpendingQuery, SpendingScope, datetime]) -> None:
+        """Read in one statement what will be asked. It changes no answer."""
         missing = [each for each in dict.fromkeys(questions) if each not in self._found]
         if not missing:
             return
@@ -183,29 +181,34 @@ class SqlSpending(Spending):
         for place, *row in self._query.run(f"{' UNION ALL '.join(selects)} ORDER BY place, number", parameters):
             self._found[missing[place]].append(tuple(row))
 
-    def minute(self, scope: Scope, after: datetime) -> Sequence[datetime]:
+    def minute(self, scope: SpendingScope, after: datetime) -> Sequence[datetime]:
         """Return when messages that count were let in after then, the oldest first, each as often as it counts."""
-        return [moment(int(at)) for at, _, counts in self._rows(Ask.MINUTE, scope, after) for _ in range(counts)]
+        return [
+            moment(int(at)) for at, _, counts in self._rows(SpendingQuery.MINUTE, scope, after) for _ in range(counts)
+        ]
 
-    def by_calls(self, scope: Scope, *since: datetime) -> Sequence[Spend]:
+    def by_calls(self, scope: SpendingScope, *since: datetime) -> Sequence[Spend]:
         """Return what calls spent since each of these times. Messages are not counted."""
-        self.read_ahead(*((Ask.BY_CALLS, scope, first) for first in since))
+        self.read_ahead(*((SpendingQuery.BY_CALLS, scope, first) for first in since))
         return [
             Spend(0, int(tokens), float(cost_usd), int(unpriced))
             for first in since
-            for tokens, cost_usd, unpriced in self._rows(Ask.BY_CALLS, scope, first)
+            for tokens, cost_usd, unpriced in self._rows(SpendingQuery.BY_CALLS, scope, first)
         ]
 
-    def messages(self, scope: Scope, since: datetime) -> int:
+    def messages(self, scope: SpendingScope, since: datetime) -> int:
         """Return how many messages models were asked about since then."""
         where, values = narrowed(_only(scope))
         sql = f"SELECT count(*) FROM asked WHERE at >= ? AND thinks = 1{where}"
         return int(self._query.run(sql, (microseconds(since), *values))[0][0])
 
-    def expected(self, scope: Scope, at: datetime) -> Spend:
-        """Return what the answers that are under way may still use: each as the newest answers of the last day."""
+    def expected(self, scope: SpendingScope, at: datetime) -> Spend:
+        """Return what the answers that are under way may still use: each as the newest answers of the last day.
+
+        One that has not ended after JUDGED_FOR is left out: its worker is gone.
+        """
         where, values = narrowed(_only(scope))
-        [(busy, _, _)] = self._rows(Ask.EXPECTED, scope, at)
+        [(busy, _, _)] = self._rows(SpendingQuery.EXPECTED, scope, at)
         if not busy:
             return Spend()
         newest = f"SELECT at FROM asked WHERE at > ? AND thinks = 1{where} ORDER BY at DESC LIMIT {JUDGED_BY + busy}"
@@ -217,41 +220,44 @@ class SqlSpending(Spending):
         [spent] = self.by_calls(scope, moment(first))
         return Spend(0, spent.tokens * busy // (count - busy), spent.cost_usd * busy / (count - busy))
 
-    def _rows(self, ask: Ask, scope: Scope, at: datetime) -> list[Row]:
+    def _rows(self, ask: SpendingQuery, scope: SpendingScope, at: datetime) -> list[Row]:
         self.read_ahead((ask, scope, at))
         return self._found[ask, scope, at]
 
 
-def _minute(scope: Scope, after: datetime) -> tuple[str, list[object]]:
+def _minute(scope: SpendingScope, after: datetime) -> tuple[str, list[object]]:
     where, values = narrowed(_only(scope))
     # The third column tells as how many messages each counts.
     sql = f"SELECT at AS number, 0.0 AS cost_usd, counts AS unpriced FROM asked WHERE at > ? AND counts > 0{where}"
     return sql, [microseconds(after), *values]
 
 
-def _by_calls(scope: Scope, since: datetime) -> tuple[str, list[object]]:
+def _by_calls(scope: SpendingScope, since: datetime) -> tuple[str, list[object]]:
     rows, values = summed((), microseconds(since), _only(scope))
     sums = "coalesce(sum(input_tokens + output_tokens), 0) AS number, coalesce(sum(cost_usd), 0) AS cost_usd"
     return f"SELECT {sums}, coalesce(sum(unpriced), 0) AS unpriced FROM ({rows}) AS summed", values
 
 
-def _under_way(scope: Scope, at: datetime) -> tuple[str, list[object]]:
+def _under_way(scope: SpendingScope, at: datetime) -> tuple[str, list[object]]:
     where, values = narrowed(_only(scope))
     counted = "SELECT count(*) AS number, 0.0 AS cost_usd, 0 AS unpriced FROM asked"
     return f"{counted} WHERE under_way = 1 AND at > ?{where}", [microseconds(at - JUDGED_FOR), *values]
 
 
-_ASKED: Final = {Ask.MINUTE: _minute, Ask.BY_CALLS: _by_calls, Ask.EXPECTED: _under_way}
+_ASKED: Final = {SpendingQuery.MINUTE: _minute, SpendingQuery.BY_CALLS: _by_calls, SpendingQuery.EXPECTED: _under_way}
 
 
-class SqlLedger(Ledger):
-    """Sums are made by the database, over rollups or over the calls of one scope. Days are those of `zone`."""
+class Ledger:
+    """What was spent; rows are only added. Of a forgotten person the sums stay, without a name.
+
+    Sums are made by the database, over rollups or over the calls of one scope. Days are those of `zone`.
+    """
 
     def __init__(self, database: Database, zone: ZoneInfo | None = None) -> None:
         self._database = database
         self._zone = zone or ZoneInfo("UTC")
 
-    async def record(self, call: Call) -> None:
+    async def record(self, call: ModelCall) -> None:
         """Store a call."""
         usage = call.usage
         tokens = (
@@ -267,20 +273,27 @@ class SqlLedger(Ledger):
             await self._database.write(lambda query: query.together(*added, (_INSERT, row)))
 
     async def read(self, job: Callable[[Spending], T]) -> T:
-        """Return what a function makes of what was spent."""
-        return await self._database.read(lambda query: job(SqlSpending(query)))
+        """Return what a function makes of what was spent. It runs on the engine's thread and takes no time."""
+        return await self._database.read(lambda query: job(Spending(query)))
 
     async def admit(
-        self, arrival: Arrival, scopes: Sequence[Scope] = (), refusal: Callable[[Spending], T | None] = lambda _: None
+        self,
+        arrival: AdmittedMessage,
+        scopes: Sequence[SpendingScope] = (),
+        refusal: Callable[[Spending], T | None] = lambda _: None,
     ) -> tuple[int, T | None]:
-        """Let a message in unless there is a refusal; return its number, and the refusal (0: it was not let in)."""
+        """Let a message in unless there is a refusal; return its number, and the refusal (0: it was not let in).
+
+        Of messages that arrive for one of these scopes at the same moment, at any worker, each is judged after the one
+        before it was let in. `refusal` may be run again.
+        """
         asker, flags = arrival.asker, (arrival.thinks, arrival.counts, arrival.is_under_way)
         row = (microseconds(arrival.at), *_key(asker.user), asker.room, *map(int, flags))
 
         def job(query: Query) -> tuple[int, T | None]:
             for scope in scopes:  # a person, their room, the bot: in this order, so that nobody waits in a circle
                 query.lock("quota", scope.name)
-            if (refused := refusal(SqlSpending(query))) is not None:
+            if (refused := refusal(Spending(query))) is not None:
                 return 0, refused
             return int(query.run(_ADMIT, row)[0][0]), None
 
@@ -291,8 +304,12 @@ class SqlLedger(Ledger):
         with unclaimed():
             await self._database.change("UPDATE asked SET under_way = 0 WHERE id = ?", (number,))
 
-    async def sums(self, since: datetime, by: Sequence[str], scope: Scope = BOT) -> Sequence[Sum]:
-        """Return the calls of a scope since then, summed by some of GROUPINGS, in their order."""
+    async def sums(self, since: datetime, by: Sequence[str], scope: SpendingScope = BOT) -> Sequence[Sum]:
+        """Return the calls of a scope since then, summed by some of GROUPINGS, in their order.
+
+        Raises:
+            KeyError: there is no such grouping.
+        """
         keys = [_KEYS[name] for name in by]
         columns = [column for name in by for column in (("platform", '"user"') if name == "user" else (name,))]
         rows, parameters = summed(columns, microseconds(since), _only(scope))
@@ -311,17 +328,17 @@ class SqlLedger(Ledger):
         )
         return [_sum(row, len(keys)) for row in found if row[len(keys)]]
 
-    async def spent(self, scope: Scope, since: datetime) -> Spend:
+    async def spent(self, scope: SpendingScope, since: datetime) -> Spend:
         """Return what was spent since then, with the messages that models were asked about."""
 
         def job(query: Query) -> Spend:
-            spending = SqlSpending(query)
+            spending = Spending(query)
             [spent] = spending.by_calls(scope, since)
             return replace(spent, messages=spending.messages(scope, since))
 
         return await self._database.read(job)
 
-    async def tell_once(self, scope: Scope, period: str, share: int, at: datetime) -> bool:
+    async def tell_once(self, scope: SpendingScope, period: str, share: int, at: datetime) -> bool:
         """Record that the `share` % warning was sent for that period; return False if it was sent before."""
         sql = "INSERT INTO told (scope, period, share, at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
 
@@ -359,7 +376,7 @@ def _key(user: UserKey | None) -> tuple[str, str]:
     return user_key(user) if user else ("", "")
 
 
-def _only(scope: Scope) -> dict[str, str]:
+def _only(scope: SpendingScope) -> dict[str, str]:
     """Map the columns that a scope's calls and messages are known by to their values."""
     if scope.user is not None:
         return {"platform": scope.user.platform, '"user"': scope.user.user}

@@ -15,13 +15,11 @@ from typing import Final
 
 from core.commands.command import Command, Request
 from core.commands.menu import text_field
-from core.delivery.notifier import Notifier
-from core.features.links.codes import LinkCode, LinkCodes
+from core.features.feature import Contribution, Shared
+from core.features.links.codes import LinkCode
 from core.history.withholding import withhold
-from core.memory.memories import Memories
 from core.outgoing import Button, OutgoingMessage
-from core.ports import Clock
-from core.stores import HistoryStore, Share
+from core.stores import Share
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
@@ -34,17 +32,20 @@ _CODE_CHARS: Final = 8
 _MAX_NAME_CHARS: Final = 64
 
 
+def build(shared: Shared) -> Contribution:
+    """Contribute /link and /unlink."""
+    return Contribution(commands=LinkCommands(shared).commands, forgetters=(shared.stores.links,))
+
+
 class LinkCommands:
     """Offer /link and /unlink."""
 
-    def __init__(
-        self, codes: LinkCodes, memories: Memories, history: HistoryStore, notifier: Notifier, clock: Clock
-    ) -> None:
-        self._codes = codes
-        self._memories = memories
-        self._history = history
-        self._notifier = notifier
-        self._clock = clock
+    def __init__(self, shared: Shared) -> None:
+        self._codes = shared.stores.links
+        self._memories = shared.memories
+        self._history = shared.stores.history
+        self._notifier = shared.notifier
+        self._clock = shared.clock
 
     @property
     def commands(self) -> Sequence[Command]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from core.features.links.codes import LinkCode, LinkCodes
+from core.features.links.codes import LinkCode
 from core.storage.database import Database, Query
 from core.storage.record import OF_USER, microseconds, moment, user_key
 from core.types import UserKey
@@ -13,14 +13,14 @@ from core.types import UserKey
 _ROW = 'platform, "user", digest, name, at, asked_platform, asked_user, asked_at'
 
 
-class SqlLinkCodes(LinkCodes):
-    """Rows of `link_codes`."""
+class LinkCodes:
+    """The codes that wait to be entered, at most one for each account."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def put(self, code: LinkCode) -> None:
-        """Store it, in place of the one that the account had."""
+        """Store the code in place of the one that the account had."""
         asked = (None, None) if code.asked is None else user_key(code.asked)
         asked_at = None if code.asked_at is None else microseconds(code.asked_at)
         row = (*user_key(code.user), code.digest, code.name, microseconds(code.at), *asked, asked_at)
@@ -50,7 +50,7 @@ class SqlLinkCodes(LinkCodes):
         await self._database.write(lambda query: query.run(sql, row))
 
     async def take(self, digest: str) -> bool:
-        """Remove the code of that digest, and return whether there was one."""
+        """Remove the code of that digest; return True to exactly one of several callers, False if there is none."""
         sql = "DELETE FROM link_codes WHERE digest = ? RETURNING 1"
         return bool(await self._database.write(lambda query: query.run(sql, (digest,))))
 
@@ -60,7 +60,7 @@ class SqlLinkCodes(LinkCodes):
         await self._database.write(lambda query: query.run(sql, (microseconds(before),)))
 
     async def forget(self, user: UserKey) -> None:
-        """Remove the account's code, and that it was asked about another's; do nothing if there is neither."""
+        """Remove the account's code, and the record that it was asked about another's code, if there are any."""
 
         def job(query: Query) -> None:
             query.run(f"DELETE FROM link_codes WHERE {OF_USER}", user_key(user))

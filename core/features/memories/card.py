@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from core.clock import zone_name
 from core.commands.command import Request
-from core.features.memories.sources import messages_of, where_said
 from core.outgoing import MAX_COMMAND_BYTES, Button
+from core.stores import SaidMessage
 from core.text.catalogue import counted, forms, text
 from core.text.days import dated
 from core.text.markdown import quoted, verbatim
@@ -41,9 +42,9 @@ async def tell_unknown(request: Request) -> None:
     await request.answer.tell(NO_SUCH_MEMORY[request.locale], choices=[back(request.locale, "", TO_THE_LIST)])
 
 
-def entry(number: int, item: MemoryItem, origin: str) -> Button:
-    """Return the button that chooses a memory from a list."""
-    label = f"{number}. {one_line(item.bindings[0], _MAX_LABEL_CHARS)}"
+def entry(item: MemoryItem, origin: str) -> Button:
+    """Return the button that chooses a memory from a list, without its number."""
+    label = one_line(item.bindings[0], _MAX_LABEL_CHARS)
     return Button(label, after(f"/memories show {item.id}", origin), in_place=True)
 
 
@@ -102,6 +103,29 @@ def place(request: Request, item: MemoryItem) -> list[str]:
     return [*lines, *([SHARED[locale]] if item.shared else [])]
 
 
+async def messages_of(request: Request, item: MemoryItem) -> list[SaidMessage]:
+    """Return the messages of a memory that still have words, of all accounts of the person, the oldest first."""
+    memory, store = request.turn.memory, request.turn.conversation.store
+    said = [
+        each
+        for account in await memory.store.accounts(request.incoming.user)
+        for each in await store.said(account, item.source_ids)
+        if each.message.text  # not removed at the person's wish
+    ]
+    return sorted(said, key=lambda each: each.message.id)
+
+
+def where_said(request: Request, said: SaidMessage, item: MemoryItem) -> str:
+    """Return date, platform and room of a message; a chat that is none of the memory's rooms was private."""
+    locale, room, at = request.locale, room_name(said.chat), said.message.at
+    date = ""
+    if at is not None:
+        local = at.astimezone(request.person.zone)
+        date = f"{local:%Y-%m-%d %H:%M} {zone_name(local)} · "
+    said_in = IN_ROOM[locale].format(room=verbatim(room)) if room in item.rooms else SAID_IN_PRIVATE[locale]
+    return f"{date}{said.chat.platform} · {said_in}"
+
+
 def _facts(request: Request, item: MemoryItem, changes: int) -> list[str]:
     locale = request.locale
     item = item.in_zone(request.person.zone)
@@ -137,6 +161,8 @@ ONLY_IN_PRIVATE = text("memories.card.only_in_private")
 HERE = text("memories.card.here")
 ELSEWHERE = forms("memories.card.elsewhere")
 SHARED = text("memories.card.shared")
+IN_ROOM = text("memories.source.in_room")
+SAID_IN_PRIVATE = text("memories.source.in_private")
 SOURCE = text("memories.card.source")
 EDIT = text("memories.card.edit")
 EDITED = text("memories.card.edited")

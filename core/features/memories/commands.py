@@ -9,8 +9,19 @@ from typing import Final
 
 from core.actions.change_report import narrowed_text, undo_button
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
-from core.actions.memory_save import MEMORY_SAVE, NAME, SAVING, Kept, Wanted, buttons, hinted, keep, keep_beside, told
-from core.answering.think import UNREAD
+from core.actions.memory_save import (
+    MEMORY_SAVE,
+    NAME,
+    SAVING,
+    SaveRequest,
+    SaveResult,
+    buttons,
+    hinted,
+    keep,
+    keep_beside,
+    told,
+)
+from core.answering.loop import UNREAD
 from core.answering.turn import Turn
 from core.commands.command import Command, CompletionRequest, Request
 from core.commands.menu import choice_field, completed_field, number_field, text_field
@@ -25,19 +36,19 @@ from core.features.memories.card import (
     fenced,
     form_text,
     heading,
+    messages_of,
     place,
     show_card,
     tell_unknown,
+    where_said,
 )
-from core.features.memories.completion import MemoryCompletion
-from core.features.memories.listed import PAGE_SIZE, ListedMemories, found, is_number
-from core.features.memories.sources import messages_of, where_said
+from core.features.memories.listed import PAGE_SIZE, ListedMemories, MemoryCompletion, Page, is_number
 from core.features.pending_input.replies import PendingReplies
-from core.features.preferences.commands import NOT_REMEMBERING
+from core.features.preferences.language import NOT_REMEMBERING
 from core.memory.memories import Memories
 from core.memory.timed import timed_anew
 from core.memory.user_memory import renewed_bindings
-from core.outgoing import Button, Choice
+from core.outgoing import Button, Suggestion
 from core.stores import HistoryStore
 from core.text.catalogue import counted, forms, text
 from core.text.language_names import name_in
@@ -69,18 +80,18 @@ async def remember(request: Request, text: str) -> None:
         await _tell(turn, await keep(turn, drafts, wanted.hints))
 
 
-async def _tell(turn: Turn, kept: Kept) -> None:
+async def _tell(turn: Turn, kept: SaveResult) -> None:
     step = Step(NAME, Outcome.DONE, items=(*kept.written, *kept.known))
     await turn.answer.report(step, told(turn, kept), await buttons(turn, kept))
 
 
-async def _wanted(turn: Turn) -> Wanted:
+async def _wanted(turn: Turn) -> SaveRequest:
     """Return the drafts that the models make of the text; none if they fail: the text is then saved as it is."""
     try:
         return await hinted(turn, await MEMORY_SAVE.ask(turn))
     except ProviderError as error:
         _log.warning("kept as it is", extra={"error": type(error).__name__})
-        return Wanted()
+        return SaveRequest()
 
 
 def whole(text: str) -> Sequence[MemoryDraft]:
@@ -107,11 +118,6 @@ PROFILE_WORD: Final = "profile"
 VERBS: Final = ("show", "source", "edit", "pin", "unpin")
 """What /memories does with one memory, named by its number or id."""
 
-_KINDS: Final[Mapping[str, Localized]] = {
-    MemoryKind.TEXT: text("menus.kinds.text"),
-    MemoryKind.JSON: text("menus.kinds.json"),
-    PROFILE_WORD: text("menus.kinds.profile"),
-}
 _MAX_MESSAGES: Final = 10
 _MAX_MESSAGE_CHARS: Final = 1500
 
@@ -147,13 +153,13 @@ class MemoryCommands:
                 "memories",
                 text("commands.memories"),
                 self._browse,
-                usage=" [N | text | json | profile | …]",
+                usage=" [N | profile | …]",
                 in_private=True,
                 searches=True,
                 is_listed=True,
                 fields=(
                     completed_field("memory", text("menus.fields.memory")),
-                    choice_field("kind", text("menus.fields.kind"), _KINDS),
+                    choice_field("kind", text("menus.fields.kind"), {PROFILE_WORD: text("menus.kinds.profile")}),
                     number_field("page", text("menus.fields.page")),
                 ),
                 complete=MemoryCompletion(self._memories),
@@ -173,18 +179,15 @@ class MemoryCommands:
             await self._flag(request, item, origin.strip(), NOW_SHARED if shared else NOT_SHARED, shared=shared)
 
     async def _browse(self, request: Request, argument: str) -> None:
-        """Show a page of all memories or of one kind, do something with one, or show those that a search finds."""
-        first, *rest = argument.split(maxsplit=2)[:3] or [""]
+        """Show a page of the memories, do something with one, or show those that a search finds."""
+        first, *rest = argument.split(maxsplit=2)[:3] or ["1"]
         if argument.strip().casefold() == PROFILE_WORD:
             await self._profile(request)
-            return
-        kind = next((kind for kind in MemoryKind if kind.value == first.casefold()), None)
-        number = rest[0] if kind and rest else "1" if kind else first or "1"
-        if rest and first.casefold() in VERBS:
+        elif rest and first.casefold() in VERBS:
             await self._one(request, first.casefold(), *rest)
-        elif is_number(number) and len(rest) <= (kind is not None):
-            await self._page(request, kind, int(number))
-        elif not (rest and is_number(first)) and (item := await self._listed.named(request, first)) is not None:
+        elif is_number(first) and not rest:
+            await self._page(request, int(first))
+        elif not is_number(first) and (item := await self._listed.named(request, first)) is not None:
             await show_card(request, item)
         else:
             await self._recall(request, argument)
@@ -194,9 +197,9 @@ class MemoryCommands:
         if not query:
             await request.tell(HOW_TO_RECALL)
             return
-        items = [hit.item for hit in await found(request, query)]
+        items = [hit.item for hit in await request.turn.memory.find(query, limit=PAGE_SIZE)]
         title = (FOUND if items else NONE_FOUND)[request.locale]
-        await self._listed.show(request, title, items, origin=f"recall {query}")
+        await self._listed.show_memories(request, title, items, origin=f"recall {query}")
 
     async def _one(self, request: Request, verb: str, name: str, rest: str = "") -> None:
         item = await self._listed.named(request, name)
@@ -223,29 +226,23 @@ class MemoryCommands:
         items = await self._memories.profiles.of(turn.memory)
         title = "\n".join([PROFILE_TITLE[locale], *facts])
         after = (HOW_PROFILE if items else EMPTY_PROFILE)[locale]
-        await self._listed.show(request, title, items, origin=f"memories {PROFILE_WORD}", after=after)
+        await self._listed.show_memories(request, title, items, origin=f"memories {PROFILE_WORD}", after=after)
 
-    async def _page(self, request: Request, kind: MemoryKind | None, number: int) -> None:
-        locale, total = request.locale, await request.turn.memory.count(kind)
+    async def _page(self, request: Request, number: int) -> None:
+        locale, total = request.locale, await request.turn.memory.count()
         if not total:
-            await request.tell(NO_MEMORIES if kind is None else NONE_OF_KIND)
+            await request.tell(NO_MEMORIES)
             return
-        pages = -(-total // PAGE_SIZE)
-        number = min(max(number, 1), pages)
-        before = (number - 1) * PAGE_SIZE
-        items = await request.turn.memory.page(limit=PAGE_SIZE, skip=before, kind=kind)
-        origin = f"memories {kind.value} " if kind else "memories "
-        turns = [(PREVIOUS, number - 1), (NEXT, number + 1)]
-        choices = [Button(label[locale], f"/{origin}{to}", in_place=True) for label, to in turns if 1 <= to <= pages]
-        choices += [Button(PROFILE[locale], f"/memories {PROFILE_WORD}", in_place=True)] if number == 1 else []
-        await self._listed.show(
+        page = Page.of("memories", number, total)
+        items = await request.turn.memory.page(limit=PAGE_SIZE, skip=page.before)
+        profile = Button(PROFILE[locale], f"/memories {PROFILE_WORD}", in_place=True)
+        await self._listed.show_memories(
             request,
             TITLE[locale].format(total=total),
             items,
-            origin=f"{origin}{number}",
-            before=before,
-            after=PAGE[locale].format(number=number, pages=pages) if pages > 1 else "",
-            choices=choices,
+            origin=f"memories {page.number}",
+            page=page,
+            choices=[profile] if page.number == 1 else [],
         )
 
     async def _source(self, request: Request, item: MemoryItem, origin: str) -> None:
@@ -286,10 +283,10 @@ class MemoryCommands:
             await _change(request, item, content)
         await self._replies.settle(request)
 
-    async def _begun(self, request: CompletionRequest) -> Sequence[Choice]:
+    async def _begun(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return the content of the memory that a button edits, as it is now."""
         items = await self._memories.known(request.incoming.user, request.incoming.text.split()[-1:])
-        return [Choice("", text) for text in map(form_text, items) if text]
+        return [Suggestion("", text) for text in map(form_text, items) if text]
 
     async def _pin(self, request: Request, item: MemoryItem, origin: str) -> None:
         await self._flag(request, item, origin, PINNED, pinned=True)
@@ -344,10 +341,6 @@ TITLE = text("memories.list.title")
 FOUND = text("memories.list.found")
 NONE_FOUND = text("memories.list.none_found")
 NO_MEMORIES = text("memories.list.no_memories")
-NONE_OF_KIND = text("memories.list.none_of_kind")
-PAGE = text("memories.list.page")
-PREVIOUS = text("memories.list.previous")
-NEXT = text("memories.list.next")
 HOW_TO_RECALL = text("memories.list.how_to_recall")
 
 SOURCE_OF = text("memories.source.source_of")

@@ -7,12 +7,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeVar
 
-from core import outcomes
 from core.actions.change_report import deleted_text, erase_button, narrowed_text, undo_button
 from core.actions.memory_delete import NAME as MEMORY_DELETE
 from core.actions.memory_delete import WRITING as DELETING
 from core.actions.memory_save import NAME as MEMORY_SAVE
-from core.actions.memory_save import Ask, Kept, buttons, keep, keep_beside, propose, told
+from core.actions.memory_save import SaveResult, buttons, keep, propose, told
 from core.actions.memory_update import NAME as MEMORY_UPDATE
 from core.actions.memory_update import WRITING as UPDATING
 from core.actions.memory_update import rewrite
@@ -27,19 +26,21 @@ from core.actions.proposal import (
     propose_replacement,
     proposes,
 )
+from core.answering import outcomes
+from core.answering.confirmations import Choice, Confirmations
 from core.commands.command import Command, Request
 from core.commands.menu import CONFIRM
-from core.confirmations import Confirmations
 from core.dialogue import Outcome, Step
 from core.features.memories.commands import whole
-from core.features.preferences.commands import NOT_REMEMBERING
-from core.stores import Said
+from core.features.preferences.language import NOT_REMEMBERING
+from core.outgoing import Button
+from core.stores import SaidMessage
 from core.text.catalogue import counted, forms, text
 from core.types import ChangeKind, MemoryDraft, MemoryItem, Message, MessageRole, UserKey, is_said_by_person
 
 YES: Final = "yes"
-BOTH: Final = "both"
 SAVE: Final = "save"
+WHICH: Final = "which"
 SAID: Final = "said"
 _MAX_ID_CHARS: Final = 18  # of a message's id, an integer of 64 bits
 MAX_NUMBERS: Final = 50
@@ -61,7 +62,7 @@ class ConfirmCommand:
     async def _confirm(self, request: Request, argument: str) -> None:
         """Do all of the proposal, or the parts that the numbers name; with "no", leave everything as it is.
 
-        "both" keeps the new beside what it might replace.
+        Every other word leaves what was kept beside what it might replace.
         """
         verb, code, *numbers = [*argument.casefold().split(), "", ""][: 2 + MAX_NUMBERS]
         if verb == SAVE:  # no question: an open one stays open
@@ -69,6 +70,9 @@ class ConfirmCommand:
             return
         if verb == SAID:
             await _save_said(request, code)
+            return
+        if verb == WHICH:
+            await self._ask_which(request)
             return
         if not request.incoming.pressed and not request.incoming.text.startswith("/"):  # they said it in words
             asked = request.turn.asked
@@ -84,61 +88,76 @@ class ConfirmCommand:
         elif verb != YES:
             await request.answer.say(LEFT[request.locale], in_history=True)
         elif isinstance(proposal, Deletion):
-            await _delete(request, _of([*zip(proposal.memory_ids, proposal.versions, strict=False)], chosen))
+            await delete(request, dict(_of([*zip(proposal.memory_ids, proposal.versions, strict=False)], chosen)))
         else:
             await _rewrite(request, _of(proposal.rewrites, chosen))
+
+    async def _ask_which(self, request: Request) -> None:
+        """Ask which of the questions that a word may answer is meant, each with a button that answers it so."""
+        here, arrival = request.incoming.conversation, self._confirmations.arrived(request.incoming.at)
+        waiting = await self._confirmations.waiting(here, arrival, Choice)
+        if waiting is None:
+            await request.tell(NOT_OPEN)
+            return
+        _, choice = waiting
+        abouts = (await self._confirmations.all_open(here, arrival))[0].about.split("\n")
+        lines = [WHICH_ONE[request.locale], *(f"{number}. {about}" for number, about in enumerate(abouts, 1))]
+        buttons = [Button(str(number), command, in_place=True) for number, command in enumerate(choice.commands, 1)]
+        await request.answer.say("\n".join(lines), in_history=True, choices=buttons)
 
 
 async def _on_message(request: Request, proposal: Keeping | Replacement, verb: str, chosen: Sequence[int]) -> None:
     """Carry out a proposal about what a message of the person's told, on which the memories rest."""
-    turn, is_keeping = request.turn, isinstance(proposal, Keeping)
+    turn = request.turn
     said = await _said(request, request.incoming.user, str(proposal.said_id))
-    if verb not in ({YES} if is_keeping else {YES, BOTH}):
-        await turn.answer.say((NOT_KEPT if is_keeping else NOT_REPLACED)[request.locale], in_history=True)
+    if verb != YES and isinstance(proposal, Replacement):
+        await _keep_both(request, proposal)
+    elif verb != YES:
+        await turn.answer.say(NOT_KEPT[request.locale], in_history=True)
     elif not said:
         await request.tell(OFFER_OVER)
     elif not turn.person.remembers:
         await request.tell(NOT_REMEMBERING)
     elif isinstance(proposal, Keeping):
         drafts = _of(proposal.drafts, chosen if len(proposal.drafts) > 1 else ())
-        await _keep(request, said[0].message, drafts, ask=Ask.REPLACING)
+        await _keep(request, said[0].message, drafts)
     else:
         turn.log.asked = replace(said[0].message, turn=turn.asked.turn)
-        if verb == BOTH:
-            await _keep_both(request, proposal, chosen)
-        else:
-            await _replace(request, proposal, chosen)
+        await _replace(request, proposal, chosen)
 
 
-async def _keep_both(request: Request, proposal: Replacement, chosen: Sequence[int]) -> None:
-    """Save the statement beside what it might replace, and say what is kept; of several candidates only itself."""
+async def _keep_both(request: Request, proposal: Replacement) -> None:
+    """Note that what was kept and what it might replace are both true, and say so.
+
+    They were both said now then: none of them is told as what was so before.
+    """
     turn, locale = request.turn, request.locale
-    kept = await keep_beside(turn, proposal.statement)
-    beside = await turn.memory.get([each.memory_id for each in _of(proposal.rewrites, chosen)])
-    if len(beside) == 1 and kept.saved:
-        await _tell_kept(
-            request, kept, outcomes.listed(BOTH_KEPT[locale], [*beside, *kept.saved], locale, turn.person.zone)
-        )
-    else:
-        await _tell_kept(request, kept, told(turn, kept))
+    await turn.memory.confirm(await turn.memory.get([proposal.beside, *(each.memory_id for each in proposal.rewrites)]))
+    both = await turn.memory.get([*(each.memory_id for each in proposal.rewrites), proposal.beside])
+    lines = outcomes.listed(BOTH_KEPT[locale], both, locale, turn.person.zone)
+    await turn.answer.say(lines if both else GONE[locale], in_history=True)
 
 
 async def _replace(request: Request, proposal: Replacement, chosen: Sequence[int]) -> None:
-    """Make the chosen rewrite, or ask again which; if what was shown has changed, keep the statement beside it."""
+    """Make the chosen rewrite in place of what was kept beside it, or ask again which; both stay if one has changed."""
     turn, rewrites = request.turn, proposal.rewrites
     picked = rewrites if len(rewrites) == 1 else _of(rewrites, chosen)
     wanted = picked if len(picked) == 1 else rewrites
     items = await _as_shown(request, {each.memory_id: each.version for each in wanted})
-    if len(picked) != 1 and items:
+    beside = await turn.memory.get([proposal.beside])
+    if len(picked) != 1 and items and beside:
         ids = {item.id for item in items}
         step = Step(MEMORY_UPDATE, Outcome.NOTHING, detail=proposes(ChangeKind.UPDATED), writes=ChangeKind.UPDATED)
         left = [each for each in rewrites if each.memory_id in ids]
-        await propose_replacement(turn, step, items, left, proposal.statement)
+        await propose_replacement(turn, step, items, left, beside[0])
     elif items and (updated := await rewrite(turn, picked, [turn.asked.id])):
-        await _tell_updated(request, items, updated, missing=0)
+        await turn.memory.delete([proposal.beside])
+        lines = [outcomes.replaced(updated[0], items[0], request.locale, turn.person.zone)]
+        lines += [note] if (note := narrowed_text(turn, items, updated)) else []
+        step = Step(MEMORY_UPDATE, Outcome.DONE, items=tuple(updated), writes=ChangeKind.UPDATED)
+        await turn.answer.report(step, "\n".join(lines), await undo_button(turn))
     else:
-        kept = await keep_beside(turn, proposal.statement)
-        await _tell_kept(request, kept, f"{KEPT_ANYWAY[request.locale]}\n{told(turn, kept)}")
+        await turn.answer.say(KEPT_ANYWAY[request.locale], in_history=True)
 
 
 async def _save(request: Request, message_id: str) -> None:
@@ -165,37 +184,37 @@ async def _save_said(request: Request, message_id: str) -> None:
         await request.tell(OFFER_OVER)
 
 
-async def _said(request: Request, user: UserKey, message_id: str) -> Sequence[Said]:
+async def _said(request: Request, user: UserKey, message_id: str) -> Sequence[SaidMessage]:
     known_form = message_id.isascii() and message_id.isdecimal() and len(message_id) <= _MAX_ID_CHARS
     return await request.turn.conversation.store.said(user, [int(message_id)]) if known_form else ()
 
 
-async def _keep(request: Request, said: Message, drafts: Sequence[MemoryDraft], *, ask: Ask = Ask.NEVER) -> None:
+async def _keep(request: Request, said: Message, drafts: Sequence[MemoryDraft]) -> None:
     """Save drafts of a message of the person's, on which the memories rest, and say what was saved."""
     turn = request.turn
     if not turn.person.remembers:
         await request.tell(NOT_REMEMBERING)
         return
     turn.log.asked = replace(said, turn=turn.asked.turn)  # what the memories rest on
-    kept = await keep(turn, drafts, ask=ask)
+    kept = await keep(turn, drafts)
     if kept.written or kept.known:
         await _tell_kept(request, kept, told(turn, kept))
-    if kept.proposed:
-        await propose(turn, kept.proposed)
+    if kept.doubts:
+        await propose(turn, kept)
 
 
-async def _tell_kept(request: Request, kept: Kept, told: str) -> None:
+async def _tell_kept(request: Request, kept: SaveResult, told: str) -> None:
     turn = request.turn
     step = Step(MEMORY_SAVE, Outcome.DONE, items=(*kept.written, *kept.known), writes=ChangeKind.SAVED)
     await turn.answer.report(step, told, await buttons(turn, kept))
 
 
-async def _delete(request: Request, wanted: Sequence[tuple[str, datetime]]) -> None:
-    """Delete the agreed memories that did not change since they were shown, and say which are gone."""
+async def delete(request: Request, wanted: Mapping[str, datetime | None]) -> None:
+    """Delete those memories, by id, that did not change since that version of them, and say which are gone."""
     await request.answer.status(DELETING[request.locale])
-    memory_ids, gone = [key for key, _ in wanted], ChangeKind.DELETED
+    memory_ids, gone = list(wanted), ChangeKind.DELETED
     there = {item.id for item in await request.turn.memory.get(memory_ids)}
-    same = {item.id for item in await _as_shown(request, dict(wanted))}
+    same = {item.id for item in await _as_shown(request, wanted)}
     # One that is not there may have been deleted by this very press, before a restart.
     deleted = await request.turn.memory.delete([key for key in memory_ids if key in same or key not in there])
     step = Step(MEMORY_DELETE, Outcome.DONE, items=tuple(deleted), writes=gone)
@@ -256,11 +275,11 @@ def _of(each: Sequence[Each], chosen: Sequence[int]) -> Sequence[Each]:
 
 BOTH_KEPT = text("resolve.both")
 OFFER_OVER = text("memories.confirm.offer_over")
+WHICH_ONE = text("memories.confirm.which_one")
 NOT_OPEN = text("memories.confirm.not_open")
 LEFT = text("memories.confirm.left")
 NOT_KEPT = text("memories.confirm.not_kept")
-NOT_REPLACED = text("memories.confirm.not_replaced")
-KEPT_ANYWAY = text("memories.confirm.kept_anyway")
 GONE = text("memories.confirm.gone")
+KEPT_ANYWAY = text("memories.confirm.kept_anyway")
 CHANGED_SINCE = forms("memories.confirm.changed_since")
 STAYS = forms("memories.confirm.stays")

@@ -2,44 +2,64 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from core.actions.proposal import PROPOSALS, Deletion, Keeping, Proposal, Replacement, Rewrites
+from core.answering.confirmations import Arrival, Choice, Confirmations, Offer, Open, read_open
+from core.answering.hooks import ReplyReader
 from core.commands.builtin import is_retry, is_stop
 from core.commands.command import Request
-from core.confirmations import Arrival, Confirmations
 from core.enclosures import QuoteKind
-from core.features.reminders.asked import QUESTIONS, Question, reply
-from core.features.reminders.service import Place, Reminders
-from core.hooks import ReplyReader
+from core.history.conversation import Conversation
 from core.memory.memories import Memories
 from core.ports import Clock
-from core.text.replies import Doing, means_both, means_no, means_none, means_undo, means_yes, numbered
+from core.text.replies import Doing, acknowledges, means_both, means_no, means_none, means_undo, means_yes, numbered
 from core.threads import PendingInput, PendingInputs
-from core.types import Incoming, Locale
+from core.types import Incoming, MessageRole
 
 VALID_FOR: Final = timedelta(minutes=10)
+WHICH: Final = "which"
+"""What /confirm is told with the code of a `Choice`."""
+
 _SKEW: Final = timedelta(seconds=5)
 """How far a platform's clock may be behind ours."""
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionReader:
+    """Reads a message as the reply to an open question of a feature: one of `kinds` (`Confirmations`)."""
+
+    kinds: tuple[type[Any], ...]
+
+    reply: Callable[[str, Any, Incoming], str]
+    """Returns the command that a message stands for, given the question's code and the question; "" for none."""
+
+
 class PendingReplies(ReplyReader):
-    """Keep, for ten minutes, the command that waits for a text in a conversation; read answers to proposals."""
+    """Keep, for ten minutes, the command that waits for a text in a conversation; read answers to open questions.
+
+    `questions` read those of features. `can_undo` tells whether a person changed anything lately besides memories.
+    """
 
     def __init__(
         self,
         store: PendingInputs,
         confirmations: Confirmations,
         memories: Memories,
-        reminders: Reminders,
         clock: Clock,
+        *,
+        questions: Sequence[QuestionReader],
+        can_undo: Callable[[Incoming], Awaitable[bool]],
     ) -> None:
         self._store = store
         self._confirmations = confirmations
         self._memories = memories
-        self._reminders = reminders
         self._clock = clock
+        self._questions = questions
+        self._changed_besides = can_undo
 
     async def await_text(self, request: Request, command: str) -> None:
         """Let the person's next message there be the argument of `command`, unless it is a command itself."""
@@ -51,7 +71,7 @@ class PendingReplies(ReplyReader):
         """Drop the command that waits there, because it was run."""
         await self._store.take(request.incoming.conversation, request.incoming.message_id)
 
-    async def read(self, incoming: Incoming, arrival: Arrival) -> str:
+    async def read(self, incoming: Incoming, arrival: Arrival, conversation: Conversation) -> str:
         """Return the command that the message amounts to, or its own text.
 
         A text sent before the question was asked is no reply to it. A waiting command stays until it was run
@@ -62,15 +82,7 @@ class PendingReplies(ReplyReader):
         if arrival.again:
             waiting = await self._store.taken(here, incoming.message_id) or waiting
         if not incoming.pressed or is_retry(text):
-            if arrival.again and (answer := await self._answer_again(incoming)):
-                return answer
-            answer = ""
-            is_asked = await self._confirmations.asked_at(here) is not None
-            if is_asked:
-                answer = await self._answer(incoming, arrival)
-            if is_asked and waiting is None:
-                answer = answer or await self._on_reminders(incoming, arrival)
-            if waiting is None and answer:
+            if waiting is None and (answer := await self._answer(incoming, arrival, conversation)):
                 return answer
             if waiting is None and means_undo(text) and (arrival.again or await self._can_undo(incoming)):
                 return "/undo"
@@ -86,54 +98,72 @@ class PendingReplies(ReplyReader):
         """Forget what was asked in that conversation; return whether a reply to it would still have counted."""
         waiting = await self._store.find(incoming.conversation)
         await self._store.take(incoming.conversation)
-        asked = await self._confirmations.drop(incoming.conversation, *PROPOSALS, *QUESTIONS)
+        asked = await self._confirmations.drop(incoming.conversation, *PROPOSALS, *self.kinds, Offer, Choice)
         return asked or (waiting is not None and incoming.at - waiting.at <= VALID_FOR)
 
-    async def _answer(self, incoming: Incoming, arrival: Arrival) -> str:
-        """Return the command that answers the open proposal as the message does; "" if it is no answer.
+    async def _answer(self, incoming: Incoming, arrival: Arrival, conversation: Conversation) -> str:
+        """Return the command that answers an open question as the message does; "" if it answers none.
 
-        A message that is no answer drops the proposal. Buttons are not read here: their command says what they do.
-        """
-        text, here = incoming.text, incoming.conversation
-        waiting: tuple[str, Proposal] | None = await self._confirmations.waiting(here, arrival, *PROPOSALS)
-        if waiting is not None:
-            if text.startswith("/") and waiting[0] in text.upper().split():
-                return ""  # it is the answer, typed as a command
-            if answer := _command_to(*waiting, text):
-                return answer
-        await self._confirmations.drop(here, *PROPOSALS)
-        return ""
-
-    async def _answer_again(self, incoming: Incoming) -> str:
-        """Return the command as which the message was read before its answer was broken off; "" if it was none."""
-        if incoming.text.startswith("/"):
-            return ""
-        proposed: tuple[str, Proposal] | None = await self._confirmations.taken(incoming, *PROPOSALS)
-        asked: tuple[str, Question] | None = await self._confirmations.taken(incoming, *QUESTIONS)
-        if proposed is not None:
-            return _command_to(*proposed, incoming.text)
-        return "" if asked is None else reply(*asked, incoming)
-
-    async def _on_reminders(self, incoming: Incoming, arrival: Arrival) -> str:
-        """Return the command that answers the open question about reminders as the message does; "" if it is none.
-
-        A message that is no answer drops the question.
+        A message that was answered since leaves a question open. A word that answers what was asked last answers that;
+        one that answers several which were passed over is answered by asking which. Buttons are not read here: their
+        command says what they do.
         """
         here = incoming.conversation
-        asked: tuple[str, Question] | None = await self._confirmations.waiting(here, arrival, *QUESTIONS)
-        if asked is None or incoming.text.startswith("/"):
+        again = await self._confirmations.all_taken(incoming) if arrival.again else ()
+        found = again or await self._confirmations.all_open(here, arrival)
+        if not found or incoming.text.startswith("/"):
             return ""
-        command = reply(*asked, incoming)
-        if not command:
-            await self._confirmations.drop(here, *QUESTIONS)
-        return command
+        answered = [(each, command) for each in found if (command := self._command(each, incoming))]
+        last = [command for each, command in answered if not each.passed]
+        if not last and answered and not again and await _asks_else(conversation):
+            answered = []  # a question in the bot's own words came since
+        commands = last or [command for _, command in answered]
+        if not commands:
+            await self._confirmations.pass_over(here)
+            return ""
+        if len(commands) == 1:
+            return commands[0]
+        about = "\n".join(each.about for each, command in answered if command in commands)
+        return f"/confirm {WHICH} {await self._confirmations.ask(here, Choice(tuple(commands)), about)}"
+
+    def _command(self, asked: Open, incoming: Incoming) -> str:
+        """Return the command that answers that question as the message does; "" if it is no answer."""
+        text = incoming.text
+        if asked.passed and text.strip(" .!").isdigit():
+            return ""
+        for kind in PROPOSALS:
+            if asked.kind == kind.__name__:
+                proposal: Proposal = read_open(asked, kind)  # type: ignore[assignment]  # one of PROPOSALS
+                return _command_to(asked.code, proposal, text)
+        if asked.kind == Offer.__name__:
+            return read_open(asked, Offer).command if means_yes(text) and not acknowledges(text) else ""
+        if asked.kind == Choice.__name__:
+            commands = read_open(asked, Choice).commands
+            chosen = numbered(text, len(commands)) or ()
+            return commands[chosen[0]] if len(chosen) == 1 else ""
+        of_feature = next((kind for kind in self.kinds if kind.__name__ == asked.kind), None)
+        return "" if of_feature is None else self._reply(asked.code, read_open(asked, of_feature), incoming)
+
+    @property
+    def kinds(self) -> tuple[type[Any], ...]:
+        """The kinds of questions of features."""
+        return tuple(kind for each in self._questions for kind in each.kinds)
+
+    def _reply(self, code: str, asked: object, incoming: Incoming) -> str:
+        reader = next(each for each in self._questions if isinstance(asked, each.kinds))
+        return reader.reply(code, asked, incoming)
 
     async def _can_undo(self, incoming: Incoming) -> bool:
-        """Whether the person changed a memory or reminder lately."""
-        here = Place(incoming.user, incoming.chat, incoming.private, Locale.PT)
-        if await self._reminders.newest_change(here) is not None:
+        """Whether the person changed something lately."""
+        if await self._changed_besides(incoming):
             return True
         return await self._memories.of(await self._memories.owner(incoming.user)).last_change() is not None
+
+
+async def _asks_else(conversation: Conversation) -> bool:
+    """Whether the last that the bot said in the conversation ends with a question."""
+    said = await conversation.store.tail(conversation.thread.id, 1)
+    return bool(said) and said[-1].role is MessageRole.ASSISTANT and said[-1].text.rstrip().endswith("?")
 
 
 def _names_somebody(incoming: Incoming, waiting: PendingInput | None) -> bool:

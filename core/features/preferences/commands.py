@@ -1,4 +1,4 @@
-"""/language and /memory: what people choose for themselves, which holds until they choose otherwise.
+"""/language, /memory and /timezone: what people choose for themselves, which holds until they choose otherwise.
 
 What becomes of facts that they tell in passing is theirs to choose up to the most that the owner allows (`LEARN`):
 whoever runs the bot and whoever talks to it both have to want that something is saved unasked.
@@ -6,24 +6,77 @@ whoever runs the bot and whoever talks to it both have to want that something is
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Final, Protocol
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
-from core.commands.choices import word_buttons
-from core.commands.command import ONLY_IN_PRIVATE, Command, Complete, CompletionRequest, Request
-from core.commands.completion import offered
+from core.actions.action import Action
+from core.actions.change_report import UNDO
+from core.answering.turn import Turn
+from core.commands.command import ONLY_IN_PRIVATE, Command, CompletionRequest, Request, offered, word_buttons
 from core.commands.menu import choice_field, completed_field
-from core.features.preferences.language import AUTO, choose_language
-from core.features.preferences.store import PreferenceStore
+from core.dialogue import Outcome, Step
+from core.features.feature import Contribution, Shared
+from core.features.memories.commands import MemoryCommands
+from core.features.memories.listed import MemoryCompletion
+from core.features.preferences.language import AUTO, NOT_REMEMBERING, choose_language
+from core.features.preferences.storage import PreferenceStore
+from core.features.preferences.timezone import TimezoneCommand
 from core.locales import head
-from core.outgoing import Choice
+from core.outgoing import Button, Suggestion
 from core.text.catalogue import text
-from core.text.language import from_tag
-from core.text.language_names import known_tags, name_in
+from core.text.language import from_tag, spoken
+from core.text.language_names import english_name, find_language, is_named, name_in, names_in
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.types import Learn, Locale, Localized
+
+NAME = "AnswerLanguage"
+
+WHEN = (
+    'The person says in which language you are to answer from now on ("answer me in German from now on"). Never for '
+    "one text in another language (\"say 'good morning' in German\"), nor because of the language that they write in."
+)
+
+INSTRUCTION = f"""\
+`language` is the tag of the language that the person wants all answers in, such as "de" or "pt-BR", or "{AUTO}" for \
+the language of each message. Only the person's own words count, not those of a quote or a memory."""
+
+
+@dataclass(frozen=True)
+class LanguageChoice:
+    """The language of answers."""
+
+    language: str
+
+
+def answer_language(preferences: PreferenceStore) -> Action:
+    """Return the action, which stores a person's choice there."""
+
+    async def run(turn: Turn, choice: LanguageChoice) -> Step:
+        """Store the choice and say what holds from now on; the rest of the turn goes on in that language."""
+        before = (await preferences.of(turn.conversation.thread.conversation.user)).language
+        if (
+            not before
+            and from_tag(choice.language) is not None
+            and from_tag(choice.language) is spoken(turn.asked.text)
+        ):
+            detail = "they are answered in the language they write in anyway; nothing was changed"
+            return Step(NAME, Outcome.NOTHING, detail=detail)
+        tag = find_language(choice.language)
+        if tag and not await asyncio.to_thread(is_named, tag, turn.asked.text):
+            return Step(NAME, Outcome.NOTHING, detail="their message names no such language; nothing was changed")
+        told = await choose_language(turn, preferences, choice.language)
+        if told is None:
+            return Step(NAME, Outcome.NOTHING, detail="no such language is known; nothing was changed")
+        language = english_name(turn.person.language) if turn.person.language else "the language of each message"
+        detail = f"from now on, this answer included, you write in {language}; the person was told so"
+        back = Button(UNDO[turn.person.locale], f"/language {before or AUTO}")
+        return await turn.answer.report(Step(NAME, Outcome.DONE, detail=detail), told, (back,))
+
+    return Action(NAME, WHEN, run, arguments=LanguageChoice, instruction=INSTRUCTION, example='{"language": "de"}')
+
 
 _SWITCH: Final = {"on": True, "off": False}
 _LEARN: Final = {"ask": Learn.ASKED, "offer": Learn.OFFERED, "auto": Learn.AUTO}
@@ -31,55 +84,57 @@ _SHARING: Final = {"share": True, "unshare": False}
 _MAX_NAME_CHARS: Final = 40
 
 
-class ShareMemory(Protocol):
-    """What shares memories with rooms."""
-
-    async def __call__(self, request: Request, argument: str, /, *, shared: bool) -> None:
-        """Let the memory that the argument names be spoken of in rooms, or stop that, and tell what holds."""
-        ...
+def build(shared: Shared) -> Contribution:
+    """Contribute /language, /memory and /timezone, and the action that chooses a language in the chat."""
+    store = shared.stores.preferences
+    chosen = PreferenceCommands(store, shared.get(MemoryCommands).share, shared.settings.learn)
+    zone = TimezoneCommand(store, shared.clock, shared.added.zone_moves)
+    return Contribution(
+        commands=(
+            Command(
+                "memory",
+                text("commands.memory"),
+                chosen.memory,
+                usage=f" off | on | {' | '.join(_LEARN)} | share N | unshare N",
+                is_listed=True,
+                fields=(
+                    choice_field("what", text("menus.fields.remembering"), REMEMBER_WORDS),
+                    completed_field("memory", text("menus.fields.share")),
+                ),
+                complete=MemoryCompletion(shared.memories),
+            ),
+            Command(
+                "language",
+                text("commands.language"),
+                chosen.language,
+                usage=f" {' | '.join(each.code for each in Locale)} | … | {AUTO}",
+                is_listed=True,
+                fields=(completed_field("language", text("menus.fields.language")),),
+                complete=_languages,
+            ),
+            Command(
+                "timezone",
+                text("commands.timezone"),
+                zone.run,
+                usage=f" … | {AUTO}",
+                fields=(completed_field("place", text("menus.fields.place")),),
+                complete=zone.places,
+            ),
+        ),
+        actions=(answer_language(store),),
+        forgetters=(store,),
+    )
 
 
 class PreferenceCommands:
-    """Offer /language and /memory. `memories` offers those to share; `learn` is the most that people may choose."""
+    """Show and change what holds for a person. `learn` is the most that people may choose to have saved unasked."""
 
-    def __init__(self, preferences: PreferenceStore, share: ShareMemory, memories: Complete, learn: Learn) -> None:
+    def __init__(self, preferences: PreferenceStore, share: Callable[..., Awaitable[None]], learn: Learn) -> None:
         self._preferences = preferences
-        self._memories = memories
         self._share = share
         self._learn = learn
 
-    @property
-    def language(self) -> Command:
-        """The command /language."""
-        usage = f" {' | '.join(each.code for each in Locale)} | … | {AUTO}"
-        return Command(
-            "language",
-            text("commands.language"),
-            self._language,
-            usage=usage,
-            is_listed=True,
-            fields=(completed_field("language", text("menus.fields.language")),),
-            complete=_languages,
-        )
-
-    @property
-    def memory(self) -> Command:
-        """The command /memory."""
-        usage = f" off | on | {' | '.join(_LEARN)} | share N | unshare N"
-        return Command(
-            "memory",
-            text("commands.memory"),
-            self._memory,
-            usage=usage,
-            is_listed=True,
-            fields=(
-                choice_field("what", text("menus.fields.remembering"), REMEMBER_WORDS),
-                completed_field("memory", text("menus.fields.share")),
-            ),
-            complete=self._memories,
-        )
-
-    async def _language(self, request: Request, argument: str) -> None:
+    async def language(self, request: Request, argument: str) -> None:
         """Choose the language of every answer, or let it follow what the person writes."""
         told = await choose_language(request.turn, self._preferences, argument) if argument else None
         if told is not None:
@@ -97,7 +152,7 @@ class PreferenceCommands:
         choices = word_buttons("/language", words, locale, now=own.code if own else "" if tag else AUTO)
         await turn.answer.tell("\n".join([*lines, holds, OTHER_LANGUAGES[locale]]), choices=choices)
 
-    async def _memory(self, request: Request, argument: str) -> None:
+    async def memory(self, request: Request, argument: str) -> None:
         """Show or choose whether anything new is remembered, and what of that unasked; or share a memory with rooms."""
         verb, _, rest = argument.partition(" ")
         if verb.casefold() in _SHARING:
@@ -134,13 +189,16 @@ class PreferenceCommands:
         await request.answer.tell("\n".join(lines), choices=choices)
 
 
-async def _languages(request: CompletionRequest) -> Sequence[Choice]:
+async def _languages(request: CompletionRequest) -> Sequence[Suggestion]:
     """Return the bot's own languages, that of each message, and, once something is typed, all others."""
     locale = request.locale
-    own = [Choice(name_in(each.value, locale), each.code) for each in Locale]
-    own.append(Choice(SAME_AS_MINE[locale], AUTO))
-    others = (Choice(name_in(tag, locale), tag) for tag in known_tags(locale)) if request.typed else ()
-    return offered(request.typed, (*own, *others))
+    own = [Suggestion(name_in(each.value, locale), each.code) for each in Locale]
+    own.append(Suggestion(SAME_AS_MINE[locale], AUTO))
+    if not request.typed:
+        return own
+    names = await asyncio.to_thread(names_in, locale)
+    others = (Suggestion(name, tag) for tag, name in names.items())
+    return await asyncio.to_thread(offered, request.typed, (*own, *others))
 
 
 def learning(learn: Learn, locale: Locale, *, limited: bool) -> str:
@@ -169,7 +227,6 @@ CHOOSE: dict[Learn, Localized] = {
     Learn.AUTO: text("preferences.learn.choose.auto"),
 }
 REMEMBERING = text("preferences.choices.remembering")
-NOT_REMEMBERING = text("preferences.choices.not_remembering")
 REMEMBER_WORDS: Mapping[str, Localized] = {
     "off": text("menus.remembering.off"),
     "on": text("menus.remembering.on"),

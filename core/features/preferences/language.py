@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from core.answering.turn import Turn
-from core.features.preferences.store import PreferenceStore
+from core.features.preferences.storage import PreferenceStore
 from core.locales import head
 from core.text.catalogue import text
 from core.text.language import from_tag
@@ -48,3 +48,4 @@ CHOSEN = text("preferences.choices.chosen")
 AUTOMATIC = text("preferences.choices.automatic")
 OWN_SENTENCES = text("preferences.choices.own_sentences")
 WITHOUT_MODEL = text("preferences.choices.without_model")
+NOT_REMEMBERING = text("preferences.choices.not_remembering")

@@ -3,20 +3,19 @@
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
-from core.features.preferences.store import PreferenceStore
 from core.storage.database import Database
 from core.storage.record import OF_USER, user_key
 from core.types import Learn, Preferences, UserKey
 
 
-class SqlPreferences(PreferenceStore):
-    """Rows of `preferences`."""
+class PreferenceStore:
+    """What each person chose: rows of `preferences`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     async def of(self, user: UserKey) -> Preferences:
-        """Return what they chose; the defaults, where they chose nothing."""
+        """Return a person's choices, with the defaults for what they did not choose."""
         rows = await self._database.rows(
             f"SELECT language, remembers, news, learn, zone FROM preferences WHERE {OF_USER}", user_key(user)
         )
@@ -26,7 +25,7 @@ class SqlPreferences(PreferenceStore):
         return Preferences(language, bool(remembers), bool(news), Learn(learn) if learn else None, zone)
 
     async def put(self, user: UserKey, preferences: Preferences) -> None:
-        """Store what they chose, in place of what they chose before."""
+        """Store a person's choices, in place of those before."""
         sql = """
             INSERT INTO preferences (platform, "user", language, remembers, news, learn, zone)
             VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -38,6 +37,6 @@ class SqlPreferences(PreferenceStore):
         await self._database.write(lambda query: query.run(sql, values))
 
     async def forget(self, user: UserKey) -> None:
-        """Go back to the defaults, and remove the person's row."""
+        """Delete a person's choices; the defaults hold again."""
         sql = f"DELETE FROM preferences WHERE {OF_USER}"
         await self._database.write(lambda query: query.run(sql, user_key(user)))

@@ -6,59 +6,44 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.commands.command import Command, CompletionRequest, Request
-from core.commands.completion import offered
-from core.commands.menu import completed_field
+from core.answering.turn import Turn
+from core.commands.command import CompletionRequest, Request, offered
 from core.features.preferences.language import AUTO
-from core.features.preferences.store import PreferenceStore
-from core.features.reminders.reminders import Reminder
-from core.features.reminders.service import is_heard, zone_key
-from core.features.reminders.telling import heading, local_now, place_of
-from core.outgoing import Button, Choice
+from core.features.preferences.storage import PreferenceStore
+from core.outgoing import Button, Suggestion
 from core.ports import Clock
 from core.text.catalogue import counted, forms, text
 from core.times import wording, zones
-from core.types import Locale, Localized, UserKey
-
-MoveZone: TypeAlias = Callable[[UserKey, str], Awaitable[tuple[Sequence[Reminder], Sequence[Reminder]]]]
-"""Lets a person's reminders follow them to a zone; returns those that moved, and those that kept their moment."""
+from core.types import Locale, Localized
 
 _NONE: Final = frozenset({AUTO, "off"})
-_MAX_LISTED: Final = 5
 
 
 class TimezoneCommand:
-    """Offer /timezone."""
+    """Offer /timezone. `moves` let what hangs on the zone follow, and return what to tell of it."""
 
-    def __init__(self, preferences: PreferenceStore, move: MoveZone, clock: Clock) -> None:
+    def __init__(
+        self,
+        preferences: PreferenceStore,
+        clock: Clock,
+        moves: Sequence[Callable[[Request, str], Awaitable[Sequence[str]]]] = (),
+    ) -> None:
         self._preferences = preferences
-        self._move = move
         self._clock = clock
+        self._moves = moves
 
-    @property
-    def command(self) -> Command:
-        """The command."""
-        return Command(
-            "timezone",
-            text("commands.timezone"),
-            self._timezone,
-            usage=f" … | {AUTO}",
-            fields=(completed_field("place", text("menus.fields.place")),),
-            complete=self._places,
-        )
-
-    async def _places(self, request: CompletionRequest) -> Sequence[Choice]:
+    async def places(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return the zones that the typed words can mean; without any, only that none is chosen."""
         now, locale = self._clock.now(), request.locale
         if not request.typed:
-            return [Choice(AS_GUESSED[locale], AUTO)]
-        found = await asyncio.to_thread(zones.find_zones, request.typed, now, locale)
-        return offered("", [Choice(_option(each, now, locale), each.name) for each in found])
+            return [Suggestion(AS_GUESSED[locale], AUTO)]
+        found = await asyncio.to_thread(zones.begun, request.typed, now, locale)
+        return offered("", [Suggestion(_option(each, now, locale), each.name) for each in found])
 
-    async def _timezone(self, request: Request, argument: str) -> None:
+    async def run(self, request: Request, argument: str) -> None:
         """Show the person's zone, or set it, if the words can mean only one; else ask which."""
         turn, locale = request.turn, request.locale
         if not argument:
@@ -82,19 +67,10 @@ class TimezoneCommand:
                 await request.tell(NOT_FOUND)
 
     async def _set(self, request: Request, zone: str) -> None:
-        """Store the zone, and say what became of reminders; in a room, of those that were said there."""
+        """Store the zone, and say what became of what hangs on it."""
         await self._put(request, zone)
-        moved, stayed = await self._move(request.incoming.user, zone)
-        parts = [_shown(request, CHOSEN)]
-        place = place_of(request.turn)
-        for sentence, reminders in ((MOVED, moved), (STAYED, stayed)):
-            heard = [each for each in reminders if is_heard(each, place)]
-            if heard:
-                lines = [_line(each, zone, request) for each in heard[:_MAX_LISTED]]
-                rest = len(heard) - len(lines)
-                more = [counted(MORE, request.locale, rest)] if rest else []
-                parts.append("\n".join((counted(sentence, request.locale, len(heard)), *lines, *more)))
-        await request.answer.tell("\n\n".join(parts))
+        moved = [said for move in self._moves for said in await move(request, zone)]
+        await request.answer.tell("\n\n".join([_shown(request, CHOSEN), *moved]))
 
     async def _put(self, request: Request, zone: str) -> None:
         user = request.incoming.user
@@ -102,11 +78,19 @@ class TimezoneCommand:
         request.person.own_zone = ZoneInfo(zone) if zone else None
 
 
+def local_now(turn: Turn) -> tuple[datetime, bool]:
+    """Return the present in the person's zone, and whether that is a guess."""
+    person, now = turn.person, turn.services.clock.now()
+    tag = person.tag or person.locale.value
+    zone = person.own_zone or zones.likely_zone(now, person.usual_zone, tag, person.locale)
+    return now.astimezone(zone), person.own_zone is None
+
+
 def _shown(request: Request, sentence: Localized) -> str:
     """Return a sentence on the zone that holds, and what the clock there shows."""
     (now, _), locale = local_now(request.turn), request.locale
     clock = counted(NOW, locale, now.hour, time=wording.hour_told(now, locale))
-    return sentence[locale].format(zone=wording.zone_told(zone_key(now), now, locale), now=clock)
+    return sentence[locale].format(zone=wording.zone_told(zones.zone_key(now), now, locale), now=clock)
 
 
 def _option(zone: zones.Zone, now: datetime, locale: Locale) -> str:
@@ -114,17 +98,6 @@ def _option(zone: zones.Zone, now: datetime, locale: Locale) -> str:
     hour = wording.hour_told(now.astimezone(ZoneInfo(zone.name)), locale)
     country = zones.country_name(zone.country, locale)
     return f"{zone.place} ({country}) · {hour}" if country else f"{zone.place} · {hour}"
-
-
-def _line(reminder: Reminder, zone: str, request: Request) -> str:
-    """Return a reminder with when it is due by the new clock."""
-    schedule, locale = reminder.schedule, request.locale
-    when = ""
-    if schedule.rule:
-        when = wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone)
-    elif reminder.due is not None:
-        when = wording.told(reminder.due, request.turn.services.clock.now(), zone, locale)
-    return f"- {heading(reminder, locale)} · {when}"
 
 
 AS_GUESSED = text("menus.place.auto")
@@ -138,6 +111,3 @@ REMOVED = text("preferences.timezone.removed")
 WHICH = text("preferences.timezone.which")
 NOT_FOUND = text("preferences.timezone.not_found")
 NOW = forms("preferences.timezone.now")
-MOVED = forms("preferences.timezone.moved")
-STAYED = forms("preferences.timezone.stayed")
-MORE = forms("preferences.timezone.more")

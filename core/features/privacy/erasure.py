@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Final, Protocol
+from typing import Final
 
 from core.features.access.rules import Access
+from core.features.feature import Forgets
 from core.features.transfer.files import Copies
 from core.memory.memories import Memories
 from core.text.catalogue import counted, forms, text
 from core.types import Locale, UserKey
 
 _MAX_NAMED: Final = 10
-
-
-class Forgets(Protocol):
-    """A store that keeps something of people and can forget one of them."""
-
-    def forget(self, user: UserKey, /) -> Awaitable[object]:
-        """Delete everything kept of that account."""
-        ...
 
 
 class Erasure:

@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
+from core.answering.hooks import Limiter
+from core.answering.language_choice import Locales
 from core.delivery.notifier import Notifier
 from core.delivery.view import View
 from core.features.access.rules import Access
 from core.features.ledger.calls import BOT, Asker, asker_of
 from core.features.quotas import wording
 from core.features.quotas.quotas import Quotas, Use
-from core.hooks import Limiter
-from core.language_choice import Locales
 from core.outgoing import OutgoingMessage
 from core.ports import Clock
 from core.types import Incoming, Locale, Role

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
-from core.commands.command import Command, CompletionRequest, Request
-from core.commands.completion import MOST_OFFERED, offered
-from core.commands.menu import PERSON, completed_field
+from core.commands.command import MOST_OFFERED, Command, CompletionRequest, Request, offered
+from core.commands.menu import PERSON, completed_field, text_field
 from core.features.access.gate import ROLES as ROLE_NAMES
-from core.features.access.rules import Access
 from core.features.admin.admin import HERE, ROOM, Verb
-from core.features.admin.decide import Decider
-from core.features.admin.decisions import DecisionKind, Decisions
-from core.features.admin.names import Names
-from core.features.ledger.calls import BOT, Scope, month_of
+from core.features.admin.decide import UNSET
+from core.features.admin.decisions import DecisionKind, Matter
+from core.features.feature import Contribution, Shared
+from core.features.ledger.calls import BOT, SpendingScope, month_of
 from core.features.ledger.wording import clock_time, spend_text, unpriced_note
-from core.features.quotas.limits import EXAMPLE, Limit, Limits, NotALimit, read, written
+from core.features.quotas.limits import EXAMPLE, QUOTA, Limit, Limits, NotALimit, read, written
 from core.features.quotas.limits import NO_LIMITS as NONE
 from core.features.quotas.quotas import Holding, Quotas, Use
 from core.features.quotas.wording import amount, use_text
-from core.outgoing import Choice
-from core.ports import Clock
+from core.outgoing import Suggestion
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
-from core.types import Locale, Localized, Role, UserKey, room_name
+from core.types import Locale, Role, UserKey, room_name
 
 RESET: Final = "reset"
 ROLES: Final = (Role.OWNER, Role.ADMIN, Role.MEMBER, Role.GUEST)
@@ -33,89 +31,84 @@ _MAX_SPENDERS: Final = 20
 _MAX_PART_CHARS: Final = 40
 
 
-class UsageCommand:
-    """Offer /usage: what a person spent today and this month, and how much of their limits is left."""
+def build(shared: Shared) -> Contribution:
+    """Contribute /usage and /admin quota, and what was spent today to /admin status."""
+    quotas, verb = shared.stores.quotas, QuotaVerb(shared)
+    fields = (
+        PERSON,
+        completed_field("known", text("menus.fields.quota")),
+        ROOM,
+        text_field("limits", text("menus.fields.limits")),
+    )
+    about = text("admin.decide.about.quota")
+    return Contribution(
+        commands=(Command("usage", text("commands.usage"), partial(usage, quotas), in_private=True),),
+        verbs=(
+            Verb(
+                "quota",
+                text("admin.commands.quota"),
+                verb.run,
+                " [NAME | here] [LIMITS | reset]",
+                f"guest {EXAMPLE}",
+                in_rooms=True,
+                fields=fields,
+                complete=verb.offer,
+            ),
+        ),
+        matters=(Matter(QUOTA, about, {"": UNSET}, for_owners=True, of_people=True),),
+        status=(partial(spend_line, quotas),),
+        forgetters=(quotas,),
+    )
 
-    def __init__(self, quotas: Quotas) -> None:
-        self._quotas = quotas
 
-    @property
-    def command(self) -> Command:
-        """The command."""
-        return Command("usage", text("commands.usage"), self._usage, in_private=True)
+async def spend_line(quotas: Quotas, locale: Locale) -> str:
+    """Return what the whole bot spent today, for /admin status."""
+    spend, _ = await quotas.spent(BOT)
+    line = SPEND[locale].format(messages=spend.messages, tokens=spend.tokens, cost=f"{spend.cost_usd:.4f}")
+    return f"{line} {counted(UNPRICED, locale, spend.unpriced)}" if spend.unpriced else line
 
-    async def spend_line(self, locale: Locale) -> str:
-        """Return what the whole bot spent today, for /admin status."""
-        spend, _ = await self._quotas.spent(BOT)
-        line = SPEND[locale].format(messages=spend.messages, tokens=spend.tokens, cost=f"{spend.cost_usd:.4f}")
-        return f"{line} {counted(UNPRICED, locale, spend.unpriced)}" if spend.unpriced else line
 
-    async def _usage(self, request: Request, _: str) -> None:
-        locale, scope = request.locale, Scope(request.incoming.user)
-        day, month = await self._quotas.spent(scope)
-        [holding] = await self._quotas.holding([scope], request.role)
-        uses = await self._quotas.uses(holding)
-        lines = [
-            SPENT[locale].format(when=TODAY[locale], spend=spend_text(day, locale)),
-            SPENT[locale].format(when=THE_MONTH[locale], spend=spend_text(month, locale)),
-            *unpriced_note(month.unpriced, locale),
-            "",
-            *([LIMITS[locale], *(f"- {self._left(use, request)}" for use in uses)] if uses else [NO_LIMITS[locale]]),
-        ]
-        await request.answer.tell("\n".join(lines))
+async def usage(quotas: Quotas, request: Request, _: str) -> None:
+    """Say what a person spent today and this month, and how much of their limits is left."""
+    locale, scope = request.locale, SpendingScope(request.incoming.user)
+    day, month = await quotas.spent(scope)
+    [holding] = await quotas.holding([scope], request.role)
+    uses = await quotas.uses(holding)
+    lines = [
+        SPENT[locale].format(when=TODAY[locale], spend=spend_text(day, locale)),
+        SPENT[locale].format(when=THE_MONTH[locale], spend=spend_text(month, locale)),
+        *unpriced_note(month.unpriced, locale),
+        "",
+        *([LIMITS[locale], *(f"- {_left(quotas, use, request)}" for use in uses)] if uses else [NO_LIMITS[locale]]),
+    ]
+    await request.answer.tell("\n".join(lines))
 
-    def _left(self, use: Use, request: Request) -> str:
-        locale = request.locale
-        used, left = use_text([use], locale), amount(use.limit, use.left, locale)
-        if not use.period:
-            return f"{used}; {LEFT[locale].format(left=left)}"
-        when = clock_time(use.ends, request.person.own_zone or self._quotas.zone, locale)
-        return f"{used}; {LEFT_UNTIL[locale].format(left=left, when=when)}"
+
+def _left(quotas: Quotas, use: Use, request: Request) -> str:
+    locale = request.locale
+    used, left = use_text([use], locale), amount(use.limit, use.left, locale)
+    if not use.period:
+        return f"{used}; {LEFT[locale].format(left=left)}"
+    when = clock_time(use.ends, request.person.own_zone or quotas.zone, locale)
+    return f"{used}; {LEFT_UNTIL[locale].format(left=left, when=when)}"
 
 
 class QuotaVerb:
-    """Offer /admin quota: show the limits of the bot, of roles, rooms and people, and change them."""
+    """Show the limits of the bot, of roles, rooms and people, and change them."""
 
-    def __init__(
-        self,
-        decider: Decider,
-        decisions: Decisions,
-        quotas: Quotas,
-        *,
-        access: Access,
-        names: Names,
-        clock: Clock,
-    ) -> None:
-        self._decider = decider
-        self._decisions = decisions
-        self._quotas = quotas
-        self._access = access
-        self._names = names
-        self._clock = clock
+    def __init__(self, shared: Shared) -> None:
+        self._access = shared.access
+        self._names = shared.names
+        self._decisions = shared.stores.decisions
+        self._decide = shared.decider.decide
+        self._quotas = shared.stores.quotas
+        self._models = shared.machine.models
+        self._clock = shared.clock
 
-    @property
-    def verb(self) -> Verb:
-        """The verb of /admin."""
-        usage, example = " [NAME | here] [LIMITS | reset]", f"guest {EXAMPLE}"
-        known = completed_field("known", text("menus.fields.quota"))
-        fields = (PERSON, known, ROOM, completed_field("limits", text("menus.fields.limits")))
-        return Verb(
-            "quota",
-            text("admin.commands.quota"),
-            self._quota,
-            usage,
-            example,
-            in_rooms=True,
-            fields=fields,
-            complete=self._offer,
-        )
-
-    async def _offer(self, request: CompletionRequest) -> Sequence[Choice]:
-        """Return examples of limits, or those who can have some: the bot, roles, rooms, people."""
-        if request.option == "limits":
-            return _limits_after(request.typed, request.locale)
+    async def offer(self, request: CompletionRequest) -> Sequence[Suggestion]:
+        """Return those who can have limits: the bot, roles, rooms, people."""
         names = [BOT.name, *ROLES, *sorted(await self._rooms())]
-        found = offered(request.typed, (Choice(self._shown(name, request.locale), name) for name in names))
+        found = offered(request.typed, (Suggestion(self._shown(name, request.locale), name) for name in names))
         return [*found, *await self._names.complete(request)][:MOST_OFFERED]
 
     @staticmethod
@@ -125,7 +118,7 @@ class QuotaVerb:
             return WHOLE_BOT[locale]
         return EVERYBODY[locale].format(role=ROLE_NAMES[name][locale]) if name in set(ROLES) else name
 
-    async def _quota(self, request: Request, argument: str) -> None:
+    async def run(self, request: Request, argument: str) -> None:
         """Show all limits, or those of one name; or set them, or let the settings hold again."""
         name, _, rest = argument.partition(" ")
         is_limit = not name or "=" in name or name.casefold() in {RESET, NONE}
@@ -140,7 +133,7 @@ class QuotaVerb:
             line = await self._line(request.locale, scope_name, await self._rooms())
             await request.answer.tell("\n".join([line, "", HOW[request.locale].format(example=EXAMPLE)]))
         elif rest.strip().casefold() == RESET:
-            await self._decider.decide(request, DecisionKind.QUOTA, scope_name, "")
+            await self._decide(request, QUOTA, scope_name, "")
         else:
             await self._change(request, scope_name, rest)
 
@@ -151,7 +144,9 @@ class QuotaVerb:
             part = verbatim(one_line(error.part, _MAX_PART_CHARS)) or "—"
             await request.tell(NO_LIMIT, part=part, limits=", ".join(f"`{limit}`" for limit in Limit), example=EXAMPLE)
         else:
-            await self._decider.decide(request, DecisionKind.QUOTA, name, written(limits))
+            await self._decide(request, QUOTA, name, written(limits))
+            if any(limit.is_cost for limit in limits) and (unpriced := self._models.unpriced()):
+                await request.tell(UNPRICED_MODELS, name=", ".join(unpriced))
 
     async def _named(self, request: Request, name: str) -> str:
         """Return the name that limits are decided under: the bot, a role, a room that is known, or a person.
@@ -171,7 +166,7 @@ class QuotaVerb:
     async def _show_all(self, request: Request) -> None:
         """Show the limits of the bot, of roles, of rooms, of names with limits of their own, and of who spent most."""
         quotas, locale = self._quotas, request.locale
-        decided = await self._decisions.values(DecisionKind.QUOTA)
+        decided = await self._decisions.values(QUOTA)
         rooms, spending = await self._rooms(), await self._spending()
         own = [name for name in decided if name not in {BOT.name, *ROLES}]
         _, bots = await quotas.spent(BOT)
@@ -191,7 +186,7 @@ class QuotaVerb:
         """Return the limits of a name, where they come from, what it spent this month, and how much is used."""
         quotas = self._quotas
         if name in set(ROLES):
-            decided = await self._decisions.value(DecisionKind.QUOTA, name)
+            decided = await self._decisions.value(QUOTA, name)
             return self._role_line(locale, Role(name), decided)
         scope = _scope(name, rooms)
         [holding] = await quotas.holding([scope], await self._access.role(scope.user) if scope.user else None)
@@ -225,28 +220,12 @@ class QuotaVerb:
         return {each.keys[0]: each.tokens.input_tokens + each.tokens.output_tokens for each in sums if each.keys[0]}
 
 
-def _limits_after(typed: str, locale: Locale) -> list[Choice]:
-    """Return what can be written next: a limit that is not there yet, with a number to change, or no limit at all."""
-    before, _, last = typed.rpartition(" ")
-    named = {part.partition("=")[0] for part in before.split()}
-    wanted = last.partition("=")[0]
-    numbers = [Choice(label[locale], f"{limit}={number}") for limit, (label, number) in _EXAMPLES.items()]
-    found = [
-        Choice(f"{before} + {each.label}" if before else each.label, f"{before} {each.value}".strip())
-        for each in offered(wanted, numbers)
-        if each.value.partition("=")[0] not in named
-    ]
-    written = [Choice(typed, typed)] if "=" in last else []
-    others = [] if before else [Choice(UNLIMITED_HERE[locale], NONE), Choice(AS_SET[locale], RESET)]
-    return [*written, *found, *offered(last, others)]
-
-
-def _scope(name: str, rooms: frozenset[str]) -> Scope:
+def _scope(name: str, rooms: frozenset[str]) -> SpendingScope:
     """Return the scope of a name: the bot, a room, or a person."""
     if name == BOT.name:
         return BOT
     platform, _, user = name.partition(":")
-    return Scope(room=name) if name in rooms else Scope(UserKey(platform, user))
+    return SpendingScope(room=name) if name in rooms else SpendingScope(UserKey(platform, user))
 
 
 def _source(holding: Holding, locale: Locale) -> str:
@@ -257,15 +236,6 @@ def _limits(limits: Limits, locale: Locale) -> str:
     return f"`{written(limits)}`" if limits else UNLIMITED[locale]
 
 
-_EXAMPLES: Final[Mapping[Limit, tuple[Localized, str]]] = {
-    Limit.MESSAGES_MINUTE: (text("menus.limits.messages_minute"), "10"),
-    Limit.TOKENS_DAY: (text("menus.limits.tokens_day"), "50000"),
-    Limit.TOKENS_MONTH: (text("menus.limits.tokens_month"), "1000000"),
-    Limit.COST_DAY: (text("menus.limits.cost_day"), "0.50"),
-    Limit.COST_MONTH: (text("menus.limits.cost_month"), "2.50"),
-}
-UNLIMITED_HERE = text("menus.limits.none")
-AS_SET = text("menus.settings")
 WHOLE_BOT = text("scope.whole_bot")
 EVERYBODY = text("menus.limits.everybody")
 
@@ -278,6 +248,8 @@ LEFT = text("usage.left")
 LEFT_UNTIL = text("usage.left_until")
 SPEND = text("admin.figures.spend")
 UNPRICED = forms("admin.figures.unpriced")
+UNPRICED_MODELS = text("admin.model.unpriced")
+
 
 TITLE = text("quotas.admin.title")
 ROOMS = text("quotas.admin.rooms")

@@ -12,6 +12,9 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final, TypeAlias
 
+QUOTA: Final = "quota"
+"""The kind of decision on limits, of a person or room (PLATFORM:ID), a Role, or "bot", as `written` writes them."""
+
 NO_LIMITS: Final = "none"
 EXAMPLE: Final = "messages_minute=10 tokens_day=50000 cost_month=2.50"
 

@@ -11,21 +11,20 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.errors import ClaimLost, StorageError
-from core.features.admin.decisions import DecisionKind, Decisions
+from core.features.admin.storage import Decisions
 from core.features.ledger.calls import (
-    Arrival,
-    Ask,
+    AdmittedMessage,
     Asker,
-    Call,
-    Ledger,
-    Scope,
+    ModelCall,
     Spend,
-    Spending,
+    SpendingQuery,
+    SpendingScope,
     day_of,
     month_of,
     scopes_of,
 )
-from core.features.quotas.limits import NO_LIMITS, SPENDING, Defaults, Limit, Limits, NotALimit, read
+from core.features.ledger.storage import Ledger, Spending
+from core.features.quotas.limits import NO_LIMITS, QUOTA, SPENDING, Defaults, Limit, Limits, NotALimit, read
 from core.ports import Clock
 from core.types import Role, UserKey
 
@@ -43,7 +42,7 @@ class Use:
     `expected` is what the answers under way may still use, judged by those before them.
     """
 
-    scope: Scope
+    scope: SpendingScope
     limit: Limit
     allowed: Decimal
     used: Decimal
@@ -76,7 +75,7 @@ class Use:
 class Holding:
     """The limits that hold for a scope, and the name they were decided under, "" if they come from the settings."""
 
-    scope: Scope
+    scope: SpendingScope
     limits: Limits
     decided: str = ""
 
@@ -94,9 +93,11 @@ class Quotas:
         self._decisions = decisions
         self._clock = clock
         self._told: set[tuple[str, str, int]] = set()
-        self._settled: dict[tuple[str, Scope], Spend] = {}  # what was spent in a day's month up to the day before it
+        self._settled: dict[
+            tuple[str, SpendingScope], Spend
+        ] = {}  # what was spent in a day's month up to the day before it
 
-    async def record(self, call: Call) -> None:
+    async def record(self, call: ModelCall) -> None:
         """Store a call."""
         await self.ledger.record(call)
 
@@ -104,7 +105,7 @@ class Quotas:
         """Remove what is kept of that person, here and in the ledger."""
         self._told = {key for key in self._told if key[0] != str(user)}
         await self.ledger.forget(user)
-        self._settled = {key: value for key, value in self._settled.items() if key[1] != Scope(user)}
+        self._settled = {key: value for key, value in self._settled.items() if key[1] != SpendingScope(user)}
 
     @asynccontextmanager
     async def admitted(
@@ -135,7 +136,7 @@ class Quotas:
             uses = self._all_uses(spending, held, now, busy=True)
             return max((use for use in uses if use.is_full), key=lambda use: use.ends, default=None)
 
-        arrival = Arrival(asker, now, thinks, counts, is_under_way)
+        arrival = AdmittedMessage(asker, now, thinks, counts, is_under_way)
         number, full = await self.ledger.admit(arrival, [holding.scope for holding, _ in held], refusal)
         try:
             yield full
@@ -144,9 +145,9 @@ class Quotas:
                 with suppress(StorageError, ClaimLost):  # it counts as under way for some minutes more
                     await self.ledger.finish(number)
 
-    async def holding(self, scopes: Sequence[Scope], role: Role | None) -> list[Holding]:
+    async def holding(self, scopes: Sequence[SpendingScope], role: Role | None) -> list[Holding]:
         """Return the limits that hold for each scope; a person among them has that role (None: a guest)."""
-        decided = await self._decisions.values(DecisionKind.QUOTA)
+        decided = await self._decisions.values(QUOTA)
         return [self._holding(scope, role or Role.GUEST, decided) for scope in scopes]
 
     def default(self, role: Role) -> Limits:
@@ -159,7 +160,7 @@ class Quotas:
         now = self._clock.now()
         return await self.ledger.read(lambda spending: self._uses(spending, holding, holding.limits.keys(), now))
 
-    async def spent(self, scope: Scope) -> tuple[Spend, Spend]:
+    async def spent(self, scope: SpendingScope) -> tuple[Spend, Spend]:
         """Return what a scope spent today, and this month."""
         now = self._clock.now()
         day, month = (period_of(now, self.zone).start for period_of in (day_of, month_of))
@@ -183,7 +184,7 @@ class Quotas:
                 found.append(use)
         return found
 
-    def _holding(self, scope: Scope, role: Role, decided: Mapping[str, str]) -> Holding:
+    def _holding(self, scope: SpendingScope, role: Role, decided: Mapping[str, str]) -> Holding:
         names = [scope.name, role.value] if scope.user else [scope.name]
         for name in names:
             if name in decided:
@@ -201,13 +202,13 @@ class Quotas:
         *,
         busy: bool = False,
     ) -> list[Use]:
-        questions = list[tuple[Ask, Scope, datetime]]()
+        questions = list[tuple[SpendingQuery, SpendingScope, datetime]]()
         for scope, limits in ((holding.scope, limits) for holding, limits in held):
             if Limit.MESSAGES_MINUTE in limits:
-                questions.append((Ask.MINUTE, scope, now - MINUTE))
+                questions.append((SpendingQuery.MINUTE, scope, now - MINUTE))
             if SPENDING & set(limits):
-                questions += [(Ask.BY_CALLS, scope, since) for since in self._since(scope, now)]
-                questions += [(Ask.EXPECTED, scope, now)] * busy
+                questions += [(SpendingQuery.BY_CALLS, scope, since) for since in self._since(scope, now)]
+                questions += [(SpendingQuery.EXPECTED, scope, now)] * busy
         spending.read_ahead(*questions)
         return [use for holding, limits in held for use in self._uses(spending, holding, limits, now, busy=busy)]
 
@@ -229,7 +230,7 @@ class Quotas:
             found.append(Use(scope, limit, allowed, used, period.end, period.name, coming))
         return found
 
-    def _spent(self, spending: Spending, scope: Scope, now: datetime) -> tuple[Spend, Spend]:
+    def _spent(self, spending: Spending, scope: SpendingScope, now: datetime) -> tuple[Spend, Spend]:
         """Return what a scope spent today and this month.
 
         What is older than yesterday changes no more, and is read once a day.
@@ -243,7 +244,7 @@ class Quotas:
             self._settled = todays | {(today.name, scope): settled}  # a new one: this may run on several threads
         return spent, settled + recent
 
-    def _since(self, scope: Scope, now: datetime) -> tuple[datetime, ...]:
+    def _since(self, scope: SpendingScope, now: datetime) -> tuple[datetime, ...]:
         """Return today, yesterday if it is of this month, and the first of the month where that is not read yet."""
         today, month = day_of(now, self.zone), month_of(now, self.zone)
         since = (today.start, max(month.start, today.start - _A_DAY))
@@ -257,7 +258,7 @@ class Quotas:
         return await self.ledger.tell_once(use.scope, use.period, share, self._clock.now())
 
 
-def _minute_use(scope: Scope, allowed: Decimal, times: Sequence[datetime], now: datetime) -> Use:
+def _minute_use(scope: SpendingScope, allowed: Decimal, times: Sequence[datetime], now: datetime) -> Use:
     over, ends = len(times) - int(allowed), now
     if 0 <= over < len(times):  # a message fits again once that one is a minute old
         ends = times[over] + MINUTE

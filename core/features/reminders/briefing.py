@@ -8,8 +8,8 @@ from datetime import date, datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.features.reminders.reminders import OPEN, Kind, Reminder, State
-from core.features.reminders.service import Place, Reminders
+from core.features.reminders.reminders import OPEN, Kind, Reminder, ReminderState
+from core.features.reminders.service import ReminderPlace, Reminders
 from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
 from core.ports import Clock
@@ -19,7 +19,7 @@ from core.text.markdown import time_link, verbatim
 from core.text.unicode import fold, one_line
 from core.times import rules, wording
 from core.times.grammar import find_time
-from core.times.reading import Once, Past, Repeated, Time, Unclear
+from core.times.reading import Once, Past, Recurrence, Time, Unclear
 from core.times.said import is_yearly
 from core.types import Locale, MemoryItem, MemoryKind, room_name
 
@@ -47,7 +47,7 @@ class Briefings:
         """
         zone, locale = ZoneInfo(briefing.schedule.zone), briefing.locale
         now = self._clock.now().astimezone(zone)
-        place = Place(briefing.user, briefing.chat, briefing.private, locale, briefing.name)
+        place = ReminderPlace(briefing.user, briefing.chat, briefing.private, locale, briefing.name)
         found: dict[str, tuple[datetime | None, str]] = {}
         for at, words in (*await self._due(place, now), *await self._dated(place, now)):
             found.setdefault(fold(words), (at, words))
@@ -60,9 +60,9 @@ class Briefings:
             lines.append(counted(MORE, locale, more))
         return "\n".join((TODAY[locale].format(day=day), *lines))
 
-    async def _due(self, place: Place, now: datetime) -> Sequence[tuple[datetime | None, str]]:
+    async def _due(self, place: ReminderPlace, now: datetime) -> Sequence[tuple[datetime | None, str]]:
         """Return the reminders that are due today, each at its next hour."""
-        going = OPEN - {State.PAUSED}
+        going = OPEN - {ReminderState.PAUSED}
         return [
             (at, each.text)
             for each in await self._reminders.of(place)
@@ -70,7 +70,7 @@ class Briefings:
             if (at := each.due.astimezone(now.tzinfo)).date() == now.date()
         ]
 
-    async def _dated(self, place: Place, now: datetime) -> Sequence[tuple[datetime | None, str]]:
+    async def _dated(self, place: ReminderPlace, now: datetime) -> Sequence[tuple[datetime | None, str]]:
         """Return the memories that name today, each with its hour, if it has one."""
         room = "" if place.private else room_name(place.chat)
         memory = self._memories.of(await self._memories.owner(place.user), ChangeContext("", room, place.user))
@@ -112,7 +112,7 @@ def _today(item: MemoryItem, now: datetime, locale: Locale) -> tuple[bool, datet
     if not all(instants):
         return False, None
     at = instants[0]
-    has_hour = len(times) == 1 and isinstance(times[0], Once | Repeated) and times[0].has_hour
+    has_hour = len(times) == 1 and isinstance(times[0], Once | Recurrence) and times[0].has_hour
     return True, at if has_hour else None
 
 
@@ -122,7 +122,7 @@ def _instant(each: Time, now: datetime, *, is_yearly: bool) -> datetime | None:
         case Once(at=at) | Past(at=at):
             same = at.date() == now.date() or (is_yearly and (at.month, at.day) == (now.month, now.day))
             return datetime.combine(now.date(), at.time(), now.tzinfo) if same else None
-        case Repeated(rule=rule, first=first):
+        case Recurrence(rule=rule, first=first):
             midnight = datetime.combine(now.date(), time(), now.tzinfo) - timedelta(seconds=1)
             zone = str(now.tzinfo)
             following = rules.next_after(first.replace(tzinfo=None), zone, rule, midnight)

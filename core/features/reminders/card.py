@@ -7,14 +7,15 @@ from datetime import datetime
 from typing import Final
 
 from core.commands.command import Request
-from core.features.reminders.reminders import OPEN, Kind, Reminder, State
-from core.features.reminders.service import may_reword, zone_key
+from core.features.reminders.reminders import OPEN, Kind, Reminder, ReminderState
+from core.features.reminders.service import may_reword
 from core.features.reminders.telling import BRIEFING, heading, place_of, undo_button, when
 from core.outgoing import Button
 from core.text.catalogue import text
 from core.text.markdown import time_link, verbatim
 from core.text.unicode import one_line
 from core.times import wording
+from core.times.zones import zone_key
 from core.types import Locale, Localized, room_name
 
 _MAX_LABEL_CHARS: Final = 40
@@ -40,10 +41,10 @@ def line(reminder: Reminder, now: datetime, locale: Locale) -> str:
     return f"{mark(reminder)} {heading(reminder, locale)} · {_briefly(reminder, now, locale)}"
 
 
-def entry(number: int, reminder: Reminder, locale: Locale) -> Button:
-    """Return the button that chooses a reminder from a list."""
+def entry(reminder: Reminder, locale: Locale) -> Button:
+    """Return the button that chooses a reminder from a list, without its number."""
     label = one_line(reminder.text, _MAX_LABEL_CHARS) if reminder.kind is Kind.REMINDER else BRIEFING[locale]
-    return Button(f"{number}. {label}", f"/reminders show {reminder.id}", in_place=True)
+    return Button(label, f"/reminders show {reminder.id}", in_place=True)
 
 
 def back(locale: Locale) -> Button:
@@ -59,7 +60,7 @@ def mark(reminder: Reminder) -> str:
 def _briefly(reminder: Reminder, now: datetime, locale: Locale) -> str:
     """Return when a reminder is due, without its zone, or why it is not."""
     schedule = reminder.schedule
-    if reminder.state is State.FAILED:
+    if reminder.state is ReminderState.FAILED:
         return FAILED_BRIEFLY[locale]
     rule = wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone) if schedule.rule else ""
     if rule or reminder.due is None:
@@ -76,18 +77,18 @@ def _buttons(request: Request, reminder: Reminder) -> Sequence[Button]:
             Button(EDIT[locale], f"/reminders edit {key}", asks=EDITED[locale], text=reminder.text, in_place=True)
         )
     buttons.append(Button(TIME[locale], f"/reminders when {key}", asks=TIME_ASKED[locale], in_place=True))
-    if reminder.state is State.PAUSED:
+    if reminder.state is ReminderState.PAUSED:
         buttons.append(Button(RESUME[locale], f"/reminders resume {key}", in_place=True))
     elif reminder.state in OPEN:
         buttons.append(Button(PAUSE[locale], f"/reminders pause {key}", in_place=True))
     return [*buttons, Button(DELETE[locale], f"/reminders delete {key}", in_place=True)]
 
 
-_MARKS: dict[State, str] = {State.PAUSED: "⏸", State.FAILED: "⚠️", State.DONE: "✓"}
-_STATES: dict[State, Localized] = {
-    State.PAUSED: text("reminders.card.paused"),
-    State.FAILED: text("reminders.card.failed"),
-    State.DONE: text("reminders.card.done"),
+_MARKS: dict[ReminderState, str] = {ReminderState.PAUSED: "⏸", ReminderState.FAILED: "⚠️", ReminderState.DONE: "✓"}
+_STATES: dict[ReminderState, Localized] = {
+    ReminderState.PAUSED: text("reminders.card.paused"),
+    ReminderState.FAILED: text("reminders.card.failed"),
+    ReminderState.DONE: text("reminders.card.done"),
 }
 FAILED_BRIEFLY = text("reminders.card.failed_briefly")
 HERE = text("reminders.card.here")

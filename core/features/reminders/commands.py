@@ -8,16 +8,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from core.answering.confirmations import Confirmations
 from core.commands.command import Command, CompletionRequest, Request
 from core.commands.menu import MenuEntry, completed_field, number_field, text_field
-from core.confirmations import Confirmations
 from core.features.access.gate import named
-from core.features.memories.listed import PAGE_SIZE, ListedMemories, is_number
+from core.features.memories.listed import PAGE_SIZE, ListedMemories, Page, Row, is_number
 from core.features.pending_input.replies import PendingReplies
+from core.features.preferences.timezone import local_now
 from core.features.reminders.card import back, entry, line, show_card
 from core.features.reminders.completion import ReminderCompletion, TimeCompletion
-from core.features.reminders.reminders import Reminder, State
-from core.features.reminders.service import Place, Refusal, Reminders
+from core.features.reminders.reminders import Reminder, ReminderState
+from core.features.reminders.service import Refusal, ReminderPlace, Reminders
 from core.features.reminders.telling import (
     BACK,
     MOVED,
@@ -27,11 +28,10 @@ from core.features.reminders.telling import (
     REWORDED,
     TAKEN_BACK,
     WHEN,
-    Told,
+    ReminderNotice,
     Wish,
     as_time,
     heading,
-    local_now,
     place_of,
     put,
     refused,
@@ -40,7 +40,7 @@ from core.features.reminders.telling import (
     told_set,
     undo_button,
 )
-from core.outgoing import Button, Choice
+from core.outgoing import Suggestion
 from core.text.catalogue import text
 from core.text.markdown import time_link
 from core.text.replies import means_no
@@ -106,15 +106,15 @@ class ReminderCommands:
         )
         return (remind, reminders) if self._reminders.limits.most else (reminders,)
 
-    async def _begun(self, request: CompletionRequest) -> Sequence[Choice]:
+    async def _begun(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return the text of the reminder that a button edits, as it is now."""
         said = request.incoming
         if said.text.split()[1:2] != ["edit"]:
             return ()
         found = await self._reminders.find(
-            Place(said.user, said.chat, said.private, request.locale), said.text.split()[-1]
+            ReminderPlace(said.user, said.chat, said.private, request.locale), said.text.split()[-1]
         )
-        return () if found is None else (Choice("", found.text),)
+        return () if found is None else (Suggestion("", found.text),)
 
     async def _browse(self, request: Request, argument: str) -> None:
         """Show a page of the list, or do something with one of it, named by its number or id."""
@@ -156,23 +156,16 @@ class ReminderCommands:
         if not found:
             await request.tell(NONE if request.incoming.private else NONE_HERE)
             return
-        pages = -(-len(found) // PAGE_SIZE)
-        number = min(max(number, 1), pages)
-        before = (number - 1) * PAGE_SIZE
-        numbered = dict(enumerate(found[before : before + PAGE_SIZE], before + 1))
-        await self._listed.put(request.incoming.conversation, {at: each.id for at, each in numbered.items()})
+        page = Page.of("reminders", number, len(found))
         title = TITLE if request.incoming.private else TITLE_HERE
-        lines = [title[locale].format(total=len(found))]
-        lines += [f"{at}. {line(each, now, locale)}" for at, each in numbered.items()]
-        if pages > 1:
-            lines += ["", PAGE[locale].format(number=number, pages=pages)]
-        turns = [(PREVIOUS, number - 1), (NEXT, number + 1)]
-        choices = [Button(label[locale], f"/reminders {to}", in_place=True) for label, to in turns if 1 <= to <= pages]
-        menu = [entry(at, each, locale) for at, each in numbered.items()]
-        await request.answer.tell("\n".join(lines), choices=choices, menu=menu)
+        rows = [
+            Row(each.id, line(each, now, locale), entry(each, locale))
+            for each in found[page.before : page.before + PAGE_SIZE]
+        ]
+        await self._listed.show(request, title[locale].format(total=len(found)), rows, page=page)
 
     async def _show(self, request: Request, reminder: Reminder, _: str) -> None:
-        if reminder.state is State.REMOVED:
+        if reminder.state is ReminderState.REMOVED:
             await self._refuse(request, Refusal.GONE)
         else:
             await show_card(request, reminder)
@@ -310,7 +303,7 @@ class ReminderCommands:
         answer = await settle_time(request.turn, self._reminders, wish, None if found is None else found.time)
         await self._tell(request, wish, answer)
 
-    async def _tell(self, request: Request, wish: Wish, answer: Told) -> None:
+    async def _tell(self, request: Request, wish: Wish, answer: ReminderNotice) -> None:
         """Show the card of a reminder that was moved, or else what the person is told."""
         if wish.reminder_id and answer.reminder is not None:
             await self._changed(request, answer.reminder, MOVED)
@@ -352,7 +345,7 @@ async def tell_undone(request: Request, reminders: Reminders, reminder_id: str) 
     if isinstance(undone, Refusal):
         answer = refused(request.turn, reminders, undone)
         await request.answer.tell(answer.text, choices=[back(request.locale)])
-    elif undone.state is State.REMOVED:
+    elif undone.state is ReminderState.REMOVED:
         told = TAKEN_BACK[request.locale].format(text=heading(undone, request.locale))
         await request.answer.tell(told, choices=[back(request.locale)])
     else:
@@ -385,9 +378,6 @@ TITLE = text("reminders.list.title")
 TITLE_HERE = text("reminders.list.title_here")
 NONE = text("reminders.list.none")
 NONE_HERE = text("reminders.list.none_here")
-PAGE = text("reminders.list.page")
-PREVIOUS = text("memories.list.previous")
-NEXT = text("memories.list.next")
 HOW_TO_BROWSE = text("reminders.list.how_to_browse")
 ASK_WORDS = text("reminders.list.ask_words")
 HOW_TO_REMIND = text("reminders.remind.how_to")

@@ -8,19 +8,19 @@ from datetime import datetime, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.commands.command import CompletionRequest
-from core.commands.completion import MAX_LABEL_CHARS, offered
+from core.answering.hooks import PreferencesOf
+from core.commands.command import MAX_LABEL_CHARS, CompletionRequest, offered
 from core.features.reminders.card import line
-from core.features.reminders.reminders import State
-from core.features.reminders.service import Place, Reminders
-from core.features.reminders.telling import as_schedule, label, likely_zone
-from core.hooks import PreferencesOf
-from core.outgoing import Choice
+from core.features.reminders.reminders import ReminderState
+from core.features.reminders.service import ReminderPlace, Reminders
+from core.features.reminders.telling import as_schedule, label
+from core.outgoing import Suggestion
 from core.ports import Clock
 from core.text.catalogue import text
 from core.text.unicode import one_line
 from core.times.grammar import find_time
-from core.times.reading import Once, Repeated, Unclear
+from core.times.reading import Once, Recurrence, Unclear
+from core.times.zones import likely_zone
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class TimeCompletion:
         now, tag = self.clock.now(), request.incoming.language or request.locale.value
         return now.astimezone(ZoneInfo(chosen) if chosen else likely_zone(now, self.zone, tag, request.locale))
 
-    async def __call__(self, request: CompletionRequest) -> Sequence[Choice]:
+    async def __call__(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return the times that the words can mean; where they name none, the words with usual times before them."""
         now, typed = await self.now(request), request.typed.strip()
         found = find_time(typed, now, request.locale) if typed else None
@@ -54,14 +54,14 @@ class TimeCompletion:
         else:
             named = [(found.time, found.without(typed), typed)]
         return [
-            Choice(
+            Suggestion(
                 one_line(
                     " · ".join(filter(None, (label(as_schedule(time), now, request.locale), rest))), MAX_LABEL_CHARS
                 ),
                 value,
             )
             for time, rest, value in named
-            if isinstance(time, Once | Repeated) and len(value) <= MAX_LABEL_CHARS
+            if isinstance(time, Once | Recurrence) and len(value) <= MAX_LABEL_CHARS
         ]
 
 
@@ -72,19 +72,19 @@ class ReminderCompletion:
     reminders: Reminders
     times: TimeCompletion
 
-    async def __call__(self, request: CompletionRequest) -> Sequence[Choice]:
+    async def __call__(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return the reminders by their ids, the next first: those that the verb can do something with."""
         if request.option == "time":
             return await self.times(request)
         incoming, locale = request.incoming, request.locale
-        place = Place(incoming.user, incoming.chat, incoming.private, locale, incoming.user_name)
+        place = ReminderPlace(incoming.user, incoming.chat, incoming.private, locale, incoming.user_name)
         now = await self.times.now(request)
         return offered(
             request.typed,
             (
-                Choice(line(each, now, locale), each.id)
+                Suggestion(line(each, now, locale), each.id)
                 for each in await self.reminders.of(place)
-                if request.verb not in _PAUSING or (each.state is State.PAUSED) is _PAUSING[request.verb]
+                if request.verb not in _PAUSING or (each.state is ReminderState.PAUSED) is _PAUSING[request.verb]
             ),
         )
 

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from hashlib import blake2b
 from typing import Final
 
+from core.answering.language_choice import Locales
 from core.features.reminders.reminders import Kind, Reminder
-from core.language_choice import Locales
 from core.outgoing import Button, Mention, OutgoingMessage
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import time_link, verbatim

@@ -20,7 +20,7 @@ _MAX_CHARS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _MentionWords:
     """The patterns of one language."""
 
     polite: re.Pattern[str]
@@ -69,7 +69,7 @@ def read_cancel(message: str, _: datetime, __: Locale) -> Mapping[str, JSONValue
     return None if which is None else {"which": which}
 
 
-def _which(message: str, patterns: Callable[[_Words], Sequence[re.Pattern[str]]]) -> str | None:
+def _which(message: str, patterns: Callable[[_MentionWords], Sequence[re.Pattern[str]]]) -> str | None:
     """Return what a message says beside a request that one of the patterns reads; None if none of them does."""
     text = flat(message[:_MAX_CHARS])
     for words in _tables():
@@ -89,16 +89,16 @@ def only_replies(text: str) -> bool:
     return said <= {word for words in _tables() for word in words.reply}
 
 
-def _begin(words: _Words, text: str) -> int:
+def _begin(words: _MentionWords, text: str) -> int:
     found = words.polite.match(text)
     return found.end() if found else 0
 
 
 @cache
-def _tables() -> tuple[_Words, ...]:
+def _tables() -> tuple[_MentionWords, ...]:
     tables = tomllib.loads(_WORDS.read_text(encoding="utf-8")).values()
     return tuple(
-        _Words(
+        _MentionWords(
             re.compile(rf"(?:\W*{table['polite']})*\W*"),
             re.compile("|".join(f"(?:{pattern})" for pattern in table["list"])),
             re.compile(table["agenda"]),

@@ -12,12 +12,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib import resources
-from typing import Final
+from typing import Final, TypeAlias
+from zoneinfo import ZoneInfo
 
+from core.features.reminders.mentions import only_replies
+from core.features.reminders.telling import Wish
+from core.text.language import choose
+from core.text.replies import means_no, means_yes, numbered
 from core.text.unicode import flat
 from core.times.grammar import MAX_CHARS, find_time, names_time
-from core.times.reading import Beside, Found, Once
-from core.types import Locale
+from core.times.reading import Beside, FoundTime, Once
+from core.types import Incoming, Locale
 
 _EDGES: Final = " \t\n,.;:!?-–—"
 _MAX_POLITE: Final = 6
@@ -25,20 +30,20 @@ _MAX_REST_CHARS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ReminderRequest:
     """A request for a reminder: what to remind of, and the time that it names (None: none).
 
     `when` are the words for the time; `briefing`: it asks to be told what the day has in store.
     """
 
     text: str
-    found: Found | None = None
+    found: FoundTime | None = None
     when: str = ""
     briefing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _RequestWords:
     """The patterns of one language, and what is said where a request names no deed."""
 
     code: str
@@ -59,7 +64,7 @@ class _Words:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _RequestSpan:
     """Where a request stands in a text, and what it is where it names no deed."""
 
     start: int
@@ -69,7 +74,7 @@ class _Asked:
     needs_time: bool = False
 
 
-def read_request(message: str, now: datetime, locale: Locale) -> Request | None:
+def read_request(message: str, now: datetime, locale: Locale) -> ReminderRequest | None:
     """Return the request that a message makes; None if it asks for no reminder.
 
     `now` is in the person's zone. The first 1,000 characters are read; what is to be reminded of may be longer.
@@ -82,26 +87,28 @@ def read_request(message: str, now: datetime, locale: Locale) -> Request | None:
     return None
 
 
-def _asked(words: _Words, message: str, text: str) -> _Asked | None:
+def _asked(words: _RequestWords, message: str, text: str) -> _RequestSpan | None:
     """Return the request in a text, unless it is a question about something known."""
     begin = _after_polite(words, text)
     for pattern, deed, is_timer in ((words.timer, words.timed, True), (words.wake, words.woken, False)):
         if found := pattern.match(text, begin) or pattern.search(text):
             is_last = len(text[found.end() :].strip(_EDGES)) <= _MAX_REST_CHARS
             if found.start() == begin or is_last or text[: found.start()].rstrip(" ").endswith(tuple(_EDGES)):
-                return _Asked(found.start(), found.end(), deed, is_timer, needs_time=True)
+                return _RequestSpan(found.start(), found.end(), deed, is_timer, needs_time=True)
     if (briefing := words.briefing.search(text)) is not None:
-        return _Asked(briefing.start(), briefing.end(), needs_time=True)
+        return _RequestSpan(briefing.start(), briefing.end(), needs_time=True)
     if (found := words.ask.search(text)) and not words.others.search(text[: found.start()]):
         # An accent tells what is asked in Spanish from "that".
         rests = (each[found.end() :].lstrip(_EDGES) for each in (text, message[:MAX_CHARS].lower()))
-        return None if any(map(words.question.match, rests)) else _Asked(found.start(), found.end())
+        return None if any(map(words.question.match, rests)) else _RequestSpan(found.start(), found.end())
     if (found := words.named.match(text, begin)) and found.end() < len(text):
-        return _Asked(found.start(), found.end(), needs_time=text[found.end()] != ":")
+        return _RequestSpan(found.start(), found.end(), needs_time=text[found.end()] != ":")
     return None
 
 
-def _read(words: _Words, message: str, asked: _Asked, now: datetime, locale: Locale) -> Request | None:
+def _read(
+    words: _RequestWords, message: str, asked: _RequestSpan, now: datetime, locale: Locale
+) -> ReminderRequest | None:
     head, tail = message[:MAX_CHARS], message[MAX_CHARS:]
     polite = min(_after_polite(words, flat(head)), asked.start)  # "good morning" names no time
     masked = f"{',' * polite}{head[polite : asked.start]}{',' * (asked.end - asked.start)}{head[asked.end :]}"
@@ -116,23 +123,23 @@ def _read(words: _Words, message: str, asked: _Asked, now: datetime, locale: Loc
     when = " ".join(head[start:end] for start, end in spans)
     deed = _deed(words, head, sorted([(asked.start, asked.end), *spans])) + tail
     event = found.time.event if found is not None and isinstance(found.time, Beside) else ""
-    return Request("" if is_briefing else deed.strip() or asked.deed or event, found, when, is_briefing)
+    return ReminderRequest("" if is_briefing else deed.strip() or asked.deed or event, found, when, is_briefing)
 
 
-def _names_deed(words: _Words, rest: str, masked: str) -> bool:
+def _names_deed(words: _RequestWords, rest: str, masked: str) -> bool:
     """Whether a request without a time names a deed, and not just something that is known: "me lembra a senha"."""
     if words.deed.match(rest):
         return not masked.rstrip().endswith("?") or not rest.startswith(("of ", "do ", "da "))
     return not rest.strip(_EDGES)
 
 
-def _names_task(words: _Words, rest: str) -> bool:
+def _names_task(words: _RequestWords, rest: str) -> bool:
     """Whether a request names what to do behind words for a time that were not understood: "até sexta de pagar"."""
     locale = next(each for each in Locale if each.code == words.code)
     return not rest.endswith("?") and words.task.search(rest) is not None and names_time(rest, locale)
 
 
-def _deed(words: _Words, text: str, spans: Sequence[tuple[int, int]]) -> str:
+def _deed(words: _RequestWords, text: str, spans: Sequence[tuple[int, int]]) -> str:
     """Return the text without the spans, nor the words that join them, nor polite ones around it."""
     pieces, end = [], 0
     for start, stop in spans:
@@ -143,7 +150,7 @@ def _deed(words: _Words, text: str, spans: Sequence[tuple[int, int]]) -> str:
     return " ".join(filter(None, kept))
 
 
-def _bare(words: _Words, piece: str, *, is_first: bool) -> str:
+def _bare(words: _RequestWords, piece: str, *, is_first: bool) -> str:
     """Return a piece of the text without joints and polite words at its edges."""
     piece = piece.strip(_EDGES)
     for _ in range(_MAX_POLITE):
@@ -160,7 +167,7 @@ def _bare(words: _Words, piece: str, *, is_first: bool) -> str:
     return piece
 
 
-def _after_polite(words: _Words, text: str) -> int:
+def _after_polite(words: _RequestWords, text: str) -> int:
     """Return where a text begins behind greetings and the like."""
     at = 0
     for _ in range(_MAX_POLITE):
@@ -172,10 +179,10 @@ def _after_polite(words: _Words, text: str) -> int:
 
 
 @cache
-def _tables() -> tuple[_Words, ...]:
+def _tables() -> tuple[_RequestWords, ...]:
     data = tomllib.loads(resources.files(__package__).joinpath("request.toml").read_text("utf-8"))
     return tuple(
-        _Words(
+        _RequestWords(
             code,
             before=re.compile(rf"[\s¿¡{re.escape(_EDGES)}]*(?:(?:{table['before']})(?!\w)[\s{re.escape(_EDGES)}¿¡]*)?"),
             after=re.compile(rf"(?:^|[\s,.!?]+)(?:{table['after']})[\W_]*$"),
@@ -191,3 +198,39 @@ def _tables() -> tuple[_Words, ...]:
         )
         for code, table in data.items()
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """The reminders of which one is to be deleted, as the person was shown them."""
+
+    reminder_ids: tuple[str, ...]
+
+
+Question: TypeAlias = Wish | Removal
+QUESTIONS: Final = (Wish, Removal)
+
+
+def reply(code: str, asked: Question, incoming: Incoming) -> str:
+    """Return the command that the message stands for as a reply to that question; "" if it is none."""
+    text = incoming.text
+    if isinstance(asked, Removal):
+        chosen = numbered(text, len(asked.reminder_ids)) or ()
+        return f"/reminders delete {asked.reminder_ids[chosen[0]]}" if len(chosen) == 1 else ""
+    if means_no(text) or _names_time(asked, incoming):
+        return f"/remind at {code} {text}"
+    chosen = numbered(text, len(asked.options)) or ()
+    if means_yes(text) and len(asked.options) == 1:
+        chosen = (0,)
+    return f"/remind pick {code} {chosen[0] + 1}" if len(chosen) == 1 else ""
+
+
+def _names_time(asked: Wish, incoming: Incoming) -> bool:
+    """Return whether a message says little more than a time."""
+    zone = ZoneInfo(asked.options[0].zone if asked.options else "UTC")
+    now: datetime = incoming.at.astimezone(zone)
+    locale = choose(incoming.text, incoming.language)
+    if incoming.text.rstrip().endswith("?") or read_request(incoming.text, now, locale) is not None:
+        return False
+    found = find_time(incoming.text, now, locale)
+    return found is not None and only_replies(found.without(incoming.text))

@@ -17,7 +17,8 @@ from typing import Final, TypeAlias
 from core.delivery.notifier import Delivery, Notifier
 from core.errors import StorageError
 from core.features.reminders.delivery import ROOM_OFF, ROOM_REFUSED, Due, DueMessages, name_of
-from core.features.reminders.reminders import LEASE, Claim, Reminder, ReminderStore, State
+from core.features.reminders.reminders import LEASE, DueClaim, Reminder, ReminderState
+from core.features.reminders.storage import ReminderStore
 from core.ports import Clock
 from core.times import rules
 
@@ -190,7 +191,7 @@ class Scheduler:
             due = await self._store.next_due(free, busy)
             now = self._clock.now()
             if due is not None and due <= now:
-                claimed = await self._store.claim(Claim(now, free, busy, limit=self._per_s))
+                claimed = await self._store.claim(DueClaim(now, free, busy, limit=self._per_s))
                 await self._post(claimed)
                 return 0.0 if claimed else 1.0  # another worker has them
             if due is not None:
@@ -327,19 +328,19 @@ class Scheduler:
     def _refused(self, group: _Group) -> tuple[_Group, datetime | None]:
         """Return what refused reminders are then, and when to try again."""
         if self._halted:  # a platform that is being closed refuses everybody
-            return [replace(each, state=State.WAITING) for each in group], None
+            return [replace(each, state=ReminderState.WAITING) for each in group], None
         failures = group[0].failures
         if failures >= len(BACKOFF):
             return [_failed(each) for each in group], None
         # Of a message of several a part may be there: it was long.
-        tried = [replace(each, state=State.WAITING) if len(group) > 1 else _unsaid(each) for each in group]
+        tried = [replace(each, state=ReminderState.WAITING) if len(group) > 1 else _unsaid(each) for each in group]
         return [replace(each, failures=failures + 1) for each in tried], self._clock.now() + BACKOFF[failures]
 
 
 def _due(reminder: Reminder, now: datetime) -> Due:
     """Return the reminder as it is said now, with what it is then; one whose rule cannot be read is FAILED then."""
     schedule, due, missed = reminder.schedule, reminder.due, 0
-    then = replace(reminder, state=State.DONE, due=None, tries=0)
+    then = replace(reminder, state=ReminderState.DONE, due=None, tries=0)
     if not schedule.rule or due is None:
         return Due(reminder, then)
 
@@ -356,13 +357,15 @@ def _due(reminder: Reminder, now: datetime) -> Due:
     except (ValueError, KeyError, OSError):  # of the rule, or of its zone
         _log.exception("a rule cannot be read")
         return Due(reminder, _failed(reminder), missed)
-    return Due(reminder, then if following is None else replace(then, state=State.WAITING, due=following), missed)
+    return Due(
+        reminder, then if following is None else replace(then, state=ReminderState.WAITING, due=following), missed
+    )
 
 
 def _unsaid(claimed: Reminder) -> Reminder:
     """Return a claimed reminder as it was before its claim."""
-    return replace(claimed, state=State.WAITING, tries=claimed.tries - 1)
+    return replace(claimed, state=ReminderState.WAITING, tries=claimed.tries - 1)
 
 
 def _failed(claimed: Reminder) -> Reminder:
-    return replace(claimed, state=State.FAILED, tries=0)
+    return replace(claimed, state=ReminderState.FAILED, tries=0)

@@ -9,30 +9,23 @@ from enum import Enum, auto
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.features.reminders.reminders import (
-    KEPT,
-    OPEN,
-    Before,
-    Kind,
-    Reminder,
-    ReminderStore,
-    Schedule,
-    State,
-)
+from core.features.reminders.reminders import KEPT, OPEN, Before, Kind, Reminder, ReminderState, Schedule
+from core.features.reminders.storage import ReminderStore
 from core.memory.memories import Memories
 from core.ports import Clock
 from core.storage.lexicon import Lexicon, keywords
 from core.text.unicode import clean
 from core.text.words import FUNCTION_WORDS
 from core.times import rules
-from core.times.reading import Once, Repeated
+from core.times.reading import Once, Recurrence
+from core.times.zones import zone_key
 from core.types import ChatKey, Locale, UserKey
 
 MAX_TEXT_CHARS: Final = 1_000
 _TRIES: Final = 5
 """How often a change is made anew if the reminder was changed meanwhile, as by whoever fires it."""
 
-_LISTED: Final = OPEN | {State.FAILED}
+_LISTED: Final = OPEN | {ReminderState.FAILED}
 
 
 class Refusal(Enum):
@@ -58,7 +51,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ReminderPlace:
     """Where a person says something: their account and name, the chat, and whether nobody else reads along.
 
     `act` is what changes made there are part of, or ""; `is_again`: it was begun before, and broken off. What it has
@@ -109,13 +102,13 @@ class Reminders:
 
     async def set(
         self,
-        place: Place,
+        place: ReminderPlace,
         text: str,
-        time: Once | Repeated,
+        time: Once | Recurrence,
         *,
         guessed: bool = False,
         kind: Kind = Kind.REMINDER,
-        state: State = State.WAITING,
+        state: ReminderState = ReminderState.WAITING,
         batch: str = "",
     ) -> Reminder | Refusal:
         """Store a reminder; it is on disk when this returns. `time` is in the person's zone; `guessed`: our guess."""
@@ -152,19 +145,19 @@ class Reminders:
         self.wake()
         return added or Refusal.TOO_MANY
 
-    async def done(self, place: Place) -> Sequence[Reminder]:
+    async def done(self, place: ReminderPlace) -> Sequence[Reminder]:
         """Return the reminders that the act set or changed last before it was broken off."""
         if not (place.is_again and place.act):
             return []
-        found = await self.store.of(await self._memories.accounts(place.user), frozenset(State))
+        found = await self.store.of(await self._memories.accounts(place.user), frozenset(ReminderState))
         return [reminder for reminder in found if reminder.act == place.act]
 
-    def refusal(self, time: Once | Repeated) -> Refusal | None:
+    def refusal(self, time: Once | Recurrence) -> Refusal | None:
         """Return why no reminder can be set for that time, whoever asks; None if one can."""
         timed = self._timed(time, guessed=False)
         return timed if isinstance(timed, Refusal) else None
 
-    async def of(self, place: Place) -> Sequence[Reminder]:
+    async def of(self, place: ReminderPlace) -> Sequence[Reminder]:
         """Return the person's reminders that may be spoken of there, the next first: in a room those of that room.
 
         Those that could not be delivered are among them.
@@ -172,17 +165,17 @@ class Reminders:
         found = await self.store.of(await self._memories.accounts(place.user), _LISTED)
         return [reminder for reminder in found if is_heard(reminder, place)]
 
-    async def find(self, place: Place, reminder_id: str) -> Reminder | None:
+    async def find(self, place: ReminderPlace, reminder_id: str) -> Reminder | None:
         """Return the reminder of that id, in any state, if it is the person's and may be spoken of there."""
         found = await self.store.find(await self._memories.accounts(place.user), reminder_id)
         return found if found is not None and is_heard(found, place) else None
 
-    async def name_of_other(self, place: Place, reminder_id: str) -> str | None:
+    async def name_of_other(self, place: ReminderPlace, reminder_id: str) -> str | None:
         """Return the name of the other person whose reminder that is, "" if it is not known; None if it is not so."""
         found = await self.store.whose(reminder_id)
         return None if found is None or found[0] in await self._memories.accounts(place.user) else found[1]
 
-    async def matching(self, place: Place, words: str) -> Sequence[Reminder]:
+    async def matching(self, place: ReminderPlace, words: str) -> Sequence[Reminder]:
         """Return those of `of` of which the text shares a word that tells with `words`, the best first."""
         if FUNCTION_WORDS.issuperset(keywords(words)):
             return []
@@ -191,30 +184,30 @@ class Reminders:
         best = sorted(scored, key=lambda each: -each[1])  # of equals, the next first
         return [reminder for reminder, shared in best if shared]
 
-    async def said(self, place: Place, batch: str) -> Sequence[Reminder]:
+    async def said(self, place: ReminderPlace, batch: str) -> Sequence[Reminder]:
         """Return the person's reminders that were said in that batch, and may be spoken of there."""
         found = await self.store.in_batch(await self._memories.accounts(place.user), batch)
         return [reminder for reminder in found if is_heard(reminder, place)]
 
     async def any_guessed(self, user: UserKey, besides: Reminder | None = None) -> bool:
         """Return whether the person has a reminder, in any state, but that one, set by our guess of their zone."""
-        found = await self.store.of(await self._memories.accounts(user), frozenset(State))
+        found = await self.store.of(await self._memories.accounts(user), frozenset(ReminderState))
         return any(each.schedule.guessed for each in found if besides is None or each.id != besides.id)
 
-    async def newest_change(self, place: Place) -> Reminder | None:
+    async def newest_change(self, place: ReminderPlace) -> Reminder | None:
         """Return the reminder that the person changed last, if that can still be taken back there, or None."""
         found = await self.store.newest_change(await self._memories.accounts(place.user))
         return found if found is not None and is_heard(found, place) and self._can_undo(found) else None
 
-    async def remove(self, place: Place, reminder_id: str) -> Reminder | Refusal:
+    async def remove(self, place: ReminderPlace, reminder_id: str) -> Reminder | Refusal:
         """Delete a reminder; it can be taken back for as long as a deleted memory can."""
 
         def removed(old: Reminder) -> Reminder | Refusal:
-            return replace(self._changing(old), state=State.REMOVED)
+            return replace(self._changing(old), state=ReminderState.REMOVED)
 
         return await self._change(place, reminder_id, removed)
 
-    async def reword(self, place: Place, reminder_id: str, text: str) -> Reminder | Refusal:
+    async def reword(self, place: ReminderPlace, reminder_id: str, text: str) -> Reminder | Refusal:
         """Change the text. That of a room's reminder is changed only there, before those who will read it."""
         text = _kept(text)
 
@@ -225,7 +218,7 @@ class Reminders:
 
         return await self._change(place, reminder_id, reworded)
 
-    async def reschedule(self, place: Place, reminder_id: str, time: Once | Repeated) -> Reminder | Refusal:
+    async def reschedule(self, place: ReminderPlace, reminder_id: str, time: Once | Recurrence) -> Reminder | Refusal:
         """Change when it is due; one that was held, fired for the last time or given up goes on."""
         is_full = await self._is_full(place.user)
 
@@ -241,23 +234,23 @@ class Reminders:
 
         return await self._change(place, reminder_id, rescheduled)
 
-    async def pause(self, place: Place, reminder_id: str, *, paused: bool) -> Reminder | Refusal:
+    async def pause(self, place: ReminderPlace, reminder_id: str, *, paused: bool) -> Reminder | Refusal:
         """Hold a reminder, or let it go on from its next instant that is ahead."""
 
         def held(old: Reminder) -> Reminder | Refusal:
-            if old.state is State.PAUSED:
+            if old.state is ReminderState.PAUSED:
                 return old
-            return replace(self._changing(old), state=State.PAUSED) if old.state in OPEN else Refusal.GONE
+            return replace(self._changing(old), state=ReminderState.PAUSED) if old.state in OPEN else Refusal.GONE
 
         def resumed(old: Reminder) -> Reminder | Refusal:
-            if old.state in {State.WAITING, State.SENDING}:
+            if old.state in {ReminderState.WAITING, ReminderState.SENDING}:
                 return old
             due = self._next(old.schedule)
             return Refusal.PAST if due is None else _waiting(self._changing(old), due)
 
         return await self._change(place, reminder_id, held if paused else resumed)
 
-    async def snooze(self, place: Place, batch: str, until: datetime) -> Sequence[Reminder]:
+    async def snooze(self, place: ReminderPlace, batch: str, until: datetime) -> Sequence[Reminder]:
         """Let the reminders that were said in that batch be said again then; a repeated one goes on besides."""
         said = await self.said(place, batch)
         single = [reminder for reminder in said if not reminder.schedule.rule]
@@ -268,7 +261,7 @@ class Reminders:
         known = {(reminder.chat, reminder.text) for reminder in single}
         for old in said:
             # Pressed twice, it is put off once.
-            if old.schedule.rule and old.state is not State.REMOVED and (old.chat, old.text) not in known:
+            if old.schedule.rule and old.state is not ReminderState.REMOVED and (old.chat, old.text) not in known:
                 new = replace(self._snoozed(old, until), created_at=self._clock.now(), sent_at=None, before=None)
                 new = replace(new, act=place.act, id="")
                 added = await self.store.add(new, most=self.limits.most + len(said))
@@ -276,7 +269,7 @@ class Reminders:
         self.wake()
         return again
 
-    async def undo(self, place: Place, reminder_id: str) -> Reminder | Refusal:
+    async def undo(self, place: ReminderPlace, reminder_id: str) -> Reminder | Refusal:
         """Take back the last change of a reminder, and return it as it is then (REMOVED, if it was new)."""
 
         def undone(old: Reminder) -> Reminder | Refusal:
@@ -286,18 +279,18 @@ class Reminders:
 
         return await self._change(place, reminder_id, undone, removed=True)
 
-    async def undo_act(self, place: Place, act: str) -> Sequence[bool]:
+    async def undo_act(self, place: ReminderPlace, act: str) -> Sequence[bool]:
         """Take back what an act changed; return for each reminder whether that could be done."""
-        found = await self.store.of(await self._memories.accounts(place.user), frozenset(State))
+        found = await self.store.of(await self._memories.accounts(place.user), frozenset(ReminderState))
         changed = [each for each in found if act and each.act == act and each.changed_at is not None]
         undone = [await self.undo(place, each.id) for each in changed]
         return [isinstance(each, Reminder) for each in undone]
 
-    async def take_back(self, place: Place, batch: str) -> Sequence[Reminder]:
+    async def take_back(self, place: ReminderPlace, batch: str) -> Sequence[Reminder]:
         """Delete those of a batch again that nobody has changed since they were set, and return them."""
         done = await self.done(place)
         untouched = [each for each in await self.said(place, batch) if each.before is None]
-        undone = [await self.undo(place, each.id) for each in untouched if each.state is not State.REMOVED]
+        undone = [await self.undo(place, each.id) for each in untouched if each.state is not ReminderState.REMOVED]
         return [*(each for each in done if each in untouched), *(each for each in undone if isinstance(each, Reminder))]
 
     async def move_zone(self, user: UserKey, zone: str) -> tuple[Sequence[Reminder], Sequence[Reminder]]:
@@ -328,7 +321,7 @@ class Reminders:
 
     async def _change(
         self,
-        place: Place,
+        place: ReminderPlace,
         reminder_id: str,
         change: Callable[[Reminder], Reminder | Refusal],
         *,
@@ -339,7 +332,7 @@ class Reminders:
         def allowed(old: Reminder) -> Reminder | Refusal:
             if place.is_again and place.act and old.act == place.act:
                 return old
-            gone = not is_heard(old, place) or (old.state is State.REMOVED and not removed)
+            gone = not is_heard(old, place) or (old.state is ReminderState.REMOVED and not removed)
             return Refusal.GONE if gone else change(old)
 
         def marked(old: Reminder) -> Reminder | Refusal:
@@ -349,7 +342,7 @@ class Reminders:
 
         changed = await self._replace(await self._memories.accounts(place.user), reminder_id, marked)
         self.wake()
-        if isinstance(changed, Reminder) and changed.state is State.REMOVED and not self.undo_within:
+        if isinstance(changed, Reminder) and changed.state is ReminderState.REMOVED and not self.undo_within:
             await self.purge()
         return changed
 
@@ -364,9 +357,9 @@ class Reminders:
                 return new
         return Refusal.GONE
 
-    def _timed(self, time: Once | Repeated, *, guessed: bool) -> tuple[Schedule, datetime] | Refusal:
+    def _timed(self, time: Once | Recurrence, *, guessed: bool) -> tuple[Schedule, datetime] | Refusal:
         """Return the schedule of a time, and its next instant, if it may be set."""
-        first, rule = (time.first, time.rule) if isinstance(time, Repeated) else (time.at, "")
+        first, rule = (time.first, time.rule) if isinstance(time, Recurrence) else (time.at, "")
         schedule = Schedule(first.replace(tzinfo=None), zone_key(first), rule, guessed)
         if rule:
             if rules.problem(rule):
@@ -397,15 +390,24 @@ class Reminders:
         """Return what a reminder was before its last change; what was said since is not said again."""
         before = old.before
         if before is None:
-            return replace(old, state=State.REMOVED)
-        was_open = before.state in OPEN and old.state in {State.WAITING, State.SENDING, State.DONE}
-        if was_open and before.state is not State.PAUSED and before.schedule == old.schedule:
+            return replace(old, state=ReminderState.REMOVED)
+        was_open = before.state in OPEN and old.state in {
+            ReminderState.WAITING,
+            ReminderState.SENDING,
+            ReminderState.DONE,
+        }
+        if was_open and before.state is not ReminderState.PAUSED and before.schedule == old.schedule:
             return replace(old, text=before.text)  # only the words were changed: it went on meanwhile
-        state = State.WAITING if before.state is State.SENDING else before.state
+        state = ReminderState.WAITING if before.state is ReminderState.SENDING else before.state
         back = replace(old, text=before.text, schedule=before.schedule, due=before.due, state=state, tries=0)
-        if state is State.WAITING and before.due is not None and old.sent_at is not None and old.sent_at >= before.due:
+        if (
+            state is ReminderState.WAITING
+            and before.due is not None
+            and old.sent_at is not None
+            and old.sent_at >= before.due
+        ):
             due = self._next(before.schedule)
-            return replace(back, due=due, state=State.DONE if due is None else state)
+            return replace(back, due=due, state=ReminderState.DONE if due is None else state)
         return back
 
     def _moved(self, old: Reminder, zone: str) -> Reminder | Refusal:
@@ -426,19 +428,14 @@ class Reminders:
         return sum(not terms.isdisjoint(word) for word in wanted)
 
 
-def is_heard(reminder: Reminder, place: Place) -> bool:
+def is_heard(reminder: Reminder, place: ReminderPlace) -> bool:
     """Return whether a reminder may be spoken of there: anywhere in private, in a room only what was said there."""
     return place.private or (not reminder.private and _is_of(reminder, place.chat))
 
 
-def may_reword(reminder: Reminder, place: Place) -> bool:
+def may_reword(reminder: Reminder, place: ReminderPlace) -> bool:
     """Return whether its words may be changed there: in private if it was set so, else in its room."""
     return place.private if reminder.private else _is_of(reminder, place.chat)
-
-
-def zone_key(at: datetime) -> str:
-    """Return the name of the zone of an instant in the tz database."""
-    return at.tzinfo.key if isinstance(at.tzinfo, ZoneInfo) else "UTC"
 
 
 def _is_of(reminder: Reminder, chat: ChatKey) -> bool:
@@ -453,4 +450,4 @@ def _kept(text: str) -> str:
 
 
 def _waiting(reminder: Reminder, due: datetime) -> Reminder:
-    return replace(reminder, state=State.WAITING, due=due, tries=0, failures=0)
+    return replace(reminder, state=ReminderState.WAITING, due=due, tries=0, failures=0)

@@ -15,17 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from core.features.reminders.reminders import (
-    LEASE,
-    OPEN,
-    Before,
-    Claim,
-    Kind,
-    Reminder,
-    ReminderStore,
-    Schedule,
-    State,
-)
+from core.features.reminders.reminders import LEASE, OPEN, Before, DueClaim, Kind, Reminder, ReminderState, Schedule
 from core.storage.database import Database, Query, Row
 from core.storage.record import NO_LIMIT, OF_USER, listed, microseconds, moment, random_id, storable, to_json, user_key
 from core.text.language import from_tag
@@ -66,8 +56,8 @@ UPDATE reminders SET state = 'sending', tries = tries + 1, claimable = ? WHERE c
 """
 
 
-class SqlReminders(ReminderStore):
-    """Rows of `reminders`."""
+class ReminderStore:
+    """Reminders of everybody. `users` are the accounts of one person: nobody else's reminders are read or changed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -103,7 +93,7 @@ class SqlReminders(ReminderStore):
             return UserKey(platform, user), name
         return None
 
-    async def of(self, users: Sequence[UserKey], states: Collection[State] = OPEN) -> Sequence[Reminder]:
+    async def of(self, users: Sequence[UserKey], states: Collection[ReminderState] = OPEN) -> Sequence[Reminder]:
         """Return the person's reminders in those states, the next due first, those without a due time last."""
         return await self._select(users, "state IN (SELECT value FROM texts(?))", (listed(states),))
 
@@ -117,14 +107,17 @@ class SqlReminders(ReminderStore):
         return next(iter(changed), None)
 
     async def replace(self, old: Reminder, new: Reminder) -> bool:
-        """Store `new` in place of `old`; return False, changing nothing, if it is not `old` any more."""
+        """Store `new` in place of `old`; return False, changing nothing, if it is not `old` any more.
+
+        One that is WAITING can be claimed from its due time, though it was to be tried later.
+        """
         change = f"UPDATE reminders SET {_SET}, claimable = ? WHERE id = ?"
 
         def job(query: Query) -> bool:
             for claimable, *row in query.run(f"{_HOLD} RETURNING claimable, {_REMINDER}", (listed([old.id]),)):
                 if _read(tuple(row)) != old:
                     return False
-                leased = claimable if new.state is State.SENDING else None
+                leased = claimable if new.state is ReminderState.SENDING else None
                 query.run(change, (*_written(new), _claimable(new, leased), old.id))
                 return True
             return False
@@ -132,7 +125,10 @@ class SqlReminders(ReminderStore):
         return await self._database.write(job)
 
     async def purge(self, before: datetime, removed_before: datetime) -> None:
-        """Delete those fired for the last time or given up before then, and those removed before `removed_before`."""
+        """Delete those fired for the last time or given up before then, and those removed before `removed_before`.
+
+        No byte of them is left on the disk when this returns.
+        """
         before_us = microseconds(before)
         sql = """
             DELETE FROM reminders WHERE state IN ('done', 'failed') AND created < ?
@@ -148,9 +144,10 @@ class SqlReminders(ReminderStore):
         [(earliest,)] = await self._database.rows(_NEXT, (listed(busy), listed(platforms)))
         return None if earliest is None else moment(earliest)
 
-    async def claim(self, claim: Claim) -> Sequence[Reminder]:
+    async def claim(self, claim: DueClaim) -> Sequence[Reminder]:
         """Mark due reminders SENDING until `now + LEASE`, with one more in `tries`; return them, the longest due first.
 
+        Nobody else can claim them until the lease is over. Of several that claim at once each reminder goes to one.
         Those of one person in one chat, of one kind and as many failures get a new `batch` in common.
         """
         now_us, until_us = microseconds(claim.now), microseconds(claim.now + LEASE)
@@ -177,7 +174,12 @@ class SqlReminders(ReminderStore):
         await self._database.write(lambda query: query.run_many(sql, rows))
 
     async def settle(self, outcomes: Sequence[tuple[Reminder, Reminder]], retry_at: datetime | None = None) -> None:
-        """End claims: store what became of each claimed reminder (claimed, settled), all or none."""
+        """End claims: store what became of each claimed reminder (claimed, settled), all or none.
+
+        Stored are `due`, `state`, `tries`, `failures` and `sent_at`; one that is WAITING can be claimed from
+        `retry_at`, if that is later than `due`. One that somebody else has claimed since is left as it is. What the
+        person changed meanwhile is kept: of one that has another due time or state only `sent_at` is stored.
+        """
         ids = listed(claimed.id for claimed, _ in outcomes)
         settle = """
             UPDATE reminders SET due = ?, state = ?, tries = ?, failures = ?, sent = ?, claimable = ? WHERE id = ?
@@ -191,7 +193,7 @@ class SqlReminders(ReminderStore):
                 if held is None or held.batch != claimed.batch:
                     continue
                 new = _settled(held, claimed, settled)
-                tried = held.state is State.SENDING and held.due == claimed.due
+                tried = held.state is ReminderState.SENDING and held.due == claimed.due
                 claimable = _claimable(new, _us(retry_at) if tried else None)
                 rows.append((_us(new.due), new.state, new.tries, new.failures, _us(new.sent_at), claimable, new.id))
             query.run_many(settle, rows)
@@ -229,10 +231,10 @@ class SqlReminders(ReminderStore):
 
 def _settled(present: Reminder, claimed: Reminder, settled: Reminder) -> Reminder:
     """Return what a reminder is after its claim. The person may have changed it meanwhile: that comes first."""
-    if present.state is not State.SENDING:
+    if present.state is not ReminderState.SENDING:
         return replace(present, sent_at=settled.sent_at)
     if present.due != claimed.due:
-        return replace(present, state=State.WAITING, tries=0, sent_at=settled.sent_at)
+        return replace(present, state=ReminderState.WAITING, tries=0, sent_at=settled.sent_at)
     return replace(
         present,
         due=settled.due,
@@ -249,7 +251,7 @@ def _by_due(reminder: Reminder) -> tuple[int, datetime, str]:
 
 def _claimable(reminder: Reminder, held_us: int | None = None) -> int | None:
     """Return the column `claimable` of a reminder that is held until then."""
-    if reminder.due is None or reminder.state not in {State.WAITING, State.SENDING}:
+    if reminder.due is None or reminder.state not in {ReminderState.WAITING, ReminderState.SENDING}:
         return None
     return max(microseconds(reminder.due), held_us or 0)
 
@@ -295,7 +297,7 @@ def _read(row: Row) -> Reminder:
         name=name,
         kind=Kind(kind),
         locale=from_tag(language) or Locale.EN,
-        state=State(state),
+        state=ReminderState(state),
         tries=tries,
         failures=failures,
         sent_at=_moment(sent),
@@ -324,7 +326,7 @@ def _before(stored: dict[str, Any]) -> Before:
     schedule = Schedule(
         datetime.fromisoformat(stored["wall"]), stored["zone"], stored["rule"], guessed=stored["guessed"]
     )
-    return Before(stored["text"], schedule, _moment(stored["due"]), State(stored["state"]))
+    return Before(stored["text"], schedule, _moment(stored["due"]), ReminderState(stored["state"]))
 
 
 def _us(at: datetime | None) -> int | None:

@@ -8,19 +8,22 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from core.actions.change_report import open_offers
 from core.answering.turn import Turn
-from core.features.reminders.reminders import Kind, Reminder, Schedule, State
-from core.features.reminders.service import Place, Refusal, Reminders, zone_key
+from core.features.preferences.timezone import local_now
+from core.features.reminders.reminders import Kind, Reminder, ReminderState, Schedule
+from core.features.reminders.service import Refusal, ReminderPlace, Reminders
 from core.outgoing import Button
 from core.text.catalogue import in_words, text
 from core.text.markdown import QUOTED_CHARS, quoted, time_link
-from core.times import wording, zones
+from core.times import wording
 from core.times.grammar import find_time
-from core.times.reading import Beside, Once, Past, Repeated, Time, Unclear
+from core.times.reading import Beside, Once, Past, Recurrence, Time, Unclear
+from core.times.zones import zone_key
 from core.types import Locale, Localized, MemoryItem
 
 _MAX_OPTIONS: Final = 5
@@ -32,7 +35,7 @@ _HOURS_OF_RULE: Final = re.compile("BYHOUR|HOURLY|MINUTELY")
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """A reminder that lacks its time, as it is stored with the question about it (`core.confirmations`).
+    """A reminder that lacks its time, as it is stored with the question about it (`core.answering.confirmations`).
 
     `options` are the times that the person is offered. `reminder_id`: it is to be moved, and not to be set anew. `past`
     is the time that they named, if it has passed.
@@ -46,7 +49,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ReminderNotice:
     """What the person is told: the text, and buttons below it.
 
     `reminder` is the one that was set or changed, or None; `memory` the one that its time was taken from. `asks`: it
@@ -60,31 +63,16 @@ class Told:
     memory: MemoryItem | None = None
 
 
-def place_of(turn: Turn) -> Place:
+def place_of(turn: Turn) -> ReminderPlace:
     """Return where a turn takes place, and whose it is."""
     here, person, context = turn.conversation.thread.conversation, turn.person, turn.memory.context
-    place = Place(here.user, here.chat, person.is_private, person.locale, person.speaker, context.act)
+    place = ReminderPlace(here.user, here.chat, person.is_private, person.locale, person.speaker, context.act)
     return replace(place, is_again=context.is_again)
 
 
-def local_now(turn: Turn) -> tuple[datetime, bool]:
-    """Return the present in the person's zone, and whether that is a guess."""
-    person, now = turn.person, turn.services.clock.now()
-    zone = person.own_zone or likely_zone(now, person.usual_zone, person.tag or person.locale.value, person.locale)
-    return now.astimezone(zone), person.own_zone is None
-
-
-def likely_zone(now: datetime, usual: tzinfo, tag: str, locale: Locale) -> ZoneInfo:
-    """Return the zone of a person who has not told theirs: the owner's `usual` one, if that is not UTC.
-
-    Else it is that where most people live who have their language's `tag` on the platform.
-    """
-    if isinstance(usual, ZoneInfo) and now.astimezone(usual).tzname() != "UTC":
-        return usual
-    return ZoneInfo(zones.guess(tag, locale))
-
-
-async def settle_time(turn: Turn, reminders: Reminders, wish: Wish, time: Time | None, *, is_sure: bool = True) -> Told:
+async def settle_time(
+    turn: Turn, reminders: Reminders, wish: Wish, time: Time | None, *, is_sure: bool = True
+) -> ReminderNotice:
     """Set the reminder, or move it, if the time is plain; else ask which time is meant, or say why there is none.
 
     `time` is in the person's zone (`local_now`), None if none was named. A time that is not sure, as a model read it,
@@ -92,9 +80,9 @@ async def settle_time(turn: Turn, reminders: Reminders, wish: Wish, time: Time |
     """
     time = await _with_rule(turn, reminders, wish, time)
     match time:
-        case Once() | Repeated() if is_sure:
+        case Once() | Recurrence() if is_sure:
             return await put(turn, reminders, wish, time)
-        case Once() | Repeated():
+        case Once() | Recurrence():
             return await _ask(turn, wish, [time], MEANT)
         case Unclear():
             return await _ask(turn, wish, time.options, WHICH)
@@ -112,11 +100,11 @@ async def _with_rule(turn: Turn, reminders: Reminders, wish: Wish, time: Time | 
         return time
     schedule = old.schedule
 
-    def repeated(each: Once | Repeated) -> Once | Repeated:
-        if isinstance(each, Repeated) or each.has_day:
+    def repeated(each: Once | Recurrence) -> Once | Recurrence:
+        if isinstance(each, Recurrence) or each.has_day:
             return each
         wall = schedule.wall.replace(hour=each.at.hour, minute=each.at.minute)
-        return Repeated(schedule.rule, wall.replace(tzinfo=each.at.tzinfo))
+        return Recurrence(schedule.rule, wall.replace(tzinfo=each.at.tzinfo))
 
     if isinstance(time, Unclear):  # from 8 to 9: rather in the morning, too
         by_distance = sorted(
@@ -130,7 +118,7 @@ def _minutes(wall: datetime) -> int:
     return wall.hour * 60 + wall.minute
 
 
-async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Repeated) -> Told:
+async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Recurrence) -> ReminderNotice:
     """Set the reminder at that time, or move it there, and word what became of it."""
     place, (_, guessed) = place_of(turn), local_now(turn)
     if wish.reminder_id:
@@ -146,7 +134,7 @@ async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Repeate
     return await told_set(turn, reminders, made)
 
 
-async def told_set(turn: Turn, reminders: Reminders, made: Reminder) -> Told:
+async def told_set(turn: Turn, reminders: Reminders, made: Reminder) -> ReminderNotice:
     """Return the sentence about a reminder that was set; the first by a guessed zone asks whether that is right."""
     now, guessed = local_now(turn)
     sentence = BRIEFED if made.kind is Kind.BRIEFING else SET
@@ -155,15 +143,17 @@ async def told_set(turn: Turn, reminders: Reminders, made: Reminder) -> Told:
         return answer
     locale, zone = turn.person.locale, zone_key(now)
     asked = ZONE[locale].format(zone=wording.zone_told(zone, now, locale))
+    right = Button(RIGHT[locale], f"/timezone {zone}")
+    await open_offers(turn, [right], asked)
     choices = (
         *answer.choices,
-        Button(RIGHT[locale], f"/timezone {zone}"),
+        right,
         Button(OTHER[locale], "/timezone", asks=OTHER_ASKED[locale]),
     )
     return replace(answer, text=f"{answer.text}\n\n{asked}", choices=choices)
 
 
-def told(turn: Turn, reminder: Reminder, sentence: Localized, *, can_undo: bool) -> Told:
+def told(turn: Turn, reminder: Reminder, sentence: Localized, *, can_undo: bool) -> ReminderNotice:
     """Return the sentence about a reminder that was set or changed, its time in full, and the button to undo it."""
     locale = turn.person.locale
     lines = [
@@ -171,7 +161,7 @@ def told(turn: Turn, reminder: Reminder, sentence: Localized, *, can_undo: bool)
         f"⏰ {when(reminder, turn.services.clock.now(), locale)}",
     ]
     choices = (undo_button(reminder, locale),) if can_undo else ()
-    return Told("\n".join(lines), choices, reminder)
+    return ReminderNotice("\n".join(lines), choices, reminder)
 
 
 def heading(each: Reminder | Wish, locale: Locale, *, max_chars: int | None = QUOTED_CHARS) -> str:
@@ -188,7 +178,7 @@ def when(reminder: Reminder, now: datetime, locale: Locale) -> str:
     """Return when a reminder is due, in words with date, hour and zone: its rule, if it repeats, and the next time."""
     schedule, due = reminder.schedule, reminder.due
     rule = wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone) if schedule.rule else ""
-    if due is None or (rule and reminder.state in {State.PAUSED, State.REMOVED}):
+    if due is None or (rule and reminder.state in {ReminderState.PAUSED, ReminderState.REMOVED}):
         return rule
     at = due.astimezone(ZoneInfo(schedule.zone))
     # The zone is one of the link's words: who reads their own hour in its place needs none.
@@ -197,27 +187,29 @@ def when(reminder: Reminder, now: datetime, locale: Locale) -> str:
     return NEXT[locale].format(rule=rule, next=named) if rule else named
 
 
-def refused(turn: Turn, reminders: Reminders, refusal: Refusal) -> Told:
+def refused(turn: Turn, reminders: Reminders, refusal: Refusal) -> ReminderNotice:
     """Return why a reminder was not set or changed."""
     limits, locale = reminders.limits, turn.person.locale
     interval = in_words(limits.smallest_interval, locale)
     within = in_words(reminders.undo_within, locale)
-    return Told(REFUSED[refusal][locale].format(most=limits.most, interval=interval, within=within))
+    return ReminderNotice(REFUSED[refusal][locale].format(most=limits.most, interval=interval, within=within))
 
 
-def as_schedule(time: Once | Repeated) -> Schedule:
+def as_schedule(time: Once | Recurrence) -> Schedule:
     """Return a time as it is stored."""
-    first, rule = (time.first, time.rule) if isinstance(time, Repeated) else (time.at, "")
+    first, rule = (time.first, time.rule) if isinstance(time, Recurrence) else (time.at, "")
     return Schedule(first.replace(tzinfo=None), zone_key(first), rule)
 
 
-def as_time(schedule: Schedule) -> Once | Repeated:
+def as_time(schedule: Schedule) -> Once | Recurrence:
     """Return the time that a schedule was made of."""
     first = schedule.wall.replace(tzinfo=ZoneInfo(schedule.zone))
-    return Repeated(schedule.rule, first) if schedule.rule else Once(first)
+    return Recurrence(schedule.rule, first) if schedule.rule else Once(first)
 
 
-async def _ask(turn: Turn, wish: Wish, times: Sequence[Once | Repeated], question: Localized, **values: object) -> Told:
+async def _ask(
+    turn: Turn, wish: Wish, times: Sequence[Once | Recurrence], question: Localized, **values: object
+) -> ReminderNotice:
     """Store the wish, and return the question which of the times is meant, with a button for each."""
     locale, now = turn.person.locale, turn.services.clock.now()
     options = tuple(as_schedule(time) for time in times[:_MAX_OPTIONS])
@@ -226,10 +218,10 @@ async def _ask(turn: Turn, wish: Wish, times: Sequence[Once | Repeated], questio
     choices = [Button(label, f"/remind pick {code} {number}", in_place=True) for number, label in enumerate(labels, 1)]
     choices.append(Button(ANOTHER[locale], f"/remind at {code}", asks=ANOTHER_ASKED[locale], in_place=True))
     asked = question[locale].format(text=heading(wish, locale), time=labels[0] if labels else "", **values)
-    return Told(asked, tuple(choices), asks=True)
+    return ReminderNotice(asked, tuple(choices), asks=True)
 
 
-async def _past(turn: Turn, wish: Wish, at: datetime) -> Told:
+async def _past(turn: Turn, wish: Wish, at: datetime) -> ReminderNotice:
     """Say that the time has passed; offer the same hour on the next day, if that is ahead."""
     now, _ = local_now(turn)
     at = at.astimezone(now.tzinfo)
@@ -241,7 +233,7 @@ async def _past(turn: Turn, wish: Wish, at: datetime) -> Told:
     return await _ask(turn, replace(wish, past=at), [Once(later)], PASSED, past=past)
 
 
-async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside) -> Told:
+async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside) -> ReminderNotice:
     """Set the reminder beside the event, if its hour is known from the person's memories or reminders; else ask."""
     now, _ = local_now(turn)
     memory, at = await _hour_in_memories(turn, beside.event, now)
@@ -264,19 +256,19 @@ async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside) 
 async def _hour_in_memories(turn: Turn, event: str, now: datetime) -> tuple[MemoryItem, datetime] | tuple[None, None]:
     """Return the memory that is nearest to an event's name and names an hour ahead, with that hour."""
     memory = turn.memory
-    hits = await memory.search([event], await memory.embed_queries([event]), limit=_MAX_MEMORIES)
+    hits = await memory.find(event, limit=_MAX_MEMORIES)
     times = ((hit.item, time_in(hit.item, now, turn.person.locale)) for hit in hits)
     found = ((item, time.at) for item, time in times if isinstance(time, Once) and time.has_hour)
     return next(found, (None, None))
 
 
-def time_in(item: MemoryItem, now: datetime, locale: Locale) -> Once | Repeated | None:
+def time_in(item: MemoryItem, now: datetime, locale: Locale) -> Once | Recurrence | None:
     """Return the time ahead that a memory names, read as of when it was said; None if it names none."""
     found = find_time(item.content, item.updated_at.astimezone(now.tzinfo), locale)
     match found.time if found is not None else None:
         case Once() as once if once.at > now:
             return once
-        case Repeated() as repeated:
+        case Recurrence() as repeated:
             return repeated
     return None
 

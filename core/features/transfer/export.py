@@ -4,46 +4,45 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from core.commands.command import Command, Request
-from core.delivery.notifier import Notifier
-from core.enclosures import enclosures_to_json
 from core.errors import ChannelError, ChannelGone, StorageError
-from core.features.access.rules import Access
 from core.features.admin.admin import Verb
-from core.features.admin.decisions import DecisionKind, Decisions, record_deed
-from core.features.admin.names import EXAMPLE, SOMEBODY, Names
-from core.features.ledger.calls import Ledger, Scope, Sum
-from core.features.preferences.store import PreferenceStore
-from core.features.reminders.reminders import ReminderStore, State
-from core.features.transfer.files import Copies, Spool, private_file
-from core.features.transfer.reminder_entries import to_entry
-from core.memory.memories import Memories
+from core.features.feature import Shared
+from core.features.ledger.calls import SpendingScope
+from core.features.transfer.entries import (
+    Entry,
+    from_change,
+    from_memory,
+    from_message,
+    from_thread,
+    from_usage,
+    plain,
+)
+from core.features.transfer.files import private_file
 from core.memory.user_memory import UserMemory
 from core.outgoing import File, OutgoingMessage
-from core.ports import Clock
-from core.stores import HistoryStore
 from core.text.catalogue import counted, forms, text
-from core.threads import Summary
-from core.types import Change, JSONValue, MemoryItem, Message, Thread, UserKey
+from core.types import Change, Thread, UserKey
 
 FORMAT: Final = "elefante-export"
 VERSION: Final = 1
 MEDIA_TYPE: Final = "application/json"
 CALENDAR_TYPE: Final = "text/calendar"
+EXPORT: Final = "export"
+"""The kind of decision that records when an owner took out all that is kept of a person (PLATFORM:ID)."""
+
 CALENDAR_SUFFIX: Final = ".ics"
 _PAGE: Final = 200
 _MAX_CHANGES: Final = 1000
 _MAX_ID_CHARS: Final = 40
 _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
-
-_Record = Mapping[str, JSONValue]
 
 
 @dataclass(slots=True)
@@ -53,7 +52,8 @@ class Tally:
     memories: int = 0
     threads: int = 0
     messages: int = 0
-    reminders: int = 0
+    besides: dict[str, int] = field(default_factory=dict)
+    """By the name of a section."""
 
 
 def file_name(user: UserKey, at: datetime) -> str:
@@ -65,24 +65,14 @@ def file_name(user: UserKey, at: datetime) -> str:
 class Takeout:
     """Write all that is kept of a person, on all their accounts."""
 
-    def __init__(
-        self,
-        memories: Memories,
-        history: HistoryStore,
-        reminders: ReminderStore,
-        *,
-        access: Access,
-        preferences: PreferenceStore,
-        ledger: Ledger,
-        clock: Clock,
-    ) -> None:
-        self._memories = memories
-        self._history = history
-        self._reminders = reminders
-        self._access = access
-        self._preferences = preferences
-        self._ledger = ledger
-        self._clock = clock
+    def __init__(self, shared: Shared) -> None:
+        self._memories = shared.memories
+        self._history = shared.stores.history
+        self._sections = shared.added.sections
+        self._access = shared.access
+        self._preferences = shared.stores.preferences
+        self._ledger = shared.stores.quotas.ledger
+        self._clock = shared.clock
 
     async def write(self, user: UserKey, path: Path) -> Tally:
         """Write the file, readable by its owner only, and return how much is in it.
@@ -98,79 +88,80 @@ class Takeout:
         return tally
 
     async def write_calendar(self, user: UserKey, path: Path) -> int:
-        """Write the person's open reminders for a calendar (RFC 5545); return how many, writing nothing if none.
+        """Write what is to come for a calendar (RFC 5545); return how many events, writing nothing if there are none.
 
         Raises:
             FileExistsError: there is a file of that name.
             StorageError: it cannot be written, or what is kept cannot be read.
         """
-        from core.features.reminders.calendar import to_ics  # its library takes 28 ms to load
-
-        reminders = await self._reminders.of(await self._memories.accounts(user))
-        if reminders:
-            with _written(path) as file:
-                file.write(to_ics(reminders, self._clock.now()).encode())
-        return len(reminders)
+        accounts = await self._memories.accounts(user)
+        for section in self._sections:
+            content, events = await section.calendar(accounts)
+            if events:
+                with _written(path) as file:
+                    file.write(content)
+                return events
+        return 0
 
     async def pieces(self, user: UserKey, tally: Tally) -> AsyncIterator[str]:
         """Yield the JSON text of the file, and count in `tally` what was yielded."""
         accounts = await self._memories.accounts(user)
         memory = self._memories.of(accounts[0])
-        now = _time(self._clock.now())
-        head: _Record = {"format": FORMAT, "version": VERSION, "exported_at": now, "user": str(user)}
-        yield "{" + _json(head)[1:-1]
+        head = {"format": FORMAT, "version": VERSION, "exported_at": self._clock.now(), "user": user}
+        yield _json(head)[:-1]
         yield ',\n"accounts":' + _json([await self._account(account) for account in accounts])
         yield ',\n"memories":'
         async for piece in _array(_memories(memory, tally)):
             yield piece
-        yield ',\n"deleted":' + _json([_change(each) for each in await _deleted(memory)])
-        reminders = await self._reminders.of(accounts, frozenset(State))
-        tally.reminders = len(reminders)
-        yield ',\n"reminders":' + _json([to_entry(each) for each in reminders])
+        yield ',\n"deleted":' + _json([from_change(each) for each in await _deleted(memory)])
+        for section in self._sections:
+            entries = await section.entries(accounts)
+            tally.besides[section.name] = len(entries)
+            yield f',\n"{section.name}":' + _json(entries)
         yield ',\n"usage":' + _json(await self._usage(accounts))
         yield ',\n"threads":['
         async for piece in self._threads(accounts, tally):
             yield piece
         yield "]}\n"
 
-    async def _account(self, user: UserKey) -> dict[str, JSONValue]:
+    async def _account(self, user: UserKey) -> Entry:
         role, chosen = await self._access.role(user), await self._preferences.of(user)
         person, account = await self._access.person(user), await self._access.account(user)
         return {
-            "user": str(user),
+            "user": user,
             "handle": account.handle if account else "",
-            "role": role.value if role else None,
+            "role": role,
             "name": person.name if person else "",
-            "since": _time(person.since) if person else None,
+            "since": person.since if person else None,
             "tag": account.language if account else "",
             "language": chosen.language or None,
             "remembers": chosen.remembers,
-            "learn": chosen.learn.value if chosen.learn else None,
+            "learn": chosen.learn,
             "news": chosen.news,
             "zone": chosen.zone or None,
         }
 
-    async def _usage(self, accounts: Sequence[UserKey]) -> list[JSONValue]:
+    async def _usage(self, accounts: Sequence[UserKey]) -> Sequence[Entry]:
         """Return what was asked of models for the person, by account, day and model."""
         by = ("user", "day", "model")
-        return [_spent(each) for user in accounts for each in await self._ledger.sums(_EVER, by, Scope(user))]
+        sums = [await self._ledger.sums(_EVER, by, SpendingScope(user)) for user in accounts]
+        return [from_usage(each) for of_account in sums for each in of_account]
 
     async def _threads(self, accounts: Sequence[UserKey], tally: Tally) -> AsyncIterator[str]:
         for account in accounts:
             for thread in await self._history.threads(account):
-                summaries: list[JSONValue] = [_summary(each) for each in await self._history.summaries(thread.id)]
-                head = {**_thread(thread), "summaries": summaries}
+                head = from_thread(thread, await self._history.summaries(thread.id))
                 yield (",\n" if tally.threads else "\n") + _json(head)[:-1] + ',"messages":'
                 tally.threads += 1
                 async for piece in _array(self._messages(thread, tally)):
                     yield piece
                 yield "}"
 
-    async def _messages(self, thread: Thread, tally: Tally) -> AsyncIterator[_Record]:
+    async def _messages(self, thread: Thread, tally: Tally) -> AsyncIterator[Entry]:
         after = 0
         while page := await self._history.since(thread.id, after, _PAGE):
             for message in page:
-                yield _message(message)
+                yield from_message(message)
             tally.messages += len(page)
             after = page[-1].sequence
 
@@ -187,37 +178,13 @@ def _written(path: Path) -> Iterator[BinaryIO]:
         raise StorageError(f"the file cannot be written: {error.strerror}") from error
 
 
-async def _memories(memory: UserMemory, tally: Tally) -> AsyncIterator[_Record]:
+async def _memories(memory: UserMemory, tally: Tally) -> AsyncIterator[Entry]:
     last = ""
     while page := await memory.page(limit=_PAGE, before=last):
         for item in page:
-            yield {**_memory(item), "versions": [_change(each) for each in await memory.versions(item.id)]}
+            yield {**from_memory(item), "versions": [from_change(each) for each in await memory.versions(item.id)]}
         tally.memories += len(page)
         last = page[-1].id
-
-
-def _memory(item: MemoryItem) -> dict[str, JSONValue]:
-    return {
-        **item.to_json(),
-        "created_at": _time(item.created_at),
-        "updated_at": _time(item.updated_at),
-        **({"until": _time(item.until)} if item.until else {}),
-        "pinned": item.pinned,
-        "shared": item.shared,
-        "rooms": list(item.rooms),
-        "sources": list(item.source_ids),
-    }
-
-
-def _change(change: Change) -> dict[str, JSONValue]:
-    return {
-        "act": change.act,
-        "kind": change.kind.value,
-        "at": _time(change.at),
-        "before": _memory(change.before) if change.before else None,
-        "after": _memory(change.after) if change.after else None,
-        "undone": change.undone,
-    }
 
 
 async def _deleted(memory: UserMemory) -> Sequence[Change]:
@@ -227,75 +194,17 @@ async def _deleted(memory: UserMemory) -> Sequence[Change]:
     return [change for change in changes if change.memory_id not in there]
 
 
-def _spent(entry: Sum) -> dict[str, JSONValue]:
-    user, day, model = entry.keys
-    return {
-        "user": user,
-        "day": day,
-        "model": model,
-        "calls": entry.calls,
-        "failed": entry.failed,
-        "input_tokens": entry.tokens.input_tokens,
-        "output_tokens": entry.tokens.output_tokens,
-        "cost_usd": None if entry.unpriced == entry.calls else round(entry.cost_usd, 6),
-    }
-
-
-def _thread(thread: Thread) -> dict[str, JSONValue]:
-    chat, user = thread.conversation.chat, thread.conversation.user
-    return {
-        "id": thread.id,
-        "user": str(user),
-        "chat": chat.chat,
-        "topic": chat.thread,
-        "status": thread.status.value,
-        "title": thread.title,
-        "policy": thread.policy,
-        "metadata": thread.metadata,
-        "created_at": _time(thread.created_at),
-        "updated_at": _time(thread.updated_at),
-    }
-
-
-def _summary(summary: Summary) -> dict[str, JSONValue]:
-    at = _time(summary.at) if summary.at else None
-    return {"text": summary.text, "after": summary.after, "through": summary.through, "at": at, "model": summary.model}
-
-
-def _message(message: Message) -> dict[str, JSONValue]:
-    return {
-        "id": message.id,
-        "at": _time(message.at) if message.at else None,
-        **message.to_wire(),
-        "turn": message.turn,
-        "source_id": message.source_id,
-        "memory_id": message.memory_id,
-        "tokens": message.tokens,
-        "duration_s": message.duration_s,
-        "error": message.error,
-        **({"room": message.room} if message.room else {}),
-        **({"off_record": True} if message.off_record else {}),
-        **({"question": message.question.to_json()} if message.question else {}),
-        **enclosures_to_json(message.attachments, message.quotes),
-        **({"offered": [draft.to_json() for draft in message.offered]} if message.offered else {}),
-    }
-
-
-async def _array(records: AsyncIterator[_Record]) -> AsyncIterator[str]:
-    """Yield a JSON array, one record a line."""
+async def _array(entries: AsyncIterator[Entry]) -> AsyncIterator[str]:
+    """Yield a JSON array, one entry a line."""
     before = "[\n"
-    async for record in records:
-        yield before + _json(record)
+    async for entry in entries:
+        yield before + _json(entry)
         before = ",\n"
     yield "[]" if before == "[\n" else "]"
 
 
-def _json(value: JSONValue) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def _time(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat(timespec="microseconds")
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=plain)
 
 
 _MIB: Final = 1 << 20
@@ -304,24 +213,14 @@ _MIB: Final = 1 << 20
 class ExportCommands:
     """Offer /export to everybody, and the verbs export and backup to owners."""
 
-    def __init__(
-        self,
-        takeout: Takeout,
-        spool: Spool,
-        copies: Copies,
-        *,
-        decisions: Decisions,
-        names: Names,
-        notifier: Notifier,
-        clock: Clock,
-    ) -> None:
+    def __init__(self, shared: Shared, takeout: Takeout) -> None:
         self._takeout = takeout
-        self._spool = spool
-        self._copies = copies
-        self._decisions = decisions
-        self._names = names
-        self._notifier = notifier
-        self._clock = clock
+        self._spool = shared.stores.spool
+        self._copies = shared.stores.copies
+        self._decider = shared.decider
+        self._names = shared.names
+        self._notifier = shared.notifier
+        self._clock = shared.clock
 
     @property
     def command(self) -> Command:
@@ -334,17 +233,7 @@ class ExportCommands:
         about = text("admin.commands.export")
         return (
             Verb("backup", text("admin.commands.backup"), self._backup, for_owners=True),
-            Verb(
-                "export",
-                about,
-                self._export_of,
-                " PERSON",
-                EXAMPLE,
-                for_owners=True,
-                decisive=True,
-                fields=SOMEBODY,
-                complete=self._names.complete,
-            ),
+            self._names.verb("export", about, self._export_of, for_owners=True, decisive=True),
         )
 
     async def _export(self, request: Request, _: str) -> None:
@@ -354,18 +243,18 @@ class ExportCommands:
     async def _export_of(self, request: Request, argument: str) -> None:
         """Hand the owner the file of somebody, and put that on record."""
         user = await self._names.find(request, argument.split())
-        await record_deed(self._decisions, self._clock, request.incoming.user, DecisionKind.EXPORT, str(user))
+        await self._decider.record(EXPORT, request.incoming.user, str(user))
         await self._hand_over(request, user)
 
     async def _hand_over(self, request: Request, user: UserKey) -> None:
-        """Send that person's file to the one who asks, and one for a calendar if there are reminders."""
+        """Send that person's file to the one who asks, and one for a calendar if anything is to come."""
         async with self._spool.place(file_name(user, self._clock.now())) as path:
             tally = await self._takeout.write(user, path)
             told = HERE[request.locale].format(
                 memories=tally.memories,
                 threads=tally.threads,
                 messages=tally.messages,
-                reminders=tally.reminders,
+                reminders=tally.besides.get("reminders", 0),
                 user=user,
             )
             if await self._send(request, user, path, MEDIA_TYPE, told):

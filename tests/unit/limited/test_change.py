@@ -76,6 +76,7 @@ def test_values_are_of_a_kind(text: str, kinds: list[str]) -> None:
         # the old value is named; the day of telling is none
         ("dentist 9:30", "not 9:30, 10:15", "dentist 10:15"),
         ("wifi: gato1", "hoje o wifi mudou: lobo3", "wifi: lobo3"),
+        ("I live in Leeds", "I moved to York", "I live in York"),
     ],
 )  # fmt: skip
 def test_a_value_takes_the_place_of_its_kind_and_the_rest_stays(old: str, said: str, new: str) -> None:
@@ -87,7 +88,6 @@ def test_a_value_takes_the_place_of_its_kind_and_the_rest_stays(old: str, said: 
     [
         ("the gate code is 4433 and the bike code is 8812", "it's 9001 now"),
         ("meeting monday 10:00 and thursday 15:00", "meeting moved to 16:00"),
-        ("I live in Leeds", "I moved to York"),
         ("o gato é preto", "o gato agora é branco"),
         ("o gato é preto", "o gato tem 3 anos"),
         ("dentista terça às 9", "o dentista é às 9"),

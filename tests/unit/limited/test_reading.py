@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.actions import ACTIONS
-from core.dialogue import PromptContext, Task
+from core.dialogue import ActionInfo, PromptContext, Task
 from core.limited import reading
 from core.limited.likeness import Intent, Likeness
-from core.limited.reading import KEEP_WHAT, REMOVE_WHAT, Part, read, sentences
+from core.limited.reading import KEEP_WHAT, REMOVE_WHAT, MessagePart, read, sentences
 from core.limited.scene import read as read_scene
 from core.providers.usem3 import Usem3Embedder
-from core.types import Locale, Message, MessageRole, OpenQuestion
+from core.types import JSONValue, Locale, Message, MessageRole, OpenQuestion
 from tests.fakes.clock import START
 from tests.fakes.model import HashEmbedder
 
@@ -160,7 +163,30 @@ PIECES = st.sampled_from(
 
 @given(st.text(max_size=200) | st.lists(PIECES, max_size=12).map("".join))
 async def test_nothing_is_composed(nobody: Likeness, message: str) -> None:
-    parts: tuple[Part, ...] = await read(read_scene(_context(message, "I live in Oslo", "ok")), nobody)
+    parts: tuple[MessagePart, ...] = await read(read_scene(_context(message, "I live in Oslo", "ok")), nobody)
     assert parts
     assert all(part.text in message or part.text == "I live in Oslo" for part in parts)
     assert all(part.because for part in parts)
+
+
+def _town(message: str, _: datetime, __: Locale) -> Mapping[str, JSONValue] | None:
+    found = re.search(r"weather in (\w+)", message)
+    return None if found is None else {"town": found[1]}
+
+
+@pytest.mark.parametrize(
+    ("message", "intent"),
+    [
+        ("what's the weather in Lisbon", Intent.ACTION),
+        ("don't forget to tell me the weather in Lisbon", Intent.ACTION),
+        ("remember that I asked what's the weather in Lisbon", KEEP),
+        ("anota que ela vai ver the weather in Lisbon", KEEP),
+        ("delete the note about the weather in Lisbon", REMOVE),
+    ],
+)
+async def test_what_an_action_reads_gives_way_where_it_is_what_is_kept_or_deleted(
+    nobody: Likeness, message: str, intent: Intent
+) -> None:
+    context = replace(_context(message), actions=(ActionInfo("Forecast", reads=_town),))
+    [part] = await read(read_scene(context), nobody)
+    assert part.intent is intent

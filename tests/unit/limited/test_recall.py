@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.limited.bindings import bindings
-from core.limited.recall import Sureness, Verdict, judged, told
+from core.limited.recall import RecallVerdict, Sureness, judged, told
 from core.times.said import asked
 from core.types import NEAR, SURE, Locale, MemoryHit, MemoryItem, MemoryKind
 
@@ -21,11 +21,11 @@ def hit(content: str, chance: float = 1.0) -> MemoryHit:
     return MemoryHit(item, "", chance, chance=chance)
 
 
-def verdict(question: str, *hits: MemoryHit) -> Verdict:
+def verdict(question: str, *hits: MemoryHit) -> RecallVerdict:
     return judged(question, hits)
 
 
-def quoted(found: Verdict) -> list[str]:
+def quoted(found: RecallVerdict) -> list[str]:
     return [item.content for item in found.items]
 
 
@@ -103,7 +103,7 @@ def test_what_means_the_day_that_is_asked_for_is_told(question: str, days: list[
 def test_another_subject_is_told_as_another(question: str, content: str, about: str) -> None:
     found = verdict(question, hit(content))
     assert (found.sureness, found.about, quoted(found)) == (Sureness.OTHER, about, [content])
-    assert verdict(question, hit(content, LIKELY)) == Verdict(Sureness.NOTHING)
+    assert verdict(question, hit(content, LIKELY)) == RecallVerdict(Sureness.NOTHING)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_the_same_subject_in_other_words_is_no_other(question: str, content: str
 def test_a_name_is_no_word_that_only_begins_alike() -> None:
     assert verdict(
         "qual vinho o Marcos prefere?", hit("a Bia prefere vinho"), hit("o vinho vence em março", LIKELY)
-    ) == (Verdict(Sureness.OTHER, (hit("a Bia prefere vinho").item,), "Marcos"))
+    ) == (RecallVerdict(Sureness.OTHER, (hit("a Bia prefere vinho").item,), "Marcos"))
 
 
 def test_the_memory_about_the_one_who_was_asked_for_comes_before_a_nearer_one() -> None:
@@ -138,10 +138,24 @@ def test_the_memory_about_the_one_who_was_asked_for_comes_before_a_nearer_one() 
 
 
 @pytest.mark.parametrize(
+    ("question", "content", "about"),
+    [
+        ("what's my address?", "my sister's address is 4 Elm Road", "my address"),
+        ("qual é o meu cpf?", "o cpf da minha mãe é 123", "meu cpf"),
+        ("onde está o cpf da minha mãe?", "meu cpf está na pasta azul", "mãe"),
+        ("what's the alarm pin?", "the bank pin is 8841", "alarm"),
+        ("que horas é o treino da noite?", "o treino da manhã é às 6h", "noite"),
+    ],
+)
+def test_what_is_of_somebody_or_something_else_is_said_to_be(question: str, content: str, about: str) -> None:
+    found = verdict(question, hit(content))
+    assert (found.sureness, found.about) == (Sureness.OTHER, about)
+
+
+@pytest.mark.parametrize(
     ("question", "content"),
     [
         ("qual o telefone da Ana?", "a Ana prefere vinho branco"),
-        ("what's my address?", "my sister's address is 4 Elm Road"),
         ("what's the phone number of the plumber Sal?", "the plumber Sal comes on Monday"),
         ("que dia é o aniversário da minha filha?", "a Lia nasceu em 9 de junho"),
         ("is my cat or my dog allergic to chicken?", "my cat is allergic to chicken"),
@@ -168,8 +182,8 @@ def test_what_was_before_is_told_with_its_last_day_where_it_was_searched_for() -
 def test_a_text_of_many_lines_is_a_block_behind_its_day() -> None:
     booking = hit("Hotel Sol\nLocalizador: KX7PQ2").item
     block = " (03/05/2026)\n```\nHotel Sol\nLocalizador: KX7PQ2\n```"
-    assert told(Verdict(Sureness.SURE, (booking,)), Locale.PT) == f"Você me contou:{block}"
-    both = Verdict(Sureness.SURE, (booking, hit("moro em Natal").item))
+    assert told(RecallVerdict(Sureness.SURE, (booking,)), Locale.PT) == f"Você me contou:{block}"
+    both = RecallVerdict(Sureness.SURE, (booking, hit("moro em Natal").item))
     assert told(both, Locale.PT) == f"Você me contou:\n-{block}\n- “moro em Natal” (03/05/2026)"
 
 
@@ -198,7 +212,7 @@ def test_a_text_of_many_lines_is_a_block_behind_its_day() -> None:
 )
 def test_a_verdict_is_one_line(locale: Locale, sure: str, near: str, other: str) -> None:
     items = (hit("o gato é preto").item,)
-    assert told(Verdict(Sureness.SURE, items), locale) == sure
-    assert told(Verdict(Sureness.NEAR, items), locale) == near
-    assert told(Verdict(Sureness.OTHER, items, "cão"), locale) == other
-    assert told(Verdict(Sureness.NOTHING), locale) == ""
+    assert told(RecallVerdict(Sureness.SURE, items), locale) == sure
+    assert told(RecallVerdict(Sureness.NEAR, items), locale) == near
+    assert told(RecallVerdict(Sureness.OTHER, items, "cão"), locale) == other
+    assert told(RecallVerdict(Sureness.NOTHING), locale) == ""

@@ -5,26 +5,25 @@ Each conversation begins on Saturday 2026-03-14 at 15:09 UTC, with nothing kept.
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core.confirmations import VALID_FOR
 from core.errors import StorageError
 from core.limited import LimitedMind, reading
 from core.limited import sentences as say
 from core.providers.usem3 import Usem3Embedder
 from core.storage.memories import SqlMemories
-from core.types import Locale, MemoryKind
-from tests.fakes.house import ANA, BIA
+from core.types import Locale
+from tests.fakes.house import ANA
 from tests.fakes.model import HashEmbedder
 from tests.fakes.talk import Talk, talking
 
 GATE, CAT = "o portão abre com 4433", "o gato é preto"
 FLIGHT = "voo LA3302 sexta às 6h40, localizador QX7KLM"
 MOVED = "mudaram meu voo pra 8h05"
+MOVED_FLIGHT = "voo LA3302 sexta às 8h05, localizador QX7KLM"
 LIST = "Lista da mala:\n- passaporte\n- remédio da Júlia\n\nreserva: X9K2"
 
 
@@ -119,20 +118,6 @@ async def test_a_fact_and_a_question_in_one_message_are_both_served(person: Talk
     assert GATE in seen(person)
 
 
-async def test_save_that_keeps_what_was_said_before_and_asks_where_nothing_was(person: Talk) -> None:
-    assert (await person.say("save this:")).startswith(say.SAVE_WHAT[Locale.EN])
-    await person.say(GATE)
-    await person.say("I feel sad today")
-    await person.say("save that")
-    assert await person.contents() == ["I feel sad today", GATE]
-
-
-async def test_json_is_kept_as_it_is(person: Talk) -> None:
-    await person.say('guarda isso: {"cpf": "111", "rg": 9}')
-    [item] = await person.house.memories.of(ANA).page(limit=9)
-    assert (item.kind, item.content) == (MemoryKind.JSON, '{"cpf": "111", "rg": 9}')
-
-
 @pytest.mark.parametrize("question", ["qual é a minha senha do netflix?", "what is my netflix password?"])
 async def test_what_is_not_known_is_said_and_no_reply_is_taken_for_it(person: Talk, question: str) -> None:
     await told(person, GATE)
@@ -157,50 +142,43 @@ async def test_found_is_never_followed_by_not_found(person: Talk) -> None:
     assert "Não achei nada" not in seen(person)
 
 
-@pytest.mark.parametrize("message", ["amanhã tenho prova de física", "mañana tengo examen de física"])
-async def test_a_relative_day_is_kept_in_its_words_and_found_with_its_date(person: Talk, message: str) -> None:
-    await person.say(message)
-    assert await person.contents() == [message]
-    answer = await person.say("quando é a prova?" if "prova" in message else "¿cuándo es el examen?")
-    assert message in answer
-    assert "15 mar" in answer
-    await person.clock.advance(timedelta(hours=3).total_seconds())
-    assert message in await person.say("o que eu tenho amanhã?" if "prova" in message else "¿qué tengo mañana?")
-
-
-async def test_what_is_known_is_listed_and_knowing_nothing_is_said(person: Talk) -> None:
-    assert (await person.say("o que você sabe sobre mim?")).startswith(say.KNOW_NOTHING[Locale.PT])
-    await told(person, GATE, CAT)
-    answer = await person.say("o que você sabe sobre mim?")
-    assert answer.startswith(say.ALL_I_KNOW[Locale.PT])
-    assert all(f"- “{content}” (14/03/2026)" in answer for content in (GATE, CAT))
-
-
 # --- changing --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("T11")
 @pytest.mark.parametrize(
-    ("answer", "left"),
+    ("word", "left"), [("desfaz", [FLIGHT]), ("Manter os dois", [MOVED_FLIGHT, FLIGHT]), ("", [MOVED_FLIGHT])]
+)
+async def test_a_new_value_of_one_known_thing_is_changed_at_once(person: Talk, word: str, left: list[str]) -> None:
+    await told(person, FLIGHT)
+    changed = await person.say(MOVED)
+    assert changed.startswith(f"Atualizei: “{MOVED_FLIGHT}”")
+    assert labels(person)[:2] == ["↩️ Desfazer", "🧷 Manter os dois"]
+    assert await person.contents() == [MOVED_FLIGHT]
+    if word:
+        await (person.press if word[0].isupper() else person.say)(word)
+    assert set(await person.contents()) == set(left)
+
+
+@pytest.mark.spec("T11")
+@pytest.mark.parametrize(
+    "order",
     [
-        ("Trocar", ["voo LA3302 sexta às 8h05, localizador QX7KLM"]),
-        ("sim", ["voo LA3302 sexta às 8h05, localizador QX7KLM"]),
-        ("Manter os dois", [MOVED, FLIGHT]),
-        ("os dois", [MOVED, FLIGHT]),
-        ("Cancelar", [FLIGHT]),
-        ("não", [FLIGHT]),
+        "mude a senha do aliexpress para 654321",
+        "por favor, troque a senha do aliexpress por 654321",
+        "altere a senha do aliexpress pra 654321",
+        "atualiza a senha do aliexpress para 654321",
     ],
 )
-async def test_new_words_are_shown_beside_the_old_and_the_person_chooses(
-    person: Talk, answer: str, left: list[str]
-) -> None:
-    await told(person, FLIGHT)
-    asked = await person.say(MOVED)
-    assert f"Troco “{FLIGHT}” por “voo LA3302 sexta às 8h05, localizador QX7KLM”?" in asked
-    assert labels(person) == ["✏️ Trocar", "🧷 Manter os dois", "Cancelar"]
-    assert await person.contents() == [FLIGHT]
-    await (person.press if answer[0].isupper() else person.say)(answer)
-    assert await person.contents() == left
+async def test_an_order_changes_the_value_and_is_kept_itself_nowhere(person: Talk, order: str) -> None:
+    await told(person, "a senha do aliexpress é 123456")
+    await person.say(order)
+    assert await person.contents() == ["a senha do aliexpress é 654321"]
+
+
+async def test_an_order_about_nothing_known_is_kept_as_what_it_says(person: Talk) -> None:
+    await person.say("change the shed code to 8812")
+    assert await person.contents() == ["the shed code: 8812"]
 
 
 @pytest.mark.spec("T11")
@@ -213,7 +191,8 @@ async def test_of_several_one_is_chosen_by_number_or_none(
 ) -> None:
     await told(person, "o wifi da praia é peixe2", "o wifi de casa é gato1")
     await person.say("o wifi agora é lobo3")
-    assert labels(person) == ["1", "2", "De nenhum: guardar também", "Cancelar"]
+    assert "o wifi agora é lobo3" in await person.contents(), "it is kept before anybody chooses"
+    assert labels(person)[-3:] == ["1", "2", "De nenhum: ficam todos"]
     number = {"2": "praia", "a primeira": "casa"}.get(answer, "")
     lines = person.shown.text.splitlines()
     at = next((line[0] for line in lines if number and line[:1].isdigit() and number in line), "")
@@ -227,10 +206,38 @@ async def test_of_several_one_is_chosen_by_number_or_none(
 async def test_a_correction_that_names_nothing_is_of_what_was_shown_last(person: Talk) -> None:
     await told(person, CAT, "a academia fecha às 22h")
     await person.say("que horas a academia fecha?")
-    asked = await person.say("não, é às 23h")
-    assert "por “a academia fecha às 23h”?" in asked
-    await person.press("Trocar")
+    await person.say("não, é às 23h")
     assert set(await person.contents()) == {CAT, "a academia fecha às 23h"}
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "kept"),
+    [
+        ("My sister lives in Leeds", "she moved to York", "My sister lives in York"),
+        ("minha mãe mora em Curitiba", "ela se mudou pra Londrina", "minha mãe mora em Londrina"),
+        ("mi hermano vive en Sevilla", "se mudó a Bilbao", "mi hermano vive en Bilbao"),
+    ],
+)
+async def test_she_is_who_was_told_of_last(person: Talk, known: str, said: str, kept: str) -> None:
+    await told(person, "o gato é preto", known)
+    await person.say(said)
+    assert set(await person.contents()) == {CAT, kept}
+
+
+async def test_she_is_nobody_where_two_can_be_meant_or_none(person: Talk) -> None:
+    await told(person, "minha mãe mora em Curitiba", "minha tia mora em Recife", "meu pai mora em Santos")
+    await person.say("ela se mudou pra Londrina")
+    assert len(await person.contents()) == 4
+
+
+@pytest.mark.parametrize(
+    "said", ["ela pagou 2000 hoje", "qual é a senha do portão?", "obrigado!", "vou trocar a senha do portão por 8812"]
+)
+async def test_what_says_of_no_change_changes_nothing(person: Talk, said: str) -> None:
+    await told(person, "a senha do portão é 4433")
+    await person.say(said)
+    assert "a senha do portão é 4433" in await person.contents()
+    assert not any("Trocar" in label for label in labels(person))
 
 
 async def test_a_correction_of_nothing_changes_and_keeps_nothing(person: Talk) -> None:
@@ -239,33 +246,14 @@ async def test_a_correction_of_nothing_changes_and_keeps_nothing(person: Talk) -
     assert await person.contents() == [GATE]
 
 
-async def test_news_of_what_is_not_known_is_kept(person: Talk) -> None:
-    await told(person, CAT)
-    await person.say("minha reunião passou pra quinta às 18h30")
-    assert await person.contents() == ["minha reunião passou pra quinta às 18h30", CAT]
-
-
-@pytest.mark.spec("T11")
-async def test_what_was_replaced_is_an_earlier_version_and_undo_brings_it_back(person: Talk) -> None:
-    await told(person, FLIGHT)
-    await person.say(MOVED)
-    await person.press("Trocar")
-    await person.say("desfaz")
-    assert await person.contents() == [FLIGHT]
-
-
-@pytest.mark.parametrize(
-    ("message", "left"),
-    [
-        ("adiciona café na lista de compras", "lista de compras: pão, leite, ovos, café"),
-        ("tira o leite da lista de compras", "lista de compras: pão, ovos"),
-    ],
-)
-async def test_a_list_has_an_entry_more_or_less(person: Talk, message: str, left: str) -> None:
-    await told(person, "lista de compras: pão, leite, ovos")
-    await person.say(message)
-    await person.press("Trocar")
-    assert await person.contents() == [left]
+async def test_what_may_be_over_is_told_behind_what_was_said_since(person: Talk) -> None:
+    both = "I take metformin 500 twice a day and lisinopril in the morning"
+    await person.say(f"remember that {both}")
+    await person.clock.advance(60)
+    await person.say("I no longer take lisinopril")
+    assert await person.say("do I take lisinopril?") == (
+        f"You told me:\n- “I no longer take lisinopril” (14 Mar 2026)\n- before: “{both}” (14 Mar 2026)"
+    )
 
 
 # --- removing --------------------------------------------------------------------------------------------------------
@@ -321,18 +309,6 @@ async def test_delete_alone_asks_what_and_the_reply_names_it(person: Talk) -> No
     assert set(await person.contents()) == {GATE, CAT}
 
 
-@pytest.mark.parametrize(
-    "order", ["forget what I just said", "esquece o que eu acabei de dizer", "olvida lo que te acabo de decir"]
-)
-async def test_what_i_just_said_is_the_last_thing_said(person: Talk, order: str) -> None:
-    await told(person, CAT)
-    await person.say(GATE)
-    await person.say("kkk")
-    assert GATE in await person.say(order)
-    await person.say("sim")
-    assert await person.contents() == [CAT]
-
-
 @pytest.mark.spec("T12")
 @pytest.mark.parametrize(
     "order", ["apaga tudo", "olvida todo lo que sabes de mí", "forget everything you know about me"]
@@ -371,46 +347,6 @@ async def test_a_negated_order_is_not_carried_out(person: Talk, message: str) ->
     await person.say(message)
     assert await person.contents() == [CAT]
     assert not labels(person)
-
-
-async def test_an_answer_is_not_lost_for_a_wish_to_delete(person: Talk) -> None:
-    await told(person, GATE, CAT)
-    answer = await person.say("Como abre o portão? Apaga o gato.")
-    assert GATE in answer
-    assert say.ONE_AT_A_TIME[Locale.PT] in answer
-    assert len(await person.contents()) == 2
-
-
-# --- questions of the bot --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("message", ["que horas são?", "minha irmã mora em Recife", "obrigada", "como abre o portão?"])
-async def test_another_message_drops_the_question(person: Talk, message: str) -> None:
-    await told(person, GATE)
-    await person.say("apaga o portão")
-    assert labels(person) == ["🗑️ Apagar", "Deixar como está"]
-    await person.say(message)
-    await person.say("sim")
-    assert GATE in await person.contents()
-
-
-async def test_a_question_is_answered_after_a_restart_but_not_when_it_is_old(person: Talk) -> None:
-    await told(person, GATE, CAT)
-    await person.say("apaga o portão")
-    await person.restart()
-    await person.say("sim")
-    assert await person.contents() == [CAT]
-    await person.say("apaga o gato")
-    await person.clock.advance(VALID_FOR.total_seconds() + 1)
-    await person.say("sim")
-    assert await person.contents() == [CAT]
-
-
-async def test_nobody_else_in_a_room_answers_it(person: Talk) -> None:
-    await person.say(f"lembra que {GATE}", chat="room", private=False)
-    await person.say("apaga o portão", chat="room", private=False)
-    await person.say("sim", BIA, chat="room", private=False)
-    assert await person.contents() == [GATE]
 
 
 # --- all else --------------------------------------------------------------------------------------------------------
@@ -456,6 +392,22 @@ async def test_a_question_about_the_bot_is_answered_and_looked_up_nowhere(
 
 async def test_the_time_is_told(person: Talk) -> None:
     assert (await person.say("que horas são?")).startswith("Agora é sábado, 14/03/2026, 15:09 UTC.")
+
+
+async def test_a_yes_to_what_was_offered_presses_its_button_also_later(person: Talk) -> None:
+    await person.say("remember that the dentist is tomorrow at 10")
+    assert "Remind me?" in "".join(labels(person))
+    await person.say("I like tea")
+    await person.say("ok")
+    assert await person.house.reminders.of([ANA]) == []
+    await person.say("yes")
+    assert len(await person.house.reminders.of([ANA])) == 1
+
+
+async def test_a_yes_to_nothing_is_not_called_done(person: Talk) -> None:
+    await person.say("hi")
+    assert await person.say("yes") == say.TALK["yes"][Locale.EN]
+    assert "👍" not in await person.say("sim")
 
 
 async def test_that_it_is_limited_is_said_once_and_after_what_was_done(person: Talk) -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from core.actions.action import Action
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step
 from core.features.reminders.actions.saying import line, named_by, say
-from core.features.reminders.asked import Removal
 from core.features.reminders.card import entry
 from core.features.reminders.mentions import asks_to_hold, read_cancel
 from core.features.reminders.reminders import Reminder
+from core.features.reminders.request import Removal
 from core.features.reminders.service import Refusal, Reminders
-from core.features.reminders.telling import PAUSED_TEXT, REMOVED, RESUMED_TEXT, Told, place_of, refused, told
+from core.features.reminders.telling import PAUSED_TEXT, REMOVED, RESUMED_TEXT, ReminderNotice, place_of, refused, told
+from core.outgoing import Button
 from core.text.catalogue import text
 from core.text.markdown import quoted
 from core.text.unicode import clean
@@ -44,7 +45,7 @@ def reminder_cancel(reminders: Reminders) -> Action:
         words = clean(named.which, _MAX_WORDS_CHARS).strip()
         found = await named_by(turn, reminders, words)
         if not found:
-            answer = Told(NONE[turn.person.locale].format(words=quoted(words)))
+            answer = ReminderNotice(NONE[turn.person.locale].format(words=quoted(words)))
         elif len(found) > 1:
             answer = await _which(turn, found)
         else:
@@ -73,7 +74,7 @@ def reminder_cancel(reminders: Reminders) -> Action:
     )
 
 
-async def _which(turn: Turn, found: Sequence[Reminder]) -> Told:
+async def _which(turn: Turn, found: Sequence[Reminder]) -> ReminderNotice:
     """Store which reminders are meant, and return the question which of them, with a button for each."""
     shown = found[:_MAX_OFFERED]
     await turn.services.confirmations.ask(
@@ -81,13 +82,13 @@ async def _which(turn: Turn, found: Sequence[Reminder]) -> Told:
     )
     lines = [f"{number}. {line(turn, each)}" for number, each in enumerate(shown, 1)]
     choices = tuple(
-        replace(entry(number, each, turn.person.locale), command=f"/reminders delete {each.id}")
+        Button(f"{number}. {entry(each, turn.person.locale).label}", f"/reminders delete {each.id}", in_place=True)
         for number, each in enumerate(shown, 1)
     )
-    return Told("\n".join((WHICH[turn.person.locale], *lines)), choices, asks=True)
+    return ReminderNotice("\n".join((WHICH[turn.person.locale], *lines)), choices, asks=True)
 
 
-def _step(answer: Told) -> Step:
+def _step(answer: ReminderNotice) -> Step:
     if answer.reminder is not None:
         return Step(NAME, Outcome.DONE, detail="done; the person was just told this: do not repeat it")
     why = "the person is asked which one; none is deleted before they say" if answer.asks else "none; they were told so"

@@ -7,11 +7,12 @@ from typing import Final
 from core.actions.action import Action
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step
+from core.features.preferences.timezone import local_now
 from core.features.reminders.actions.saying import day_in, line, on_that_day
 from core.features.reminders.briefing import dated
 from core.features.reminders.mentions import asks_for_day, read_list
 from core.features.reminders.service import Reminders
-from core.features.reminders.telling import local_now, place_of
+from core.features.reminders.telling import place_of
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import quoted
 

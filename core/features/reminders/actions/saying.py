@@ -8,19 +8,20 @@ from datetime import datetime, timedelta
 
 from core.answering.turn import Turn
 from core.dialogue import Step
+from core.features.preferences.timezone import local_now
 from core.features.reminders import card
-from core.features.reminders.asked import QUESTIONS
 from core.features.reminders.reminders import Reminder
+from core.features.reminders.request import QUESTIONS
 from core.features.reminders.service import Reminders
-from core.features.reminders.telling import Told, local_now, place_of
+from core.features.reminders.telling import ReminderNotice, place_of
 from core.text.markdown import plain_times
 from core.text.replies import numbered
 from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.times.grammar import find_time
-from core.times.reading import Once, Past, Repeated, Unclear
+from core.times.reading import Once, Past, Recurrence, Unclear
 
 
-async def say(turn: Turn, step: Step, answer: Told) -> Step:
+async def say(turn: Turn, step: Step, answer: ReminderNotice) -> Step:
     """Say the answer in our own words, and return the step; a question ends the turn."""
     try:
         step = await turn.answer.report(replace(step, asks=answer.asks), answer.text, answer.choices)
@@ -75,6 +76,6 @@ def day_in(words: str, turn: Turn, now: datetime) -> datetime | None:
     """Return an instant on the day that the words name, or None."""
     found = find_time(words, now, turn.person.locale) if words else None
     match found.time if found is not None else None:
-        case Once(at) | Past(at) | Unclear((Once(at), *_)) | Repeated(_, at):
+        case Once(at) | Past(at) | Unclear((Once(at), *_)) | Recurrence(_, at):
             return at
     return None

@@ -13,17 +13,18 @@ from typing import Annotated, Final
 from core.actions.action import Action
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step
+from core.features.preferences.timezone import local_now
 from core.features.reminders.actions.saying import named_by, say
+from core.features.reminders.effect import REMINDER_SET
 from core.features.reminders.mentions import read_change
 from core.features.reminders.reminders import Kind, Reminder
 from core.features.reminders.request import read_request
-from core.features.reminders.service import Refusal, Reminders, zone_key
+from core.features.reminders.service import Refusal, Reminders
 from core.features.reminders.telling import (
     SET,
-    Told,
+    ReminderNotice,
     Wish,
     as_schedule,
-    local_now,
     place_of,
     refused,
     settle_time,
@@ -31,15 +32,16 @@ from core.features.reminders.telling import (
 )
 from core.models import NOT_BRIEF
 from core.outgoing import Button
-from core.text import claims
+from core.text import assertions
 from core.text.catalogue import text
 from core.text.language import spoken
 from core.text.unicode import clean, one_line
 from core.text.words import folded_words
 from core.times import rules
 from core.times.grammar import find_time
-from core.times.reading import Once, Past, Repeated, Time
-from core.types import ChangeKind, JSONValue, Locale
+from core.times.reading import Once, Past, Recurrence, Time
+from core.times.zones import zone_key
+from core.types import JSONValue, Locale
 
 NAME: Final = "ReminderSet"
 _MAX_WHEN_CHARS: Final = 200
@@ -57,7 +59,7 @@ in store."""
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReminderWish:
     """What to remind of, and when."""
 
     text: str
@@ -70,7 +72,7 @@ class Wanted:
 def reminder_set(reminders: Reminders) -> Action:
     """Return the action, which sets reminders there."""
 
-    async def run(turn: Turn, wanted: Wanted) -> Step:
+    async def run(turn: Turn, wanted: ReminderWish) -> Step:
         """Set the reminder and say when it is due, or ask for what is missing, which ends the turn."""
         kind = Kind.BRIEFING if wanted.briefing else Kind.REMINDER
         wish = Wish(clean(wanted.text), kind=kind)
@@ -94,12 +96,12 @@ def reminder_set(reminders: Reminders) -> Action:
         NAME,
         WHEN,
         run,
-        arguments=Wanted,
+        arguments=ReminderWish,
         instruction=INSTRUCTION,
         example='{"text": "...", "when": "...", "at": "", "rule": "", "briefing": false}',
         status=SETTING,
         asks=True,
-        writes=ChangeKind.REMINDER,
+        writes=REMINDER_SET,
         reads=read_arguments,
     )
 
@@ -115,7 +117,7 @@ def read_arguments(message: str, now: datetime, locale: Locale) -> dict[str, JSO
     return None if request is None else {"text": request.text, "when": request.when, "briefing": request.briefing}
 
 
-def _read(turn: Turn, wanted: Wanted) -> tuple[Time | None, bool]:
+def _read(turn: Turn, wanted: ReminderWish) -> tuple[Time | None, bool]:
     """Return the time that the person named (None: none), and whether that is sure: read by rules, in their words.
 
     Times are counted from when the message was said.
@@ -125,7 +127,9 @@ def _read(turn: Turn, wanted: Wanted) -> tuple[Time | None, bool]:
     locale, when = spoken(turn.asked.text) or turn.person.locale, wanted.when[:_MAX_WHEN_CHARS]
     request = read_request(turn.asked.text, said, locale)
     is_asked = (
-        request is not None or claims.asks_for_reminder(turn.asked.text) or not turn.shown.is_from_others(wanted.text)
+        request is not None
+        or assertions.asks_for(turn.asked.text, REMINDER_SET)
+        or not turn.shown.is_from_others(wanted.text)
     )
     whole = find_time(turn.asked.text, said, locale) if request is None else request.found
     part = find_time(when, said, locale) if when else None
@@ -146,7 +150,7 @@ async def _to_move(turn: Turn, reminders: Reminders, words: str) -> Reminder | N
     return found[0] if len(found) == 1 else None
 
 
-def _given(wanted: Wanted, now: datetime) -> Once | Repeated | Past | None:
+def _given(wanted: ReminderWish, now: datetime) -> Once | Recurrence | Past | None:
     """Return the time that the model gives as numbers, if it can be understood."""
     rule = wanted.rule.strip().upper().removeprefix("RRULE:")
     try:
@@ -158,15 +162,15 @@ def _given(wanted: Wanted, now: datetime) -> Once | Repeated | Past | None:
     if rule and not rules.problem(rule):
         begin = at or now.replace(second=0, microsecond=0)
         first = rules.next_after(begin.replace(tzinfo=None), zone_key(now), rule, now)
-        return None if first is None else Repeated(rule, first.astimezone(now.tzinfo))
+        return None if first is None else Recurrence(rule, first.astimezone(now.tzinfo))
     if at is None:
         return None
     return Once(at) if at > now else Past(at)
 
 
-async def _known(turn: Turn, reminders: Reminders, wish: Wish, time: Time | None) -> Told | None:
+async def _known(turn: Turn, reminders: Reminders, wish: Wish, time: Time | None) -> ReminderNotice | None:
     """Return the sentence on a reminder of the same words and times that is set already; None if there is none."""
-    if not isinstance(time, Once | Repeated):
+    if not isinstance(time, Once | Recurrence):
         return None
     place, wanted = place_of(turn), as_schedule(time)
     same = (each for each in await reminders.of(place) if _is(each, wish) and each.chat == place.chat)
@@ -185,14 +189,14 @@ def _is(reminder: Reminder, wish: Wish) -> bool:
     return reminder.kind is wish.kind and reminder.text == wish.text
 
 
-def _step(answer: Told) -> Step:
+def _step(answer: ReminderNotice) -> Step:
     if answer.reminder is not None:
         detail = "the person was just told this with its time: do not repeat it"
-        return Step(NAME, Outcome.DONE, detail=detail, writes=ChangeKind.REMINDER)
+        return Step(NAME, Outcome.DONE, detail=detail, writes=REMINDER_SET)
     why = (
         "the person is asked when; nothing is set before they answer" if answer.asks else "not set; they were told why"
     )
-    return Step(NAME, Outcome.NOTHING, detail=why, writes=ChangeKind.REMINDER)
+    return Step(NAME, Outcome.NOTHING, detail=why, writes=REMINDER_SET)
 
 
 SETTING = text("reminders.actions.setting")

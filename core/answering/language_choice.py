@@ -1,0 +1,84 @@
+"""Choose the language in which a person reads the bot's own sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+from core.answering.hooks import PreferencesOf
+from core.errors import StorageError
+from core.stores import HistoryStore
+from core.text.language import choose, from_tag, spoken
+from core.types import ConversationKey, Incoming, Locale, MessageRole, UserKey
+
+_MESSAGES_LOOKED_AT = 20
+_THREADS_LOOKED_AT = 2  # the one that was just begun says nothing yet
+
+
+class Locales:
+    """Choose a language: the person's choice, else the owner's `fixed` one (a tag), else that of their message.
+
+    Next come their earlier messages, the platform's tag, and Portuguese. A choice that is none of ours is passed over:
+    then it is that of answers only. `tag_of` returns the tag that the platform told of a person when they last wrote.
+    """
+
+    def __init__(
+        self,
+        preferences: PreferencesOf,
+        history: HistoryStore,
+        fixed: str = "",
+        tag_of: Callable[[UserKey], Awaitable[str]] | None = None,
+    ) -> None:
+        self._preferences = preferences
+        self._history = history
+        self._fixed = from_tag(fixed)
+        self._tag_of = tag_of
+        self._found: dict[UserKey, Locale] = {}
+
+    async def of(self, incoming: Incoming, tag: str | None = None) -> Locale:
+        """Return the language to answer a message in; `tag` is the person's choice, if it has been read."""
+        found = self._found[incoming.user] = await self._of(incoming, tag)
+        return found
+
+    async def _of(self, incoming: Incoming, tag: str | None) -> Locale:
+        chosen = await self._chosen(incoming.user) if tag is None else from_tag(tag) or self._fixed
+        if chosen:
+            return chosen
+        told = None if incoming.text.startswith("/") else spoken(incoming.text)
+        if told is not None:
+            return told
+        said: list[str] = []
+        with suppress(StorageError):  # this failure may be the very thing to report
+            said = await self._said(incoming.user, incoming.conversation)
+        return choose("", incoming.language, said)
+
+    async def known(self, user: UserKey, tag: str = "") -> Locale:
+        """Return the language of a person who has not just written; `tag` is the platform's, if it gives one.
+
+        English if nothing at all is known of them, such as an owner by name who never wrote. Where the database cannot
+        be read, which may be the very thing to report, it is the language that was found before.
+        """
+        try:
+            found = from_tag((await self._preferences(user)).language) or self._fixed
+            if found is None:
+                tag = tag or (await self._tag_of(user) if self._tag_of is not None else "")
+                found = choose("", tag or Locale.EN, await self._said(user))
+        except StorageError:
+            return self._found.get(user) or self._fixed or choose("", tag or Locale.EN, ())
+        self._found[user] = found
+        return found
+
+    async def _chosen(self, user: UserKey) -> Locale | None:
+        try:
+            return from_tag((await self._preferences(user)).language) or self._fixed
+        except StorageError:  # this failure may be the very thing to report
+            return self._fixed
+
+    async def _said(self, user: UserKey, here: ConversationKey | None = None) -> list[str]:
+        """Return the person's latest messages, the newest first: of that conversation, then of the one used last."""
+        said: list[str] = []
+        threads = sorted(await self._history.threads(user), key=lambda thread: thread.conversation != here)
+        for thread in threads[:_THREADS_LOOKED_AT]:
+            messages = await self._history.tail(thread.id, _MESSAGES_LOOKED_AT)
+            said += [message.text for message in reversed(messages) if message.role is MessageRole.USER]
+        return said

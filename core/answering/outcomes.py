@@ -1,0 +1,125 @@
+"""Sentences on what was done to memories, made from committed rows only."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import tzinfo
+from typing import Final
+
+from core.dialogue import Effect, Step, Written, committed
+from core.text import assertions
+from core.text.catalogue import Counted, counted, forms, text
+from core.text.days import dated
+from core.text.markdown import quoted
+from core.types import ChangeKind, Locale, Localized, MemoryItem
+
+_MAX_NAMED: Final = 5  # of what was not done
+_REMEMBERS: Final = (ChangeKind.SAVED, ChangeKind.UPDATED)
+"""What people cannot have who turned remembering off."""
+
+
+def written(kind: ChangeKind, items: Sequence[MemoryItem], locale: Locale, zone: tzinfo) -> str:
+    """Return the sentence on what was saved, changed or deleted, with each memory's words and the days they mean."""
+    return listed(DONE[kind][locale], items, locale, zone)
+
+
+def _told(item: MemoryItem, zone: tzinfo, locale: Locale) -> str:
+    return quoted(item.content) + dated(item, zone, locale)
+
+
+def replaced(now: MemoryItem, before: MemoryItem, locale: Locale, zone: tzinfo) -> str:
+    """Return the sentence on a memory that has new words, and on those that were true until now."""
+    return REPLACED[locale].format(new=_told(now, zone, locale), old=_told(before, zone, locale))
+
+
+def listed(lead: str, items: Sequence[MemoryItem], locale: Locale, zone: tzinfo) -> str:
+    """Return the memories listed below a lead, or a single one beside it, with the days that they mean there."""
+    lines = [_told(item, zone, locale) for item in items]
+    return f"{lead} {lines[0]}" if len(lines) == 1 else "\n".join((lead, *(f"- {line}" for line in lines)))
+
+
+def not_done(kind: Written, missing: Sequence[str], locale: Locale, *, some: bool, remembers: bool = True) -> str:
+    """Return the sentence on what was not done, naming the `missing` words that are known.
+
+    `some`: other changes of that kind were made.
+    """
+    hint = kind.hint if isinstance(kind, Effect) else HINTS[kind]
+    if not some:
+        hint = TURNED_OFF if kind in _REMEMBERS and not remembers else hint
+        return f"{_nothing(kind)[locale]} {hint[locale]}"
+    told = counted(kind.not_done if isinstance(kind, Effect) else NOT_DONE[kind], locale, len(missing))
+    names = [quoted(words) for words in missing if words][:_MAX_NAMED]
+    return f"{told}: {', '.join(names)}. {hint[locale]}" if names else f"{told}. {hint[locale]}"
+
+
+def _nothing(kind: Written) -> Localized:
+    return kind.nothing if isinstance(kind, Effect) else NOTHING[kind]
+
+
+def missing(steps: Iterable[Step]) -> dict[Written, tuple[str, ...]]:
+    """Map kinds of change to what steps were asked for, did not do, and no later step made up for."""
+    found: dict[Written, tuple[str, ...]] = {}
+    for step in steps:
+        if step.writes is not None:
+            made_up = found.get(step.writes, ())[step.count :]
+            found[step.writes] = max(made_up, step.missing, key=len)
+    return {kind: words for kind, words in found.items() if words}
+
+
+def left_undone(steps: Sequence[Step], message: str, effects: Collection[Effect]) -> frozenset[Written]:
+    """Return the kinds of change that were tried without success, or else plainly asked for while none was tried.
+
+    Only a step of its own kind makes up for an effect: who asked to be reminded is not content with a memory.
+    """
+    if tried := missing(steps):
+        return frozenset(tried)
+    handled = {step.writes for step in steps if step.writes is not None}  # done now, or true before
+    asked = assertions.asked(message, effects)
+    return asked - {*ChangeKind} - handled if handled else asked
+
+
+def undone(steps: Sequence[Step], kinds: Collection[Written], locale: Locale, *, remembers: bool = True) -> str:
+    """Return the sentences on changes of these kinds that the steps did not make."""
+    tried, done = missing(steps), committed(steps)
+    return "\n".join(
+        not_done(kind, tried.get(kind, ()), locale, some=kind in done, remembers=remembers) for kind in _in_order(kinds)
+    )
+
+
+def nothing(kinds: Collection[Written], locale: Locale) -> str:
+    """Return the sentences that no change of these kinds was made."""
+    return " ".join(_nothing(kind)[locale] for kind in _in_order(kinds))
+
+
+def _in_order(kinds: Collection[Written]) -> Sequence[Written]:
+    """Return changes of memory first, then the effects of features."""
+    effects = sorted((kind for kind in kinds if isinstance(kind, Effect)), key=lambda effect: effect.value)
+    return [*(kind for kind in ChangeKind if kind in kinds), *effects]
+
+
+DONE: dict[ChangeKind, Localized] = {
+    ChangeKind.SAVED: text("outcomes.done.saved"),
+    ChangeKind.UPDATED: text("outcomes.done.updated"),
+    ChangeKind.DELETED: text("outcomes.done.deleted"),
+}
+KNOWN = text("outcomes.known")
+REPLACED = text("resolve.replaced")
+SAME = text("outcomes.same")
+NOTHING: dict[ChangeKind, Localized] = {
+    ChangeKind.SAVED: text("outcomes.nothing.saved"),
+    ChangeKind.UPDATED: text("outcomes.nothing.updated"),
+    ChangeKind.DELETED: text("outcomes.nothing.deleted"),
+}
+UNCHANGED = text("outcomes.unchanged")
+_WHICH = text("outcomes.which")
+TURNED_OFF = text("outcomes.turned_off")
+HINTS: dict[ChangeKind, Localized] = {
+    ChangeKind.SAVED: text("outcomes.hints.saved"),
+    ChangeKind.UPDATED: _WHICH,
+    ChangeKind.DELETED: _WHICH,
+}
+NOT_DONE: dict[ChangeKind, Counted] = {
+    ChangeKind.SAVED: forms("outcomes.not_done.saved"),
+    ChangeKind.UPDATED: forms("outcomes.not_done.updated"),
+    ChangeKind.DELETED: forms("outcomes.not_done.deleted"),
+}

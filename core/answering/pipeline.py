@@ -1,0 +1,390 @@
+"""The way of one message that was taken in: read from top to bottom, each step calls the next.
+
+It waits its turn, is judged again, opens its turn, stays within quotas, and is thought through; whatever fails on the
+way, the person is told, and other turns go on. Its row in the inbox is closed at the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from core.actions.change_report import undo_button
+from core.answering.confirmations import Arrival
+from core.answering.conversation_locks import ConversationLocks
+from core.answering.deadline import Deadline
+from core.answering.edits import Asked, Edits, act_of, tell_of_earlier
+from core.answering.hooks import Verdict
+from core.answering.lookup import still_known
+from core.answering.loop import think
+from core.answering.opening import Opening, check, recover, resume
+from core.answering.parts import ChatBotParts
+from core.answering.sentences import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
+from core.answering.turn import Turn
+from core.commands.builtin import again, is_continue, is_retry, is_stop
+from core.commands.command import Request
+from core.delivery.view import View
+from core.delivery.views import Views
+from core.errors import (
+    BadReply,
+    BotError,
+    ChannelError,
+    ChannelGone,
+    ClaimLost,
+    DiskFull,
+    EmptyInput,
+    StorageDown,
+    StorageError,
+    TurnReplaced,
+    TurnStopped,
+)
+from core.outgoing import Button, OutgoingMessage
+from core.ports import Channel
+from core.stores import Replaced
+from core.tasks import Tasks
+from core.threads import TurnState
+from core.trace import Phase, Trace, current, spend, traced
+from core.types import ChatKey, ConversationKey, Incoming, Role
+from core.workers.port import check_claim
+
+_LAST_WORDS_S: Final = 2.0
+_LATE_TYPING_S: Final = 0.5
+"""Commands answer before that, unless they have a lot to do."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """How one version of a question went."""
+
+    started_s: float
+    arrival: Arrival
+
+    replaced: Replaced | None = None
+    """What an edit replaces."""
+
+    turn: Turn | None = None
+    is_command: bool = False
+
+    is_reply: bool = False
+    """Whether the message was read as a command, since it replied to a question of the bot."""
+
+    error: str = ""
+    """The name of the error that ended it; "" for none."""
+
+    last_words: str = ""
+    """The apology for that error."""
+
+
+class MessagePipeline:
+    """Answers messages that were taken in, each in its turn."""
+
+    def __init__(self, parts: ChatBotParts, tasks: Tasks) -> None:
+        self._parts = parts
+        self._tasks = tasks
+        limits = parts.settings.limits
+        self.locks = ConversationLocks(limits.answers_at_once)
+        self.running: dict[ConversationKey, Deadline] = {}
+        self._edits = Edits(parts.inbox, parts.conversations.store, parts.hooks.takes_back)
+        self._opening = Opening(parts)
+        self._views = Views(
+            parts.inbox,
+            parts.reach.notifier,
+            parts.reach.alerts,
+            parts.reach.locales,
+            parts.services.clock,
+            status_after_s=limits.status_after_s,
+            notify_after_s=limits.notify_after_s,
+        )
+        self._unclosed: set[tuple[ChatKey, str]] = set()
+        """Messages that were answered, and whose rows could not be closed."""
+
+    def traced(self, incoming: Incoming) -> AbstractContextManager[None]:
+        """Work for the turn of that message inside; all of its versions are one."""
+        began_s = self._parts.services.clock.monotonic()
+        return traced(Trace(act_of(incoming.chat, incoming.original_id), began_s, incoming))
+
+    # --- waiting its turn ---
+
+    async def answer(self, asked: Asked, posted: Sequence[str] | None = None) -> None:
+        """Answer a question in its place in line, and each version of it that comes until it was answered.
+
+        `posted` is what an earlier process had posted for it.
+        """
+        incoming, clock = asked.incoming, self._parts.services.clock
+        arrived_s, confirmations = clock.monotonic(), self._parts.services.confirmations
+        arrival = confirmations.arrived(incoming.at, again=posted is not None)
+        here = incoming.conversation
+        is_busy = partial(self.locks.has_others, here)
+        view = asked.view = self._views.open(incoming, asked.channel, posted, is_busy=is_busy)
+        waits = None if incoming.private else view.waits
+        lane = nullcontext() if _overtakes(incoming) else self.locks.lane(here, waits)
+        try:
+            async with lane, view.typing(_LATE_TYPING_S if _is_quick(incoming) else 0.0):
+                spend(Phase.WAITING, clock.monotonic() - arrived_s)
+                answered: Incoming | None = None
+                while answered is not asked.incoming:
+                    answered = asked.incoming
+                    await self._answer_version(asked, view, _Attempt(clock.monotonic(), arrival))
+                asked.is_over = True  # no version comes after the last look
+        except ClaimLost:
+            await view.drop()
+            raise
+
+    # --- one version of it, and what may fail ---
+
+    async def _answer_version(self, asked: Asked, view: View, attempt: _Attempt) -> None:
+        """Answer the newest version of a question; of an edit, in the place of what stands for the earlier ones."""
+        incoming, channel = asked.incoming, asked.channel
+        try:
+            if incoming.edits:
+                await view.leave()
+                if (replaced := await self._edits.replaced(incoming)) is None:
+                    await self._end(incoming)
+                    return
+                attempt.replaced = replaced
+                self._views.replace(view, incoming, replaced.posted)
+            await self._within_time(asked, view, attempt)
+        except asyncio.CancelledError:
+            check_claim()
+            await view.close(within_s=_LAST_WORDS_S)
+            raise
+        except ClaimLost:
+            raise
+        except TurnReplaced:
+            await self._end_replaced(attempt)
+            return
+        except ChannelGone as error:
+            attempt.error = type(error).__name__
+            self._tasks.start(self._views.report(incoming, error))
+        except Exception as error:  # noqa: BLE001  (whatever failed, the person is told)
+            attempt.error = type(error).__name__
+            if not isinstance(error, BotError):
+                _log.exception("turn failed")
+            # A view whose write was refused writes no more.
+            await self.apologise(error, incoming, channel if isinstance(error, ChannelError) else view, attempt)
+        else:
+            self._tasks.start(self._views.settle(incoming, view))
+        await self._end(incoming, attempt)
+
+    async def _within_time(self, asked: Asked, view: View, attempt: _Attempt) -> None:
+        """Answer before the deadline, or until /stop."""
+        incoming, limits = asked.incoming, self._parts.settings.limits
+        deadline = asked.deadline = Deadline(self._parts.services.clock, limits.timeout_s, view.stop)
+        if not _overtakes(incoming):  # what is stopped is the answer that the button overtook
+            self.running[incoming.conversation] = deadline
+        try:
+            async with deadline:
+                is_ours = await self._judge(incoming, view, attempt)
+        finally:
+            if self.running.get(incoming.conversation) is deadline:
+                del self.running[incoming.conversation]
+        await view.close()
+        if is_ours:
+            await self._parts.hooks.limiter.tell_owners()
+
+    # --- gate, edits, quotas ---
+
+    async def _judge(self, incoming: Incoming, view: View, attempt: _Attempt) -> bool:
+        """Open the turn of a message that is still to be answered, and answer it within quotas; else return False.
+
+        Rights may have changed while it waited.
+        """
+        hooks = self._parts.hooks
+        if attempt.replaced is not None:
+            await hooks.replies.drop(incoming)  # what the earlier version was asked
+        if incoming.withdrawn:
+            turn = await self._opening.turn(incoming, view, attempt.arrival)
+            await self._edits.take_back(turn, attempt.replaced)
+            return False
+        verdict = await hooks.gate.recheck(incoming)
+        if verdict is not Verdict.ANSWER:
+            await hooks.gate.turn_away(verdict, incoming, view)
+            return False
+        turn = attempt.turn = await self._opening.turn(incoming, view, attempt.arrival)
+        attempt.is_command = turn.asked.text.startswith("/")
+        attempt.is_reply = turn.asked.text != incoming.text
+        taken_back = await self._edits.take_back(turn, attempt.replaced)
+        view.stop_mark = failure_text(TurnStopped(), turn.person.locale)
+        if hooks.watch is not None:
+            hooks.watch(turn)
+        work = partial(self._respond, turn, incoming, taken_back)
+        if not await hooks.limiter.answer(incoming, turn.asked.text, view, turn.person.locale, work):
+            attempt.turn = None  # nothing of it is stored
+        return True
+
+    # --- the answer itself ---
+
+    async def _respond(self, turn: Turn, incoming: Incoming, taken_back: bool | None) -> None:
+        """Run a command, or think the message through, and complete the answer."""
+        try:
+            if turn.asked.text.startswith("/"):
+                await self._run_command(turn, incoming)
+            else:
+                await self._think(turn)
+            await tell_of_earlier(turn, taken_back)
+        finally:
+            await turn.search.close()
+            await turn.answer.complete()
+
+    async def _run_command(self, turn: Turn, incoming: Incoming) -> None:
+        role = await self._parts.hooks.gate.role_here(incoming) or Role.GUEST
+        request = Request(turn, incoming, role, len(self.locks) - 1, self.running, self._parts.worker)
+        await self._parts.commands.run(request, turn.asked.text)
+
+    async def _think(self, turn: Turn) -> None:
+        """Store the question, and think it through, or go on where a restart broke that off."""
+        limits = self._parts.settings.limits
+        await turn.log.enter(TurnState.PENDING)
+        await self._check(turn)
+        await turn.log.enter(TurnState.VALIDATED)
+        if limits.cycle.is_single(turn.services.models):
+            turn.search.begin()
+        began, turn.log.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
+        if turn.asked.turn != began:  # the message was stored before: a restart broke its turn off
+            turn.memory = replace(turn.memory, context=replace(turn.memory.context, act=turn.asked.turn))
+            if await resume(turn, await undo_button(turn)):
+                return
+            await recover(turn)
+        await turn.log.enter(TurnState.INVOKED)
+        await think(turn, self._parts.registry, limits.cycle, max_steps=limits.max_steps)
+        await turn.log.enter(TurnState.RESPONDED)
+
+    async def _check(self, turn: Turn) -> None:
+        """Refuse a message of no or too much text; one with attachments only is stored all the same."""
+        limits = self._parts.settings.limits
+        try:
+            check(turn.asked, min_chars=limits.min_message_chars, max_chars=limits.max_message_chars)
+        except EmptyInput:
+            if turn.asked.attachments:
+                turn.log.asked = await turn.conversation.add(turn.asked)
+            raise
+
+    # --- what is said where it failed ---
+
+    async def apologise(
+        self, error: Exception, incoming: Incoming, where: View | Channel, attempt: _Attempt | None = None
+    ) -> None:
+        """Tell the person what failed, in place of a status on the screen."""
+        view = where if isinstance(where, View) else self._views.open(incoming, where, recorded=False)
+        locale = await self._parts.reach.locales.of(incoming)
+        text = failure_text(error, locale)
+        if isinstance(error, EmptyInput) and not incoming.text:
+            text = (ONLY_TEXT if incoming.attachments else NOTHING_SAID)[locale]
+        if isinstance(error, DiskFull):
+            text = f"{text}\n\n{await still_known(self._parts, incoming, locale)}".rstrip()
+        turn = None if attempt is None or attempt.is_command else attempt.turn
+        if turn is not None and turn.log.written and isinstance(error, StorageError | BadReply):
+            text = BROKE_OFF[locale]
+        choices: tuple[Button, ...] = ()
+        if turn is not None and turn.asked.id and helps_to_retry(error):
+            choices = (Button(TRY_AGAIN[locale], again(turn.asked.turn)),)
+        stopped = isinstance(error, TurnStopped)
+        shown = None if stopped and view.is_marked else OutgoingMessage(text, choices=choices, urgent=stopped)
+        if (refusal := await view.show_last(shown)) is not None:
+            self._tasks.start(self._views.report(incoming, refusal))
+        if isinstance(error, StorageError):
+            self._parts.reach.alerts.storage_failed(error)
+        if attempt is not None and turn is not None:
+            attempt.last_words = text
+
+    # --- the end ---
+
+    async def _end_replaced(self, attempt: _Attempt) -> None:
+        """Store that a turn ended because its question was edited or deleted; the inbox row is closed with that."""
+        if attempt.turn is not None and not attempt.is_command:
+            with suppress(StorageError):
+                await attempt.turn.log.enter(TurnState.ERROR, TurnReplaced.__name__)
+
+    async def _end(self, incoming: Incoming, attempt: _Attempt | None = None) -> None:
+        """Close the message in the inbox; store the state of its turn, and log one line for audits (D7)."""
+        try:
+            try:
+                await self._store_end(incoming, attempt)
+            except StorageDown:  # perhaps it was stored; left open, it would be answered again after the next message
+                await self._store_end(incoming, attempt)
+        except StorageError as error:  # the message is answered twice rather than never
+            _log.warning("inbox not closed", extra={"error": type(error).__name__})
+        if attempt is not None:
+            self._log_end(incoming, attempt)
+
+    async def _store_end(self, incoming: Incoming, attempt: _Attempt | None) -> None:
+        if attempt is not None and attempt.turn is not None and not attempt.is_command:
+            await attempt.turn.log.complete(attempt.error, attempt.last_words)
+        await self.close(incoming)
+        if attempt is not None and attempt.is_reply:
+            await self._parts.inbox.seal(incoming)  # the question that it replied to is closed
+        if attempt is not None and not attempt.error:
+            self._parts.reach.alerts.storage_written()
+
+    def _log_end(self, incoming: Incoming, attempt: _Attempt) -> None:
+        said: dict[str, object] = {"question": incoming.text} if self._parts.settings.log_content else {}
+        ended_s, trace = self._parts.services.clock.monotonic(), current()
+        spent_s = trace.end(ended_s) if trace is not None else {}
+        if self._parts.hooks.turn_ended is not None:
+            self._parts.hooks.turn_ended(incoming.chat.platform, attempt.error, spent_s)
+        facts: dict[str, object] = {
+            "thread_id": attempt.turn.conversation.thread.id if attempt.turn is not None else "",
+            "platform": incoming.chat.platform,
+            "status": TurnState.ERROR.value if attempt.error else TurnState.COMPLETED.value,
+            "error": attempt.error,
+            "duration_s": round(ended_s - attempt.started_s, 3),
+            **{f"{phase}_s": round(seconds, 3) for phase, seconds in spent_s.items()},
+        }
+        _log.info("turn", extra=facts | said)
+
+    async def close(self, incoming: Incoming) -> None:
+        """Close the row of a message that was answered. One that cannot be closed now is closed by `was_answered`.
+
+        Raises:
+            StorageError: it could not be closed.
+        """
+        message = incoming.chat, incoming.message_id
+        try:
+            await self._parts.inbox.close(incoming)
+        except StorageError:
+            self._unclosed.add(message)
+            raise
+        self._unclosed.discard(message)
+
+    async def was_answered(self, incoming: Incoming) -> bool:
+        """Return whether a message that is still owed was answered here, and close its row then."""
+        if (incoming.chat, incoming.message_id) not in self._unclosed:
+            return False
+        await self.close(incoming)
+        return True
+
+    # --- without an answer ---
+
+    async def clear(self, incoming: Incoming, channel: Channel, posted: Sequence[str], verdict: Verdict) -> None:
+        """Clear the unfinished answer to a message whose sender lost the right to it, or has to wait."""
+        if incoming.edits:
+            posted = (await self._parts.inbox.take_over(incoming)).posted
+        await self._views.clear(incoming, channel, posted)
+        if verdict is not Verdict.TELL_PAUSED:
+            await self._end(incoming)
+
+    async def stop(self, incoming: Incoming) -> bool:
+        """Stop the running answer if the message is a /stop; return False if it is not, or nothing runs here."""
+        running = self.running.get(incoming.conversation) if is_stop(incoming.text) else None
+        if running is None:
+            return False
+        running.stop()
+        await self._parts.hooks.replies.drop(incoming)
+        return True
+
+
+def _overtakes(incoming: Incoming) -> bool:
+    """Return whether the message does not wait for earlier answers: a pressed button, if it asks no model."""
+    return incoming.pressed and not (is_retry(incoming.text) or is_continue(incoming.text))
+
+
+def _is_quick(incoming: Incoming) -> bool:
+    """Return whether no model is asked for the answer: that to a command."""
+    return incoming.text.startswith("/") and not (is_retry(incoming.text) or is_continue(incoming.text))

@@ -1,0 +1,166 @@
+"""Verbs about people: users, allow, deny, block, role, access. `Decider` checks who may decide so."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from core.answering.sentences import LET_IN
+from core.commands.command import Request
+from core.features.access.gate import ROLES, card, fits, person_line, stranger_line, verdicts
+from core.features.access.people import DENIED, Stranger
+from core.features.access.rules import Mode
+from core.features.admin.admin import HERE, MAX_ID_CHARS, WrongUse, ask_to_confirm
+from core.features.admin.decisions import DecisionKind
+from core.features.admin.names import NOT_SEEN_YET
+from core.features.feature import Shared
+from core.outgoing import Button, OutgoingMessage
+from core.text.catalogue import counted, forms, text
+from core.text.unicode import one_line
+from core.types import Localized, Role, UserKey, room_name
+
+GIVEN: Final = (Role.ADMIN.value, Role.MEMBER.value, Role.GUEST.value)
+"""The roles that /admin role gives."""
+
+MAX_STRANGERS: Final = 20
+MOST_COUNTED: Final = 1000
+MAX_LABEL_CHARS: Final = 40
+_OUTSIDE: Final = {"", DENIED}
+
+
+class People:
+    """Verbs that let people and rooms in, turn them away, and show who is who."""
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._access = shared.access
+        self._names = shared.names
+        self._decide = shared.decider.decide
+
+    async def users(self, request: Request, argument: str) -> None:
+        """Show who has which role, which rooms are let in and who asked to be; or what is known of one person."""
+        if argument or request.incoming.quoted_user:
+            await self._show(request, await self._names.find(request, argument.split()))
+        else:
+            await self._show_all(request)
+
+    async def _show_all(self, request: Request) -> None:
+        locale = request.locale
+        asked = await self._access.strangers(MOST_COUNTED)
+        rooms = await self._shared.stores.decisions.values(DecisionKind.ROOM)
+        people = await self._access.people()
+        lines = [USERS[locale], *[person_line(each, locale, await self._access.handle(each.user)) for each in people]]
+        if rooms:
+            lines += ["", ROOMS[locale], *(f"`{name}`" for name in rooms)]
+        if denied := await self._access.denied():
+            lines += ["", REFUSED[locale], *[await self._line(each) for each in denied[:MAX_STRANGERS]]]
+        if asked:
+            shown = asked[:MAX_STRANGERS]
+            lines += ["", ASKED[locale], *[f"{at}. {await self._line(each)}" for at, each in enumerate(shown, 1)]]
+        if (more := len(asked) - MAX_STRANGERS) > 0:
+            lines.append(counted(MORE, locale, more))
+        menu = [
+            Button(f"{at}. {one_line(each.name, MAX_LABEL_CHARS) or each.user}", command)
+            for at, each in enumerate(asked[:MAX_STRANGERS], 1)
+            if fits(command := f"/admin users {each.user}")
+        ]
+        await request.answer.tell("\n".join(lines), menu=menu)
+
+    async def _show(self, request: Request, user: UserKey) -> None:
+        """Show a person; a stranger on whom nobody decided is shown with the buttons that do."""
+        locale = request.locale
+        known, noted = await self._access.person(user), await self._access.stranger(user)
+        if known is not None:
+            await request.answer.tell(person_line(known, locale, await self._access.handle(user)))
+        elif noted is not None and not noted.denied:
+            shown = card(noted, locale, await self._access.handle(user))
+            await request.answer.tell(shown.text, choices=shown.choices)
+        else:
+            told = f"{ROLES[DENIED if noted else ''][locale]} · `{user}`"
+            if not await self._names.is_seen(user, request):
+                told = f"{told}\n{NOT_SEEN_YET[locale]}"
+            await request.answer.tell(told, choices=() if noted else verdicts(user, locale))
+
+    async def _line(self, stranger: Stranger) -> str:
+        return stranger_line(stranger, await self._access.handle(stranger.user))
+
+    async def judge(self, request: Request, argument: str, *, role: str, room: str | None = None) -> None:
+        """Give a person that role, or the room where this is said the value of `room`, if it can have one.
+
+        To let somebody in takes no higher role away. Owners are not asked about a denied person for a while.
+        """
+        words = argument.split()
+        if room is not None and words and words[0].casefold() == HERE:
+            await self._decide(request, DecisionKind.ROOM, room_name(request.incoming.chat), room)
+            return
+        user = await self._names.find(request, words)
+        held = await self._shared.stores.decisions.value(DecisionKind.ROLE, str(user))
+        is_more = role == Role.MEMBER and held in {Role.OWNER, Role.ADMIN}
+        await self._give(request, user, held if is_more else role)
+
+    async def role(self, request: Request, argument: str) -> None:
+        """Make a person an admin, a member or a guest."""
+        words = argument.split()
+        user = await self._names.find(request, words, more=1)
+        given = words[-1].casefold()
+        if given not in GIVEN:
+            raise WrongUse(NO_ROLE[request.locale].format(name=given[:MAX_ID_CHARS], roles=", ".join(GIVEN)))
+        await self._give(request, user, given)
+
+    async def access_mode(self, request: Request, argument: str) -> None:
+        """Show the access mode, or change it; opening the bot to everybody has to be confirmed."""
+        wanted, _, code = argument.partition(" ")
+        take = self._shared.confirmations.take
+        if not wanted:
+            await self._show_modes(request)
+            return
+        if wanted.casefold() not in set(Mode):
+            raise WrongUse(NO_MODE[request.locale].format(name=wanted[:MAX_ID_CHARS]))
+        mode, now = Mode(wanted.casefold()), await self._access.mode()
+        if mode is Mode.OPEN and now is not mode and await take(request.incoming, code, Mode) is not mode:
+            confirm = self._shared.confirmations
+            command = f"/admin access {mode}"
+            await ask_to_confirm(request, mode, confirmations=confirm, command=command, said=OPEN_ASKS, label=OPEN_IT)
+        else:
+            await self._decide(request, DecisionKind.ACCESS, "", mode.value)
+
+    async def _show_modes(self, request: Request) -> None:
+        now = await self._access.mode()
+        lines = [f"{'●' if mode is now else '○'} {mode} — {MODES[mode][request.locale]}" for mode in Mode]
+        choices = [Button(str(mode), f"/admin access {mode}", in_place=True) for mode in Mode if mode is not now]
+        await request.answer.tell("\n".join([ACCESS_IS[request.locale], *lines]), choices=choices)
+
+    async def _give(self, request: Request, user: UserKey, role: str) -> None:
+        """Give a person a role; a stranger who asked to be let in, and now is, is told so.
+
+        A button below a question about a stranger decides nothing once somebody has decided on them.
+        """
+        noted = await self._access.stranger(user)
+        by_card = request.incoming.pressed and not request.incoming.written
+        done = await self._decide(request, DecisionKind.ROLE, str(user), role, only_undecided=by_card)
+        if done is not None and not await self._names.is_seen(user, request):
+            await request.tell(NOT_SEEN_YET)
+        if done is not None and noted is not None and done.before in _OUTSIDE and done.after in GIVEN:
+            locale = await self._shared.locales.known(user, noted.language)
+            await self._shared.notifier.tell(user, OutgoingMessage(LET_IN[locale]))
+
+
+USERS = text("admin.survey.users")
+ROOMS = text("admin.survey.rooms")
+ASKED = text("admin.survey.asked")
+REFUSED = text("admin.survey.refused")
+MORE = forms("admin.survey.more")
+NO_ROLE = text("access.admission.no_role")
+NO_MODE = text("access.admission.no_mode")
+ACCESS_IS = text("access.admission.access_is")
+MODES: dict[Mode, Localized] = {
+    Mode.PRIVATE: text("access.admission.modes.private"),
+    Mode.MEMBERS: text("access.admission.modes.members"),
+    Mode.OPEN: text("access.admission.modes.open"),
+}
+MODE_LABELS: dict[str, Localized] = {
+    Mode.PRIVATE: text("menus.access.private"),
+    Mode.MEMBERS: text("menus.access.members"),
+    Mode.OPEN: text("menus.access.open"),
+}
+OPEN_ASKS = text("access.admission.open_asks")
+OPEN_IT = text("access.admission.open_it")

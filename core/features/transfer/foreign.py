@@ -1,0 +1,124 @@
+"""Files of other programs: tables, and what ChatGPT and Claude export, packed or not.
+
+None of these vendors documents its form; docs/import.md says what is known of them.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO, Final
+from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
+
+from core.features.transfer.entries import CONTENTS, Taken, moment
+from core.features.transfer.lists import from_text, noted
+from core.text.unicode import clean
+
+ARCHIVE: Final = b"PK\x03\x04"
+"""How a ZIP archive begins."""
+
+_CLAUDE: Final = ("conversations_memory", "project_memories", "memory_files")
+_OF_MEMORIES: Final = re.compile(r"(?:^|/)(?:memories\.json|memories/[^/]+\.json)$")
+_OF_TALK: Final = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$")
+
+
+class TooMuchInside(ValueError):
+    """What is in the archive has more bytes than may be unpacked."""
+
+
+def unpacked(file: BinaryIO, max_bytes: int) -> Iterator[bytes]:
+    """Yield the files of a ZIP archive that hold memories; without any, those that hold conversations.
+
+    Raises:
+        TooMuchInside: they have more bytes than that in all.
+        ValueError: it cannot be unpacked.
+    """
+    try:
+        with ZipFile(file) as archive:
+            members = [each for each in archive.infolist() if not each.is_dir()]
+            of_memories = [each for each in members if _OF_MEMORIES.search(each.filename)]
+            for member in of_memories or [each for each in members if _OF_TALK.search(each.filename)]:
+                if member.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:
+                    raise ValueError("compressed in a way that is not read")
+                with archive.open(member) as packed:
+                    raw = packed.read(max_bytes + 1)
+                max_bytes -= len(raw)
+                if max_bytes < 0:
+                    raise TooMuchInside
+                yield raw
+    except (BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:  # RuntimeError: a password
+        raise ValueError("no archive that can be unpacked") from error
+
+
+def from_csv(content: str) -> Iterator[Taken]:
+    """Yield a memory for each row: the column `content`, `memory` or `text`, or the only one; `created_at` is its time.
+
+    Raises:
+        ValueError: there are several columns, none of that name, or it is no CSV.
+    """
+    head, _, _ = content.partition("\n")
+    rows = csv.reader(content.splitlines(keepends=True), delimiter=";" if ";" in head and "," not in head else ",")
+    try:
+        first = next(rows, [])
+        names = [name.strip().casefold() for name in first]
+        column = next((names.index(name) for name in CONTENTS if name in names), -1)
+        timed = names.index("created_at") if "created_at" in names else len(names)
+        if column < 0 and len(names) != 1:
+            raise ValueError("no column holds what is to be remembered")
+        for row in rows if column >= 0 else chain([first], rows):
+            if len(row) > column:
+                yield noted(clean(row[column]), at=moment(row[timed]) if timed < len(row) else None)
+    except csv.Error as error:
+        raise ValueError("no CSV") from error
+
+
+def is_talk(document: Any) -> bool:
+    """Return whether these are conversations, of ChatGPT or Claude."""
+    return any("mapping" in each or "chat_messages" in each for each in _records(document))
+
+
+def from_document(document: Any) -> Iterator[Taken] | None:
+    """Return the memories of an export of ChatGPT or Claude; None for any other document."""
+    if is_talk(document):
+        return _from_chatgpt(document)
+    return _from_claude(document) if any(name in each for each in _records(document) for name in _CLAUDE) else None
+
+
+def _from_chatgpt(document: Any) -> Iterator[Taken]:
+    """Yield what ChatGPT noted to remember: its messages to the tool `bio`. The rest of a conversation is left out."""
+    for conversation in _records(document):
+        for node in _object(conversation.get("mapping")).values():
+            message = _object(_object(node).get("message"))
+            parts = _object(message.get("content")).get("parts")
+            if message.get("recipient") == "bio" and isinstance(parts, list):
+                said = clean("\n".join(part for part in parts if isinstance(part, str)))
+                yield noted(said, at=moment(message.get("create_time")))
+
+
+def _from_claude(document: Any) -> Iterator[Taken]:
+    """Yield the list items and paragraphs of what Claude remembers: in general, of projects, and in files by topic."""
+    for record in _records(document):
+        for content in (record.get("conversations_memory"), *_object(record.get("project_memories")).values()):
+            yield from _of_markdown(content)
+        files = record.get("memory_files")
+        for each in map(_object, files if isinstance(files, list) else ()):
+            topic = PurePosixPath(str(each.get("path") or "")).stem.replace("-", " ").replace("_", " ")
+            for taken in _of_markdown(each.get("content"), (topic,) if topic else ()):
+                yield taken.since(moment(each.get("updated_at")))
+
+
+def _of_markdown(content: Any, about: tuple[str, ...] = ()) -> Iterable[Taken]:
+    return from_text(content, about, is_markdown=True) if isinstance(content, str) else ()
+
+
+def _records(document: Any) -> Iterable[Mapping[str, Any]]:
+    """Return the objects of a document that is one or a list of them."""
+    return (each for each in (document if isinstance(document, list) else [document]) if isinstance(each, dict))
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,25 @@
+"""Tell what a search found from what is about another subject than the question: the bank's password, the wifi's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from core.text.subject import asked_words, other_subject
+from core.types import SURE, MemoryHit
+
+_OTHER: Final = 0.4
+"""The most that the chance of a memory about another subject is: it comes near."""
+
+
+def of_subject(queries: Sequence[str], hits: Sequence[MemoryHit]) -> Sequence[MemoryHit]:
+    """Return the hits; none is sure that is about another subject than every query."""
+    asked = [asked_words(query) for query in queries] if any(hit.chance >= SURE for hit in hits) else []
+    found = list(hits)
+    for at, hit in enumerate(hits):
+        if hit.chance >= SURE:
+            others = [other_subject(words, hit.item.content, hit.item.bindings) for words in asked]
+            if all(others) and others[0] is not None:
+                found[at] = replace(hit, chance=_OTHER, other=others[0].text)
+    return found

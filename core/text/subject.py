@@ -1,0 +1,141 @@
+"""Tell whether a memory is about what a question asks for: whose ("my", "my mother's"), and which (wifi, bank).
+
+Words and vectors are much alike for "the bank's password" and "the wifi's". So the words of a question that tell whose
+or which thing is meant are looked up in the memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from core.text.senses import (
+    MemoryWords,
+    is_kind,
+    is_one_of_several,
+    named_by,
+    relatives,
+    sense,
+    senses,
+    siblings,
+    tells,
+    told_by,
+    words,
+)
+from core.text.unicode import flat
+from core.text.words import folded_words
+
+MAX_CHARS: Final = 600
+"""The start of a question, which names its subject."""
+
+_OF: Final = frozenset(
+    "de do da dos das del of for para pra pro at in on no na nos nas en em from with com con".split()
+)
+_DOES: Final = frozenset({"does", "did"})
+_MINE: Final = frozenset("my our meu minha meus minhas mi mis nosso nossa nuestro nuestra".split())
+_ARTICLES: Final = _MINE | frozenset("o a os as the el la los las".split())
+_WHOSE: Final = re.compile("['’]s$")
+_INFINITIVE: Final = ("ar", "er", "ir")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedWord:
+    """A word of a question. `names`: it may tell what is asked for, and is none of grammar or of asking.
+
+    `whose`: it names somebody or something, or one of a group of such things, rather than what of it is asked for.
+    """
+
+    text: str
+    sense: str
+    names: bool
+    whose: bool = False
+
+    @property
+    def is_known(self) -> bool:
+        """Whether it is a name of a concept."""
+        return bool(named_by(self.text))
+
+
+def asked_words(question: str) -> tuple[AskedWord, ...]:
+    """Return the words of a question, in order."""
+    said = words(question[:MAX_CHARS])
+    return tuple(_word(said, at) for at in range(len(said)))
+
+
+def _word(said: Sequence[str], at: int) -> AskedWord:
+    text, plain = said[at], _WHOSE.sub("", said[at])
+    meant = sense(plain)
+    if not tells(plain):
+        return AskedWord(text, meant, names=False)
+    is_name = at > 0 and text[0].isupper() and not text.isupper()
+    is_owner = text != plain or (at > 0 and flat(said[at - 1]) in _DOES)  # "Bex's", "does Bex wear"
+    return AskedWord(plain, meant, names=True, whose=is_name or is_owner or is_one_of_several(meant))
+
+
+def held_words(asked: Iterable[AskedWord], told: MemoryWords) -> list[AskedWord]:
+    """Return the naming words that a memory has, in another language or with another ending, too."""
+    return [word for word in asked if word.text and word.names and _is_in(word, told)]
+
+
+def _is_in(word: AskedWord, told: MemoryWords) -> bool:
+    if not word.whose:
+        return told.holds(word.text)
+    if siblings([word.sense]):  # a daughter is no son
+        return word.sense in told.senses
+    return told.folded.issuperset(folded_words(word.text))  # "Marcos" is not "março"
+
+
+def other_subject(asked: Sequence[AskedWord], content: str, bindings: Iterable[str]) -> AskedWord | None:
+    """Return the word of a question that tells a subject which the memory is not about; None if there is none."""
+    told = MemoryWords(content, bindings)
+    held = held_words(asked, told)
+    missing = [at for at, word in enumerate(asked) if word.names and word not in held]
+    group = siblings(told.senses) - siblings(word.sense for word in held)
+    for at in missing:
+        if asked[at].sense in group or (asked[at].whose and not siblings([asked[at].sense])):
+            return asked[at]
+    if held and all(_is_of_kind(word) for word in held):
+        complements = (asked[at] for at in missing if not asked[at].whose and _is_complement(asked, at, held))
+        if (complement := next(complements, None)) is not None:
+            return complement
+    return _whose_else(asked, content, held)
+
+
+def _is_of_kind(word: AskedWord) -> bool:
+    """Return whether a word only says what kind of thing is meant: "code", or as "pin" one of a kind."""
+    return is_kind(word.sense) or (not word.is_known and any(is_kind(concept.key) for concept in told_by(word.text)))
+
+
+def _whose_else(asked: Sequence[AskedWord], content: str, held: Sequence[AskedWord]) -> AskedWord | None:
+    """Return the word of a question that tells whose a thing is: "my CPF", of a mother's, and back."""
+    of = relatives(senses(content))
+    named = [word for word in asked if word.names and relatives([word.sense])]
+    if named:
+        told = pairwise(words(content[:MAX_CHARS]))
+        own = any(flat(my) in _MINE and sense(word) in {each.sense for each in held} for my, word in told)
+        return named[0] if own and not of else None
+    owned = (pair for pair in pairwise(asked) if flat(pair[0].text) in _MINE and pair[1].sense in senses(content))
+    mine = next((f"{my.text} {word.text}" for my, word in owned), "") if of else ""
+    return AskedWord(mine, mine, names=True) if mine else None
+
+
+def is_of_another(asked: Sequence[AskedWord], content: str) -> bool:
+    """Return whether a memory is of a relative, where no relative's address (birthday, number) was asked for."""
+    named = [word for word in asked if word.names]
+    return all(is_kind(word.sense) for word in named) and bool(relatives(senses(content)))
+
+
+def _is_complement(asked: Sequence[AskedWord], at: int, held: Sequence[AskedWord]) -> bool:
+    """Return whether the word tells which of a kind is meant: "password of the bank", "bank password"."""
+    if at + 1 < len(asked) and asked[at + 1] in held:
+        return True
+    start = at
+    while start and flat(asked[start - 1].text) in _ARTICLES:
+        start -= 1
+    if not start or asked[start - 1] in held:
+        return bool(start)
+    is_verb = start == at and flat(asked[at].text).endswith(_INFINITIVE)
+    return flat(asked[start - 1].text) in _OF and not is_verb
