@@ -43,7 +43,6 @@ from core.clock import SystemClock
 from core.library import new_search
 from core.limited.bindings import bindings as own_bindings
 from core.memory.memories import Memories
-from core.memory.past import asks_past
 from core.memory.relation import Relation
 from core.memory.user_memory import MAX_PHRASE_CHARS, UserMemory
 from core.ports import Embedder
@@ -53,6 +52,7 @@ from core.storage.database import Database
 from core.storage.memories import SqlMemories
 from core.storage.postgres import open_postgres
 from core.storage.sqlite import open_database
+from core.text.past import asks_past
 from core.text.unicode import one_line
 from core.text.words import folded_words
 from core.types import NEAR, SURE, MemoryDraft, MemoryHit, MemoryKind, UserKey

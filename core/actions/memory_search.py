@@ -10,9 +10,9 @@ from core.answering.prompting import notes_on
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
 from core.memory.asking import search_asked
-from core.memory.past import asks_past
 from core.tasks import aside
 from core.text.catalogue import text
+from core.text.past import asks_past
 from core.text.unicode import clean
 from core.types import MemoryHit
 

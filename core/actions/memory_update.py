@@ -27,7 +27,7 @@ from core.answering import outcomes
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
-from core.memory.relation import is_about, is_of_another, settles
+from core.memory.relation import is_about, is_of_another, is_other_debt, settles
 from core.memory.timed import timed_anew
 from core.models import NOT_BRIEF
 from core.text.catalogue import text
@@ -129,7 +129,12 @@ async def _settle(
         return replace(step, missing=("",))
     if len(rewrites) == 1 and _settles(items[0], draft.content, rewrites[0], is_sure=answer.is_sure):
         return await _replace(turn, step, items[0], rewrites[0])
-    meant = [each for each in rewrites if not is_of_another(each.draft.content, draft.content)]
+    other = {item.id for item in items if is_other_debt(item.content, draft.content)}
+    meant = [
+        each
+        for each in rewrites
+        if each.memory_id not in other and not is_of_another(each.draft.content, draft.content)
+    ]
     asked = [item for item in items if item.id in {each.memory_id for each in meant}]
     return await _keep_beside(turn, step, asked, meant, draft)
 

@@ -14,9 +14,9 @@ from typing import Final, Self
 
 from core.errors import BotError
 from core.memory.asking import search_asked, wordings
-from core.memory.past import asks_past
 from core.memory.user_memory import MemoryReading
 from core.ports import Clock
+from core.text.past import asks_past
 from core.text.unicode import clean
 from core.types import AskedTime, MemoryHit, Vector
 

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from core.limited.frames import listed, stands_for, without_change
+from core.limited.frames import has, listed, stands_for, told_of, without_change
 from core.text.senses import is_kind, relatives, sense, senses, silent, told_by, words
 from core.text.unicode import flat
 from core.text.words import folded_words
@@ -39,7 +39,8 @@ _MONEY: Final = re.compile(
     r"pounds|quid|mangos|soles|dolares|€|£)(?!\w)|\d[\d.,]*/(?:h|hr|hour|mes|month|dia|day)\b"
 )
 _CODE: Final = re.compile(
-    r"(?<![\w@#])(?=[^\s,;]*\d)(?=[^\s,;]*[^\W\d])[^\s,;()]*[\w#*](?!\w)|(?<![\w.+-])[\w.+-]+@[\w-]+\.\w+"
+    r"(?<![\w@#])(?=[^\s,;]*\d)(?=[^\s,;]*[^\W\d])[^\s,;()]*[\w#*](?!\w)|(?<![\w.+-])[\w.+-]+@[\w-]+\.\w+|"
+    r"(?<![\w.-])\d{1,6}(?:-\d{1,6})+(?![\w-])"
 )
 _DAY_OF_MONTH: Final = re.compile(r"(?<=\bdia )\d{1,2}(?!\w)")
 _SIZE: Final = re.compile(r"(?:(?<=\btalla )|(?<=\bsize )|(?<=\btamanho )|(?<=\btam )|(?<=\btamano ))[a-z]{1,3}(?!\w)")
@@ -60,6 +61,9 @@ _ALIKE: Final = (
 )  # fmt: skip
 _PASSED: Final = frozenset({"0", "-1", "-2"})
 """Days by which people say when they heard it: today, yesterday."""
+
+_OVER: Final = re.compile(r"ontem|anteontem|yesterday|ayer|anteayer|anoche|last night")
+"""Those that are over: nothing is moved to them."""
 
 _HOURS: Final = 24
 _DENIED: Final = re.compile(
@@ -154,6 +158,7 @@ def swapped(old: str, new: str) -> str:
     known, said = values(old, apart=True), values(new)
     olds = {flat(value.text) for value in known}
     news = [value for value in said if flat(value.text) not in olds and flat(value.text) not in flat(old)]
+    news = [value for value in news if not _OVER.fullmatch(flat(value.text))]
     denied = {flat(value.text) for value in said if _DENIED.search(flat(new[: value.start]))}
     restated = {flat(value.text) for value in said} - denied
     known = [value for value in known if flat(value.text) not in restated]
@@ -242,9 +247,8 @@ def changes(
     """
     if len(message) > MAX_CHARS:
         return []
-    if who := stands_for(message):
-        pointed = _pointed(who, message, quoted, recent)
-        return [PossibleChange(item, _edited(item.content, message)) for item in pointed]
+    if stands_for(message)[0]:
+        return pointed(message, quoted, recent)
     about = senses(_without_values(message)) - _NOW
     weights = {item.id: _weight_of(_shares(about, item)) for item in items}
     edited = {item.id: _edited(item.content, message) for item in (*items, *quoted)}
@@ -259,19 +263,58 @@ def changes(
     return [PossibleChange(item, edited[item.id] or message) for item in likeliest][:MAX_CANDIDATES]
 
 
-def _pointed(
-    who: str, message: str, quoted: Sequence[MemoryItem], recent: Sequence[MemoryItem]
-) -> Sequence[MemoryItem]:
-    """Return the memory that "she", "he" or "it" is about: the one that can be meant, or else none."""
+def pointed(message: str, quoted: Sequence[MemoryItem], recent: Sequence[MemoryItem]) -> list[PossibleChange]:
+    """Return the change of the memory that "she", "he" or "it" is about: the one that can be meant, or else none."""
+    who, end = stands_for(message)
     wrong = {"she": _OF_MEN, "he": _OF_WOMEN}.get(who, frozenset())
-    fitting = [
-        item
-        for item in {item.id: item for item in (*quoted, *recent)}.values()
-        if _edited(item.content, message) and wrong.isdisjoint(senses(item.content))
+    fitting = []
+    for item in {item.id: item for item in (*quoted, *recent)}.values() if who else ():
+        about = senses(item.content)
+        is_one = who == "it" or relatives(about) or _begins_with_name(item.content)
+        text = (_edited(item.content, message) or _instead(item.content, message, end)) if is_one else ""
+        if text and wrong.isdisjoint(about):
+            fitting.append(PossibleChange(item, text))
+    return fitting if len(fitting) == 1 else []
+
+
+_SUBJECT: Final = re.compile(
+    r"(?:(?i:the|my|our|os?|as?|meu|minha|noss[oa]|el|la|mi|nuestr[oa]) )?[^\W\d_][\w’'-]*(?: [A-ZÀ-Þ][\w’'-]*)*"
+)
+"""Who or what a memory begins with: "my sister Ana", "Megan"."""
+
+
+_PROPER: Final = re.compile(r"[A-ZÀ-Þ][\w'’&-]*(?: [A-ZÀ-Þ][\w'’&-]*)*")
+
+
+def _instead(old: str, message: str, end: int) -> str:
+    """Return what an old text says then, which a message that stands for its subject until `end` says is over; or "".
+
+    Whoever left one place for another is there now; whoever paid, owes nothing.
+    """
+    subject = _SUBJECT.match(old)
+    if subject is None:
+        return ""
+    if has("paid", message) and has("owes", old):
+        return f"{subject[0]}{message[end:]}"
+    return _left(old, message, end)
+
+
+def _left(old: str, message: str, start: int = 0) -> str:
+    """Return an old text with the one place that somebody left for another changed to that; "" if it is not clear.
+
+    "There" stands for the one name that the old text has behind its subject.
+    """
+    if not has("leaves", message):
+        return ""
+    subject = _SUBJECT.match(old) if start else None
+    places = [
+        value for value in values(old) if value.kind == "name" and value.start >= (subject.end() if subject else 0)
     ]
-    if who != "it":
-        fitting = [item for item in fitting if relatives(senses(item.content)) or _begins_with_name(item.content)]
-    return fitting if len(fitting) == 1 else ()
+    places = [value for value in places if start or flat(value.text) in flat(message)]
+    new = [name for name in _PROPER.findall(message, start or 1) if flat(name) not in flat(old)]
+    if len(places) != 1 or len(new) != 1:
+        return ""
+    return f"{old[: places[0].start]}{new[0]}{old[places[0].end :]}"
 
 
 def _begins_with_name(text: str) -> bool:
@@ -289,7 +332,26 @@ def _shares(about: frozenset[str], item: MemoryItem) -> frozenset[str]:
 
 
 def _edited(old: str, message: str) -> str:
-    return relisted(old, message) if listed(message) else swapped(old, message)
+    if listed(message):
+        return relisted(old, message)
+    return swapped(old, message) or _restated(old, message) or _left(old, message)
+
+
+def _restated(old: str, message: str) -> str:
+    """Return an old text that says what something is, with what a message says of the same thing; "" for others.
+
+    "The wifi password: daisy" makes of "the wifi password is tulip" "the wifi password is daisy".
+    """
+    told, said = told_of(old), told_of(message)
+    if not (told and said) or senses(told) != senses(said) or values(old) or values(message):
+        return ""
+    return f"{old[: len(old) - len(_told(old, told))]}{_told(message, said)}"
+
+
+def _told(text: str, of: str) -> str:
+    """Return what a text says of what it begins with."""
+    behind = text[text.index(of) + len(of) :]
+    return behind.split(None, 1)[-1] if behind.lstrip()[:1] != ":" else behind.lstrip(" :")
 
 
 def _weight_of(shared: Collection[str]) -> float:

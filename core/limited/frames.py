@@ -56,6 +56,7 @@ def pattern(name: str) -> re.Pattern[str]:
         "correct": rf"{before}{words}(?!\w)[\s,:.!]",
         "list": rf"{before}{words}{_GAP}[?]*{_GAP}$",
         "all": rf"{words}{_GAP}$",
+        "is": rf"(?<=\w)(?:\s*:|\s+{words})\s",
         "since": rf"{before}{words}{_GAP}[?]*{_GAP}$",
         "pointed": rf"{words}(?!\w)(?>{_GAP}(?:{_words('after')})(?!\w))*{_GAP}$",
     }
@@ -172,22 +173,38 @@ def without_change(text: str) -> str:
     return pattern("change").sub(" ", bare)
 
 
-def ordered(text: str) -> tuple[str, str] | None:
-    """Return what a text asks to change, and the value that it is to have; None if it is no such order."""
+def told_of(text: str) -> str:
+    """Return what a text says something of: "the wifi password" of "the wifi password is tulip"; "" if it asks."""
+    if text.endswith("?") or has("asks", text):
+        return ""
+    start = opened(text)
+    said = pattern("is").search(flat(text[:HEAD_CHARS]), start)
+    return text[start : said.start()] if said and text[said.end() :].strip() else ""
+
+
+def ordered(text: str, frame: str = "orders") -> tuple[str, str] | None:
+    """Return what a text asks to change (for the frame "told": says to be changed), and the value that it then has.
+
+    None if it does not.
+    """
     start = opened(text)
     head = flat(text[:HEAD_CHARS])
     for tag, table in _data().items():
-        if tag != "talk" and (match := re.compile(table["orders"]).match(head, start)):
+        if tag != "talk" and (match := re.compile(table[frame]).match(head, start)):
             (begin, end), value = match.span("what"), match.start("value")
             return text[begin:end], text[value:].rstrip(" .!,;")
     return None
 
 
-def stands_for(text: str) -> str:
-    """Return "she", "he" or "it" if a text begins with a word for who or what was named last; else ""."""
+def stands_for(text: str) -> tuple[str, int]:
+    """Return "she", "he" or "it" if a text begins with a word for who or what was named last, and where that ends.
+
+    ("", 0) if it does not.
+    """
     match = re.compile(rf"{pattern('before').pattern}(?:{_it()})\b").match(flat(text[:HEAD_CHARS]))
     found = [name for name, said in match.groupdict().items() if said] if match else []
-    return found[0].rstrip(digits) if found else "it" if match else ""
+    who = found[0].rstrip(digits) if found else "it" if match else ""
+    return who, match.end() if match else 0
 
 
 @cache

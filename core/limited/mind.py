@@ -17,14 +17,14 @@ from core.limited.bindings import bindings, queries
 from core.limited.frames import listed
 from core.limited.likeness import Intent, Likeness
 from core.limited.moves import next_move, to_change, to_keep
-from core.limited.reading import MessagePart
+from core.limited.reading import BEFORE, MessagePart
 from core.limited.scene import Scene
 from core.limited.scene import read as read_scene
 from core.limited.summary import summary
 from core.ports import ChatModel, Embedder
 from core.tasks import aside
 from core.text.unicode import one_line
-from core.types import JSONValue, MemoryKind, OpenQuestion
+from core.types import JSONValue, MemoryKind, MessageRole, Modal, OpenQuestion
 
 MAX_QUERIES: Final = 8
 MAX_QUERY_CHARS: Final = 300
@@ -89,9 +89,11 @@ class LimitedMind(ChatModel):
         return json.dumps(await aside(chars, partial(_data, scene, parts)), ensure_ascii=False), None
 
     async def _read(self, scene: Scene) -> Parts:
-        """Return the parts of the message, read once for all prompts of its turn."""
+        """Return the parts of the message, read once for all prompts of its turn, whatever is changed in it."""
         context = scene.context
-        told = (context.message, context.locale, context.quotes, context.question, scene.before, scene.quoted)
+        own = (each for each in reversed(context.history) if each.role is MessageRole.USER)
+        turn = next((each.id for each in own if each.modal is not Modal.MEMORY), 0) or (scene.before, scene.quoted)
+        told = (context.message, context.locale, context.quotes, context.question, turn)
         key = (*told, context.actions, context.now.replace(second=0, microsecond=0))
         if key not in self._readings:
             self._readings[key] = await reading.read(scene, self._likeness)
@@ -144,6 +146,8 @@ def search_queries(scene: Scene, parts: Parts) -> list[str]:
         elif part.intent is Intent.REMOVE:
             shown = [item.content for item in scene.quoted[-1:]]
             found += queries(removal.named(part)) if removal.named(part) else shown
+        elif part.about == BEFORE:
+            found.append(one_line(scene.told_last[-1].content, MAX_QUERY_CHARS))
         elif part.intent in {Intent.FIND, Intent.CHANGE}:
             found += queries(part.text)
     return list(dict.fromkeys(found))[:MAX_QUERIES] or [one_line(scene.message, MAX_QUERY_CHARS)]

@@ -12,7 +12,7 @@ from core.limited import sentences as say
 from core.limited.change import PossibleChange, changes, without_lines
 from core.limited.frames import about, has
 from core.limited.likeness import Intent
-from core.limited.reading import KEEP_WHAT, REMOVE_WHAT, MessagePart
+from core.limited.reading import BEFORE, KEEP_WHAT, REMOVE_WHAT, MessagePart
 from core.limited.recall import RecallVerdict, Sureness
 from core.limited.scene import DELETE, FINISH, QUESTION, SAVE, SEARCH, UPDATE, Scene, moment
 from core.text.replies import acknowledges, means_yes
@@ -62,6 +62,8 @@ def _move(scene: Scene, part: MessagePart) -> Move:
         return Move(FINISH, say.UNSEEN[scene.locale])
     if has("since", part.text) and scene.quoted:  # of what was just told, whose day is shown
         return Move(FINISH, recall.told(RecallVerdict(Sureness.SURE, scene.quoted[-1:]), scene.locale))
+    if part.about == BEFORE and not scene.can_search and scene.ran(SEARCH):
+        return Move(FINISH, recall.before(scene))
     return _MOVES[part.intent](scene, part)
 
 

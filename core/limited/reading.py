@@ -16,12 +16,15 @@ from typing import Final
 from core.enclosures import Speaker, pointed_words
 from core.errors import ProviderError
 from core.limited import frames
-from core.limited.change import MAX_CHARS, swapped, values
+from core.limited.change import MAX_CHARS, pointed, swapped, values
 from core.limited.likeness import Guess, Intent, Likeness, shipped
 from core.limited.scene import Scene
 from core.tasks import aside
 from core.text.assertions import asks_to_save
+from core.text.past import asks_past
 from core.text.pointing import asks_for_work, points_only
+from core.text.senses import MemoryWords, is_kind, senses
+from core.text.subject import asked_words, held_words
 from core.text.unicode import flat
 from core.text.words import folded_words
 from core.times.grammar import find_time
@@ -46,11 +49,15 @@ TOLD_FROM: Final = 0.5
 _CHANGE_IF_SAID: Final = 0.05
 """How likely, of the chance that it tells something new, a change must be where words say that something changed."""
 
+BEFORE: Final = "before"
+"""What a question is about that asks for what was so before what was told last: "and before?"."""
+
 KEEP_WHAT: Final = "keep-what"
 REMOVE_WHAT: Final = "remove-what"
 """The kinds of question that a whole message answers."""
 
 _STATED: Final = frozenset({Intent.CHAT, Intent.CHANGE, Intent.WORLD, Intent.FIND})
+_ONE: Final = frozenset({"one", "ones"})
 _FEW_WORDS: Final = 2
 _PASTED_LINES: Final = 2
 """A text with so many line breaks is a list, a mail, or a card."""
@@ -125,8 +132,15 @@ async def read(scene: Scene, likeness: Likeness) -> tuple[MessagePart, ...]:
 
 
 def _stated(part: MessagePart) -> MessagePart:
-    """Return an order to change something as a statement of what it is then."""
-    order = frames.ordered(part.text) if part.intent in {Intent.CHANGE, Intent.KEEP} else None
+    """Return an order to change something as a statement of what it is then; "they changed the code to …", too.
+
+    That is left as it is where its value has a form (a day, an amount), by which it finds its place.
+    """
+    if part.intent not in {Intent.CHANGE, Intent.KEEP}:
+        return part
+    order, told = frames.ordered(part.text), frames.ordered(part.text, "told")
+    if order is None and told is not None and not values(part.text) and any(map(is_kind, senses(told[0]))):
+        order = told
     return part if order is None else replace(part, text=f"{order[0]}: {order[1]}")
 
 
@@ -155,6 +169,8 @@ def _asks_of(part: MessagePart) -> bool:
 def _completed(scene: Scene, part: MessagePart) -> MessagePart:
     """Complete "remember that" with what was said just before, and read the answer to "what should I keep?"."""
     asked = scene.context.question.kind if scene.context.question else ""
+    if part.intent is not Intent.KEEP and asks_before(scene, part.text):
+        return replace(part, intent=Intent.FIND, about=BEFORE, because=f"{part.because}; asks what was before that")
     if part.intent is Intent.KEEP and not part.text and _may_be_kept(scene):
         return replace(part, text=scene.before, because=f"{part.because}; means what was said before")
     is_talk = part.intent is Intent.CHAT and part.about != ""
@@ -164,6 +180,16 @@ def _completed(scene: Scene, part: MessagePart) -> MessagePart:
     if asked == REMOVE_WHAT and part.intent in {Intent.KEEP, Intent.FIND, Intent.CHAT, Intent.CHANGE} and not is_talk:
         return MessagePart(Intent.REMOVE, part.text, "answers what is to be deleted", about=part.text)
     return part
+
+
+def asks_before(scene: Scene, text: str) -> bool:
+    """Return whether a question asks what was so before what was told last, and names nothing else."""
+    if not (scene.told_last and text.endswith("?") and asks_past(text)):
+        return False
+    [shown] = scene.told_last
+    naming = [word for word in asked_words(text) if word.names and flat(word.text) not in _ONE]
+    held = held_words(naming, MemoryWords(shown.content, shown.bindings))
+    return len(held) == len(naming)
 
 
 def _may_be_kept(scene: Scene) -> bool:
@@ -376,6 +402,8 @@ def _stating(scene: Scene, part: MessagePart, chance: Mapping[Intent, float]) ->
     stated = chance[Intent.KEEP] + chance[Intent.CHANGE]
     if stated >= ASK_FROM and chance[Intent.CHAT] < TOLD_FROM and _is_appointment(part.text, scene):
         stated, part = max(stated, KEEP_FROM), replace(part, because=f"{part.because}; names a time")
+    elif chance[Intent.CHAT] < ASK_FROM and _gives_value(part.text):
+        stated, part = max(stated, KEEP_FROM), replace(part, because=f"{part.because}; says what something is")
     is_question = part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM
     about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
     if frames.has("ended", part.text):
@@ -404,14 +432,20 @@ def _telling(part: MessagePart, chance: Mapping[Intent, float]) -> MessagePart:
     return replace(part, intent=Intent.CHANGE if not about or values(part.text) else Intent.KEEP, about=about)
 
 
+def _gives_value(text: str) -> bool:
+    """Return whether a text says what a code, a name, an address is: "the wifi password is tulip"."""
+    told = frames.told_of(text)
+    return bool(told) and any(is_kind(each) for each in senses(told))
+
+
 def _corrects(scene: Scene, text: str) -> bool:
-    """Return whether a text gives a new value of what was shown last: "no, it's 3 pm", "make it 15"."""
-    return (
-        len(text) <= MAX_CHARS
-        and frames.has("correct", text)
-        and not frames.has("both", text)
-        and any(swapped(item.content, text) for item in scene.quoted[-1:])
-    )
+    """Return whether a text gives a new value of what was shown: "no, it's 3 pm", "she left for another firm"."""
+    if len(text) > MAX_CHARS or frames.has("both", text):
+        return False
+    if frames.has("correct", text) and any(swapped(item.content, text) for item in scene.quoted[-1:]):
+        return True
+    says = any(frames.has(frame, text) for frame in ("change", "leaves", "paid"))
+    return says and bool(pointed(text, scene.quoted, scene.recent))
 
 
 def _says_changed(text: str, chance: Mapping[Intent, float]) -> bool:

@@ -233,6 +233,18 @@ def told(verdict: RecallVerdict, locale: Locale) -> str:
             return ""
 
 
+def before(scene: Scene) -> str:
+    """Return what was so before what was told last: its earlier versions, or what it may have taken the place of."""
+    [shown] = scene.told_last
+    now = shown.current or shown.id
+    found = [hit.item for hit in scene.hits if now in {hit.item.current, hit.item.over}]
+    if not found:
+        return say.NOTHING_BEFORE[scene.locale].format(quote=quoted(shown.content))
+    return _quoting(
+        say.HERE_IT_IS[scene.locale], sorted(found, key=lambda item: item.updated_at, reverse=True), scene.locale
+    )
+
+
 def unknown(question: str, locale: Locale) -> str:
     """Return the text for a question to which nothing that is kept comes near."""
     about = subject(question, asking=True).replace("”", "")

@@ -50,6 +50,11 @@ class Scene:
         return self.context.locale
 
     @property
+    def told_last(self) -> tuple[MemoryItem, ...]:
+        """The memory that was told of last, by the answer before or else in this talk; () if none was."""
+        return self.quoted[-1:] or self.recent[-1:]
+
+    @property
     def found(self) -> tuple[MemoryItem, ...]:
         """What this turn's searches found, each memory once, best first."""
         items = (item for step in self.context.steps if self._is(step, SEARCH) for item in step.items)

@@ -68,7 +68,10 @@ def settles(known: str, said: str, text: str, *, is_sure: bool = False) -> bool:
         return False
     made = read(text)
     if len(without(without(old.words, made.words), new.words)) > len(without(made.words, old.words)):
-        return text == said and relation(old, new)[0] is Relation.REPLACES  # a value of the old one is gone
+        # A value of the old one is gone: how much was owed, or more than that.
+        return (text == said or any(word.text == "paid" for word in made.words)) and relation(old, made)[
+            0
+        ] is Relation.REPLACES
     is_swapped = is_sure and text != said and not is_of_another(text, said)
     return is_swapped or relation(old, new)[0] is Relation.REPLACES
 
@@ -107,6 +110,11 @@ def dropped(known: str, text: str, said: str = "") -> tuple[str, ...]:
         return gone
     # Who or what both are about stands in the clause that goes.
     return tuple(clause for clause in clauses if in_both(read(clause).words, lost))
+
+
+def is_other_debt(known: str, said: str) -> bool:
+    """Return whether one tells of what the person owes, and the other of what somebody owes the person."""
+    return _is_other_debt(read(known), read(said))
 
 
 def is_about(known: str, said: str) -> bool:
