@@ -129,12 +129,8 @@ async def _settle(
         return replace(step, missing=("",))
     if len(rewrites) == 1 and _settles(items[0], draft.content, rewrites[0], is_sure=answer.is_sure):
         return await _replace(turn, step, items[0], rewrites[0])
-    other = {item.id for item in items if is_other_debt(item.content, draft.content)}
-    meant = [
-        each
-        for each in rewrites
-        if each.memory_id not in other and not is_of_another(each.draft.content, draft.content)
-    ]
+    known = {item.id: item.content for item in items}
+    meant = [each for each in rewrites if _may_mean(known[each.memory_id], draft.content, each.draft.content)]
     asked = [item for item in items if item.id in {each.memory_id for each in meant}]
     return await _keep_beside(turn, step, asked, meant, draft)
 
@@ -144,6 +140,11 @@ def _settles(item: MemoryItem, said: str, rewrite: Rewrite, *, is_sure: bool) ->
     if item.kind is not MemoryKind.TEXT or rewrite.draft.content == item.content:
         return True  # fields of data are what a model changed; other phrases to find one by lose nothing
     return settles(item.content, said, rewrite.draft.content, is_sure=is_sure)
+
+
+def _may_mean(known: str, said: str, text: str) -> bool:
+    """Return whether what was said may be meant to make that text of a known one."""
+    return not (is_other_debt(known, said) or is_of_another(text, said, known))
 
 
 def _is_about(item: MemoryItem, rewrite: Rewrite) -> bool:

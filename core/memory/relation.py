@@ -72,17 +72,21 @@ def settles(known: str, said: str, text: str, *, is_sure: bool = False) -> bool:
         return (text == said or any(word.text == "paid" for word in made.words)) and relation(old, made)[
             0
         ] is Relation.REPLACES
-    is_swapped = is_sure and text != said and not is_of_another(text, said)
+    is_swapped = is_sure and text != said and not is_of_another(text, said, known)
     return is_swapped or relation(old, new)[0] is Relation.REPLACES
 
 
-def is_of_another(text: str, said: str) -> bool:
-    """Return whether each names a thing or a person that the other does not: the wifi's password is not the bank's."""
-    pair = read(text), read(said)
-    names = pair[0].names | pair[1].names
+def is_of_another(text: str, said: str, known: str) -> bool:
+    """Return whether each names a thing or a person that the other does not: the wifi's password is not the bank's.
+
+    `text` is what a known statement would be then. What was said of it may name what it names: "she left Shell".
+    """
+    then, new = read(text), read(said)
+    names = then.names | new.names
+    more = without(without(new.words, then.words), read(known).words)
     return all(
-        any(word.kind == "same" or word.text in names for word in without(one.words, other.words))
-        for one, other in (pair, pair[::-1])
+        any(word.kind == "same" or word.text in names for word in each)
+        for each in (without(then.words, new.words), more)
     )
 
 

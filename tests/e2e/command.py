@@ -120,6 +120,23 @@ def _forked(
         return subprocess.CompletedProcess(arguments, process.exitcode, *printed)
 
 
+class _Handed:
+    """A file handed over as its process is forked.
+
+    Shared before that, it stays open here if the process is killed before it takes it, and its pipe has no end.
+    """
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+
+    def __reduce__(self) -> tuple[Callable[[Any], Any], tuple[Any]]:
+        return _as_it_is, (DupFd(self._file),)
+
+
+def _as_it_is(file: Any) -> Any:
+    return file
+
+
 def _fork(
     arguments: tuple[str, ...],
     folder: Path,
@@ -130,7 +147,7 @@ def _fork(
     module: str = "bot",
 ) -> Any:
     """Start the command, or another module, with those files as its standard ones, and return its process."""
-    given = [DupFd(file) for file in files]
+    given = [_Handed(file) for file in files]
     process = _FORKS.Process(target=_main, args=((module, *arguments), str(folder), dict(environment), given, before))
     process.start()
     return process
