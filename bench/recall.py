@@ -41,7 +41,6 @@ from bench.recall_mem0 import texts as mem0_texts
 from bench.table import show
 from core.clock import SystemClock
 from core.library import new_search
-from core.limited.bindings import bindings as own_bindings
 from core.memory.memories import Memories
 from core.memory.relation import Relation
 from core.memory.user_memory import MAX_PHRASE_CHARS, UserMemory
@@ -52,6 +51,7 @@ from core.storage.database import Database
 from core.storage.memories import SqlMemories
 from core.storage.postgres import open_postgres
 from core.storage.sqlite import open_database
+from core.text.bindings import bindings as own_bindings
 from core.text.past import asks_past
 from core.text.unicode import one_line
 from core.text.words import folded_words
@@ -99,17 +99,21 @@ class Person:
         self._ids: dict[str, frozenset[str]] = defaultdict(frozenset)
         self.searched_s = 0.0
 
-    async def tell(self, told: Sequence[Held]) -> int:
-        """Save what is told, as the bot does, and return how many memories there are then."""
+    async def tell(self, told: Sequence[Held], at_once: int = _AT_ONCE) -> int:
+        """Save what is told, as the bot does, and return how many memories there are then.
+
+        The turns of a talk are told one by one, so that each has one before it; what a life holds was told
+        on many days.
+        """
         drafts = [MemoryDraft(MemoryKind.TEXT, held.text, self._bindings(held)) for held in told]
-        for start in range(0, len(drafts), _AT_ONCE):
-            few = drafts[start : start + _AT_ONCE]
+        for start in range(0, len(drafts), at_once):
+            few = drafts[start : start + at_once]
             vectors = await self.memory.embed([text for draft in few for text in self.memory.phrases_of(draft)])
             resolved = await self.memory.save(few, vectors)
             saved = {_words(each.item.content): each.item.id for each in resolved}
             replaced = [each.item.id for each in resolved if each.relation is Relation.REPLACES]
             self._ids.update(dict.fromkeys(replaced, frozenset()))
-            for held in told[start : start + _AT_ONCE]:
+            for held in told[start : start + at_once]:
                 self._ids[saved.get(_words(held.text), "")] |= held.ids
         return await self.memory.count()
 
@@ -274,7 +278,7 @@ async def sized(house: House, lives: Sequence[Life], sizes: Sequence[int]) -> Ma
             person, memories = grown[life.name]
             own = () if memories else life.memories
             more = [*own, *islice(paddings[life.name], max(size - len(memories) - len(own), 0))]
-            await person.tell(more)
+            await person.tell(more, 1 if life.is_talk else _AT_ONCE)
             memories.extend(more)
             await house.ask(person, memories, life, life.questions, asked)
     return found

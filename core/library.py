@@ -21,7 +21,7 @@ from core.history.window import HistoryLimits
 from core.history.withholding import Redaction
 from core.memory.indexes import Indexes
 from core.memory.memories import UNDO_WITHIN, Memories
-from core.memory.user_memory import MAX_PHRASE_CHARS, UndoResult, UserMemory
+from core.memory.user_memory import UndoResult, UserMemory
 from core.ports import Clock, Embedder, VectorIndex
 from core.providers.cached_embedder import CachedEmbedder
 from core.providers.usem3 import Usem3Embedder
@@ -30,7 +30,8 @@ from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_copy, open_database
 from core.stores import ChangeContext, HistoryStore, MessageStore, VectorSearch
-from core.text.unicode import clean, one_line
+from core.text.bindings import bindings as bindings_of
+from core.text.unicode import clean
 from core.threads import Transition
 from core.types import (
     ChatKey,
@@ -71,7 +72,8 @@ class PersonMemories:
 
         What it plainly takes the place of ("I moved to Porto") stays as an earlier version of it.
 
-        `bindings` are short phrases to find it by, beside its own words; by default the beginning of the text.
+        `bindings` are short phrases to find it by, beside its own words; by default its subject, names and
+        concepts.
 
         Raises:
             InputError: the text is empty.
@@ -106,7 +108,7 @@ class PersonMemories:
         """
         memory = await self._open()
         for item in await memory.get([memory_id]):
-            draft = _draft(text, bindings or [each for each in item.bindings if each != _beginning(item.content)])
+            draft = _draft(text, bindings or _given(item))
             vectors = await memory.embed(memory.phrases_of(draft))
             changed = await memory.update(memory_id, content=draft.content, bindings=draft.bindings, vectors=vectors)
             return None if changed is None else _saved(changed)
@@ -255,12 +257,13 @@ async def _open(path: Path | str | None, stack: AsyncExitStack) -> Database:
 def _draft(text: str, bindings: Sequence[str]) -> MemoryDraft:
     if not (content := clean(text)):
         raise InputError("there is no text to save")
-    phrases = tuple(phrase for phrase in bindings if clean(phrase)) or (_beginning(content),)
+    phrases = tuple(phrase for phrase in bindings if clean(phrase)) or bindings_of(content)
     return MemoryDraft(MemoryKind.TEXT, content, phrases)
 
 
-def _beginning(text: str) -> str:
-    return one_line(text, MAX_PHRASE_CHARS)
+def _given(item: MemoryItem) -> tuple[str, ...]:
+    """Return the bindings of a memory that were not derived from its text."""
+    return tuple(each for each in item.bindings if each not in bindings_of(item.content))
 
 
 def _saved(item: MemoryItem, score: float = 0.0) -> SavedMemory:

@@ -490,11 +490,13 @@ class Candidate:
     `number` is greater for a newer one. `phrases` are the ids of its phrases. `words` holds for each query how much of
     it the memory's words cover, 0..1: each word weighs its IDF over this owner's memories alone. That is BM25 with
     k1 = 0, divided by what the whole query weighs; how often a word stands there, or how long the memory is, is noise.
+    `context` is the same of its words and those of the memory that was told just before it.
     """
 
     number: int
     phrases: tuple[int, ...]
     words: tuple[float, ...]
+    context: tuple[float, ...]
 
 
 Cosines: TypeAlias = Callable[[Sequence[int], Vectors], Vectors]

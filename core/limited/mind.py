@@ -13,7 +13,6 @@ from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Prompt, PromptContext, 
 from core.errors import StepwiseOnly
 from core.limited import reading, removal
 from core.limited import sentences as say
-from core.limited.bindings import bindings, queries
 from core.limited.frames import listed
 from core.limited.likeness import Intent, Likeness
 from core.limited.moves import next_move, to_change, to_keep
@@ -23,6 +22,7 @@ from core.limited.scene import read as read_scene
 from core.limited.summary import summary
 from core.ports import ChatModel, Embedder
 from core.tasks import aside
+from core.text.bindings import bindings, queries
 from core.text.unicode import one_line
 from core.types import JSONValue, MemoryKind, MessageRole, Modal, OpenQuestion
 

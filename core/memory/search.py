@@ -1,8 +1,9 @@
 """Order memories by how well they fit a question.
 
 A memory's score is the share of the question's IDF that its words cover, plus three quarters of the cosine of its
-nearest phrase, plus half of the mean cosine of the question's parts, each with the phrase nearest to that part. It
-depends on the question and this memory alone, so the order does not depend on how many are asked for.
+nearest phrase, plus half of the mean cosine of the question's parts, each with the phrase nearest to that part, plus
+half of the share that it covers together with the memory that was told just before it, which may say what it is about.
+It depends on the question and these two alone, so the order does not depend on how many are asked for.
 Sources: a convex combination as in Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval"
 (2022); parts against their nearest phrases as in Khattab and Zaharia, "ColBERT" (2020), with pairs of words for tokens.
 The weights were chosen on tests/data/recall_tune.json and tests/data/memory_candidates.json.
@@ -25,6 +26,7 @@ from core.types import Vector, Vectors
 
 COSINE_WEIGHT: Final = 0.75
 PARTS_WEIGHT: Final = 0.5
+CONTEXT_WEIGHT: Final = 0.5
 MAX_PARTS: Final = 8
 
 _SCORE_DECIMALS: Final = 5
@@ -95,6 +97,7 @@ class Ranking:
         ]
         scores, chances, dense = (np.stack(columns, axis=1) for columns in zip(*found, strict=True))
         numbers = np.array([each.number for each in candidates])
+        scores += CONTEXT_WEIGHT * np.array([each.context for each in candidates], np.float32)
         best, likely = scores.max(axis=1), chances.max(axis=1)
         ranked = np.lexsort((-numbers, -best.round(_SCORE_DECIMALS)))
         order = [place for place in ranked if likely[place] >= self._floor][: self._limit]

@@ -33,6 +33,9 @@ _ROWS: Final = 8192
 _BROUGHT: Final = 512
 """How many memories are looked up in a common word."""
 
+_WINDOW: Final = 600_000_000
+"""Microseconds. What was told no longer before may say what a memory is about: "this is Ana", "she lives in Leeds"."""
+
 _COUNTED: Final = 1024
 """Of so many memories one more or less changes no weight: they are counted again after as many changes as this goes
 into their number."""
@@ -87,8 +90,8 @@ def found_memories(
         count = asked.count()
         counts[place] = (state.version, count)
     near = asked.near(neighbours.nearest)
-    scores = _WeighedWords(asked, [lexicon.query_terms(text) for text in search.queries], count).scores(near)
-    order = search.order(asked.candidates(near, scores), count, neighbours)
+    words = _WeighedWords(asked, [lexicon.query_terms(text) for text in search.queries], count)
+    order = search.order(asked.candidates(near, words), count, neighbours)
     return asked.items(order)
 
 
@@ -148,11 +151,18 @@ class _OwnerSearch:
         postings = self._postings(words, selected, values)
         return {word: _union(numbers for (numbers,) in each) for word, each in postings.items()}
 
-    def candidates(self, near: Collection[int], scores: Sequence[Mapping[int, float]]) -> list[Candidate]:
-        """Return the memories that count: those near, and the best by each query's words, the newest first."""
-        depth = self._search.depth
+    def candidates(self, near: Collection[int], words: _WeighedWords) -> list[Candidate]:
+        """Return the memories that count: those near, and the best by each query's words, the newest first.
+
+        What was told right after the best by words counts, too.
+        """
+        depth, scores = self._search.depth, words.scores(near)
         ranked = [_best_first(each) for each in scores]
-        self._look({*near, *(number for numbers in ranked for number in numbers[:depth])})
+        worded = {number for numbers in ranked for number in numbers[:depth]}
+        before, after = self._beside({*near, *worded}) if depth >= _DEEP else ({}, {})
+        near = {*near, *(after[number] for number in worded if number in after)}
+        before |= {later: number for number, later in after.items()}
+        self._look({*near, *worded})
         chosen = {number for number in near if number in self._phrases}
         for ordered in ranked:
             best = [number for number in ordered[:depth] if number in self._phrases]
@@ -163,9 +173,32 @@ class _OwnerSearch:
                 start += depth
             chosen.update(best[:depth])
         numbers = sorted(chosen, reverse=True)
-        words = zip(*([each.get(number, 0.0) for number in numbers] for each in scores), strict=True)
         phrases = (tuple(self._phrases[number]) for number in numbers)
-        return list(map(Candidate, numbers, phrases, words if scores else repeat(())))
+        own = zip(*([each.get(number, 0.0) for number in numbers] for each in scores), strict=True)
+        context = zip(*words.together(numbers, before), strict=True)
+        blank = repeat(())
+        return list(map(Candidate, numbers, phrases, own if scores else blank, context if scores else blank))
+
+    def _beside(self, numbers: Collection[int]) -> tuple[dict[int, int], dict[int, int]]:
+        """Map memories to the one that was told just before each, and to the one just after, where there is one.
+
+        Those that are pinned, or earlier versions, are passed over; what was told at one moment is a list, and no talk.
+        """
+        audible = self._heard.format(number="b.id")
+        some = f"SELECT b.id FROM memories AS b WHERE b.owner = m.owner AND b.pinned = 0 AND b.current = '' {audible}"
+        rows = self._query.run(
+            f"""
+            SELECT asked.value,
+                ({some} AND b.created_at < m.created_at AND b.created_at >= m.created_at - {_WINDOW}
+                    ORDER BY b.created_at DESC, b.id DESC LIMIT 1),
+                ({some} AND b.created_at > m.created_at AND b.created_at <= m.created_at + {_WINDOW}
+                    ORDER BY b.created_at, b.id LIMIT 1)
+            FROM numbers(?) AS asked CROSS JOIN memories AS m WHERE m.id = asked.value AND m.owner = ?
+            """,
+            (*2 * self._hearing, _numbers(numbers), self._owner),
+        )
+        before = {number: earlier for number, earlier, _ in rows if earlier is not None}
+        return before, {number: later for number, _, later in rows if later is not None}
 
     def items(self, order: Sequence[int]) -> list[MemoryItem]:
         """Read those memories that count, in this order."""
@@ -252,6 +285,16 @@ class _WeighedWords:
         self._holders.update(self._asked.holders(self._common, brought))
         covered = [self._covered(query) for query in self._queries]
         return [{number: score for number, score in each.items() if number in brought} for each in covered]
+
+    def together(self, numbers: Sequence[int], before: Mapping[int, int]) -> list[list[float]]:
+        """Return, for each query, how much of it each memory and the one told before it cover."""
+        pairs = [(number, before.get(number)) for number in numbers]
+        found = []
+        for query in self._queries:
+            whole = sum(self._weights[terms] for terms in query) or 1
+            held = [(self._holders[terms], self._weights[terms] / whole) for terms in query]
+            found.append([sum([weight for own, weight in held if one in own or other in own]) for one, other in pairs])
+        return found
 
     def _covered(self, query: Sequence[Terms]) -> dict[int, float]:
         whole = sum(self._weights[terms] for terms in query)

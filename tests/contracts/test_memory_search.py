@@ -109,10 +109,11 @@ async def test_a_word_weighs_by_how_few_of_ones_own_memories_hold_it(store: Sear
     common, rare, unknown = (math.log1p((3 - held + 0.5) / (held + 0.5)) for held in (2, 1, 0))
     whole = common + rare + unknown
     found = {each.number: each.words for each in seen.candidates}
-    assert [words for _, (words,) in sorted(found.items())] == pytest.approx([(common + rare) / whole, common / whole])
+    covered = [(common + rare) / whole, common / whole]
+    assert [words for _, (words,) in sorted(found.items())] == pytest.approx(covered)
     assert seen.count == 3
     await search(store, ANA, "senha do banco", order=seen)
-    assert seen.candidates[-1].words[0] == pytest.approx(1.0), "all of it"
+    assert max(each.words[0] for each in seen.candidates) == pytest.approx(1.0), "all of it"
 
 
 async def test_every_candidate_is_scored_for_every_query(store: SearchableMemoryStore) -> None:
@@ -143,6 +144,35 @@ async def test_candidates_are_the_memories_of_the_nearest_phrases_and_the_best_b
     assert seen.count == 6
     assert await search(store, ANA, order=seen, nearest=near) == [items[0]]
     assert await search(store, CAIO, "café", order=seen, nearest=near) == []
+
+
+async def test_what_was_told_just_before_says_what_a_memory_is_about(store: SearchableMemoryStore) -> None:
+    [sister] = await add(store, ANA, [fact("minha irmã se chama Júlia")], at=START)
+    [theirs] = await add(store, BIA, [fact("o gato fugiu")], at=START + timedelta(minutes=1))
+    [home] = await add(store, ANA, [fact("mora em Leeds")], at=START + timedelta(minutes=2))
+    [later] = await add(store, ANA, [fact("comprei pão")], at=LATER + timedelta(hours=1))
+    seen = Seen()
+    assert await search(store, ANA, "irmã mora", order=seen) == [home, sister], "not what was told an hour later"
+    assert [each.words for each in seen.candidates] == [(pytest.approx(0.5, abs=0.1),)] * 2
+    assert [each.context for each in seen.candidates] == [(1.0,), (pytest.approx(0.5, abs=0.1),)]
+    assert await search(store, ANA, "irmã", order=seen) == [home, sister], "what was told right after it counts, too"
+    assert {theirs.id, later.id}.isdisjoint(await ids_found(store, ANA, "irmã gato"))
+
+
+async def test_what_was_told_at_one_moment_is_a_list_and_no_talk(store: SearchableMemoryStore) -> None:
+    items = await add(store, ANA, [fact(f"café {word}") for word in ("azul", "verde", "roxo")], at=START)
+    seen = Seen()
+    assert await search(store, ANA, "verde", order=seen) == [items[1]]
+    assert [each.context for each in seen.candidates] == [(1.0,)]
+
+
+async def test_in_a_room_what_was_told_before_in_private_says_nothing(store: SearchableMemoryStore) -> None:
+    here = ChangeContext(room=KITCHEN)
+    await add(store, ANA, [fact("minha irmã se chama Júlia")], at=START)
+    [home] = await add(store, ANA, [fact("mora em Leeds")], at=START + timedelta(minutes=1), context=here)
+    seen = Seen()
+    assert await search(store, ANA, "irmã mora", order=seen, room=KITCHEN) == [home]
+    assert [each.context == each.words for each in seen.candidates] == [True]
 
 
 async def test_what_the_order_names_is_returned_and_nothing_that_is_no_candidate(store: SearchableMemoryStore) -> None:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from core.limited.bindings import bindings
 from core.limited.recall import RecallVerdict, Sureness, judged, told
+from core.text.bindings import bindings
 from core.times.said import asked
 from core.types import NEAR, SURE, Locale, MemoryHit, MemoryItem, MemoryKind
 
