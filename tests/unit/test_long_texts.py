@@ -22,9 +22,9 @@ from core.delivery.split import split
 from core.dialogue import Task
 from core.errors import ProviderDown
 from core.history.tokens import ByCharacters, ByWords
-from core.limited import LimitedMind, bindings, change, frames, likeness, reading
+from core.limited import LimitedMind, change, frames, likeness, reading
 from core.tasks import FEW_CHARS, aside
-from core.text import assertions, language, marks, replies, senses, unicode, words
+from core.text import assertions, bindings, language, marks, replies, senses, unicode, words
 from core.text.markdown import plain_times, verbatim
 from core.times import said
 from core.types import Locale, Vectors
