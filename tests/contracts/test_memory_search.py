@@ -153,8 +153,8 @@ async def test_what_was_told_just_before_says_what_a_memory_is_about(store: Sear
     [later] = await add(store, ANA, [fact("comprei pão")], at=LATER + timedelta(hours=1))
     seen = Seen()
     assert await search(store, ANA, "irmã mora", order=seen) == [home, sister], "not what was told an hour later"
-    assert [each.words for each in seen.candidates] == [(pytest.approx(0.5, abs=0.1),)] * 2
-    assert [each.context for each in seen.candidates] == [(1.0,), (pytest.approx(0.5, abs=0.1),)]
+    assert [each.words[0] for each in seen.candidates] == pytest.approx([0.5, 0.5], abs=0.1)
+    assert [each.context[0] for each in seen.candidates] == pytest.approx([1.0, 0.5], abs=0.1)
     assert await search(store, ANA, "irmã", order=seen) == [home, sister], "what was told right after it counts, too"
     assert {theirs.id, later.id}.isdisjoint(await ids_found(store, ANA, "irmã gato"))
 
