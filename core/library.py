@@ -262,8 +262,11 @@ def _draft(text: str, bindings: Sequence[str]) -> MemoryDraft:
 
 
 def _given(item: MemoryItem) -> tuple[str, ...]:
-    """Return the bindings of a memory that were not derived from its text."""
-    return tuple(each for each in item.bindings if each not in bindings_of(item.content))
+    """Return the bindings of a memory that were neither derived from its text nor are its beginning."""
+    derived = bindings_of(item.content)
+    return tuple(
+        each for each in item.bindings if each not in derived and not item.content.startswith(each.removesuffix("…"))
+    )
 
 
 def _saved(item: MemoryItem, score: float = 0.0) -> SavedMemory:

@@ -282,8 +282,8 @@ _SUBJECT: Final = re.compile(
 )
 """Who or what a memory begins with: "my sister Ana", "Megan"."""
 
-
 _PROPER: Final = re.compile(r"[A-ZÀ-Þ][\w'’&-]*(?: [A-ZÀ-Þ][\w'’&-]*)*")
+"""A name, one of capitals alone, too: "BP"."""
 
 
 def _instead(old: str, message: str, end: int) -> str:
@@ -296,25 +296,24 @@ def _instead(old: str, message: str, end: int) -> str:
         return ""
     if has("paid", message) and has("owes", old):
         return f"{subject[0]}{message[end:]}"
-    return _left(old, message, end)
+    return _left(old, message, subject.end(), end)
 
 
-def _left(old: str, message: str, start: int = 0) -> str:
+def _left(old: str, message: str, behind: int = 0, end: int = 0) -> str:
     """Return an old text with the one place that somebody left for another changed to that; "" if it is not clear.
 
-    "There" stands for the one name that the old text has behind its subject.
+    It is the one that the message names; or else, where that stands for the old text's subject until `end`, the only
+    name `behind` the subject: "she left there".
     """
     if not has("leaves", message):
         return ""
-    subject = _SUBJECT.match(old) if start else None
-    places = [
-        value for value in values(old) if value.kind == "name" and value.start >= (subject.end() if subject else 0)
-    ]
-    places = [value for value in places if start or flat(value.text) in flat(message)]
-    new = [name for name in _PROPER.findall(message, start or 1) if flat(name) not in flat(old)]
-    if len(places) != 1 or len(new) != 1:
+    names = [value for value in values(old) if value.kind == "name" and value.start >= behind]
+    named = [value for value in names if flat(value.text) in flat(message)]
+    left = named or (names if end else [])
+    new = [name for name in _PROPER.findall(message, end or 1) if flat(name) not in flat(old)]
+    if len(left) != 1 or len(new) != 1:
         return ""
-    return f"{old[: places[0].start]}{new[0]}{old[places[0].end :]}"
+    return f"{old[: left[0].start]}{new[0]}{old[left[0].end :]}"
 
 
 def _begins_with_name(text: str) -> bool:

@@ -146,8 +146,8 @@ def search_queries(scene: Scene, parts: Parts) -> list[str]:
         elif part.intent is Intent.REMOVE:
             shown = [item.content for item in scene.quoted[-1:]]
             found += queries(removal.named(part)) if removal.named(part) else shown
-        elif part.about == BEFORE:
-            found.append(one_line(scene.told_last[-1].content, MAX_QUERY_CHARS))
+        elif part.about == BEFORE and scene.told_last is not None:
+            found += [one_line(scene.told_last.content, MAX_QUERY_CHARS), *queries(part.text)]
         elif part.intent in {Intent.FIND, Intent.CHANGE}:
             found += queries(part.text)
     return list(dict.fromkeys(found))[:MAX_QUERIES] or [one_line(scene.message, MAX_QUERY_CHARS)]

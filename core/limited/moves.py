@@ -62,8 +62,8 @@ def _move(scene: Scene, part: MessagePart) -> Move:
         return Move(FINISH, say.UNSEEN[scene.locale])
     if has("since", part.text) and scene.quoted:  # of what was just told, whose day is shown
         return Move(FINISH, recall.told(RecallVerdict(Sureness.SURE, scene.quoted[-1:]), scene.locale))
-    if part.about == BEFORE and not scene.can_search and scene.ran(SEARCH):
-        return Move(FINISH, recall.before(scene))
+    if part.about == BEFORE:
+        return _before(scene, part)
     return _MOVES[part.intent](scene, part)
 
 
@@ -132,6 +132,14 @@ def _find(scene: Scene, part: MessagePart) -> Move:
         return Move(FINISH, say.WORLD[scene.locale])
     said = "" if verdict.sureness in {Sureness.SURE, Sureness.NEAR} else recall.said_before(scene)
     return Move(FINISH, said or recall.told(verdict, scene.locale) or recall.unknown(part.text, scene.locale))
+
+
+def _before(scene: Scene, part: MessagePart) -> Move:
+    """Answer what was so before what was told last."""
+    if scene.can_search:
+        return Move(SEARCH)
+    why = _unsearched(scene)
+    return Move(FINISH, why[scene.locale] if why else recall.before(scene, part.text))
 
 
 def _list(scene: Scene, _: MessagePart) -> Move:

@@ -56,8 +56,14 @@ KEEP_WHAT: Final = "keep-what"
 REMOVE_WHAT: Final = "remove-what"
 """The kinds of question that a whole message answers."""
 
+_ASKING: Final = frozenset({Intent.FIND, Intent.WORLD, Intent.CHAT, Intent.LIST, Intent.ABOUT})
+"""What a question for what was before may be taken for: alone it says so little."""
+
+_BARE_WORDS: Final = 3
 _STATED: Final = frozenset({Intent.CHAT, Intent.CHANGE, Intent.WORLD, Intent.FIND})
-_ONE: Final = frozenset({"one", "ones"})
+_ONE: Final = frozenset("one ones disso disto dessa desse deste desta".split())
+"""Words that stand for what was told, and name nothing."""
+
 _FEW_WORDS: Final = 2
 _PASTED_LINES: Final = 2
 """A text with so many line breaks is a list, a mail, or a card."""
@@ -169,7 +175,7 @@ def _asks_of(part: MessagePart) -> bool:
 def _completed(scene: Scene, part: MessagePart) -> MessagePart:
     """Complete "remember that" with what was said just before, and read the answer to "what should I keep?"."""
     asked = scene.context.question.kind if scene.context.question else ""
-    if part.intent is not Intent.KEEP and asks_before(scene, part.text):
+    if part.intent in _ASKING and asks_before(scene, part.text):
         return replace(part, intent=Intent.FIND, about=BEFORE, because=f"{part.because}; asks what was before that")
     if part.intent is Intent.KEEP and not part.text and _may_be_kept(scene):
         return replace(part, text=scene.before, because=f"{part.because}; means what was said before")
@@ -183,10 +189,14 @@ def _completed(scene: Scene, part: MessagePart) -> MessagePart:
 
 
 def asks_before(scene: Scene, text: str) -> bool:
-    """Return whether a question asks what was so before what was told last, and names nothing else."""
-    if not (scene.told_last and text.endswith("?") and asks_past(text)):
+    """Return whether a question asks what was so before what was told last, and names nothing else.
+
+    "And before" is one without its sign, too.
+    """
+    is_question = text.endswith("?") or frames.has("asks", text) or len(text.split()) <= _BARE_WORDS
+    shown = scene.told_last
+    if shown is None or not is_question or not asks_past(text):
         return False
-    [shown] = scene.told_last
     naming = [word for word in asked_words(text) if word.names and flat(word.text) not in _ONE]
     held = held_words(naming, MemoryWords(shown.content, shown.bindings))
     return len(held) == len(naming)

@@ -233,16 +233,23 @@ def told(verdict: RecallVerdict, locale: Locale) -> str:
             return ""
 
 
-def before(scene: Scene) -> str:
-    """Return what was so before what was told last: its earlier versions, or what it may have taken the place of."""
-    [shown] = scene.told_last
+def before(scene: Scene, question: str) -> str:
+    """Return what was so before what was told last: its earlier versions, or what it may have taken the place of.
+
+    Where there are none, another memory may tell what the question names.
+    """
+    shown = scene.told_last
+    if shown is None:
+        return unknown(question, scene.locale)
     now = shown.current or shown.id
     found = [hit.item for hit in scene.hits if now in {hit.item.current, hit.item.over}]
-    if not found:
-        return say.NOTHING_BEFORE[scene.locale].format(quote=quoted(shown.content))
-    return _quoting(
-        say.HERE_IT_IS[scene.locale], sorted(found, key=lambda item: item.updated_at, reverse=True), scene.locale
-    )
+    if found:
+        newest_first = sorted(found, key=lambda item: item.updated_at, reverse=True)
+        return _quoting(say.HERE_IT_IS[scene.locale], newest_first, scene.locale)
+    verdict = judged(question, [hit for hit in scene.hits if hit.item.id != now])
+    is_found = verdict.sureness in {Sureness.SURE, Sureness.NEAR}
+    nothing = say.NOTHING_BEFORE[scene.locale].format(quote=quoted(shown.content))
+    return told(verdict, scene.locale) if is_found else nothing
 
 
 def unknown(question: str, locale: Locale) -> str:

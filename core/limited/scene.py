@@ -50,9 +50,9 @@ class Scene:
         return self.context.locale
 
     @property
-    def told_last(self) -> tuple[MemoryItem, ...]:
-        """The memory that was told of last, by the answer before or else in this talk; () if none was."""
-        return self.quoted[-1:] or self.recent[-1:]
+    def told_last(self) -> MemoryItem | None:
+        """The memory that was told of last, by the answer before or else in this talk: the newest of several."""
+        return max(self.quoted, key=lambda item: item.updated_at, default=self.recent[-1] if self.recent else None)
 
     @property
     def found(self) -> tuple[MemoryItem, ...]:

@@ -68,10 +68,9 @@ def settles(known: str, said: str, text: str, *, is_sure: bool = False) -> bool:
         return False
     made = read(text)
     if len(without(without(old.words, made.words), new.words)) > len(without(made.words, old.words)):
-        # A value of the old one is gone: how much was owed, or more than that.
-        return (text == said or any(word.text == "paid" for word in made.words)) and relation(old, made)[
-            0
-        ] is Relation.REPLACES
+        # A value of the old one is gone; of a debt that is paid, how much was owed.
+        may_go = text == said or any(word.text == "paid" for word in made.words)
+        return may_go and relation(old, made)[0] is Relation.REPLACES
     is_swapped = is_sure and text != said and not is_of_another(text, said, known)
     return is_swapped or relation(old, new)[0] is Relation.REPLACES
 

@@ -55,6 +55,15 @@ async def test_phrases_that_were_given_stay_when_the_text_changes() -> None:
         assert other.bindings == ("router",)
 
 
+async def test_a_phrase_that_is_the_beginning_of_a_text_goes_with_it() -> None:
+    async with open_memory(None) as memories:
+        ana = memories.of("ana")
+        saved = await ana.save("my locker code is 4417", bindings=["my locker code is 4417", "gym"])
+        changed = await ana.update(saved.id, "my locker code is 9902")
+        assert changed is not None
+        assert changed.bindings == ("gym",)
+
+
 async def test_nobody_reaches_what_is_anothers() -> None:
     async with open_memory(None) as memories:
         saved = await memories.of("ana").save("room 12")

@@ -31,6 +31,9 @@ ABOUT_BEFORE = [
         "Córdoba",
     ),
     ("my sister lives in Leeds\nshe moved to York\nwhere did she live before?", "Leeds", "York"),
+    ("my sister lives in Leeds\nshe moved to York\nwhere does she live?\nand before", "Leeds", "York"),
+    ("a senha do wifi é tulipa\nmudou a senha do wifi pra lírio\ne antes?\ne antes disso?", "tulipa", "lírio"),
+    ("I lived in Faro until 2019\nI live in Porto\nwhere do I live?\nwhere did I live before?", "Faro", "Porto"),
 ]
 
 
@@ -53,6 +56,7 @@ async def test_of_what_was_told_once_nothing_before_is_made_up(tmp_path: Path, e
 CHANGED = [
     ("lembra que a Júlia trabalha na Vivo\nela saiu de lá e foi pra Claro", "a Júlia trabalha na Claro"),
     ("my sister Nora works at Shell\nshe left Shell for BP", "my sister Nora works at BP"),
+    ("my sister Nora works at Shell in Houston\nshe left Shell for BP", "my sister Nora works at BP in Houston"),
     ("mi hermano trabaja en Movistar\nrenunció a Movistar y entró en Claro", "mi hermano trabaja en Claro"),
     ("remember that Megan owes me 40 dollars\nshe paid me back", "Megan paid me back"),
     ("lembra que a Carla me deve 50 reais\nela já me pagou", "a Carla já me pagou"),
@@ -101,3 +105,13 @@ async def test_what_only_sounds_alike_changes_nothing(
 async def test_since_when_is_about_what_was_just_told(tmp_path: Path, embedder: Usem3Embedder) -> None:
     answer, _ = await held(tmp_path, embedder, "my landlord is Mr Katz\nwho is my landlord?\nsince when?")
     assert answer == "You told me: “my landlord is Mr Katz” (23 Nov 2026)"
+
+
+@pytest.mark.spec("T11")
+async def test_a_reminder_before_something_is_no_question_for_what_was_before(
+    tmp_path: Path, embedder: Usem3Embedder
+) -> None:
+    answer, _ = await held(
+        tmp_path, embedder, "the dentist is on friday at 3pm\nwhen is the dentist?\nremind me an hour before?"
+    )
+    assert "nothing of how it was" not in answer
