@@ -12,7 +12,7 @@ from core.storage.database import Query, Row
 from core.storage.lexicon import Lexicon
 from core.storage.memory_rows import OWNER, Stored, read, those, written
 from core.storage.parting import REPEATED, drop
-from core.storage.record import listed, microseconds, moment, phrases_of, to_json, user_key
+from core.storage.record import digest, listed, microseconds, moment, phrases_of, to_json, user_key
 from core.types import Change, ChangeKind, UserKey
 
 CHANGE = "id, account, act, kind, at, key, before, after, undone"
@@ -107,6 +107,8 @@ def undo(query: Query, lexicon: Lexicon, owner: UserKey, act: str) -> list[Chang
     as_left = all(_said(now.get(key)) == _said(step.after) for key, step in steps.items())
     if overtaken or not as_left or not _are_whole(query, owner, steps):
         return []
+    if _are_told_again(query, whose, steps):
+        return []
     removed = 0
     memory_rows.remove(query, [now[key].number for key, step in steps.items() if step.before is None and key in now])
     for key, step in steps.items():
@@ -124,6 +126,27 @@ def _are_whole(query: Query, owner: UserKey, steps: Mapping[str, ChangeRecord]) 
     versions = {step.before.item.current for step in steps.values() if step.before is not None} - {""}
     there = {each.item.id for each in those(query, owner, list(versions - steps.keys()))}
     return versions <= there | steps.keys()
+
+
+def _are_told_again(query: Query, owner: int, steps: Mapping[str, ChangeRecord]) -> bool:
+    """Return whether a content that would come back was told again, and is that of another memory now.
+
+    Of two that a change made alike, each may come back.
+    """
+    back = [each for step in steps.values() if (each := step.before) is not None and not each.item.current]
+    found = [
+        key
+        for each in back
+        for (key,) in query.run(
+            """
+            SELECT m.key FROM memories AS m
+            WHERE m.owner = ? AND coalesce(m.account, m.owner) = ? AND m.digest = ? AND m.current = '' AND NOT EXISTS
+                (SELECT 1 FROM changes AS c WHERE c.key = m.key AND c.kind = 'updated' AND c.undone = 0)
+            """,
+            (owner, each.account or owner, digest(each.item.kind, each.item.content)),
+        )
+    ]
+    return not steps.keys() >= set(found)
 
 
 def _said(memory: Stored | None) -> tuple[object, ...]:

@@ -592,6 +592,26 @@ async def test_an_act_that_never_was_cannot_be_undone(store: SearchableMemorySto
 
 
 @pytest.mark.spec("T15")
+async def test_what_was_told_again_does_not_come_back_beside_itself(store: SearchableMemoryStore) -> None:
+    [first] = await add(store, ANA, [PASSWORD], at=START, context=ChangeContext("told"))
+    assert await store.delete(ANA, [first.id], at=START, context=ChangeContext("deleted"))
+    await add(store, ANA, [PASSWORD], at=LATER, context=ChangeContext("told again"))
+    assert await store.undo(ANA, "deleted") is None
+    assert await store.count(ANA) == 1
+    assert await store.undo(ANA, "told again")
+    assert await store.undo(ANA, "deleted")
+    assert [item.id for item in await store.page(ANA, limit=9)] == [first.id]
+
+
+async def test_of_two_deletions_of_one_content_only_one_is_undone(store: SearchableMemoryStore) -> None:
+    for number in "12":
+        [item] = await add(store, ANA, [PASSWORD], at=START, context=ChangeContext(f"told {number}"))
+        await store.delete(ANA, [item.id], at=START, context=ChangeContext(f"deleted {number}"))
+    assert await store.undo(ANA, "deleted 1")
+    assert await store.undo(ANA, "deleted 2") is None
+    assert await store.count(ANA) == 1
+
+
 async def test_nobody_undoes_anothers_act(store: SearchableMemoryStore) -> None:
     mine = [await add(store, owner, [PASSWORD], at=START, context=ChangeContext("act")) for owner in (ANA, BIA)]
     assert await store.undo(CAIO, "act") is None
