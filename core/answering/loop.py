@@ -51,8 +51,6 @@ Result = TypeVar("Result")
 THINKING: Final = text("common.thinking")
 _LIKE_FAILURES: Final = 2
 
-_log = logging.getLogger(__name__)
-
 DECIDE = """\
 Decide the next action that brings the person's message nearer to what they want, given the conversation and the steps \
 already done. Answer with exactly the name of one action, nothing else:
