@@ -68,9 +68,14 @@ class _Shard:
     taking: list[int] = field(default_factory=list)
 
     def kept(self) -> ShardPosition:
-        """Return how far a process that begins now would have to trust it."""
+        """Return how far a process that begins now would have to trust it.
+
+        A shard that was never read before is read back from the first message that it told of.
+        """
         reading = self.held or self.reading
-        return ShardPosition(min(reading.newest, *self.taking), reading.recent) if self.taking else reading
+        if not self.taking:
+            return reading
+        return ShardPosition(min(reading.newest or self.taking[0], *self.taking), reading.recent)
 
 
 class Bookmarks:
@@ -86,6 +91,7 @@ class Bookmarks:
         self._shards: list[_Shard] = []
         self._rooms: dict[int, tuple[Room, int]] = {}
         self._saving: asyncio.Task[None] | None = None
+        self._writing = asyncio.Lock()  # what is older is never written last
 
     async def open(self, shards: int) -> None:
         """Read what is kept, for so many shards from now on.
@@ -206,12 +212,13 @@ class Bookmarks:
         await self._save()
 
     async def _save(self) -> None:
-        if self._shards:
-            kept = {
-                "shards": [asdict(shard.kept()) for shard in self._shards],
-                "rooms": [asdict(room) for room, _ in self._rooms.values()],
-            }
-            await self._put(_READ, json.dumps(kept))
+        async with self._writing:
+            if self._shards:
+                kept = {
+                    "shards": [asdict(shard.kept()) for shard in self._shards],
+                    "rooms": [asdict(room) for room, _ in self._rooms.values()],
+                }
+                await self._put(_READ, json.dumps(kept))
 
     async def _put(self, name: str, text: str) -> None:
         try:

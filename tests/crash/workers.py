@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from time import monotonic
+from types import TracebackType
 from typing import Final, Self
 
 import psycopg
@@ -32,6 +33,7 @@ from tests.postgres import Server
 LEASE_S: Final = 5.0
 _PATIENCE_S: Final = 240.0
 _WATCH_S: Final = 0.05
+_LOG_LINES: Final = 60
 _STANDS_STILL: Final = 0.25
 """How often a worker stands still for two leases instead of being killed."""
 
@@ -74,9 +76,14 @@ class Fleet:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         for worker in self.running:
             worker.kill()
+        if kind is not None:  # what they logged explains it
+            for number, log in enumerate(await asyncio.gather(*self._drains)):
+                print(f"--- worker {number} ---", *log.decode().splitlines()[-_LOG_LINES:], sep="\n")  # noqa: T201
         for drain in self._drains:
             drain.cancel()
 
@@ -164,10 +171,11 @@ class Watch:
 
     async def until_answered(self, asked: int) -> None:
         """Return when that many messages were stored, and none is owed an answer any more."""
-        async with asyncio.timeout(_PATIENCE_S + asked):
-            while (found := await asyncio.to_thread(self._owed)) != (asked, 0):
-                assert found[0] <= asked, "some were stored twice"
-                await asyncio.sleep(0.2)
+        until_s = monotonic() + _PATIENCE_S + asked
+        while (found := await asyncio.to_thread(self._owed)) != (asked, 0):
+            assert found[0] <= asked, "some were stored twice"
+            assert monotonic() < until_s, f"of {asked} messages, {found[0]} were stored, {found[1]} are owed an answer"
+            await asyncio.sleep(0.2)
 
     def _owed(self) -> tuple[int, int]:
         with (
