@@ -101,7 +101,8 @@ def other_subject(asked: Sequence[AskedWord], content: str, bindings: Iterable[s
         complements = (asked[at] for at in missing if not asked[at].whose and _is_complement(asked, at, held))
         if (complement := next(complements, None)) is not None:
             return complement
-    return _whose_else(asked, content, held)
+    rivals = (asked[at] for at in missing if _has_rival(asked, at, held, content))
+    return next(rivals, None) or _whose_else(asked, content, held)
 
 
 def _is_of_kind(word: AskedWord) -> bool:
@@ -126,6 +127,33 @@ def is_of_another(asked: Sequence[AskedWord], content: str) -> bool:
     """Return whether a memory is of a relative, where no relative's address (birthday, number) was asked for."""
     named = [word for word in asked if word.names]
     return all(is_kind(word.sense) for word in named) and bool(relatives(senses(content)))
+
+
+def _has_rival(asked: Sequence[AskedWord], at: int, held: Sequence[AskedWord], content: str) -> bool:
+    """Return whether the memory has another word where a word of the question says which: "car key", "office key".
+
+    Both are names of concepts: any other word may be one of many for the same.
+    """
+    head = _head(asked, at)
+    if head is None or head not in held or not asked[at].is_known:
+        return False
+    told = asked_words(content)
+    senses_asked = {word.sense for word in asked}
+    rivals = (word for place, word in enumerate(told) if word.is_known and _head(told, place, head.sense) is not None)
+    return any(word.sense not in senses_asked for word in rivals)
+
+
+def _head(said: Sequence[AskedWord], at: int, wanted: str = "") -> AskedWord | None:
+    """Return the word of which a word says which one: what follows it, or stands before "of"."""
+    if at + 1 < len(said) and said[at + 1].names and wanted in {"", said[at + 1].sense}:
+        return said[at + 1]
+    start = at
+    while start and flat(said[start - 1].text) in _ARTICLES:
+        start -= 1
+    if start < 2 or flat(said[start - 1].text) not in _OF:
+        return None
+    head = said[start - 2]
+    return head if head.names and wanted in {"", head.sense} else None
 
 
 def _is_complement(asked: Sequence[AskedWord], at: int, held: Sequence[AskedWord]) -> bool:

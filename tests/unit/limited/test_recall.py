@@ -98,6 +98,8 @@ def test_what_means_the_day_that_is_asked_for_is_told(question: str, days: list[
         ("what's my passport number?", "the spare key is at number 14", "passport"),
         ("how much is bex's rent?", "my rent is 565", "bex"),
         ("what size shoes does dani wear?", "I am a 6 in shoes", "dani"),
+        ("what number is my locker at school?", "my locker at the gym is number 57", "school"),
+        ("when does the home insurance renew?", "the car insurance renews on 8 April", "home"),
     ],
 )
 def test_another_subject_is_told_as_another(question: str, content: str, about: str) -> None:
@@ -117,6 +119,8 @@ def test_another_subject_is_told_as_another(question: str, content: str, about: 
         ("que remédio a gata toma?", "a Nina, minha gata, toma Apoquel"),
         ("qual senha eu uso no wifi?", "a senha do wifi é banana"),
         ("qual o número do meu armário?", "o armário é o 57"),
+        ("what's my gym locker code?", "the code of my locker at the gym is 57"),
+        ("cuánto me debe la señora Yolanda?", "la seño Yolanda me debe 45 soles"),
         ("qual a senha para entrar?", "a senha do cofre é banana"),
     ],
 )
