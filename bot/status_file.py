@@ -122,7 +122,7 @@ def _alarms(alarms: Alarms) -> list[Document]:
         {
             "key": key,
             "since": alarm.since.isoformat(),
-            "text": alarm.text[Locale.EN],
+            "text": alarm.said()[Locale.EN],
             "stops_answers": alarm.stops_answers,
         }
         for key, alarm in alarms.items()

@@ -173,6 +173,9 @@ class Incoming:
     private: bool = True
     """Whether nobody else reads along."""
 
+    room_title: str = ""
+    """What people call the room; "" in private, or where it is not told."""
+
     language: str = ""
     """The platform's tag for the person ("pt-br")."""
 

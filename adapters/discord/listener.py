@@ -8,7 +8,7 @@ from typing import Any
 
 import discord
 
-from adapters.discord.room import PLATFORM, Room
+from adapters.discord.room import PLATFORM, Room, title_of
 from adapters.running import display_name, without_mention
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.types import Incoming, UserKey
@@ -36,6 +36,7 @@ def incoming_of(message: discord.Message, room: Room, me: int) -> Incoming | Non
         at=edited_at or message.created_at,
         addressed=room.private or _addressed(message, me) or (room.ours and _goes_on(message)),
         private=room.private,
+        room_title="" if room.private else title_of(message.channel),
         language=room.language,
         file=message.attachments[0].url if message.attachments else "",
         attachments=attachments_of(message) if not message.message_snapshots else (),

@@ -7,6 +7,7 @@ from typing import Any
 
 import discord
 
+from adapters.running import display_name
 from core.commands.menu import MenuEntry
 from core.types import ASIDE, ChatKey
 
@@ -108,3 +109,11 @@ def audience(room: Room, user_id: int, command: MenuEntry | None, *, unseen: boo
     hidden = unseen or (command is not None and not command.for_all)
     apart = unseen or (command is not None and not command.in_conversation)
     return Readers(aside(room.chat, user_id) if apart else room.chat, private=hidden, hidden=hidden)
+
+
+def title_of(channel: Any) -> str:
+    """Return what people call a channel: "#general (Book club)"; "" where Discord does not tell."""
+    name, guild = getattr(channel, "name", None), getattr(channel, "guild", None)
+    if not name:
+        return ""
+    return display_name(f"#{name} ({guild.name})" if guild is not None else f"#{name}")

@@ -89,6 +89,7 @@ def incoming_of(message: Message, me: User, commands: Collection[str], *, edit: 
         edits="" if edit is None else str(message.message_id),
         addressed=private or _addressed(message, me, commands),
         private=private,
+        room_title=_title(message.chat),
         language=message.from_user.language_code or "",
         file=message.document.file_id if message.document is not None else "",
         attachments=attachments_of(message) if passed_on is None else (),
@@ -124,6 +125,7 @@ def press_of(query: CallbackQuery, button: Pressed, at: datetime) -> Incoming | 
         text=button.command,
         at=at,
         private=private,
+        room_title=_title(message.chat),
         language=person.language_code or "",
         pressed=True,
         handle=person.username or "",
@@ -167,10 +169,15 @@ def dislike_of(reaction: MessageReactionUpdated, at: datetime) -> Incoming | Non
         text=f"/{DISLIKED} {reaction.message_id}",
         at=at,
         private=chat.type == chat.PRIVATE,
+        room_title=_title(chat),
         language=person.language_code or "",
         pressed=True,
         handle=person.username or "",
     )
+
+
+def _title(chat: Chat) -> str:
+    return display_name(chat.title or "")
 
 
 def unseen(incoming: Incoming, ephemeral: int, update_id: int) -> Incoming:

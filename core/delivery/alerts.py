@@ -19,7 +19,8 @@ from core.outgoing import OutgoingMessage
 from core.ports import Clock
 from core.stores import KeptStore
 from core.tasks import first_of
-from core.text.catalogue import text
+from core.text.catalogue import counted, forms, text
+from core.text.markdown import verbatim
 from core.types import Locale, Localized, UserKey
 
 KEPT_AS: Final = "alarms"
@@ -34,6 +35,7 @@ SETTLE_S: Final = 5.0
 _POST: Final = "post"
 _LOOK_S: Final = 60.0
 _RETRY_S: Final = 600.0
+_NAMED: Final = 3
 _TELLING: Final = timedelta(minutes=10)  # longer than any notice, with its repeats, takes
 _WEEK: Final = timedelta(days=7)
 _FAILURES_TO_ALERT: Final = 3
@@ -49,6 +51,8 @@ class Alarm:
     since: datetime
     stops_answers: bool = False
     """Whether people go without answers as long as it is open."""
+    places: dict[str, str] = field(default_factory=dict)
+    """Where it is so, by an id: titles of rooms, "" for private chats. They stand for {places} in the text."""
     over_at: datetime | None = None
     """From when on it counts as over; None while nobody said so."""
     end: dict[Locale, str] | None = None
@@ -79,7 +83,13 @@ class Alarm:
         if self.is_over(now):
             return self.end if whom in self.told else None
         is_quiet = self.quiet_until is not None and now < self.quiet_until
-        return None if is_quiet or whom in self.told else self.text
+        return None if is_quiet or whom in self.told else self.said()
+
+    def said(self) -> Localized:
+        """Return its text, with the places."""
+        if not self.places:
+            return self.text
+        return {locale: text.replace("{places}", _named(self.places, locale)) for locale, text in self.text.items()}
 
 
 Alarms: TypeAlias = dict[str, Alarm]
@@ -175,30 +185,59 @@ class OwnerAlerts:
         """Return the alarms that are not over, by their keys."""
         return open_alarms(self._book.alarms, self._clock.now())
 
-    def tell(self, key: str, text: Localized, *, stops_answers: bool = False) -> None:
-        """Open an alarm, or bring its text up to date; every owner is told once, soon.
+    def tell(
+        self,
+        key: str,
+        text: Localized,
+        *,
+        stops_answers: bool = False,
+        place: tuple[str, str] | None = None,
+        settle_s: float = 0.0,
+    ) -> None:
+        """Open an alarm, or bring its text up to date; every owner is told once, when `settle_s` have passed.
 
         The text says what happened and what to do, without secrets or people's words. An alarm that was told within
         the hour is told when that has passed, if it is open then. Opening is a line of the log: an error, if it
-        `stops_answers`.
+        `stops_answers`. `place` is the id and the title of one more place where it is so: see `Alarm.places`.
         """
         words, now, known = dict(text), self._clock.now(), self._book.alarms.get(key)
-        if known and known.over_at is None and (known.text, known.stops_answers) == (words, stops_answers):
+        is_known = known and known.over_at is None and (known.text, known.stops_answers) == (words, stops_answers)
+        if known and is_known and (place is None or place[0] in known.places):
             return
         if known is None or known.is_over(now):
             event = f"alarm {key}"  # no arguments: each key is a kind of its own for /admin logs
             _log.log(logging.ERROR if stops_answers else logging.WARNING, event)
 
         def begin(alarms: Alarms) -> None:
-            alarm = alarms.setdefault(key, Alarm(words, now))
+            if key not in alarms:
+                alarms[key] = Alarm(words, now, quiet_until=now + timedelta(seconds=settle_s))
+            alarm = alarms[key]
             if alarm.is_over(now):
-                alarm.since = now
-                alarm.quiet_until = alarm.noticed and min(alarm.noticed, now) + QUIET
+                alarm.since, alarm.places = now, {}
+                alarm.quiet_until = max(
+                    now + timedelta(seconds=settle_s), min(alarm.noticed, now) + QUIET if alarm.noticed else now
+                )
                 if alarm.end is None:  # nobody waits for the end of what was before
                     alarm.told.clear()
             alarm.text, alarm.stops_answers, alarm.over_at, alarm.end = words, stops_answers, None, None
+            alarm.places |= {} if place is None else {place[0]: place[1]}
 
         self._change(begin)
+
+    def over_in(self, key: str, place: str) -> None:
+        """Take a place out of an alarm; the last one closes it."""
+        known = self._book.alarms.get(key)
+        if known is None or place not in known.places:
+            return
+        if len(known.places) == 1:
+            self.over(key)
+            return
+
+        def leave(alarms: Alarms) -> None:
+            if (alarm := alarms.get(key)) is not None:
+                alarm.places.pop(place, None)
+
+        self._change(leave)
 
     def over(self, key: str, text: Localized | None = None, *, settle_s: float = 0.0) -> None:
         """Close an alarm, if it is open, when `settle_s` have passed without its being told anew.
@@ -376,6 +415,17 @@ def open_alarms(alarms: Alarms, now: datetime) -> Alarms:
     return {key: alarm for key, alarm in alarms.items() if not alarm.is_over(now)}
 
 
+def _named(places: Mapping[str, str], locale: Locale) -> str:
+    """Return where an alarm is so: up to three rooms by their titles, the others and private chats by their number."""
+    import babel.lists  # loaded by the first alarm of places, not by the start
+
+    titles = [title for title in places.values() if title]
+    named = [ROOM[locale].format(room=verbatim(title)) for title in titles[:_NAMED]]
+    more, private = len(titles) - len(named), len(places) - len(titles)
+    named += [counted(MORE, locale, more)] * bool(more) + [counted(PRIVATE, locale, private)] * bool(private)
+    return babel.lists.format_list(named, locale=babel.Locale.parse(locale.value, sep="-"))
+
+
 def _forget(now: datetime, alarms: Alarms) -> None:
     for key in [key for key, alarm in alarms.items() if alarm.is_past(now)]:
         del alarms[key]
@@ -393,6 +443,9 @@ def _told(key: str, whom: str, now: datetime, alarms: Alarms, *, arrived: bool, 
 
 _FORM: Final = TypeAdapter(Alarms)
 
+ROOM = text("alerts.places.room")
+MORE = forms("alerts.places.more")
+PRIVATE = forms("alerts.places.private")
 DAMAGED: Final = "database-damaged"
 _AWAY, _FULL, _UNREACHABLE = "database-away", "disk-full", "database-unreachable"
 IS_DAMAGED = text("disk.is_damaged")

@@ -1,6 +1,7 @@
 """Open the view of each answer, record its posts, and handle chats that refuse it.
 
-A refused answer goes to the person's private chat; the owners are told once for each chat and kind of refusal.
+A refused answer goes to the person's private chat. The owners are told once of a room that does not let the bot write,
+and once of all chats of a platform that fail together; that somebody blocked the bot is a line of the log.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ from core.delivery.view import View
 from core.errors import ChannelError, ChannelForbidden, ChannelGone, ChannelUnclear, StorageError, Undelivered
 from core.ports import Channel, Clock
 from core.stores import Inbox
-from core.text.catalogue import text
+from core.text.catalogue import filled, text
 from core.types import Incoming, Localized, room_name
 
 _log = logging.getLogger(__name__)
+
+_SETTLE_S: Final = 60.0
+"""How long the chats of an outage are gathered before the owners are told of them."""
 
 
 class Views:
@@ -96,15 +100,11 @@ class Views:
         kind = next((kind for kind in _WHY if isinstance(refusal, kind)), ChannelError)
         facts = {"platform": incoming.chat.platform, "error": kind.__name__, "private": incoming.private}
         _log.warning("an answer was not delivered", extra=facts)
-        text = _LEFT if incoming.private and kind is ChannelGone else _WHY[kind]
-        places = _IN_PRIVATE if incoming.private else _IN_ROOM
-        filled = {
-            locale: sentence.format(
-                place=places[locale].format(room=room_name(incoming.chat)), platform=incoming.chat.platform.title()
-            )
-            for locale, sentence in text.items()
-        }
-        self._alerts.tell(_key(incoming, kind), filled)
+        if incoming.private and kind is ChannelGone:  # they blocked the bot, which nobody can mend
+            return
+        sentence = filled(_WHY[kind], platform=incoming.chat.platform.title(), places="{places}")
+        settle_s = 0.0 if kind in _OF_ONE_PLACE else _SETTLE_S
+        self._alerts.tell(_key(incoming, kind), sentence, place=_place(incoming), settle_s=settle_s)
 
     async def settle(self, incoming: Incoming, view: View) -> None:
         """Alert the owners if the chat refused the answer or did not confirm it; else close the alerts of that chat."""
@@ -112,7 +112,7 @@ class Views:
             await self.report(incoming, trouble)
         elif not view.channel.said_aside:
             for kind in _WHY:
-                self._alerts.over(_key(incoming, kind))
+                self._alerts.over_in(_key(incoming, kind), _place(incoming)[0])
 
     async def _find_aside(self, incoming: Incoming, refusal: ChannelError) -> Aside | None:
         """Return the person's private chat and the reason to show there; None if the platform is not connected."""
@@ -131,10 +131,15 @@ class Views:
 
 
 def _key(incoming: Incoming, kind: type[ChannelError]) -> str:
-    # Owners hear once that people block the bot, not once for each chat. The key is logged: it names no chat.
-    chat = blake2b(incoming.chat.chat.encode(), digest_size=4).hexdigest()
-    chat = "private" if incoming.private and kind is ChannelGone else chat
-    return f"undelivered:{incoming.chat.platform}:{chat}:{kind.__name__}"
+    """Return the key of an alarm: of one room that the owner can mend, or else of a platform."""
+    place = _place(incoming)[0] if kind in _OF_ONE_PLACE and not incoming.private else "all"
+    return f"undelivered:{incoming.chat.platform}:{place}:{kind.__name__}"
+
+
+def _place(incoming: Incoming) -> tuple[str, str]:
+    """Return the id of the chat, which is logged and names nobody, and what people call it; "" for a private one."""
+    place = blake2b(incoming.chat.chat.encode(), digest_size=4).hexdigest()
+    return place, "" if incoming.private else incoming.room_title or room_name(incoming.chat)
 
 
 _REASONS: Final[dict[type[ChannelError], Localized]] = {
@@ -142,9 +147,7 @@ _REASONS: Final[dict[type[ChannelError], Localized]] = {
     ChannelGone: text("undelivered.reasons.channel_gone"),
     ChannelError: text("undelivered.reasons.channel_error"),
 }
-_IN_ROOM = text("undelivered.in_room")
-_IN_PRIVATE = text("undelivered.in_private")
-_LEFT = text("undelivered.left")
+_OF_ONE_PLACE: Final = frozenset({ChannelForbidden, ChannelGone})
 _WHY: Final[dict[type[ChannelError], Localized]] = {
     ChannelForbidden: text("undelivered.why.channel_forbidden"),
     ChannelGone: text("undelivered.why.channel_gone"),

@@ -76,6 +76,7 @@ class SqlInbox(Inbox):
             "reply_token": incoming.reply_token,
             "quoted_user": incoming.quoted_user,
             "handle": incoming.handle,
+            "room_title": incoming.room_title,
             "withdrawn": incoming.withdrawn,
         }
         row = (*_key(incoming), incoming.user.user, microseconds(incoming.at), to_json(payload), incoming.edits)
@@ -269,6 +270,7 @@ def _incoming(platform: str, row: Sequence[str]) -> Incoming:
         reply_token=fields.get("reply_token", ""),
         quoted_user=fields.get("quoted_user", ""),
         handle=fields.get("handle", ""),
+        room_title=fields.get("room_title", ""),
         edits=edits,
         withdrawn=fields.get("withdrawn", False),
     )

@@ -150,10 +150,10 @@ def _head(said: Sequence[AskedWord], at: int, wanted: str = "") -> AskedWord | N
     start = at
     while start and flat(said[start - 1].text) in _ARTICLES:
         start -= 1
-    if start < 2 or flat(said[start - 1].text) not in _OF:
+    if not start or flat(said[start - 1].text) not in _OF:
         return None
-    head = said[start - 2]
-    return head if head.names and wanted in {"", head.sense} else None
+    head = next(iter(said[start - 2 : start - 1]), None)
+    return head if head is not None and head.names and wanted in {"", head.sense} else None
 
 
 def _is_complement(asked: Sequence[AskedWord], at: int, held: Sequence[AskedWord]) -> bool:

@@ -140,7 +140,7 @@ async def test_what_a_room_refuses_is_said_in_private_and_what_cannot_be_said_is
             await bot.discord.says(THERE, f"<@{BOT_ID}> hello", room=room.id)
         before = len(bot.telegram.chat(HERE.id).screen())
         await bot.telegram.until(lambda: len(bot.telegram.chat(HERE.id).screen()) > before)
-        assert "Discord: I could not deliver an answer in the room" in bot.telegram.chat(HERE.id).screen()[-1]
+        assert "Discord: I could not deliver answers in “" in bot.telegram.chat(HERE.id).screen()[-1]
         direct.refusal = None
         await bot.tell_discord("Remember that the wifi password is abc123", "Saved")
         told = [text for text in bot.telegram.chat(HERE.id).screen() if "could not deliver" in text]

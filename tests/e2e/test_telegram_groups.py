@@ -113,6 +113,7 @@ async def test_a_reply_thread_of_a_plain_group_is_no_topic() -> None:
         server.says(ANA, "oi @elefante_bot", chat_id=GROUP, message_thread_id=99)
         await heard(server, clock, bot)
     assert bot.handler.received[0].chat.thread == ""
+    assert bot.handler.received[0].room_title == "Grupo"
 
 
 async def test_what_replies_to_nothing_in_a_topic_the_bot_opened_is_not_for_it() -> None:

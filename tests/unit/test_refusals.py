@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from typing import Final
 
 import pytest
 
@@ -17,9 +18,22 @@ from tests.fakes.lobby import Lobby
 OWNER, ANA = UserKey("test", "owner"), UserKey("test", "ana")
 
 
-async def ask(lobby: Lobby, channel: RecordingChannel, *, private: bool, number: int = 1) -> None:
+GATHERED_S: Final = 60
+"""How long the chats of an outage are gathered."""
+
+
+async def ask(
+    lobby: Lobby,
+    channel: RecordingChannel,
+    *,
+    private: bool,
+    number: int = 1,
+    name: str = "",
+    title: str = "Book club",
+) -> None:
     incoming = replace(lobby.house.incoming("hello there", user=ANA, message_id=f"{number}"), private=private)
-    incoming = replace(incoming, chat=ChatKey("test", "room" if not private else "with ana"))
+    incoming = replace(incoming, chat=ChatKey("test", name or ("room" if not private else "with ana")))
+    incoming = replace(incoming, room_title="" if private else title)
     await (await lobby.bot.receive(incoming, channel))
     await lobby.settle()
 
@@ -49,13 +63,20 @@ async def test_what_a_room_takes_in_no_form_is_said_in_private_with_the_reason(r
         why, answer = lobby.private[ANA].texts
         assert reason in why
         assert answer == "Hello"
+        await lobby.house.clock.advance(GATHERED_S)  # type: ignore[attr-defined]
+        await lobby.settle()
         [told] = lobby.private[OWNER].texts  # only the owner can mend what is wrong there
-        assert "could not deliver an answer" in told or "não consegui entregar" in told
+        assert "could not deliver answers in “Book club”" in told
         assert not await lobby.house.inbox.owed("test")
 
 
-@pytest.mark.parametrize("private", [True, False])
-@pytest.mark.parametrize("refusal", [ChannelForbidden("x"), ChannelGone("x"), ChannelError("x"), TypeError("x")])
+@pytest.mark.parametrize(
+    ("refusal", "private"),
+    [
+        (ChannelForbidden("x"), True), (ChannelError("x"), True), (TypeError("x"), True),
+        (ChannelForbidden("x"), False), (ChannelGone("x"), False), (ChannelError("x"), False), (TypeError("x"), False),
+    ],
+)  # fmt: skip
 async def test_what_can_be_said_nowhere_is_told_to_the_owner_once_and_to_the_log(
     refusal: Exception, caplog: pytest.LogCaptureFixture, *, private: bool
 ) -> None:
@@ -66,8 +87,10 @@ async def test_what_can_be_said_nowhere_is_told_to_the_owner_once_and_to_the_log
             chat = lobby.house.channel()
             chat.faults = [refusal] * 99
             await ask(lobby, chat, private=private, number=number)
+        await lobby.house.clock.advance(GATHERED_S)  # type: ignore[attr-defined]
+        await lobby.settle()
         [told] = lobby.private[OWNER].texts
-        assert "could not deliver an answer" in told or "não consegui entregar" in told
+        assert f"could not deliver answers in {'a private chat' if private else '“Book club”'}" in told
         assert "hello" not in told.lower()
         assert sum(record.getMessage() == "an answer was not delivered" for record in caplog.records) == 2
         assert all(record.levelno == logging.WARNING for record in caplog.records if "delivered" in record.getMessage())
@@ -91,8 +114,44 @@ async def test_an_answer_that_was_never_confirmed_is_there_and_the_owner_knows()
         await lobby.house.clock.advance(30)  # type: ignore[attr-defined]
         await answered
         await lobby.settle()
+        await lobby.house.clock.advance(GATHERED_S)  # type: ignore[attr-defined]
+        await lobby.settle()
         [told] = lobby.private[OWNER].texts
-        assert "was not confirmed" in told or "não foi confirmada" in told
+        assert "answers in a private chat were not confirmed" in told
+
+
+async def test_an_outage_is_one_alarm_with_how_many_chats_and_the_names_of_rooms() -> None:
+    async with Lobby(house()) as lobby:
+        await opened(lobby)
+        titles = ["Book club", "Family", "*Work*", "Garden", "Choir"]
+        for number, title in enumerate((*titles, "", "", "")):
+            chat = lobby.house.channel()
+            chat.faults = [ChannelError("busy")] * 99
+            lobby.private[ANA].faults = [ChannelError("busy")] * 99
+            await ask(lobby, chat, private=not title, number=number, name=f"chat {number}", title=title)
+        assert lobby.private[OWNER].texts == []  # there may be more
+        await lobby.house.clock.advance(GATHERED_S)  # type: ignore[attr-defined]
+        await lobby.settle()
+        [told] = lobby.private[OWNER].texts
+        assert "“Book club”, “Family”, “`*Work*`”, 2 other rooms, and 3 private chats:" in told
+        assert "chat 0" not in told
+        for number in range(7):  # in one chat it is still so
+            title = "" if number >= len(titles) else titles[number]
+            await ask(lobby, lobby.house.channel(), private=not title, number=10 + number, name=f"chat {number}")
+        assert "answers in a private chat:" in "".join(await lobby.say("/admin status", OWNER))
+        await ask(lobby, lobby.house.channel(), private=True, number=20, name="chat 7")
+        assert "deliver" not in "".join(await lobby.say("/admin status", OWNER))
+
+
+async def test_who_blocked_the_bot_is_a_line_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async with Lobby(house()) as lobby:
+        await opened(lobby)
+        chat = lobby.house.channel()
+        chat.faults = [ChannelGone("blocked")] * 99
+        await ask(lobby, chat, private=True)
+        await lobby.house.clock.advance(2 * GATHERED_S)  # type: ignore[attr-defined]
+        assert lobby.private[OWNER].texts == []
+        assert "an answer was not delivered" in caplog.messages
 
 
 async def test_whatever_breaks_behind_one_message_the_next_one_is_answered() -> None:

@@ -59,7 +59,7 @@ class Status:
         )
         choices = [Button(TRY_NOW[locale], f"/admin status {RETRY}")] if states.any_ended else []
         alarms = [
-            ALARM[locale].format(span=span((now - alarm.since).total_seconds()), text=alarm.text[locale])
+            ALARM[locale].format(span=span((now - alarm.since).total_seconds()), text=alarm.said()[locale])
             for key, alarm in self._shared.alerts.open_now().items()
             if not key.startswith("platform:")  # a line above says it
         ]
