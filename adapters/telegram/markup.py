@@ -16,6 +16,7 @@ from telegramify_markdown.entity import utf16_len
 
 from core.outgoing import OutgoingMessage
 from core.text.markdown import outside_code
+from core.text.tables import without_tables
 from core.text.unicode import one_line
 from core.types import MemoryItem, Modal
 
@@ -92,7 +93,7 @@ def style() -> RenderConfig:
 
 def render(markdown: str, config: RenderConfig) -> Rendered:
     """Convert Markdown, finished or not, and lose no word of it."""
-    text, spans = convert(_hidden(markdown), latex_escape=False, config=config)
+    text, spans = convert(_hidden(without_tables(markdown)), latex_escape=False, config=config)
     text = text.rstrip().translate(_SHOW)
     if not text:  # marks and nothing between them
         return Rendered(_clean(markdown).strip())
