@@ -41,7 +41,6 @@ PLATFORM = "telegram"
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<at>\w+))?(?=\s|$)")
 _SOMEBODY = "?"
 _BLOCKS = ("blocks", "items", "cells")
-_STORY = Attachment(AttachmentKind.OTHER, "story")
 _IN_PLACE, _ANEW, _NAMING, _MOVED, _EPHEMERAL = "!", "+", "@", "s", "e"  # in ids of messages
 
 _KINDS: Final = {
@@ -59,6 +58,15 @@ _KINDS: Final = {
     "poll": AttachmentKind.POLL,
 }
 """The kind by the Bot API's field; the first that is set counts, since some messages set a second one."""
+
+_NAMED: Final = {
+    "story": "story",
+    "paid_media": "paid media",
+    "giveaway": "giveaway",
+    "giveaway_winners": "giveaway",
+    "checklist": "checklist",
+}
+"""What has no kind of its own, and its name."""
 
 
 def incoming_of(message: Message, me: User, commands: Collection[str], *, edit: int | None = None) -> Incoming | None:
@@ -286,6 +294,8 @@ def attachments_of(message: Message | ExternalReplyInfo) -> tuple[Attachment, ..
     for field, kind in _KINDS.items():
         if value := getattr(message, field, None):
             return (Attachment(kind, _name(value)),)
+    if named := next((name for field, name in _NAMED.items() if getattr(message, field, None)), ""):
+        return (Attachment(AttachmentKind.OTHER, named),)
     unknown = isinstance(message, Message) and (
         message.effective_attachment is not None or bool(message.api_kwargs and not text_of(message))
     )
@@ -306,7 +316,8 @@ def replied_to(message: Message, me: User) -> Quote | None:
     """Return what a message replies to, or None."""
     excerpt = message.quote.text if message.quote is not None else ""
     if message.reply_to_story is not None:
-        return Quote(QuoteKind.REPLY, name=message.reply_to_story.chat.effective_name or "", attachments=(_STORY,))
+        name, story = message.reply_to_story.chat.effective_name or "", Attachment(AttachmentKind.OTHER, "story")
+        return Quote(QuoteKind.REPLY, name=name, attachments=(story,))
     if (other := message.external_reply) is not None:  # in another chat, of which only the marked part is told
         speaker, name = _origin(other.origin, message.from_user, me)
         return Quote(QuoteKind.REPLY, excerpt, speaker, name, "", attachments_of(other))

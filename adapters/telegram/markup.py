@@ -88,6 +88,7 @@ def style() -> RenderConfig:
     symbol.heading_level_1 = symbol.heading_level_2 = symbol.heading_level_3 = symbol.heading_level_4 = ""
     symbol.image = symbol.link = ""
     symbol.unordered_list_item = "•"
+    symbol.task_uncompleted, symbol.task_completed = "☐", "☑"
     return config
 
 

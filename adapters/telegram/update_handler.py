@@ -288,7 +288,7 @@ class UpdateHandler(Channels):
             incoming = self._heard(message, incoming)
         self._is_news(message, incoming)
         more = self._is_more_of_an_album(message)
-        if _says_something(incoming) or (incoming.addressed and incoming.attachments and not more):
+        if _says_something(incoming) or (incoming.addressed and _brings_something(incoming) and not more):
             await self._receive(incoming)
 
     async def _edited(self, message: Message, update_id: int) -> None:
@@ -386,7 +386,12 @@ def _place(chat: ChatKey) -> Place:
 
 def _says_something(incoming: Incoming) -> bool:
     """Whether there are words in it, its sender's or passed on."""
-    return bool(incoming.text) or any(quote.kind is QuoteKind.FORWARD for quote in incoming.quotes)
+    return bool(incoming.text) or any(quote.kind is QuoteKind.FORWARD and quote.text for quote in incoming.quotes)
+
+
+def _brings_something(incoming: Incoming) -> bool:
+    """Whether there is something in it that is no words, or a message passed on of which nothing is told."""
+    return bool(incoming.attachments) or any(quote.kind is QuoteKind.FORWARD for quote in incoming.quotes)
 
 
 def _remember(seen: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
