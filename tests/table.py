@@ -25,7 +25,7 @@ TOLD_OFF = "This bot is private and does not know you yet."
 
 EVERYBODYS = {
     "/help": "I am Elefante",
-    "/start": "I am Elefante",
+    "/start": "Hi! I am Elefante",
     "/remember": "Write what I should remember",
     "/recall": "Write what to look for",
     "/memories": "You have not asked me to remember anything yet.",

@@ -223,6 +223,12 @@ async def _odd() -> Sequence[Line]:
 
 SCENARIOS = (
     Scenario(
+        "start",
+        "Who comes is greeted",
+        "Three lines and three buttons, no list of commands. A link that was used already says so.",
+        housed(telegram_house.start),
+    ),
+    Scenario(
         "first",
         "Kept, found, changed, reminded",
         "Without a language model: what is kept is found word for word, and a change keeps the earlier version.",

@@ -161,13 +161,28 @@ async def reactions() -> TelegramServer:
         return there.server
 
 
-async def first() -> TelegramServer:
-    """What the README shows: something is kept, found, changed, and a reminder is set, without a language model."""
+async def _without_a_model() -> House:
     house = House()
     house.embedder.down = True
     house.answered_by(LimitedMind(house.embedder))
     await house.preferences.put(OWNER, Preferences(language="en", zone="Europe/Lisbon"))
-    async with scene(house) as there:
+    return house
+
+
+async def start() -> TelegramServer:
+    """Who comes to the bot is greeted, and tries it; a link that was used already does nothing."""
+    async with scene(await _without_a_model()) as there:
+        await there.say(ANA, "/start")
+        await there.press(ANA, "Try it")
+        await there.say(ANA, "remember that the code of my bike lock is 4417")
+        await there.say(ANA, "/start 1x7Kq_vY")
+        await there.press(ANA, "Language")
+        return there.server
+
+
+async def first() -> TelegramServer:
+    """What the README shows: something is kept, found, changed, and a reminder is set, without a language model."""
+    async with scene(await _without_a_model()) as there:
         await there.say(ANA, "remember that my bike lock code is 4417")
         await there.say(ANA, "what's the code of my bike lock?")
         await there.say(ANA, "I changed my bike lock code to 9031")
