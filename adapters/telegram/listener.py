@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Collection
 from dataclasses import replace
@@ -11,6 +12,8 @@ from typing import Final
 from telegram import (
     CallbackQuery,
     Chat,
+    ChatMember,
+    ChatMemberUpdated,
     ExternalReplyInfo,
     Message,
     MessageEntity,
@@ -34,9 +37,13 @@ from adapters.telegram.markup import AGAIN
 from core.commands.menu import DISLIKED
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.outgoing import Mention
-from core.types import ChatKey, Incoming, UserKey
+from core.text.catalogue import text
+from core.types import ChatKey, Incoming, Invitation, Locale, UserKey
 
 PLATFORM = "telegram"
+
+_LOG = logging.getLogger(__name__)
+_IN_CHAT = {ChatMember.MEMBER, ChatMember.ADMINISTRATOR, ChatMember.RESTRICTED, ChatMember.OWNER}
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<at>\w+))?(?=\s|$)")
 _SOMEBODY = "?"
@@ -178,6 +185,27 @@ def dislike_of(reaction: MessageReactionUpdated, at: datetime) -> Incoming | Non
         language=person.language_code or "",
         pressed=True,
         handle=person.username or "",
+    )
+
+
+def invitation_of(change: ChatMemberUpdated, me: User) -> Invitation | None:
+    """Return that the bot was brought into a group; None for any other change of its membership, which is logged."""
+    was, now = change.old_chat_member.status in _IN_CHAT, change.new_chat_member.status in _IN_CHAT
+    _LOG.info("membership", extra={"chat": change.chat.id, "member": now})
+    person, chat = change.from_user, change.chat
+    if was or not now or chat.type not in {chat.GROUP, chat.SUPERGROUP}:
+        return None
+    reads_all = me.can_read_all_group_messages or change.new_chat_member.status == ChatMember.ADMINISTRATOR
+    hidden = {} if reads_all else PRIVACY_MODE
+    how = {each: "\n\n".join(filter(None, (JOINED[each], hidden.get(each)))) for each in Locale}
+    return Invitation(
+        ChatKey(PLATFORM, str(chat.id)),
+        display_name(chat.title or ""),
+        UserKey(PLATFORM, str(person.id)),
+        display_name(person.full_name),
+        {each: said.format(name=me.username) for each, said in how.items()},
+        person.username or "",
+        person.language_code or "",
     )
 
 
@@ -436,3 +464,7 @@ def _name(value: object) -> str:
         if isinstance(name := getattr(value, field, None), str) and name:
             return name
     return ""
+
+
+JOINED = text("telegram.joined")
+PRIVACY_MODE = text("telegram.privacy_mode")

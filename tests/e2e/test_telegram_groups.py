@@ -171,7 +171,7 @@ async def test_invited_into_a_group_it_says_how_to_talk_to_it_and_what_privacy_m
     status: str, *, warned: bool
 ) -> None:
     clock = FakeClock()
-    async with TelegramServer(clock) as server, running(server, clock):
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.invites(ANA, GROUP, status)
         await flow(server, clock, lambda: server.done("sendmessage"))
         [said] = server.chats[GROUP].screen()
@@ -180,3 +180,16 @@ async def test_invited_into_a_group_it_says_how_to_talk_to_it_and_what_privacy_m
         assert server.chats[GROUP].screen() == [said]
     assert "@elefante_bot" in said
     assert ("/setprivacy" in said) is warned
+    [told] = bot.handler.invitations
+    assert (told.room.chat, told.user.user, told.user_name, told.title) == (str(GROUP), "7", "Ana", "Grupo")
+
+
+async def test_as_a_member_of_a_channel_it_says_nothing() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.chat(GROUP).type = "channel"
+        server.invites(ANA, GROUP, "administrator")
+        server.says(ANA, "oi")
+        await flow(server, clock, lambda: bot.handler.answered == 1)
+        assert not server.chats[GROUP].screen()
+    assert bot.handler.invitations == []

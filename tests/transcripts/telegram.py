@@ -253,6 +253,12 @@ SCENARIOS = (
         housed(telegram_house.card),
     ),
     Scenario(
+        "invited",
+        "Brought into a group",
+        "It says there who may ask. Whoever owns the bot hears of it, and lets everybody there ask by a button.",
+        housed(telegram_house.invited),
+    ),
+    Scenario(
         "reactions",
         "A thumbs-down",
         "It offers to take back what the answer did. In a group only who asked is offered that, and alone sees it if "

@@ -21,7 +21,7 @@ from tests.fakes.telegram_people import Person, Post
 from tests.fakes.telegram_server import TelegramServer
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
-GROUP = -1001
+GROUP, NEW_GROUP = -1001, -1002
 OWNER = UserKey("telegram", "7")
 
 
@@ -46,6 +46,12 @@ class Scene:
         before = self._written()
         self.server.presses(person, full, chat_id=chat_id, post=post)
         return await self._answered(person, chat_id, before)
+
+    async def invite(self, person: Person, chat_id: int) -> None:
+        """Bring the bot into a group, and wait until nothing more comes of it."""
+        before = self._written()
+        self.server.invites(person, chat_id)
+        await self._answered(person, chat_id, before)
 
     async def react(self, person: Person, emoji: str, post: Post, chat_id: int | None = None) -> None:
         """React to a message, and wait until nothing more comes of it."""
@@ -127,6 +133,15 @@ async def card() -> TelegramServer:
         await there.say(BIA, "oi, sou a Bia")
         await there.press(ANA, "Deixar entrar")
         await there.say(BIA, "/language pt")
+        return there.server
+
+
+async def invited() -> TelegramServer:
+    """Bia, whom nobody knows, brings the bot into a group; Ana hears of it, and lets everybody there ask."""
+    async with scene() as there:
+        await there.invite(BIA, NEW_GROUP)
+        await there.press(ANA, "Deixar")
+        await there.say(BIA, "/language@elefante_bot", NEW_GROUP)
         return there.server
 
 
