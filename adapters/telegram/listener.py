@@ -280,6 +280,10 @@ def _addressed(message: Message, me: User, commands: Collection[str]) -> bool:
     if (written := _written(message.api_kwargs.get("rich_message"))) and f"@{_handle(me)}" in written.lower():
         return True  # it has no entities of its own
     if command := _COMMAND.match(text):
+        if command["name"].lower() == "start" and text[command.end() :].strip():
+            return (
+                False  # said by the link that brought the bot here (t.me/…?startgroup=…), which was greeted as it came
+            )
         at = command["at"]
         return at.lower() == _handle(me) if at else command["name"].lower() in commands
     replied = message.reply_to_message

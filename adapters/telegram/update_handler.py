@@ -133,7 +133,7 @@ class UpdateHandler(Channels):
         self._config = config
         self._state = state
         self._commands = {*commands, "start"}
-        self._unseen = {*unseen, DISLIKED}
+        self._unseen = {*unseen, "start", DISLIKED}
         self._claimed = claimed
         self._style = style()
         self._texts: OrderedDict[tuple[int, int], int] = OrderedDict()

@@ -29,6 +29,7 @@ async def heard(server: TelegramServer, clock: FakeClock, bot: Bot, count: int =
         ("pergunte ao @elefante_bot a senha", "pergunte ao @elefante_bot a senha"),
         ("/memories@elefante_bot senha", "/memories senha"),
         ("/help", "/help"),
+        ("/start@elefante_bot", "/start"),
         ("😀😀 @elefante_bot oi", "😀😀 @elefante_bot oi"),
     ],
 )
@@ -48,6 +49,7 @@ async def test_what_names_the_bot_is_for_it_and_reads_without_the_name(said: str
         "@elefante_bot2 oi",
         "escrevam para eu@elefante_bot.example",
         "/help@other_bot",
+        "/start@elefante_bot Xy_12",  # said by a link that brings the bot here
         "/weather",
         "o /help é bom",
     ],
