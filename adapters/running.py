@@ -16,7 +16,7 @@ from core.outgoing import Suggestion
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.text.catalogue import text
 from core.text.unicode import one_line
-from core.types import ChatKey, Incoming, Localized, MemoryItem
+from core.types import ChatKey, Incoming, Invitation, Localized, MemoryItem
 from core.workers.port import Worker, check_claim
 
 _ROUNDING = 1e-9  # of a refill
@@ -285,6 +285,10 @@ class Session:
             StorageDown: it was not stored.
         """
         return self.keep(_here(await self._handler.receive(incoming, channel)))
+
+    async def invited(self, invitation: Invitation, channel: Channel) -> None:
+        """Pass on that the bot was brought into a room."""
+        await self._handler.invited(invitation, channel)
 
     async def complete(self, incoming: Incoming, option: str) -> Sequence[Suggestion]:
         """Return what a field of a command offers while a person fills it in."""

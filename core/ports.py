@@ -17,7 +17,18 @@ from core.dialogue import Prompt, StreamEvent
 from core.enclosures import Quote
 from core.errors import ChannelError, ChannelGone
 from core.outgoing import ChannelLimits, OutgoingMessage, Suggestion
-from core.types import AskedTime, ChatKey, Incoming, Locale, Localized, MemoryItem, Message, UserKey, Vectors
+from core.types import (
+    AskedTime,
+    ChatKey,
+    Incoming,
+    Invitation,
+    Locale,
+    Localized,
+    MemoryItem,
+    Message,
+    UserKey,
+    Vectors,
+)
 
 
 class Clock(Protocol):
@@ -231,6 +242,10 @@ class MessageHandler(Protocol):
         What stands on the screen of an answer that was under way is removed.
         """
         del self, chat, message_ids
+
+    async def invited(self, invitation: Invitation, channel: Channel) -> None:
+        """Say in a room that the bot was brought into how to talk to it and who may; tell the owners of it."""
+        del self, invitation, channel
 
     async def resume(self, platform: str, channels: Channels) -> None:
         """Connect a platform, and queue the messages that were accepted there before a crash and never answered."""

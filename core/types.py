@@ -229,6 +229,26 @@ class Incoming:
         return self.edits or self.message_id
 
 
+@dataclass(frozen=True, slots=True)
+class Invitation:
+    """What a platform tells of a room that the bot was brought into."""
+
+    room: ChatKey
+    title: str
+    user: UserKey
+    """Who brought it there."""
+
+    user_name: str
+    how: Localized
+    """How to talk to the bot there."""
+
+    handle: str = ""
+    """That person's @name without the @; "" for none."""
+
+    language: str = ""
+    """The platform's tag for them."""
+
+
 # --- what is said ----------------------------------------------------------------------------------------------------
 
 

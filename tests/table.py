@@ -25,7 +25,7 @@ TOLD_OFF = "This bot is private and does not know you yet."
 
 EVERYBODYS = {
     "/help": "I am Elefante",
-    "/start": "I am Elefante",
+    "/start": "Hi! I am Elefante",
     "/remember": "Write what I should remember",
     "/recall": "Write what to look for",
     "/memories": "You have not asked me to remember anything yet.",
@@ -148,13 +148,13 @@ def expected(role: str, text: str, place: str, mode: Mode) -> str:
     if role not in {OWNER, ADMIN}:
         return "I do not know the command /admin. See /help."
     if place not in SEEN_BY_ONE and text != "/admin room" and text.split()[2:3] != ["here"]:
-        return "Here only: /admin allow here, /admin deny here,"
+        return "Here only: /admin allow, /admin deny,"
     open_to = STAFFS | (WHERE_IT_WAS_LET_IN if place in LET_IN else {}) | (WHERE_NO_ROOM_IS if place == PRIVATE else {})
     if role == OWNER:
         open_to |= OWNERS | (WHERE_IT_IS_OPEN if mode is Mode.OPEN else {})
     if text in open_to:
         return open_to[text]
-    nothing = "Here only: /admin allow here, /admin deny here,"
+    nothing = "Here only: /admin allow, /admin deny,"
     return f"There is no /admin {text.split()[1]}." if place in SEEN_BY_ONE else nothing
 
 

@@ -16,6 +16,7 @@ from adapters.console import files
 from adapters.console.output import Buttons, Output, clusters, memory_line, printable
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
+from core.text.tables import without_tables
 from core.types import Modal
 
 _MARKS = re.compile(r"\*\*(?=\S)(?P<bold>[^*]+?)(?<=\S)\*\*|`(?P<code>[^`]+)`")
@@ -242,7 +243,8 @@ class ConsoleChannel(Channel):
         if self._page is None or self._page.columns != columns:
             self._page = Page(columns, colour=self._colour)
         below = filter(None, [memories, self.buttons.line(shown)])
-        return self._page.rows(shown.words) + [row for text in below for row in dim.rows(text)]
+        words = without_tables(shown.words, columns, fenced=False, grows=not shown.final)
+        return self._page.rows(words) + [row for text in below for row in dim.rows(text)]
 
     def _draw(self, rows: list[Row]) -> None:
         """Redraw the last message as those rows, touching no row that stays the same."""

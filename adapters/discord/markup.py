@@ -1,8 +1,8 @@
 """Draw a message as Discord shows it, and measure it as Discord counts.
 
-Discord reads Markdown itself, so text goes out as it is, but for two bars in a row, which are a spoiler in Discord and
-mean nothing in Markdown, and times, which each reader sees in their own zone and language. Memories stand in a small
-embed, each under a spoiler, alone or below the text they explain.
+Discord reads Markdown itself, so text goes out as it is, but for tables, which it does not know, two bars in a row,
+which are a spoiler in Discord and mean nothing in Markdown, and times, which each reader sees in their own zone and
+language. Memories stand in a small embed, each under a spoiler, alone or below the text they explain.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import discord
 
 from core.outgoing import Button, File, OutgoingMessage
 from core.text.markdown import TIME_LINK, outside_code
+from core.text.tables import without_tables
 from core.text.unicode import one_line
 from core.types import MemoryItem, Modal
 
@@ -70,6 +71,8 @@ def measure(markdown: str) -> int:
 
 def draw(shown: OutgoingMessage, *, stop: str = "", aside: bool = False) -> Drawn:
     """Return how a message is shown; one that still changes carries the Stop button of that id ("" for none)."""
+    if not shown.final:
+        shown = replace(shown, text=without_tables(shown.text, grows=True))
     if shown.mention is not None and shown.mention.user.isdecimal():
         text = f"<@{shown.mention.user}>{shown.gap}{shown.text}"
         drawn = draw(replace(shown, text=text, mention=None), stop=stop, aside=aside)
@@ -98,7 +101,11 @@ def _text(shown: OutgoingMessage) -> str:
 
 
 def _written(text: str) -> str:
-    """Return the text as Discord reads it: two bars in a row escaped, times as its marks; code is left alone."""
+    """Return the text as Discord reads it: tables laid out, two bars in a row escaped, times as its marks.
+
+    Code is left alone.
+    """
+    text = without_tables(text)
     if "||" not in text and "](time:" not in text:
         return text
     return outside_code(text, _marked)

@@ -23,6 +23,7 @@ from core.outgoing import ChannelLimits, File, Mention, OutgoingMessage
 from core.ports import Channel, Clock
 from core.tasks import aside
 from core.text.catalogue import text
+from core.text.tables import without_tables
 from core.types import Localized, Modal
 
 PRIVACY_MODE = text("pointing.privacy_mode")
@@ -236,6 +237,7 @@ class TelegramChannel(Channel):
 
     def _draw(self, shown: OutgoingMessage) -> Rendered:
         text = shown.text if shown.mention is None else naming_nobody(shown.text)
+        text = text if shown.final else without_tables(text, grows=True)
         drawn = draw(shown, self._render(text))
         if shown.plain:
             return naming(shown, Rendered(drawn.text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Collection
 from dataclasses import replace
@@ -11,6 +12,8 @@ from typing import Final
 from telegram import (
     CallbackQuery,
     Chat,
+    ChatMember,
+    ChatMemberUpdated,
     ExternalReplyInfo,
     Message,
     MessageEntity,
@@ -34,14 +37,17 @@ from adapters.telegram.markup import AGAIN
 from core.commands.menu import DISLIKED
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.outgoing import Mention
-from core.types import ChatKey, Incoming, UserKey
+from core.text.catalogue import text
+from core.types import ChatKey, Incoming, Invitation, Locale, UserKey
 
 PLATFORM = "telegram"
+
+_LOG = logging.getLogger(__name__)
+_IN_CHAT = {ChatMember.MEMBER, ChatMember.ADMINISTRATOR, ChatMember.RESTRICTED, ChatMember.OWNER}
 
 _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<at>\w+))?(?=\s|$)")
 _SOMEBODY = "?"
 _BLOCKS = ("blocks", "items", "cells")
-_STORY = Attachment(AttachmentKind.OTHER, "story")
 _IN_PLACE, _ANEW, _NAMING, _MOVED, _EPHEMERAL = "!", "+", "@", "s", "e"  # in ids of messages
 
 _KINDS: Final = {
@@ -59,6 +65,15 @@ _KINDS: Final = {
     "poll": AttachmentKind.POLL,
 }
 """The kind by the Bot API's field; the first that is set counts, since some messages set a second one."""
+
+_NAMED: Final = {
+    "story": "story",
+    "paid_media": "paid media",
+    "giveaway": "giveaway",
+    "giveaway_winners": "giveaway",
+    "checklist": "checklist",
+}
+"""What has no kind of its own, and its name."""
 
 
 def incoming_of(message: Message, me: User, commands: Collection[str], *, edit: int | None = None) -> Incoming | None:
@@ -180,6 +195,27 @@ def _title(chat: Chat) -> str:
     return display_name(chat.title or "")
 
 
+def invitation_of(change: ChatMemberUpdated, me: User) -> Invitation | None:
+    """Return that the bot was brought into a group; None for any other change of its membership, which is logged."""
+    was, now = change.old_chat_member.status in _IN_CHAT, change.new_chat_member.status in _IN_CHAT
+    _LOG.info("membership", extra={"chat": change.chat.id, "member": now})
+    person, chat = change.from_user, change.chat
+    if was or not now or chat.type not in {chat.GROUP, chat.SUPERGROUP}:
+        return None
+    reads_all = me.can_read_all_group_messages or change.new_chat_member.status == ChatMember.ADMINISTRATOR
+    hidden = {} if reads_all else PRIVACY_MODE
+    how = {each: "\n\n".join(filter(None, (JOINED[each], hidden.get(each)))) for each in Locale}
+    return Invitation(
+        ChatKey(PLATFORM, str(chat.id)),
+        _title(chat),
+        UserKey(PLATFORM, str(person.id)),
+        display_name(person.full_name),
+        {each: said.format(name=me.username) for each, said in how.items()},
+        person.username or "",
+        person.language_code or "",
+    )
+
+
 def unseen(incoming: Incoming, ephemeral: int, update_id: int) -> Incoming:
     """Return a message that its sender and the bot alone see, whose id may be given to another one later."""
     return replace(incoming, message_id=f"{_EPHEMERAL}{ephemeral}.{update_id}")
@@ -251,6 +287,10 @@ def _addressed(message: Message, me: User, commands: Collection[str]) -> bool:
     if (written := _written(message.api_kwargs.get("rich_message"))) and f"@{_handle(me)}" in written.lower():
         return True  # it has no entities of its own
     if command := _COMMAND.match(text):
+        if command["name"].lower() == "start" and text[command.end() :].strip():
+            return (
+                False  # said by the link that brought the bot here (t.me/…?startgroup=…), which was greeted as it came
+            )
         at = command["at"]
         return at.lower() == _handle(me) if at else command["name"].lower() in commands
     replied = message.reply_to_message
@@ -293,6 +333,8 @@ def attachments_of(message: Message | ExternalReplyInfo) -> tuple[Attachment, ..
     for field, kind in _KINDS.items():
         if value := getattr(message, field, None):
             return (Attachment(kind, _name(value)),)
+    if named := next((name for field, name in _NAMED.items() if getattr(message, field, None)), ""):
+        return (Attachment(AttachmentKind.OTHER, named),)
     unknown = isinstance(message, Message) and (
         message.effective_attachment is not None or bool(message.api_kwargs and not text_of(message))
     )
@@ -313,7 +355,8 @@ def replied_to(message: Message, me: User) -> Quote | None:
     """Return what a message replies to, or None."""
     excerpt = message.quote.text if message.quote is not None else ""
     if message.reply_to_story is not None:
-        return Quote(QuoteKind.REPLY, name=message.reply_to_story.chat.effective_name or "", attachments=(_STORY,))
+        name, story = message.reply_to_story.chat.effective_name or "", Attachment(AttachmentKind.OTHER, "story")
+        return Quote(QuoteKind.REPLY, name=name, attachments=(story,))
     if (other := message.external_reply) is not None:  # in another chat, of which only the marked part is told
         speaker, name = _origin(other.origin, message.from_user, me)
         return Quote(QuoteKind.REPLY, excerpt, speaker, name, "", attachments_of(other))
@@ -432,3 +475,7 @@ def _name(value: object) -> str:
         if isinstance(name := getattr(value, field, None), str) and name:
             return name
     return ""
+
+
+JOINED = text("telegram.joined")
+PRIVACY_MODE = text("telegram.privacy_mode")

@@ -16,6 +16,7 @@ from telegramify_markdown.entity import utf16_len
 
 from core.outgoing import OutgoingMessage
 from core.text.markdown import outside_code
+from core.text.tables import without_tables
 from core.text.unicode import one_line
 from core.types import MemoryItem, Modal
 
@@ -87,12 +88,13 @@ def style() -> RenderConfig:
     symbol.heading_level_1 = symbol.heading_level_2 = symbol.heading_level_3 = symbol.heading_level_4 = ""
     symbol.image = symbol.link = ""
     symbol.unordered_list_item = "•"
+    symbol.task_uncompleted, symbol.task_completed = "☐", "☑"
     return config
 
 
 def render(markdown: str, config: RenderConfig) -> Rendered:
     """Convert Markdown, finished or not, and lose no word of it."""
-    text, spans = convert(_hidden(markdown), latex_escape=False, config=config)
+    text, spans = convert(_hidden(without_tables(markdown)), latex_escape=False, config=config)
     text = text.rstrip().translate(_SHOW)
     if not text:  # marks and nothing between them
         return Rendered(_clean(markdown).strip())

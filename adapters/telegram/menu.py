@@ -1,6 +1,7 @@
-"""Set the menus of commands that Telegram's clients offer: everybody's, and those of staff in their private chats.
+"""Set what Telegram's clients show of the bot: menus of commands, and who it is, in each language.
 
-A menu is no right to a command: the core checks who runs it.
+Everybody has a menu, staff one of their own in their private chats. A menu is no right to a command: the core checks
+who runs it.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ from adapters.telegram.failure import MALFORMED
 from adapters.telegram.state import State
 from core.commands.menu import MenuEntry
 from core.errors import StorageError
-from core.types import Locale
+from core.text.catalogue import text
+from core.types import Locale, Localized
 
 _LOG = logging.getLogger(__name__)
 
-# The menu without a language is what everybody sees whose language has none of its own.
+# What has no language is what everybody sees whose language has none of its own.
 # Telegram takes codes of two letters. Source: core.telegram.org/bots/api#setmycommands.
-_LANGUAGES = {"": Locale.PT} | {each.code: each for each in Locale if each is not Locale.PT and len(each.code) == 2}  # noqa: PLR2004
+_LANGUAGES = {"": Locale.EN} | {each.code: each for each in Locale if len(each.code) == 2}  # noqa: PLR2004
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Menus:
             self._staff.changed.set()
 
     async def offer(self) -> None:
-        """Set everybody's menus in each language, in groups only what may be read there; then those of staff."""
+        """Set who the bot is, everybody's menus, in groups only what may be read there; then those of staff."""
         everybody = [entry for entry in self._entries if entry.is_listed and not entry.for_staff]
         public = [entry for entry in everybody if not entry.in_private]
         try:
@@ -67,6 +69,11 @@ class Menus:
                 await self._set(_offers(public, locale, in_groups=True), BotCommandScopeAllGroupChats(), tag)
         except (TelegramError, *MALFORMED) as error:  # a menu is a convenience
             _LOG.warning("the menu of commands was not set", extra={"error": type(error).__name__})
+        try:
+            await self._describe(self._description, self._bot.set_my_description, DESCRIPTION)
+            await self._describe(self._short_description, self._bot.set_my_short_description, SHORT_DESCRIPTION)
+        except (TelegramError, *MALFORMED) as error:
+            _LOG.warning("the bot's description was not set", extra={"error": type(error).__name__})
         await self._offer_staff()
 
     async def follow(self) -> None:
@@ -81,6 +88,22 @@ class Menus:
         there = await self._bot.get_my_commands(scope=scope, language_code=tag or None)
         if [each.to_dict() for each in there] != [each.to_dict() for each in commands]:
             await self._bot.set_my_commands(commands, scope=scope, language_code=tag or None)
+
+    async def _describe(
+        self, read: Callable[[str], Awaitable[str]], write: Callable[..., Awaitable[bool]], words: Localized
+    ) -> None:
+        """Set a description in each language, unless the owner wrote one of their own."""
+        for tag, locale in _LANGUAGES.items():
+            if (there := await read(tag)) not in {"", *words.values()}:
+                return
+            if there != words[locale]:
+                await write(words[locale], language_code=tag or None)
+
+    async def _description(self, tag: str) -> str:
+        return (await self._bot.get_my_description(language_code=tag or None)).description
+
+    async def _short_description(self, tag: str) -> str:
+        return (await self._bot.get_my_short_description(language_code=tag or None)).short_description
 
     async def _offer_staff(self) -> None:
         """Offer staff their commands in their private chats; take them from those who are staff no more."""
@@ -137,3 +160,13 @@ def _offers(entries: Iterable[MenuEntry], locale: Locale, *, in_groups: bool = F
 def _fingerprint(menus: dict[str, list[BotCommand]]) -> str:
     told = {tag: [command.to_dict() for command in commands] for tag, commands in menus.items()}
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:16]
+
+
+DESCRIPTION = text("telegram.description")
+"""Read in a chat with the bot before it is started; 512 characters at most.
+
+Source of both: core.telegram.org/bots/api#setmydescription, #setmyshortdescription.
+"""
+
+SHORT_DESCRIPTION = text("telegram.short_description")
+"""Read on the bot's profile, and with links to it; 120 characters at most."""

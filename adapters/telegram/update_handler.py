@@ -13,8 +13,6 @@ from typing import Final, TypeVar
 
 from telegram import (
     CallbackQuery,
-    ChatMember,
-    ChatMemberUpdated,
     InlineKeyboardMarkup,
     InlineQuery,
     InlineQueryResultArticle,
@@ -38,6 +36,7 @@ from adapters.telegram.listener import (
     dislike_of,
     heard_of,
     incoming_of,
+    invitation_of,
     is_rehoused,
     named_by,
     press_of,
@@ -53,10 +52,8 @@ from adapters.telegram.pacer import Priority
 from adapters.telegram.state import State
 from adapters.telegram.whisper import WhisperChannel
 from core.commands.menu import DISLIKED
-from core.delivery.view import View
 from core.enclosures import QuoteKind
-from core.errors import ChannelError, StorageDown, StorageError
-from core.outgoing import OutgoingMessage
+from core.errors import StorageDown, StorageError
 from core.ports import Channels, Clock, MessageHandler
 from core.text.catalogue import text
 from core.text.language import choose
@@ -102,7 +99,6 @@ _LOG = logging.getLogger(__name__)
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
-_IN_CHAT = {ChatMember.MEMBER, ChatMember.ADMINISTRATOR, ChatMember.RESTRICTED, ChatMember.OWNER}
 _REMEMBERED = 1024  # recent messages whose text tells a real edit from one that changed nothing a person wrote
 
 
@@ -137,7 +133,7 @@ class UpdateHandler(Channels):
         self._config = config
         self._state = state
         self._commands = {*commands, "start"}
-        self._unseen = {*unseen, DISLIKED}
+        self._unseen = {*unseen, "start", DISLIKED}
         self._claimed = claimed
         self._style = style()
         self._texts: OrderedDict[tuple[int, int], int] = OrderedDict()
@@ -160,9 +156,9 @@ class UpdateHandler(Channels):
             await self._press(update.callback_query)
         elif (change := update.my_chat_member) is not None:
             self._api.rights_changed(change.chat.id)
-            if self._state.home(change.chat.id) == change.chat.id:  # a supergroup that was a group was greeted as that
-                channel = TelegramChannel(self._api, Place(change.chat.id), self._style, whole=Priority.ANSWER)
-                self._session.keep(welcome(change, self._me, channel, self._clock))
+            invitation = invitation_of(change, self._me)
+            if invitation is not None and self._state.home(change.chat.id) == change.chat.id:  # else it was greeted
+                self._session.keep(self._session.invited(invitation, self._unasked(Place(change.chat.id))))
         elif update.inline_query is not None:
             self._search(update.inline_query)
         elif update.message_reaction is not None:
@@ -288,7 +284,7 @@ class UpdateHandler(Channels):
             incoming = self._heard(message, incoming)
         self._is_news(message, incoming)
         more = self._is_more_of_an_album(message)
-        if _says_something(incoming) or (incoming.addressed and incoming.attachments and not more):
+        if _says_something(incoming) or (incoming.addressed and _brings_something(incoming) and not more):
             await self._receive(incoming)
 
     async def _edited(self, message: Message, update_id: int) -> None:
@@ -386,7 +382,12 @@ def _place(chat: ChatKey) -> Place:
 
 def _says_something(incoming: Incoming) -> bool:
     """Whether there are words in it, its sender's or passed on."""
-    return bool(incoming.text) or any(quote.kind is QuoteKind.FORWARD for quote in incoming.quotes)
+    return bool(incoming.text) or any(quote.kind is QuoteKind.FORWARD and quote.text for quote in incoming.quotes)
+
+
+def _brings_something(incoming: Incoming) -> bool:
+    """Whether there is something in it that is no words, or a message passed on of which nothing is told."""
+    return bool(incoming.attachments) or any(quote.kind is QuoteKind.FORWARD for quote in incoming.quotes)
 
 
 def _remember(seen: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
@@ -397,24 +398,4 @@ def _remember(seen: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None
         seen.popitem(last=False)
 
 
-async def welcome(change: ChatMemberUpdated, me: User, channel: TelegramChannel, clock: Clock) -> None:
-    """Say how to talk to the bot where it was just invited, and what privacy mode hides; log every other change."""
-    was, now = change.old_chat_member.status in _IN_CHAT, change.new_chat_member.status in _IN_CHAT
-    _LOG.info("membership", extra={"chat": change.chat.id, "member": now})
-    if was or not now or change.chat.type == change.chat.PRIVATE:
-        return
-    locale = choose("", change.from_user.language_code or "")
-    lines = [JOINED[locale].format(name=me.username)]
-    if not me.can_read_all_group_messages and change.new_chat_member.status != ChatMember.ADMINISTRATOR:
-        lines.append(PRIVACY_MODE[locale])
-    view = View(channel, clock)
-    try:
-        await view.show(OutgoingMessage("\n\n".join(lines)))
-        await view.close()
-    except ChannelError as error:
-        _LOG.info("courtesy not delivered", extra={"error": type(error).__name__})
-
-
 STOP = text("telegram.stop")
-JOINED = text("telegram.joined")
-PRIVACY_MODE = text("telegram.privacy_mode")

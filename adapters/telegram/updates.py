@@ -195,11 +195,26 @@ async def take_one(raw: Mapping[str, Any], bot: Bot, take: Take) -> None:
         StorageDown: it was not stored; bring it again.
     """
     try:
-        await take(Update.de_json(dict(raw), bot))
+        await take(Update.de_json(_completed(raw), bot))
     except StorageDown:
         raise
     except Exception as error:  # noqa: BLE001  (whatever stands in it)
         _LOG.exception("an update was left out", extra={"update": raw.get("update_id"), "error": type(error).__name__})
+
+
+def _completed(part: Any) -> Any:
+    """Return a part of an update with what the library wants of every poll, and older servers lack.
+
+    Source: core.telegram.org/bots/api-changelog, Bot API 9.6 and 10.0.
+    """
+    if isinstance(part, list):
+        return [_completed(each) for each in part]
+    if not isinstance(part, Mapping):
+        return part
+    whole = {name: _completed(value) for name, value in part.items()}
+    if {"question", "options"} <= whole.keys():
+        return {"allows_revoting": False, "members_only": False, **whole}
+    return {"persistent_id": "", **whole} if {"text", "voter_count"} <= whole.keys() else whole
 
 
 SECOND_POLLER = text("telegram.second_poller")

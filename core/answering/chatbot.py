@@ -18,7 +18,7 @@ from core.errors import ClaimLost, StorageDown, StorageError
 from core.outgoing import Suggestion
 from core.ports import Channel, Channels, MessageHandler
 from core.tasks import Tasks
-from core.types import ChatKey, Incoming, MemoryItem
+from core.types import ChatKey, Incoming, Invitation, MemoryItem
 
 _log = logging.getLogger(__name__)
 
@@ -66,6 +66,14 @@ class ChatBot(MessageHandler):
         except StorageError as error:
             return asyncio.shield(self.tasks.start(self.pipeline.apologise(error, incoming, channel)))
         return _nothing() if task is None else asyncio.shield(task)
+
+    async def invited(self, invitation: Invitation, channel: Channel) -> None:
+        """Say in a room that the bot was brought into who may talk to it, and tell the owners of it."""
+        try:
+            await self.parts.hooks.catch_up()
+            await self.parts.hooks.gate.welcome(invitation, channel)
+        except StorageError as error:
+            _log.warning("nobody was greeted", extra={"error": type(error).__name__})
 
     async def withdraw(self, chat: ChatKey, message_ids: Collection[str]) -> None:
         """Drop those messages, as far as they are not answered yet, with what stands on the screen for them."""

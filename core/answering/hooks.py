@@ -12,7 +12,7 @@ from core.delivery.view import View
 from core.history.conversation import Conversation
 from core.ports import Channel
 from core.trace import Phase
-from core.types import Incoming, Locale, Preferences, Role, UserKey
+from core.types import Incoming, Invitation, Locale, Preferences, Role, UserKey
 
 PreferencesOf: TypeAlias = Callable[[UserKey], Awaitable[Preferences]]
 
@@ -47,6 +47,13 @@ class Gate(Protocol):
 
     async def role_here(self, incoming: Incoming) -> Role | None:
         """Return the sender's role where they wrote, or None for a stranger."""
+
+    async def welcome(self, invitation: Invitation, channel: Channel) -> None:
+        """Say in a room that the bot was brought into who may talk to it, and tell the owners of it.
+
+        Raises:
+            StorageError: who may is not known.
+        """
 
 
 class Limiter(Protocol):

@@ -187,17 +187,22 @@ def message_of(incoming: Incoming, turn: str) -> Message:
 
 
 def check(asked: Message, *, min_chars: int, max_chars: int) -> None:
-    """Check the length of a message; one that forwards something needs no text of its own.
+    """Check the length of a message; one that forwards words needs none of its own.
 
     Raises:
         EmptyInput: it has fewer than `min_chars` characters.
         InputTooLong: it has more than `max_chars`.
     """
-    forwarded = any(quote.kind is QuoteKind.FORWARD for quote in asked.quotes)
+    forwarded = any(quote.kind is QuoteKind.FORWARD and quote.text for quote in asked.quotes)
     if len(asked.text) < max(min_chars, 1) and not forwarded:
         raise EmptyInput("nothing to read")
     if len(asked.text) > max_chars:
         raise InputTooLong(max_chars)
+
+
+def has_media(said: Incoming | Message) -> bool:
+    """Whether something other than words comes with a message, its sender's own or forwarded."""
+    return bool(said.attachments) or any(each.kind is QuoteKind.FORWARD and each.attachments for each in said.quotes)
 
 
 async def purge_answered(inbox: Inbox, clock: Clock) -> None:

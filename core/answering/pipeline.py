@@ -22,7 +22,7 @@ from core.answering.edits import Asked, Edits, act_of, tell_of_earlier
 from core.answering.hooks import Verdict
 from core.answering.lookup import still_known
 from core.answering.loop import think
-from core.answering.opening import Opening, check, recover, resume
+from core.answering.opening import Opening, check, has_media, recover, resume
 from core.answering.parts import ChatBotParts
 from core.answering.sentences import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
 from core.answering.turn import Turn
@@ -262,7 +262,7 @@ class MessagePipeline:
         try:
             check(turn.asked, min_chars=limits.min_message_chars, max_chars=limits.max_message_chars)
         except EmptyInput:
-            if turn.asked.attachments:
+            if has_media(turn.asked):
                 turn.log.asked = await turn.conversation.add(turn.asked)
             raise
 
@@ -276,7 +276,7 @@ class MessagePipeline:
         locale = await self._parts.reach.locales.of(incoming)
         text = failure_text(error, locale)
         if isinstance(error, EmptyInput) and not incoming.text:
-            text = (ONLY_TEXT if incoming.attachments else NOTHING_SAID)[locale]
+            text = (ONLY_TEXT if has_media(incoming) else NOTHING_SAID)[locale]
         if isinstance(error, DiskFull):
             text = f"{text}\n\n{await still_known(self._parts, incoming, locale)}".rstrip()
         turn = None if attempt is None or attempt.is_command else attempt.turn

@@ -1,4 +1,7 @@
-"""The table of all commands, which the wiring gives to the chatbot: the same on every platform."""
+"""The table of all commands, which the wiring gives to the chatbot: the same on every platform.
+
+/help and /start are its own, since they show what is in it.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,15 @@ from core.outgoing import MAX_COMMAND_BYTES, Button, Suggestion
 from core.text.catalogue import text
 from core.text.unicode import one_line
 from core.text.words import nearest
+from core.types import Role
 
-_ALIASES: Final = {"start": "help"}
+_TRY: Final = "try"
 _MAX_NAME_CHARS: Final = 32
 _MAX_LABEL_CHARS: Final = 40
 
 
 class CommandTable:
-    """Commands of the engine and of every feature in the order of menus, /help first.
+    """Commands of the engine and of every feature in the order of menus, /help first; /start is in none.
 
     Raises:
         ValueError: two have the same name.
@@ -27,7 +31,11 @@ class CommandTable:
 
     def __init__(self, commands: Iterable[Command]) -> None:
         self._commands: dict[str, Command] = {}
-        for command in (Command("help", text("commands.help"), self._help, is_listed=True), *commands):
+        own = (
+            Command("help", text("commands.help"), self._help, is_listed=True),
+            Command("start", text("commands.start"), self._start, in_menus=False),
+        )
+        for command in (*own, *commands):
             if command.name in self._commands:
                 raise ValueError(f"two commands are named /{command.name}")
             self._commands[command.name] = command
@@ -89,8 +97,17 @@ class CommandTable:
         return "" if argument.isdecimal() else argument
 
     def _named(self, said: str) -> Command | None:
-        name = _name(said)
-        return self._commands.get(_ALIASES.get(name, name))
+        return self._commands.get(_name(said))
+
+    async def _start(self, request: Request, argument: str) -> None:
+        """Greet; say first what became of a link that brought the person here, or show what can be tried."""
+        locale = request.locale
+        if argument == _TRY:
+            await request.tell(EXAMPLES)
+            return
+        link = (LINK_OF_OWNER if request.role is Role.OWNER else LINK_OVER)[locale] if argument else ""
+        choices = [Button(label[locale], command) for command, label in _FIRST_STEPS.items() if self._named(command)]
+        await request.answer.tell(f"{link}\n\n{GREETING[locale]}".lstrip(), choices=choices)
 
     async def _help(self, request: Request, _: str) -> None:
         """List the commands that the person may run, and say what to write without one."""
@@ -114,5 +131,14 @@ def _name(said: str) -> str:
 
 
 HELP_INTRO = text("help.intro")
+GREETING = text("greeting.hello")
+EXAMPLES = text("greeting.examples")
+LINK_OVER = text("greeting.link_over")
+LINK_OF_OWNER = text("greeting.link_of_owner")
+_FIRST_STEPS: Final = {
+    f"/start {_TRY}": text("greeting.try"),
+    "/help": text("greeting.abilities"),
+    "/language": text("greeting.language"),
+}
 UNKNOWN = text("help.unknown")
 MEANT = text("help.meant")

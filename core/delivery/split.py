@@ -2,12 +2,12 @@
 
 The sources of the parts, joined, are the text, character for character. A part is shown without blank lines before it
 and white space after it. A cut inside a fenced code block closes the block at the end of the part and opens it again,
-with its language, in the next. No shown part measures more than the limit, unless a single code point does. A heading
-at the end of a part moves to the next one, if anything is left before it.
+with its language, in the next; a table goes on there under its head. No shown part measures more than the limit, unless
+a single code point does. A heading at the end of a part moves to the next one, if anything is left before it.
 
 The best cut is after a paragraph, a line, a sentence (in the second half of what fits, else after its first eighth), a
-word, or else between two characters; not within a code block that could begin in the next part, nor within a time
-(`core.text.markdown.TIME_LINK`). The time is linear in the text if that of the measure is.
+word, or else between two characters; not within a code block or a table that could begin in the next part, nor within a
+time (`core.text.markdown.TIME_LINK`). The time is linear in the text if that of the measure is.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from core.text.blocks import Block, open_block
 from core.text.markdown import TIME_LINK
 
 Measure: TypeAlias = Callable[[str], int]
@@ -54,7 +55,7 @@ class Splitter:
         self._measure = measure
         self._text = ""
         self._start = 0  # one character before it is left of a closed part: it tells whether a line begins here
-        self._fence: Fence | None = None
+        self._block: Block | None = None
         self._closed = max_chars  # length of the last closed part, a guess for the next
 
     @property
@@ -65,8 +66,8 @@ class Splitter:
     @property
     def closing(self) -> str:
         """What closes the code block that is open at the end of the text, or ""."""
-        fence = open_fence(self._text, self._start, len(self._text), self._fence)
-        closing = fence.closing if fence else ""
+        block = open_block(self._text, self._start, len(self._text), self._block)
+        closing = block.closing if block else ""
         return closing.removeprefix("\n") if self._text.endswith("\n") else closing
 
     def feed(self, more: str) -> list[Part]:
@@ -74,30 +75,30 @@ class Splitter:
         self._text += more
         closed = []
         while (end := self._end()) < len(self._text):
-            fence = open_fence(self._text, self._start, end, self._fence)
-            closed.append(Part(self._text[self._start : end], self._shown(end, fence)))
+            block = open_block(self._text, self._start, end, self._block)
+            closed.append(Part(self._text[self._start : end], self._shown(end, block)))
             self._closed = end - self._start
-            self._start, self._fence = end, fence
+            self._start, self._block = end, block
         if closed:
             self._text, self._start = self._text[self._start - 1 :], 1
         return closed
 
-    def _shown(self, end: int, fence: Fence | None) -> str:
-        """Return the shown form of the part that ends at `end` with `fence` open there."""
+    def _shown(self, end: int, block: Block | None) -> str:
+        """Return the shown form of the part that ends at `end` with `block` open there."""
         blank = _BLANK_LINES.match(self._text, self._start, end)
         body = self._text[blank.end() if blank else self._start : end].rstrip()
         if not body:
             return ""
-        opening = self._fence.opening if self._fence and self._affords(self._fence) else ""
-        return opening + body + (fence.closing if fence and self._affords(fence) else "")
+        opening = self._block.opening if self._block and self._affords(self._block) else ""
+        return opening + body + (block.closing if block and self._affords(block) else "")
 
-    def _affords(self, fence: Fence) -> bool:
-        return len(fence.opening) + len(fence.closing) <= self._max_chars // 2
+    def _affords(self, block: Block) -> bool:
+        return len(block.opening) + len(block.closing) <= self._max_chars // 2
 
     def _size(self, end: int) -> int:
         """Return the size of the part if it ended at `end`."""
-        fence = open_fence(self._text, self._start, end, self._fence) if end < len(self._text) else None
-        return self._measure(self._shown(end, fence))
+        block = open_block(self._text, self._start, end, self._block) if end < len(self._text) else None
+        return self._measure(self._shown(end, block))
 
     def _end(self) -> int:
         """Return the end of the part that begins at `_start`: the end of the text if all of it fits."""
@@ -145,8 +146,8 @@ class Splitter:
             for find in (self._paragraph, self._line, self._sentence):
                 cut = find(low, reach)
                 if cut >= low:
-                    fence = open_fence(self._text, self._start, cut, self._fence)
-                    return fence.at if fence and fence is not self._fence and fence.at >= low else cut
+                    block = open_block(self._text, self._start, cut, self._block)
+                    return block.at if block and block is not self._block and block.at >= low else cut
         word = self._word(reach)
         return word if word > self._start else whole_before(self._text, reach, self._start)
 
@@ -170,7 +171,7 @@ class Splitter:
             if not _HEADING.fullmatch(self._text, begins, end):
                 return before
             before = self._start + len(self._text[self._start : begins].rstrip())
-            if before < least or open_fence(self._text, self._start, begins, self._fence) is not None:
+            if before < least or open_block(self._text, self._start, begins, self._block) is not None:
                 return cut
 
     def _paragraph(self, low: int, high: int) -> int:
@@ -196,52 +197,6 @@ def split(text: str, max_chars: int, measure: Measure = len) -> list[Part]:
     splitter = Splitter(max_chars, measure)
     parts = splitter.feed(text)
     return [*parts, splitter.open] if splitter.open.source else parts
-
-
-# --- fenced code blocks: CommonMark 0.31, section 4.5 (closed by the same character, at least as often) ---
-
-_FENCE_LINE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$", re.MULTILINE)
-_MAX_LANGUAGE_CHARS = 24
-"""A longer first word is no language, and not repeated in every part."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fence:
-    """An open block: its marker ("```", "~~~~"), its language or "", and where its line begins in the text."""
-
-    marker: str
-    language: str
-    at: int
-
-    @property
-    def opening(self) -> str:
-        """The line that opens the block again in the next part."""
-        return f"{self.marker}{self.language}\n"
-
-    @property
-    def closing(self) -> str:
-        """The line that closes the block at the end of a part."""
-        return f"\n{self.marker}"
-
-
-def open_fence(text: str, start: int, end: int, fence: Fence | None) -> Fence | None:
-    """Return the block that is open at `end`, given the one open at `start`; a line cut by `end` does not count."""
-    for line in _FENCE_LINE.finditer(text, start, end):  # not beyond `end`, so that a long text takes linear time
-        if line.end() == end < len(text) and text[end] != "\n":
-            break
-        fence = _after(line, fence)
-    return fence
-
-
-def _after(line: re.Match[str], fence: Fence | None) -> Fence | None:
-    marker, info = line[1], line[2].strip()
-    if fence is not None:
-        closes = marker[0] == fence.marker[0] and len(marker) >= len(fence.marker) and not info
-        return None if closes else fence
-    if marker[0] == "`" and "`" in info:  # that is inline code
-        return None
-    language = info.split(maxsplit=1)[0] if info else ""
-    return Fence(marker, language if len(language) <= _MAX_LANGUAGE_CHARS else "", line.start())
 
 
 # --- visible characters: UAX #29, approximated with the standard library ---

@@ -74,6 +74,6 @@ def test_who_writes_the_new_language_is_answered_in_it_and_what_it_lacks_is_engl
 def test_menus_replies_and_numbers_know_the_new_language(tree: Path) -> None:
     usage, tags, days, replies = run(tree, "-c", MENUS).splitlines()
     assert usage == " pt | en | es | fr | … | auto"
-    assert tags == "['', 'en', 'es', 'fr']"
+    assert tags == "['', 'en', 'es', 'fr', 'pt']"
     assert days == "0 jour 2 jours"
     assert replies == "True True (1,)"

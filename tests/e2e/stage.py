@@ -24,7 +24,7 @@ from core.limited import LimitedMind
 from core.models import MODES, HotModel, Models
 from core.outgoing import Suggestion
 from core.ports import Channel, Channels, ChatModel, MessageHandler
-from core.types import ChatKey, Incoming, Locale, Role, UserKey
+from core.types import ChatKey, Incoming, Invitation, Locale, Role, UserKey
 from tests.e2e import discord_kit, telegram_kit
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_interactions import Interaction
@@ -91,6 +91,9 @@ class Noting(MessageHandler):
 
     async def withdraw(self, chat: ChatKey, message_ids: Collection[str]) -> None:
         await self._handler.withdraw(chat, message_ids)
+
+    async def invited(self, invitation: Invitation, channel: Channel) -> None:
+        await self._handler.invited(invitation, channel)
 
     async def complete(self, incoming: Incoming, option: str) -> Sequence[Suggestion]:
         return await self._handler.complete(incoming, option)

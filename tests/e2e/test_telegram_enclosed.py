@@ -18,6 +18,14 @@ GROUP = -1001
 FILE = {"file_id": "f", "file_unique_id": "u"}
 PHOTO = [FILE | {"width": 1, "height": 1}]
 AT = 1_700_000_000
+CHANNEL = {"id": -6, "type": "channel", "title": "News"}
+PAID = {"star_count": 1, "paid_media": [{"type": "preview"}]}
+GIVEAWAY = {"chats": [CHANNEL], "winners_selection_date": AT, "winner_count": 1}
+POLL = {
+    "id": "1", "question": "Onde?", "total_voter_count": 0, "is_closed": False, "is_anonymous": True,
+    "type": "regular", "allows_multiple_answers": False,
+    "options": [{"text": "aqui", "voter_count": 0}],  # as a server before Bot API 9.6 tells it
+}  # fmt: skip
 
 
 async def received(person: Person, text: str | None, **more: Any) -> Incoming:
@@ -44,6 +52,11 @@ def message(by: dict[str, Any], text: str | None, **more: Any) -> dict[str, Any]
         ({"document": FILE | {"file_name": "conta.pdf"}}, Attachment(AttachmentKind.FILE, "conta.pdf")),
         ({"location": {"latitude": 1.0, "longitude": 2.0}}, Attachment(AttachmentKind.LOCATION)),
         ({"contact": {"phone_number": "1", "first_name": "Bia"}}, Attachment(AttachmentKind.CONTACT)),
+        ({"poll": POLL}, Attachment(AttachmentKind.POLL, "Onde?")),
+        ({"story": {"chat": CHANNEL, "id": 3}}, Attachment(AttachmentKind.OTHER, "story")),
+        ({"paid_media": PAID}, Attachment(AttachmentKind.OTHER, "paid media")),
+        ({"giveaway": GIVEAWAY}, Attachment(AttachmentKind.OTHER, "giveaway")),
+        ({"checklist": {"title": "Feira", "tasks": []}}, Attachment(AttachmentKind.OTHER, "checklist")),
         ({"hologram": {"depth": 3}}, Attachment(AttachmentKind.OTHER)),
     ],
 )
@@ -86,6 +99,31 @@ async def test_what_is_forwarded_is_not_said_by_who_forwards_it(origin: dict[str
     incoming = await received(ANA, "/forget all", forward_origin=origin)
     assert incoming.text == ""
     assert incoming.quotes == (Quote(QuoteKind.FORWARD, "/forget all", Speaker.OTHER, name),)
+
+
+async def test_a_poll_of_an_older_server_is_read_wherever_it_stands() -> None:
+    origin = {"type": "hidden_user", "date": AT, "sender_user_name": "Bia"}
+    told = (Attachment(AttachmentKind.POLL, "Onde?"),)
+    assert (await received(ANA, "e isto?", external_reply={"origin": origin, "poll": POLL})).quotes[
+        0
+    ].attachments == told
+    replied = message(BIA.json(), None, poll=POLL)
+    assert (await received(ANA, "e isto?", reply_to_message=replied)).quotes[0].attachments == told
+
+
+async def test_what_is_forwarded_without_a_word_is_one_message_an_album() -> None:
+    clock = FakeClock()
+    origin = {"type": "channel", "date": AT, "chat": CHANNEL, "message_id": 1}
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        for _ in range(3):
+            server.says(ANA, None, photo=PHOTO, media_group_id="1", forward_origin=origin)
+        server.says(ANA, None, giveaway=GIVEAWAY, forward_origin=origin)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
+    photo, other = (Attachment(AttachmentKind.PHOTO),), (Attachment(AttachmentKind.OTHER, "giveaway"),)
+    assert [incoming.quotes for incoming in bot.handler.received] == [
+        (Quote(QuoteKind.FORWARD, name="News", attachments=photo),),
+        (Quote(QuoteKind.FORWARD, name="News", attachments=other),),
+    ]
 
 
 async def test_what_somebody_forwards_of_their_own_is_said_by_them() -> None:

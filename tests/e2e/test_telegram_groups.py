@@ -29,6 +29,7 @@ async def heard(server: TelegramServer, clock: FakeClock, bot: Bot, count: int =
         ("pergunte ao @elefante_bot a senha", "pergunte ao @elefante_bot a senha"),
         ("/memories@elefante_bot senha", "/memories senha"),
         ("/help", "/help"),
+        ("/start@elefante_bot", "/start"),
         ("😀😀 @elefante_bot oi", "😀😀 @elefante_bot oi"),
     ],
 )
@@ -48,6 +49,7 @@ async def test_what_names_the_bot_is_for_it_and_reads_without_the_name(said: str
         "@elefante_bot2 oi",
         "escrevam para eu@elefante_bot.example",
         "/help@other_bot",
+        "/start@elefante_bot Xy_12",  # said by a link that brings the bot here
         "/weather",
         "o /help é bom",
     ],
@@ -172,7 +174,7 @@ async def test_invited_into_a_group_it_says_how_to_talk_to_it_and_what_privacy_m
     status: str, *, warned: bool
 ) -> None:
     clock = FakeClock()
-    async with TelegramServer(clock) as server, running(server, clock):
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.invites(ANA, GROUP, status)
         await flow(server, clock, lambda: server.done("sendmessage"))
         [said] = server.chats[GROUP].screen()
@@ -181,3 +183,16 @@ async def test_invited_into_a_group_it_says_how_to_talk_to_it_and_what_privacy_m
         assert server.chats[GROUP].screen() == [said]
     assert "@elefante_bot" in said
     assert ("/setprivacy" in said) is warned
+    [told] = bot.handler.invitations
+    assert (told.room.chat, told.user.user, told.user_name, told.title) == (str(GROUP), "7", "Ana", "Grupo")
+
+
+async def test_as_a_member_of_a_channel_it_says_nothing() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.chat(GROUP).type = "channel"
+        server.invites(ANA, GROUP, "administrator")
+        server.says(ANA, "oi")
+        await flow(server, clock, lambda: bot.handler.answered == 1)
+        assert not server.chats[GROUP].screen()
+    assert bot.handler.invitations == []

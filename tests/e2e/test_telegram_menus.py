@@ -47,7 +47,7 @@ def offered(server: TelegramServer, person: Person) -> set[str]:
     }
 
 
-ALL = {"", "en", "es"}
+ALL = {"", "pt", "en", "es"}
 
 
 async def test_staff_alone_are_offered_their_commands_and_lose_them_with_the_role() -> None:

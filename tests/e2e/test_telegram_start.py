@@ -61,17 +61,47 @@ async def test_the_menu_is_offered_in_each_language_and_place_and_only_when_it_c
             async with running(server, clock):
                 await flow(server, clock, lambda: server.polled)
                 await idle(server)
-        assert len(server.done("setmycommands")) == 6
+        assert len(server.done("setmycommands")) == 8
         assert set(server.commands) == {
-            (scope, tag) for scope in ("default", "all_group_chats") for tag in ("", "en", "es")
+            (scope, tag) for scope in ("default", "all_group_chats") for tag in ("", "pt", "en", "es")
         }
-        assert server.commands["default", "en"][0] == {"command": "help", "description": "show this help"}
-        assert "ajuda" in server.commands["default", ""][0]["description"]
+        for tag in ("", "en"):
+            assert server.commands["default", tag][0] == {"command": "help", "description": "show this help"}
+        assert "ajuda" in server.commands["default", "pt"][0]["description"]
         for (scope, _), menu in server.commands.items():
             shown = {offer["command"] for offer in menu}
             listed = {name: known for name, known in COMMANDS.items() if known.is_listed}
             assert shown == {name for name, known in listed.items() if scope == "default" or not known.in_private}
             assert len(shown) <= 11  # with /admin a dozen, and fewer in groups
+
+
+async def test_the_bot_is_described_in_each_language_once() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        for _ in range(2):
+            server.polled = False
+            async with running(server, clock):
+                await flow(server, clock, lambda: server.polled)
+                await idle(server)
+        assert len(server.done("setmydescription", "setmyshortdescription")) == 8
+        for field in ("description", "short_description"):
+            said = {tag: server.descriptions[field, tag] for tag in ("", "en", "pt", "es")}
+            assert said[""] == said["en"]
+            assert len(set(said.values())) == 3
+        assert server.descriptions["description", ""].startswith("I keep what you tell me")
+        assert server.descriptions["short_description", "pt"].startswith("Um bot com memória")
+
+
+async def test_a_description_of_the_owners_own_stays_as_it_is() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        server.descriptions["description", ""] = "Ana's own"
+        async with running(server, clock):
+            await flow(server, clock, lambda: server.polled)
+            await idle(server)
+        assert {tag for (field, tag) in server.descriptions if field == "description"} == {""}
+        assert server.descriptions["description", ""] == "Ana's own"
+        assert len(server.done("setmyshortdescription")) == 4
 
 
 async def test_a_menu_that_cannot_be_set_is_no_reason_not_to_answer() -> None:

@@ -78,10 +78,10 @@ async def test_an_administrator_whispers_what_others_have_no_use_for_and_says_th
     async with TelegramServer(clock) as server, running(server, clock, page, config(server)) as bot:
         group = server.chats[GROUP]
         group.administered = True
-        for count, said in enumerate(("/help", "@elefante_bot oi", "@elefante_bot só para você"), 1):
+        for count, said in enumerate(("/help", "/start", "@elefante_bot oi", "@elefante_bot só para você"), 1):
             server.says(ANA, said, chat_id=GROUP)
             await flow(server, clock, lambda count=count: bot.handler.answered == count)  # type: ignore[misc]
-        assert group.heard(7) == ["/help", "ok: só para você"]
+        assert group.heard(7) == ["/help", "/start", "ok: só para você"]
         assert group.screen() == ["ok: oi"]
 
 

@@ -14,9 +14,9 @@ from core.delivery.notifier import Notifier
 from core.delivery.plan import Pace
 from core.delivery.view import View
 from core.errors import ChannelError
-from core.outgoing import Button
+from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Channels, Clock, MessageHandler
-from core.types import Incoming, MemoryItem
+from core.types import Incoming, Invitation, Locale, MemoryItem
 
 USUAL = Pace(status_after_s=TurnLimits().status_after_s)
 """The pace of a bot whose owner set nothing; tests see statuses at once, as the specification has them."""
@@ -71,6 +71,7 @@ class ScriptedHandler(MessageHandler):
     received: list[Incoming] = field(default_factory=list)
     owed: list[Incoming] = field(default_factory=list)
     failures: list[ChannelError] = field(default_factory=list)
+    invitations: list[Invitation] = field(default_factory=list)
     answered: int = 0
     posted: Sequence[str] = ("",)
     """What is known to stand on the screen for each message that is owed: perhaps something."""
@@ -97,6 +98,10 @@ class ScriptedHandler(MessageHandler):
         self._known.add(key)
         self.received.append(incoming)
         return asyncio.shield(self._start(incoming, channel)) if incoming.addressed else _done()
+
+    async def invited(self, invitation: Invitation, channel: Channel) -> None:
+        self.invitations.append(invitation)
+        await View(channel, self.clock).show_last(OutgoingMessage(invitation.how[Locale.PT]))
 
     async def resume(self, platform: str, channels: Channels) -> None:
         self.notifier.connect(platform, channels)

@@ -25,6 +25,7 @@ TOKEN = "123456:test-token"
 HOOKED = "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook first"
 TAKEN = "Conflict: terminated by setWebhook request"
 POLLED = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
+LONGEST = {"description": 512, "short_description": 120}
 _JSON = {
     "allowed_updates",
     "caption_entities",
@@ -48,6 +49,7 @@ class TelegramServer(Writing):
         self.patience_s = patience_s  # real seconds: how long a test waits for what should happen at once
         self.calls: list[Call] = []
         self.commands: dict[tuple[str, str], list[Json]] = {}  # by scope and language
+        self.descriptions: dict[tuple[str, str], str] = {}  # by field and language
         self.token = TOKEN
         self.supports_inline = False
         self.allowed: list[str] = []  # the kinds of update that the bot asked for
@@ -197,6 +199,21 @@ class TelegramServer(Writing):
             params["commands"] = [{key: one[key] for key in ("command", "description")} for one in params["commands"]]
         self.commands[menu(params)] = params["commands"]
         return True
+
+    def _do_getmydescription(self, params: Json, field: str = "description") -> Json:
+        return {field: self.descriptions.get((field, params.get("language_code", "")), "")}
+
+    def _do_setmydescription(self, params: Json, field: str = "description") -> bool:
+        if len(params[field]) > LONGEST[field]:
+            raise Refused(400, f"Bad Request: {field.replace('_', ' ')} is too long")
+        self.descriptions[field, params.get("language_code", "")] = params[field]
+        return True
+
+    def _do_getmyshortdescription(self, params: Json) -> Json:
+        return self._do_getmydescription(params, "short_description")
+
+    def _do_setmyshortdescription(self, params: Json) -> bool:
+        return self._do_setmydescription(params, "short_description")
 
     def _do_deletemycommands(self, params: Json) -> bool:
         self._known(params)

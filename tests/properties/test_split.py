@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.delivery.split import Part, Splitter, open_fence, split
+from core.delivery.split import Part, Splitter, split
+from core.text.blocks import open_fence
 
 Measure = Callable[[str], int]
 
@@ -165,6 +166,7 @@ LARGE = {
     "long fence lines": ("```" + "y" * 4000 + "\nz\n```\n") * 250,
     "marks": "\u0301" * 1_000_000,
     "dots": "." * 1_000_000,
+    "table": "| a | b |\n|---|---|\n" + "| 1 | 2 |\n" * 100_000,
     "emoji": "👨‍👩‍👧‍👦" * 140_000,
 }
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from adapters.telegram.markup import draw, render, style
 from core.outgoing import OutgoingMessage
+from core.text.tables import without_tables
 from tests.fakes.telegram_people import units
 
 STYLE = style()
@@ -28,7 +29,8 @@ documents = st.lists(st.one_of(words, words, marks), max_size=25).map("".join)
 @given(documents)
 def test_every_word_of_the_source_is_seen_in_its_order(document: str) -> None:
     assume(not FENCE_INFO.search(document))
-    assert WORD.findall(render(document, STYLE).text) == WORD.findall(document)
+    # Of a table that is a block a row, the head's words are there again for each row (`tests/unit/test_tables.py`).
+    assert WORD.findall(render(document, STYLE).text) == WORD.findall(without_tables(document))
 
 
 @given(st.one_of(documents, st.text()))

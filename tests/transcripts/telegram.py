@@ -223,6 +223,12 @@ async def _odd() -> Sequence[Line]:
 
 SCENARIOS = (
     Scenario(
+        "start",
+        "Who comes is greeted",
+        "Three lines and three buttons, no list of commands. A link that was used already says so.",
+        housed(telegram_house.start),
+    ),
+    Scenario(
         "first",
         "Kept, found, changed, reminded",
         "Without a language model: what is kept is found word for word, and a change keeps the earlier version.",
@@ -245,6 +251,12 @@ SCENARIOS = (
         "A stranger asks, the owner decides",
         "The card in the owner's chat becomes what was decided; the stranger is told.",
         housed(telegram_house.card),
+    ),
+    Scenario(
+        "invited",
+        "Brought into a group",
+        "It says there who may ask. Whoever owns the bot hears of it, and lets everybody there ask by a button.",
+        housed(telegram_house.invited),
     ),
     Scenario(
         "reactions",

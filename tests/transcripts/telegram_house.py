@@ -21,7 +21,7 @@ from tests.fakes.telegram_people import Person, Post
 from tests.fakes.telegram_server import TelegramServer
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
-GROUP = -1001
+GROUP, NEW_GROUP = -1001, -1002
 OWNER = UserKey("telegram", "7")
 
 
@@ -46,6 +46,12 @@ class Scene:
         before = self._written()
         self.server.presses(person, full, chat_id=chat_id, post=post)
         return await self._answered(person, chat_id, before)
+
+    async def invite(self, person: Person, chat_id: int) -> None:
+        """Bring the bot into a group, and wait until nothing more comes of it."""
+        before = self._written()
+        self.server.invites(person, chat_id)
+        await self._answered(person, chat_id, before)
 
     async def react(self, person: Person, emoji: str, post: Post, chat_id: int | None = None) -> None:
         """React to a message, and wait until nothing more comes of it."""
@@ -130,6 +136,15 @@ async def card() -> TelegramServer:
         return there.server
 
 
+async def invited() -> TelegramServer:
+    """Bia, whom nobody knows, brings the bot into a group; Ana hears of it, and lets everybody there ask."""
+    async with scene() as there:
+        await there.invite(BIA, NEW_GROUP)
+        await there.press(ANA, "Deixar")
+        await there.say(BIA, "/language@elefante_bot", NEW_GROUP)
+        return there.server
+
+
 async def group() -> TelegramServer:
     """Both press the button below Ana's answer in a group."""
     async with scene() as there:
@@ -161,13 +176,28 @@ async def reactions() -> TelegramServer:
         return there.server
 
 
-async def first() -> TelegramServer:
-    """What the README shows: something is kept, found, changed, and a reminder is set, without a language model."""
+async def _without_a_model() -> House:
     house = House()
     house.embedder.down = True
     house.answered_by(LimitedMind(house.embedder))
     await house.preferences.put(OWNER, Preferences(language="en", zone="Europe/Lisbon"))
-    async with scene(house) as there:
+    return house
+
+
+async def start() -> TelegramServer:
+    """Who comes to the bot is greeted, and tries it; a link that was used already does nothing."""
+    async with scene(await _without_a_model()) as there:
+        await there.say(ANA, "/start")
+        await there.press(ANA, "Try it")
+        await there.say(ANA, "remember that the code of my bike lock is 4417")
+        await there.say(ANA, "/start 1x7Kq_vY")
+        await there.press(ANA, "Language")
+        return there.server
+
+
+async def first() -> TelegramServer:
+    """What the README shows: something is kept, found, changed, and a reminder is set, without a language model."""
+    async with scene(await _without_a_model()) as there:
         await there.say(ANA, "remember that my bike lock code is 4417")
         await there.say(ANA, "what's the code of my bike lock?")
         await there.say(ANA, "I changed my bike lock code to 9031")

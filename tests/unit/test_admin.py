@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from core.dialogue import Task
+from core.enclosures import Quote, QuoteKind, Speaker
 from core.features.access.people import DENIED, Person
 from core.features.access.rules import Mode
 from core.features.admin.decide import MATTERS, TOLD, may
@@ -44,11 +46,11 @@ class Office:
         await self.give(BIA, Role.ADMIN)
         return self
 
-    async def say(self, text: str, user: UserKey = ANA, *, chat: str = "c", private: bool = True) -> str:
+    async def say(self, text: str, user: UserKey = ANA, *, chat: str = "c", private: bool = True, **more: Any) -> str:
         house, channel = self.house, self.house.channel()
         incoming = house.incoming(text, user=user, message_id=f"{id(self)}-{next(self._numbers)}", chat=chat)
         async with house.chatbot() as bot:
-            await (await bot.receive(replace(incoming, private=private), channel))
+            await (await bot.receive(replace(incoming, private=private, **more), channel))
         return "\n".join(channel.texts)
 
     async def role(self, user: UserKey) -> Role | None:
@@ -148,11 +150,36 @@ async def test_a_room_is_let_in_from_inside_and_gives_nobody_a_private_answer(of
     assert await office.say("hi", CARO, chat="room", private=False) == ""
 
 
+async def test_a_room_is_let_in_by_the_bare_verb_and_a_person_by_a_reply_to_them(office: Office) -> None:
+    room: dict[str, Any] = {"chat": "room", "private": False}
+    assert "`test:room`: not let in → let in" in await office.say("/admin allow", BIA, **room)
+    assert "`test:room`: let in → not let in" in await office.say("/admin deny", BIA, **room)
+    greeting = (Quote(QuoteKind.REPLY, "Only people my owner knows may ask here yet.", Speaker.BOT),)
+    assert "`test:room`: not let in → let in" in await office.say("/admin allow", BIA, quotes=greeting, **room)
+    hers = (Quote(QuoteKind.REPLY, "may I?", Speaker.OTHER, "Caro"),)
+    told = await office.say("/admin allow", BIA, quotes=hers, quoted_user="caro", **room)
+    assert "`test:caro`: stranger → member" in told
+    assert "I cannot see whose message that is" in await office.say("/admin allow", BIA, quotes=hers, **room)
+    assert "here" in await office.say("/admin allow", BIA)
+    assert await office.house.decisions.is_let_in("test:room")
+
+
+async def test_who_may_ask_in_a_room_is_shown_and_decided_from_anywhere(office: Office) -> None:
+    assert (await office.say("/admin room test:room", BIA)).startswith("In this room I answer only people who were let")
+    assert "`test:room`: not let in → let in" in await office.say("/admin room test:room allow", BIA)
+    assert (await office.say("/admin room", BIA, chat="room", private=False)).startswith(
+        "I answer everybody in this room"
+    )
+    assert await office.say("hi", CARO, chat="room", private=False) == "Hello"
+    assert "`test:room`: let in → not let in" in await office.say("/admin room test:room deny", BIA)
+    assert await office.say("hi", CARO, chat="room", private=False) == ""
+
+
 async def test_in_a_room_nothing_is_shown_that_is_not_about_it(office: Office) -> None:
     for text in ("/admin", "/admin users", "/admin allow caro", "/admin pause"):
         told = await office.say(text, chat="room", private=False)
         assert told == (
-            "Here only: /admin allow here, /admin deny here, /admin prompt here, /admin policy here, "
+            "Here only: /admin allow, /admin deny, /admin prompt here, /admin policy here, "
             "/admin quota here, /admin room. Everything else in private."
         )
     assert list(await office.house.decisions.newest(9)) == []

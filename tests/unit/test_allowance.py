@@ -144,6 +144,18 @@ async def test_a_room_has_its_limit_for_all_who_write_there_and_its_guests_their
     assert (await bot.house.ledger.spent(SpendingScope(room=ROOM), bot.house.clock.now())).tokens == 2 * TURN_TOKENS
 
 
+async def test_help_and_undo_cost_a_guest_nothing() -> None:
+    guest = UserKey("test", "zoe")
+    bot = await metered(guest="messages_minute=1")
+    async with bot.open() as handler:
+        await bot.say(handler, "/admin allow here", ANA, chat="room", room=True)
+        for command in ("/undo", "/HELP", "/help", "/start"):
+            answer = await bot.say(handler, command, guest, chat="room", room=True)
+            assert "limit" not in answer
+        assert await bot.say(handler, "/usage", guest, chat="room", room=True) != ""
+        assert "limit of 1 message a minute" in await bot.say(handler, "/usage", guest, chat="room", room=True)
+
+
 async def test_too_many_messages_a_minute_are_answered_later_and_stop_and_buttons_are_free() -> None:
     bot = await metered("messages_minute=2")
     async with bot.open() as handler:

@@ -11,7 +11,7 @@ import pytest
 
 from core.answering.parts import TurnLimits
 from core.dialogue import Delta, Prompt, StreamEvent, Task
-from core.enclosures import Attachment, AttachmentKind
+from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind
 from core.errors import (
     BotError,
     ChannelBusy,
@@ -223,10 +223,10 @@ async def test_what_came_without_a_word_is_told_that_only_text_is_read() -> None
         await (await bot.receive(replace(house.incoming(""), attachments=(PHOTO,)), channel))
         captioned = replace(house.incoming("hello there", message_id="2"), attachments=(PHOTO,))
         await (await bot.receive(captioned, channel))
-    assert channel.texts == [
-        "I cannot see pictures, recordings or files yet: I only read text. Could you write what you need?",
-        "Hello",
-    ]
+        passed_on = Quote(QuoteKind.FORWARD, name="News", attachments=(PHOTO,))
+        await (await bot.receive(replace(house.incoming("", message_id="3"), quotes=(passed_on,)), channel))
+    only_text = "I cannot see pictures, recordings or files yet: I only read text. Could you write what you need?"
+    assert channel.texts == [only_text, "Hello", only_text]
     assert not await house.inbox.owed("test")
 
 

@@ -55,6 +55,19 @@ async def test_while_a_person_types_only_whole_messages_are_printed_above_the_pr
     assert output.written == ""
 
 
+async def test_a_table_is_as_wide_as_the_terminal_allows() -> None:
+    wide, narrow = Size(40, 10), Size(17, 10)
+    table = OutgoingMessage("| Produto | Preço |\n|---|--:|\n| **Caneta azul** | 1,50 |")
+    for output in (wide, narrow):
+        channel = ConsoleChannel(output, colour=False)
+        await channel.post(OutgoingMessage(f"{table.text[:19]}", final=False))
+        await channel.edit("1", table)
+    in_columns, in_blocks = wide.written, narrow.written
+    assert in_columns.endswith("Produto      Preço\n-----------  -----\nCaneta azul   1,50")
+    assert in_blocks.endswith("Produto:\n**Caneta azul**\nPreço: 1,50")
+    assert "|" not in in_columns + in_blocks
+
+
 async def test_only_rows_that_changed_are_written_again() -> None:
     output = Size(40, 10)
     channel = ConsoleChannel(output, colour=False)

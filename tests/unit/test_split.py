@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from core.delivery.split import Fence, Splitter, open_fence, split
+from core.delivery.split import Splitter, split
+from core.text.blocks import Fence, Table, open_block
 
 
 def shown(text: str, max_chars: int) -> list[str]:
@@ -97,7 +98,57 @@ def test_a_measure_that_jumps_costs_no_more_than_one_that_grows_evenly() -> None
     ],
 )
 def test_which_block_is_open_at_a_place(text: str, end: int, fence: Fence | None) -> None:
-    assert open_fence(text, 0, end, None) == fence
+    assert open_block(text, 0, end, None) == fence
+
+
+HEAD = "| Nome | Valor |\n|------|-------|\n"
+
+
+def rows(first: int, last: int) -> str:
+    return "".join(f"| n{n:03} | v{n:03} |\n" for n in range(first, last))
+
+
+def test_a_table_that_is_cut_goes_on_under_its_head() -> None:
+    parts = shown(f"{HEAD}{rows(0, 12)}\nFim.", 120)
+    assert parts == [
+        (HEAD + rows(0, 5)).rstrip(),
+        (HEAD + rows(5, 10)).rstrip(),
+        f"{HEAD}{rows(10, 12)}\nFim.",
+    ]
+
+
+def test_a_table_that_begins_late_begins_in_the_next_part_whole() -> None:
+    text = f"{'palavra ' * 9}\nTabela:\n{HEAD}{rows(0, 3)}"
+    assert shown(text, 130) == [f"{'palavra ' * 9}\nTabela:", (HEAD + rows(0, 3)).rstrip()]
+
+
+@pytest.mark.parametrize("step", [1, 2, 7, 40])
+def test_a_table_that_comes_letter_by_letter_is_cut_as_one_that_is_whole(step: int) -> None:
+    text = f"{'palavra ' * 9}\n{HEAD}{rows(0, 30)}\nFim.\n{HEAD}{rows(0, 9)}"
+    splitter = Splitter(130, len)
+    parts = [part for at in range(0, len(text), step) for part in splitter.feed(text[at : at + step])]
+    texts = [part.text for part in (*parts, splitter.open)]
+    assert "".join(part.source for part in (*parts, splitter.open)) == text
+    assert [each for each in texts if "| n" in each and HEAD not in each] == []
+    assert max(map(len, texts)) <= 130
+
+
+@pytest.mark.parametrize(
+    ("text", "end", "table"),
+    [
+        (HEAD + rows(0, 2), len(HEAD), Table(HEAD, 0)),
+        (HEAD + rows(0, 2), len(HEAD) - 1, Table(HEAD, 0)),
+        (HEAD + rows(0, 2), len(HEAD) + 4, Table(HEAD, 0)),
+        (HEAD + rows(0, 2), HEAD.index("\n"), Table("", 0)),
+        (HEAD[:19], HEAD.index("\n"), Table("", 0)),
+        (HEAD + rows(0, 2), len(HEAD + rows(0, 2)), None),
+        (HEAD + rows(0, 2) + "\nx | y", len(HEAD + rows(0, 2)), None),
+        ("x | y\nz | w", 5, None),
+        ("```\n" + HEAD + rows(0, 2), 4 + len(HEAD), Fence("```", "", 0)),
+    ],
+)
+def test_which_table_goes_on_behind_a_place(text: str, end: int, table: Table | Fence | None) -> None:
+    assert open_block(text, 0, end, None) == table
 
 
 def test_headings_go_where_their_section_is_and_a_remark_in_code_is_none() -> None:

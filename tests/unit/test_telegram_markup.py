@@ -33,6 +33,7 @@ def cut_out(rendered: Rendered, entity: MessageEntity) -> str:
         ("😀 **😀**", "😀 😀", [("bold", 3, 2)]),
         ("# Title\n\n- a\n- b", "Title\n\n• a\n• b", [("underline", 0, 5), ("bold", 0, 5)]),
         ("```py\nx < 1\n```", "x < 1", [("pre", 0, 5)]),
+        ("- [ ] a\n- [x] b\n- [X] c", "☐ a\n☑ b\n☑ c", []),
         ("> quoted", "quoted", [("blockquote", 0, 6)]),
     ],
 )

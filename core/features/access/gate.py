@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
@@ -21,13 +21,23 @@ from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 from core.ports import Channel, Clock
 from core.stores import KeptStore
 from core.text.catalogue import counted, forms, text
-from core.types import ChatKey, Incoming, Locale, Localized, Role, UserKey
+from core.types import ChatKey, Incoming, Invitation, Locale, Localized, Role, UserKey, room_name
 
 
 def card(stranger: Stranger, locale: Locale, handle: str) -> OutgoingMessage:
     """Return the card that asks about a stranger. What they wrote is not on it, for it was not kept."""
     who = stranger_line(stranger, handle)
     return OutgoingMessage(CARD[locale].format(who=who), choices=verdicts(stranger.user, locale))
+
+
+def room_card(invitation: Invitation, locale: Locale, *, is_open: bool, may_open: bool) -> OutgoingMessage:
+    """Return the card that tells of a room that the bot was brought into."""
+    room = room_name(invitation.room)
+    names = [f"`{invitation.user}`", *named(invitation.user_name), *at_name(invitation.handle)]
+    told = ROOM_CARD[locale].format(room=" · ".join([*named(invitation.title), f"`{room}`"]), who=" · ".join(names))
+    now = (ALL_THERE if is_open else KNOWN_THERE)[locale]
+    opens = Button(LET_ASK[locale], f"/admin room {room} allow", in_place=True)
+    return OutgoingMessage(f"{told}\n{now}", choices=(opens,) if may_open and fits(opens.command) else ())
 
 
 def verdicts(user: UserKey, locale: Locale) -> tuple[Button, ...]:
@@ -96,7 +106,7 @@ _log = logging.getLogger(__name__)
 
 
 class Cards:
-    """Ask every owner about each stranger by a card in their private chat.
+    """Ask every owner about each stranger, and each room, by a card in their private chat.
 
     After `MAX_AN_HOUR` cards one line says that there are more. In `kept` the hour is counted for all workers; that a
     stranger is asked about once a day is the store's rule.
@@ -118,15 +128,27 @@ class Cards:
         except StorageError as error:
             _log.warning("owners not asked", extra={"error": type(error).__name__})
 
+    async def tell_of(self, invitation: Invitation, *, is_open: bool, may_open: bool) -> None:
+        """Tell the owners of a room that somebody else brought the bot into; one button opens it if that may be."""
+
+        def shown(locale: Locale) -> OutgoingMessage:
+            return room_card(invitation, locale, is_open=is_open, may_open=may_open)
+
+        await self._tell_owners(shown, but=invitation.user)
+
     async def _ask(self, stranger: Stranger) -> None:
+        handle = await self._access.handle(stranger.user)
+        await self._tell_owners(lambda locale: card(stranger, locale, handle))
+
+    async def _tell_owners(self, draw: Callable[[Locale], OutgoingMessage], but: UserKey | None = None) -> None:
         counted_now = await self._kept.change(_HOUR, partial(_with_one_more, now=self._clock.now()))
         asked = json.loads(counted_now or "[]")[1]
         if asked > MAX_AN_HOUR + 1:  # the line was said
             return
         for person in await self._access.people():
-            if person.role is Role.OWNER:
+            if person.role is Role.OWNER and person.user != but:
                 locale = await self._locales.known(person.user)
-                shown = card(stranger, locale, await self._access.handle(stranger.user))
+                shown = draw(locale)
                 if asked > MAX_AN_HOUR:
                     users = (Button(WHO[locale], "/admin users"),)
                     shown = OutgoingMessage(counted(FLOOD, locale, MAX_AN_HOUR), choices=users)
@@ -169,6 +191,18 @@ class AccessGate(Gate):
         self._away.add(incoming.chat)
         return (self._say(AWAY, incoming, view),)
 
+    async def welcome(self, invitation: Invitation, channel: Channel) -> None:
+        """Say in a room that the bot was brought into who may ask there, with a button to let all; tell the owners."""
+        is_open = await self._access.welcomes(room_name(invitation.room))
+        may_open = not is_open and await self._access.mode() is Mode.PRIVATE
+        if await self._access.role(invitation.user) is not Role.BLOCKED:
+            locale = await self._locales.known(invitation.user, invitation.language)
+            who = ALL_HERE if is_open else KNOWN_HERE_YET if may_open else KNOWN_HERE
+            choices = (Button(LET_ASK[locale], "/admin allow here"),) if may_open else ()
+            shown = OutgoingMessage(f"{invitation.how[locale]}\n\n{who[locale]}", choices=choices)
+            await View(channel, self._clock).show_last(shown)
+        await self._cards.tell_of(invitation, is_open=is_open, may_open=may_open)
+
     async def recheck(self, incoming: Incoming) -> Verdict:
         """Judge a stored message again, by the rights that hold now."""
         return await self._access.recheck(incoming)
@@ -193,5 +227,12 @@ class AccessGate(Gate):
 
 
 BLOCKED = text("access.refused.blocked")
+ROOM_CARD = text("access.invited.card")
+ALL_HERE = text("access.invited.all_here")
+KNOWN_HERE = text("access.invited.known_here")
+KNOWN_HERE_YET = text("access.invited.known_here_yet")
+ALL_THERE = text("access.invited.all_there")
+KNOWN_THERE = text("access.invited.known_there")
+LET_ASK = text("access.invited.let_ask")
 WHO = text("access.cards.who")
 FLOOD = forms("access.cards.flood")

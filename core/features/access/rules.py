@@ -140,7 +140,7 @@ class Access:
             given = self._role_of(incoming.user, judged[1])
         else:
             given = await self.role(incoming.user)
-        return given or (Role.GUEST if await self._welcomes(incoming) else None)
+        return given or (Role.GUEST if await self.welcomes(room_name(incoming.chat)) else None)
 
     async def judge(self, incoming: Incoming) -> Verdict:
         """Return what is done with a message that has just come: it may claim the bot, and a stranger is noted."""
@@ -179,7 +179,7 @@ class Access:
         role = await self._named_role(incoming, person)
         if role is Role.BLOCKED:
             return Verdict.IGNORE
-        if role is None and not await self._welcomes(incoming):
+        if role is None and not await self.welcomes(room_name(incoming.chat)):
             return Verdict.TELL_OFF if incoming.private else Verdict.IGNORE
         if role is not Role.OWNER and await self._decisions.is_paused():
             return Verdict.TELL_PAUSED
@@ -247,16 +247,14 @@ class Access:
         await self._people.drop_strangers(self._clock.now() - STRANGERS_KEPT)
         return await self._people.strangers(limit)
 
-    async def _welcomes(self, incoming: Incoming) -> bool:
-        """Whether a person without a role is a guest there.
+    async def welcomes(self, room: str) -> bool:
+        """Whether people without a role are guests in a room, named as PLATFORM:ID.
 
         A room that is let in is named by its own chat, so this never lets in a private chat; an answer in a room that
         only its asker sees is given in the room's chat.
         """
         mode = await self.mode()
-        if mode is Mode.PRIVATE:
-            return await self._decisions.is_let_in(room_name(incoming.chat))
-        return mode is Mode.OPEN
+        return await self._decisions.is_let_in(room) if mode is Mode.PRIVATE else mode is Mode.OPEN
 
     async def _meet(self, incoming: Incoming, known: Account | None) -> None:
         """Store the sender's handle and language as they are now. A tag told in a room may be the room's own."""

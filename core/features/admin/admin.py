@@ -48,8 +48,8 @@ class Verb:
     `example` is what may follow it, for whoever used it wrongly; a verb without `usage` takes nothing. Only owners may
     run a verb that is `for_owners`. A verb that is `in_rooms` may be said where others read along if HERE follows it:
     it is about that room then, as one that is `of_room` is without that word; one that goes `by_reply`, as a reply to
-    the person it is about. One that is `decisive` changes people, or something at once: no button offers it to who
-    mistyped it. `fields` and `complete` are as of a `Command`.
+    the person it is about. One that is both is about the room where it is said alone. One that is `decisive` changes
+    people, or something at once: no button offers it to who mistyped it. `fields` and `complete` are as of a `Command`.
     """
 
     name: str
@@ -78,7 +78,12 @@ class Verb:
         if request.incoming.private:
             return True
         here = self.of_room or (self.in_rooms and rest.casefold().split()[:1] == [HERE])
-        return here or (self.by_reply and bool(request.incoming.quotes))
+        return here or (self.by_reply and bool(request.incoming.quotes)) or (self.is_of_room_alone and not rest)
+
+    @property
+    def is_of_room_alone(self) -> bool:
+        """Whether it is about the room where it is said with nothing after it."""
+        return self.in_rooms and self.by_reply
 
 
 async def ask_to_confirm(
@@ -141,7 +146,11 @@ class Admin:
         if verb is None and request.incoming.private:
             await (self._list(request) if name in _HELP else self._unknown(request, name, rest))
         elif verb is None or not verb.is_sayable(request, rest):
-            here = [f"/admin {each.name} {HERE}" for each in known.values() if each.in_rooms]
+            here = [
+                f"/admin {each.name}{'' if each.is_of_room_alone else f' {HERE}'}"
+                for each in known.values()
+                if each.in_rooms
+            ]
             here += [f"/admin {each.name}" for each in known.values() if each.of_room]
             await request.tell(NOT_HERE, known=", ".join(here))
         elif rest and not verb.usage:

@@ -6,17 +6,19 @@ from typing import Final
 
 from core.answering.sentences import LET_IN
 from core.commands.command import Request
-from core.features.access.gate import ROLES, card, fits, person_line, stranger_line, verdicts
+from core.delivery.notifier import Delivery
+from core.enclosures import Speaker
+from core.features.access.gate import ALL_HERE, ROLES, card, fits, person_line, stranger_line, verdicts
 from core.features.access.people import DENIED, Stranger
 from core.features.access.rules import Mode
 from core.features.admin.admin import HERE, MAX_ID_CHARS, WrongUse, ask_to_confirm
-from core.features.admin.decisions import DecisionKind
+from core.features.admin.decisions import Decision, DecisionKind
 from core.features.admin.names import NOT_SEEN_YET
 from core.features.feature import Shared
 from core.outgoing import Button, OutgoingMessage
 from core.text.catalogue import counted, forms, text
 from core.text.unicode import one_line
-from core.types import Localized, Role, UserKey, room_name
+from core.types import ChatKey, Incoming, Localized, Role, UserKey, room_name
 
 GIVEN: Final = (Role.ADMIN.value, Role.MEMBER.value, Role.GUEST.value)
 """The roles that /admin role gives."""
@@ -35,6 +37,15 @@ class People:
         self._access = shared.access
         self._names = shared.names
         self._decide = shared.decider.decide
+        shared.decider.after[DecisionKind.ROOM] = self._announce
+
+    async def _announce(self, request: Request, decision: Decision) -> None:
+        """Tell a room that it was let in from elsewhere."""
+        platform, _, chat = decision.name.partition(":")
+        if decision.after and decision.name != room_name(request.incoming.chat):
+            said, place = OutgoingMessage(ALL_HERE[request.locale]), ChatKey(platform, chat)
+            if await self._shared.notifier.write(UserKey(platform, chat), place, said) is not Delivery.ARRIVED:
+                await request.tell(ROOM_NOT_TOLD)
 
     async def users(self, request: Request, argument: str) -> None:
         """Show who has which role, which rooms are let in and who asked to be; or what is known of one person."""
@@ -84,12 +95,13 @@ class People:
         return stranger_line(stranger, await self._access.handle(stranger.user))
 
     async def judge(self, request: Request, argument: str, *, role: str, room: str | None = None) -> None:
-        """Give a person that role, or the room where this is said the value of `room`, if it can have one.
+        """Give a person that role, or the room where this is said about nobody the value of `room`, if it can have one.
 
         To let somebody in takes no higher role away. Owners are not asked about a denied person for a while.
         """
         words = argument.split()
-        if room is not None and words and words[0].casefold() == HERE:
+        is_of_room = words[0].casefold() == HERE if words else _is_about_room(request.incoming)
+        if room is not None and is_of_room:
             await self._decide(request, DecisionKind.ROOM, room_name(request.incoming.chat), room)
             return
         user = await self._names.find(request, words)
@@ -144,6 +156,13 @@ class People:
             await self._shared.notifier.tell(user, OutgoingMessage(LET_IN[locale]))
 
 
+def _is_about_room(incoming: Incoming) -> bool:
+    """Whether a verb without a word is about the room: it is said in one, and replies to nobody."""
+    is_in_room = not incoming.private or incoming.chat.is_aside
+    return is_in_room and not incoming.quoted_user and all(each.speaker is Speaker.BOT for each in incoming.quotes)
+
+
+ROOM_NOT_TOLD = text("pointing.room_not_told")
 USERS = text("admin.survey.users")
 ROOMS = text("admin.survey.rooms")
 ASKED = text("admin.survey.asked")

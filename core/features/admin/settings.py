@@ -12,8 +12,9 @@ from core.commands.command import CompletionRequest, Request, offered
 from core.commands.table import offer_of
 from core.delivery.notifier import Delivery
 from core.errors import ChannelError
+from core.features.access.gate import ALL_THERE, KNOWN_THERE
 from core.features.admin.admin import HERE, MAX_ID_CHARS, WrongUse
-from core.features.admin.decisions import ALL_MODES, OFF, ON, Decision, DecisionKind, of_modes
+from core.features.admin.decisions import ALL_MODES, ALLOWED, OFF, ON, Decision, DecisionKind, of_modes
 from core.features.admin.machine import Doubt, Proof
 from core.features.feature import Shared
 from core.history.window import POLICIES, SUMMARY
@@ -229,13 +230,15 @@ class Settings:
     # --- room: what holds in one room
 
     async def room(self, request: Request, argument: str) -> None:
-        """Show whether models read the room's last messages, and what features have there, or change that."""
+        """Show or change who may ask in the room, whether models read its last messages, what features have there."""
         chat, words = self._meant(request, argument.split())
         name, words = room_name(chat), [word.casefold() for word in words]
         switches = {each.word: each for each in self._shared.added.switches}
         match words:
             case []:
                 await self._show_room(request, chat)
+            case ["allow" | "deny" as verdict]:
+                await self._decide(request, DecisionKind.ROOM, name, ALLOWED if verdict == "allow" else "")
             case ["context", number] if number.isdecimal() and int(number) <= MAX_MESSAGES:
                 await self._decide(request, DecisionKind.CONTEXT, name, str(int(number)) if int(number) else "")
             case ["context", word] if word == OFF:
@@ -269,7 +272,9 @@ class Settings:
     async def _show_room(self, request: Request, chat: ChatKey) -> None:
         locale = request.locale
         most = await self._decisions.room_messages(chat)
-        lines = [CONTEXT_ON[locale].format(most=most) if most else CONTEXT_OFF[locale]]
+        is_open = await self._shared.access.welcomes(room_name(chat))
+        lines = [(ALL_THERE if is_open else KNOWN_THERE)[locale]]
+        lines.append(CONTEXT_ON[locale].format(most=most) if most else CONTEXT_OFF[locale])
         if most and (why := await self._why_unread(chat)) is not None:
             lines.append(why[locale])
         for switch in self._shared.added.switches:

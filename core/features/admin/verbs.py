@@ -131,7 +131,10 @@ def build(shared: Shared, registry: Registry) -> Contribution:
             "room",
             text("admin.commands.room"),
             settings.room,
-            " ".join([" [ROOM] [context N", *(f"| {each.word} on|off" for each in shared.added.switches)]) + "]",
+            " ".join(
+                [" [ROOM] [allow | deny | context N", *(f"| {each.word} on|off" for each in shared.added.switches)]
+            )
+            + "]",
             f"{CONTEXT} 20",
             of_room=True,
             fields=_room_fields(shared),
@@ -158,7 +161,8 @@ def build(shared: Shared, registry: Registry) -> Contribution:
 
 
 def _room_fields(shared: Shared) -> tuple[MenuOption, ...]:
-    choices = {CONTEXT: text("menus.room.context"), f"{CONTEXT} {OFF}": text("menus.room.context_off")}
+    choices = {"allow": text("menus.room.allow"), "deny": text("menus.room.deny")}
+    choices |= {CONTEXT: text("menus.room.context"), f"{CONTEXT} {OFF}": text("menus.room.context_off")}
     for each in shared.added.switches:
         choices |= {f"{each.word} {ON}": each.turn_on, f"{each.word} {OFF}": each.turn_off}
     return (

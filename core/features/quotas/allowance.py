@@ -21,6 +21,9 @@ from core.types import Incoming, Locale, Role
 CHARS_OF_ONE: Final = 4000
 """A text that is longer counts as several messages of a minute."""
 
+_FREE: Final = frozenset({"/help", "/start", "/stop", "/undo"})
+"""What a person needs in order to know what to do, and to take back what they did."""
+
 
 @dataclass(slots=True)
 class Allowance(Limiter):
@@ -38,11 +41,11 @@ class Allowance(Limiter):
     ) -> bool:
         """Run `work`, which answers the text, if the limits allow it, else say why not; return whether it was run.
 
-        Commands are only held against messages a minute, buttons and /stop not even against those. A long text counts
-        as several messages. An answer that used most of a limit gets a warning below it.
+        Commands are only held against messages a minute, buttons and those of `_FREE` not even against those. A long
+        text counts as several messages. An answer that used most of a limit gets a warning below it.
         """
         thinks = not text.startswith("/")
-        is_free = incoming.pressed or text.split(maxsplit=1)[:1] == ["/stop"]
+        is_free = incoming.pressed or not _FREE.isdisjoint(text.casefold().split(maxsplit=1)[:1])
         counts = 0 if is_free else max(1, -(-len(text) // CHARS_OF_ONE))
         asker, role = asker_of(incoming), await self.access.role_here(incoming)
         async with self.quotas.admitted(asker, role, thinks=thinks, counts=counts) as full:
