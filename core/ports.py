@@ -203,6 +203,9 @@ class Channels(Protocol):
     account_ids: str = ".+"
     """The form of the ids of people's accounts, as a regular expression that matches all of one."""
 
+    account_url: str = ""
+    """Where an account is shown, with {id} or {handle} in it; "" where there is no such page."""
+
     def again(self, incoming: Incoming) -> Channel:
         """Return the channel in which to answer a message that was accepted earlier."""
 

@@ -51,6 +51,8 @@ class UpdateHandler(Channels):
     account_ids = r"[0-9]{17,20}"
     """Snowflakes. Source: discord.com/developers/docs/reference#snowflakes."""
 
+    account_url = "https://discord.com/users/{id}"
+
     def __init__(
         self,
         handler: MessageHandler,

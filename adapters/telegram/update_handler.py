@@ -113,6 +113,8 @@ class UpdateHandler(Channels):
     account_ids = r"[1-9][0-9]{0,15}"
     """Negative ids are chats. Source: core.telegram.org/bots/api#user, at most 52 significant bits."""
 
+    account_url = "https://t.me/{handle}"
+
     def __init__(
         self,
         handler: MessageHandler,

@@ -37,6 +37,7 @@ class Notifier:
         self.seen: set[str] = set()
         self.platforms: dict[str, Channels] = {}
         self.account_ids: dict[str, str] = {}  # the form of ids, also of a platform that was disconnected
+        self.account_urls: dict[str, str] = {}
         self._clock = clock
         self._listeners: list[Callable[[], None]] = []
 
@@ -45,6 +46,7 @@ class Notifier:
         self.seen.add(platform)
         self.platforms[platform] = channels
         self.account_ids[platform] = channels.account_ids
+        self.account_urls[platform] = channels.account_url
         for listener in self._listeners:
             listener()
 

@@ -109,7 +109,7 @@ class Features(Shared):
     def parts(self, inbox: Inbox, conversations: Conversations, limits: TurnLimits) -> ChatBotParts:
         """Return the parts of a chatbot with these features."""
         stores, settings = self.stores, self.settings
-        cards = Cards(self.access, self.notifier, self.locales, self.clock, stores.kept)
+        cards = Cards(self.access, self.notifier, self.locales, self.clock, kept=stores.kept, titles=self.titles)
         return ChatBotParts(
             inbox,
             self.worker,

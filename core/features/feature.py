@@ -19,6 +19,7 @@ from core.delivery.alerts import OwnerAlerts
 from core.delivery.notifier import Notifier
 from core.dialogue import Effect
 from core.features.access.rules import Access
+from core.features.access.titles import RoomTitles
 from core.features.admin.admin import Verb
 from core.features.admin.decide import Decider
 from core.features.admin.decisions import Matter
@@ -284,8 +285,9 @@ class Shared:
         self.locales = Locales(stores.preferences.of, stores.history, self.settings.language, access.language)
         self.alerts = OwnerAlerts(self._owners, self.notifier, clock)
         self.confirmations = Confirmations(stores.confirmations, clock)
-        self.names = Names(access, self.notifier)
-        self.decider = Decider(stores.decisions, access, clock, self.added.matters)
+        self.titles = RoomTitles(stores.kept)
+        self.names = Names(access, self.notifier, self.titles)
+        self.decider = Decider(stores.decisions, self.names, clock, self.added.matters)
         self.replies = PendingReplies(
             stores.pending_inputs,
             self.confirmations,

@@ -104,7 +104,7 @@ async def test_another_becomes_an_owner_by_a_button_and_the_first_one_leaves(sta
     stage.server.presses(ANA, "Step down")
     await stage.until(lambda: stage.last(ANA).startswith("Done: you are a member now"))
     assert (await stage.role(ANA), await stage.role(BIA)) == ("member", "owner")
-    assert "`telegram:8`: member → owner".replace("`", "") in await stage.says(BIA, "/admin changes")
+    assert "Ana · @Bia_B (Bia): member → owner" in await stage.says(BIA, "/admin changes")
 
 
 async def test_the_first_card_is_in_the_language_of_the_claim() -> None:

@@ -92,7 +92,7 @@ async def test_who_was_let_in_is_answered_from_then_on_and_who_was_denied_no_mor
     )
     assert await office.say("hi", CARO) == "Hello"
     assert await office.say("/admin allow caro", BIA) == (
-        "That is already so. `test:caro`: member\nDecided by: `test:ana` ana, 2026-03-14 15:09 (UTC)"
+        "That is already so. `test:caro`: member\nDecided by: `test:ana`, 2026-03-14 15:09 (UTC)"
     )
     assert "member → denied" in await office.say("/admin deny caro", BIA)
     assert await office.say("hi", CARO) == ""
@@ -389,7 +389,7 @@ async def test_opening_to_everybody_is_asked_once_more_and_then_holds_at_once_an
         assert (await say(button.command, "3", pressed=True)).text.startswith("Open means")  # used up
         (button,) = (await say("/admin access open", "4")).choices
         done = await say(button.command, "5", pressed=True)
-        assert done.text.startswith("Done. access: as the settings say → open to everybody\nDecided by: `test:ana` ana")
+        assert done.text.startswith("Done. access: as the settings say → open to everybody\nDecided by: `test:ana`")
         assert (await say("hi", "6", user=CARO)).text == "Hello"
         assert "That is already so. access: open to everybody" in (await say("/admin access open", "7")).text
         assert "open to everybody → as the settings say" in (await say("/admin undo", "8")).text

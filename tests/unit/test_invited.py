@@ -47,7 +47,7 @@ async def test_a_room_reads_who_may_ask_and_the_owner_lets_everybody_ask_from_th
     )
     assert await lobby.say("hi", CARO, room="room") == []
     told = await lobby.press(card.choices[0], ANA)
-    assert "`test:room`: not let in → let in" in told
+    assert "Done. “`` Book `club` ``”: not let in → let in" in told
     assert await lobby.say("hi", CARO, room="room") == ["Hello"]
     assert "let in → not let in" in await lobby.press(replace(card.choices[0], command="/admin undo"), ANA)
     assert await lobby.say("hi", CARO, room="room") == []
@@ -59,7 +59,7 @@ async def test_the_button_in_the_room_is_for_whoever_may_decide_and_of_no_use_to
     assert await lobby.say(button.command, CARO, room="room", pressed=True) == []
     assert await lobby.say("hi", CARO, room="room") == []
     [told] = await lobby.say(button.command, ANA, room="room", pressed=True)
-    assert "`test:room`: not let in → let in" in told
+    assert "Done. “`` Book `club` ``”: not let in → let in" in told
     assert await lobby.say("hi", CARO, room="room") == ["Hello"]
 
 

@@ -26,10 +26,12 @@ FORWARD, REPLY = (Quote(kind, "hello", Speaker.OTHER, "Bia") for kind in (QuoteK
 
 class Telegram(OneChannel):
     account_ids = OnTelegram.account_ids
+    account_url = OnTelegram.account_url
 
 
 class Discord(OneChannel):
     account_ids = OnDiscord.account_ids
+    account_url = OnDiscord.account_url
 
 
 async def connect(lobby: Lobby) -> None:
@@ -56,9 +58,9 @@ async def told(lobby: Lobby, text: str, user: UserKey = ANA, **changes: Any) -> 
 
 @pytest.mark.parametrize("name", ["8", "telegram:8", "@Bia_x", "@BIA_X", "telegram:@bia_x"])
 async def test_who_wrote_is_named_by_id_or_by_handle_in_any_case(lobby: Lobby, name: str) -> None:
-    await lobby.say("hi", BIA, handle="bia_X")
+    await lobby.say("hi", BIA, handle="bia_X", user_name="*Bia* Silva")
     assert await told(lobby, f"/admin allow {name}") == (
-        "Done. `telegram:8`: stranger → member\nTo undo it: /admin undo"
+        r"Done. [@bia\_X](https://t.me/bia_X) (`*Bia* Silva`): stranger → member" + "\nTo undo it: /admin undo"
     )
     assert "`@bia_X`" in await told(lobby, "/admin users")
 

@@ -17,6 +17,7 @@ from core.delivery.view import View
 from core.errors import StorageError
 from core.features.access.people import DENIED, Person, Stranger
 from core.features.access.rules import Access, Mode
+from core.features.access.titles import RoomTitles
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 from core.ports import Channel, Clock
 from core.stores import KeptStore
@@ -112,12 +113,22 @@ class Cards:
     stranger is asked about once a day is the store's rule.
     """
 
-    def __init__(self, access: Access, notifier: Notifier, locales: Locales, clock: Clock, kept: KeptStore) -> None:
+    def __init__(
+        self,
+        access: Access,
+        notifier: Notifier,
+        locales: Locales,
+        clock: Clock,
+        *,
+        kept: KeptStore,
+        titles: RoomTitles,
+    ) -> None:
         self._access = access
         self._notifier = notifier
         self._locales = locales
         self._clock = clock
         self._kept = kept
+        self._titles = titles
 
     async def ask(self, user: UserKey) -> None:
         """Ask the owners about a stranger who has just been noted; /admin users lists every stranger."""
@@ -134,6 +145,7 @@ class Cards:
         def shown(locale: Locale) -> OutgoingMessage:
             return room_card(invitation, locale, is_open=is_open, may_open=may_open)
 
+        await self._titles.note(room_name(invitation.room), invitation.title)
         await self._tell_owners(shown, but=invitation.user)
 
     async def _ask(self, stranger: Stranger) -> None:

@@ -6,19 +6,20 @@ Decisions are put into force at the start, when they are made, and when another 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from typing import Final
 
 from core.commands.command import Request
 from core.features.access.gate import ROLES, minute
-from core.features.access.rules import Access
 from core.features.admin.decisions import ALLOWED, OFF, ON, Applied, Decision, DecisionKind, Matter, by_mode
+from core.features.admin.names import Names
 from core.features.admin.storage import Decisions
 from core.models import MODES
 from core.ports import Clock
 from core.text.catalogue import text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
-from core.types import Locale, Role, UserKey
+from core.types import Locale, Role, UserKey, room_name
 
 MAX_CHANGES: Final = 20
 _ABOVE_ADMINS: Final = {Role.OWNER.value, Role.ADMIN.value}
@@ -31,9 +32,9 @@ class Decider:
     `matters` are the kinds of decision; what a feature adds to that list later counts, too.
     """
 
-    def __init__(self, decisions: Decisions, access: Access, clock: Clock, matters: Sequence[Matter]) -> None:
+    def __init__(self, decisions: Decisions, names: Names, clock: Clock, matters: Sequence[Matter]) -> None:
         self._decisions = decisions
-        self._access = access
+        self._names = names
         self._clock = clock
         self._matters = matters
         self._effects: dict[str, Callable[[str, str], None]] = {}
@@ -54,9 +55,11 @@ class Decider:
         With `only_undecided`, an earlier decision is kept, and told.
         """
         before, locale = await self._decisions.value(kind, name), request.locale
+        if name == room_name(request.incoming.chat):
+            await self._names.titles.note_here(request.incoming)
         if before == after or (before and only_undecided):
             told = ALREADY if before == after else DECIDED
-            holds = f"{self._subject(kind, name, locale)}: {self.value_text(kind, before, locale)}"
+            holds = f"{await self._subject(kind, name, locale)}: {self.value_text(kind, before, locale)}"
             await request.answer.tell(
                 "\n".join([told[locale].format(what=holds), *await self._whose(kind, name, locale)])
             )
@@ -96,7 +99,7 @@ class Decider:
     async def changes(self, locale: Locale) -> Sequence[str]:
         """Return the newest decisions, a line each: when, by whom, what."""
         return [
-            f"{minute(each.at)} · {f'`{each.by}`' if each.by else FORGOTTEN[locale]} · {self.told(each, locale)}"
+            f"{minute(each.at)} · {await self._by(each, locale)} · {await self._told(each, locale)}"
             + (f" {UNDONE[locale]}" if each.undoes else "")
             for each in await self._decisions.newest(MAX_CHANGES)
         ]
@@ -124,15 +127,17 @@ class Decider:
                     self._in_force[kind, name] = value
                     effect(name, value)
 
-    def told(self, decision: Decision, locale: Locale) -> str:
+    async def _told(self, decision: Decision, locale: Locale) -> str:
         """Return a decision on one line: what it is about, the value before, the value after."""
         kind = decision.matter
         before, after = (self.value_text(kind, value, locale) for value in (decision.before, decision.after))
-        return f"{self._subject(kind, decision.name, locale)}: {before} → {after}"
+        return f"{await self._subject(kind, decision.name, locale)}: {before} → {after}"
 
     def value_text(self, kind: str, value: str, locale: Locale) -> str:
         """Return the word for a value; text that an owner wrote is kept as it is, on one line."""
         told = self.matter(kind).values.get(value)
+        if self.matter(kind).is_deed and not told:
+            return minute(datetime.fromisoformat(value))
         models = by_mode(value) if kind == DecisionKind.MODEL and "=" in value else {}
         if set(models) == set(MODES) and len(set(models.values())) == 1:
             value = models[MODES[0]]
@@ -144,7 +149,7 @@ class Decider:
             await request.tell(ONLY_OWNERS)
             return False
         applied = await self.make(decision)
-        what = self.told(decision, request.locale)
+        what = await self._told(decision, request.locale)
         is_done = applied is Applied.DONE
         if is_done and request.incoming.pressed:  # what takes the place of the question tells who answered it
             what = "\n".join([what, *await self._whose(decision.matter, decision.name, request.locale)])
@@ -159,14 +164,19 @@ class Decider:
         if not newest:
             return []
         [last] = newest
-        person = None if last.by is None else await self._access.person(last.by)
-        by = FORGOTTEN[locale] if last.by is None else f"`{last.by}`"
-        named = f" {verbatim(one_line(person.name, _MAX_VALUE_CHARS))}" if person is not None and person.name else ""
-        return [BY[locale].format(by=f"{by}{named}", at=minute(last.at))]
+        return [BY[locale].format(by=await self._by(last, locale), at=minute(last.at))]
 
-    def _subject(self, kind: str, name: str, locale: Locale) -> str:
-        about, named = self.matter(kind).about, f"`{name}`" if name else ""
-        return f"{about[locale]} {named}".rstrip() if about else named or FORGOTTEN[locale]
+    async def _by(self, decision: Decision, locale: Locale) -> str:
+        return FORGOTTEN[locale] if decision.by is None else await self._names.of_person(decision.by)
+
+    async def _subject(self, kind: str, name: str, locale: Locale) -> str:
+        matter = self.matter(kind)
+        platform, _, key = name.partition(":")
+        if matter.of_people and key and not await self._names.titles.of(name):
+            named = await self._names.of_person(UserKey(platform, key))
+        else:
+            named = await self._names.of_room(name) if name else ""
+        return f"{matter.about[locale]} {named}".rstrip() if matter.about else named or FORGOTTEN[locale]
 
 
 def may(role: Role, decision: Decision, matter: Matter) -> bool:

@@ -12,6 +12,7 @@ from core.delivery.notifier import Notifier
 from core.enclosures import Speaker
 from core.features.access.gate import ROLES
 from core.features.access.rules import Access
+from core.features.access.titles import RoomTitles
 from core.features.admin.admin import MAX_ID_CHARS, Run, Verb, WrongUse
 from core.outgoing import Suggestion
 from core.ports import Channels
@@ -29,19 +30,48 @@ SOMEBODY: Final = (PERSON, completed_field("known", text("menus.fields.known")))
 
 _MOST_STRANGERS: Final = 100
 
+_SIGNS: Final = re.compile(r"[\[\]()*_~<>|\\#$]")
+_ESCAPED: Final = r"\\\g<0>"
+"""What would mean something in the words of a link, or end them, is escaped: its bearer chose the name."""
+
 _MENTION: Final = re.compile(r"<@!?([0-9]+)>")
 
 
 class Names:
-    """Find a person by PLATFORM:ID, a numeric id, an @name that wrote, a reply or a forwarded message.
+    """Say who and where is meant, and find a person by what people type.
+
+    That is PLATFORM:ID, a numeric id, an @name that wrote, a reply or a forwarded message.
 
     The form of ids is the platform's (`Channels.account_ids`). An id of another form names only an account that is
     known already.
     """
 
-    def __init__(self, access: Access, notifier: Notifier) -> None:
+    def __init__(self, access: Access, notifier: Notifier, titles: RoomTitles) -> None:
         self._access = access
         self._notifier = notifier
+        self.titles = titles
+
+    async def of_person(self, user: UserKey) -> str:
+        """Return how a person is called, as Markdown that leads to their account where that has a page.
+
+        That is their @name and name, or else the id.
+        """
+        known = await self._access.person(user) or await self._access.stranger(user)
+        handle, name = await self._access.handle(user), known.name if known is not None else ""
+        url = self._notifier.account_urls.get(user.platform, "")
+        words = [*([f"@{handle}"] if handle else []), *([name] if name != user.user else [])]
+        words = [bare for each in words if (bare := each.replace("`", "").strip())]
+        if not words:
+            return f"`{user}`"
+        first, *others = [f"`{each}`" for each in words]
+        if url and (handle or "{handle}" not in url):
+            first = f"[{_SIGNS.sub(_ESCAPED, words[0])}]({url.format(id=user.user, handle=handle)})"
+        return " ".join([first, *(f"({each})" for each in others)])
+
+    async def of_room(self, room: str) -> str:
+        """Return the title of a room named as PLATFORM:ID, or else that name."""
+        title = await self.titles.of(room)
+        return f"“{verbatim(title)}”" if title else f"`{room}`"
 
     def verb(
         self,

@@ -8,7 +8,7 @@ from core.answering.sentences import LET_IN
 from core.commands.command import Request
 from core.delivery.notifier import Delivery
 from core.enclosures import Speaker
-from core.features.access.gate import ALL_HERE, ROLES, card, fits, person_line, stranger_line, verdicts
+from core.features.access.gate import ALL_HERE, ROLES, card, fits, named, person_line, stranger_line, verdicts
 from core.features.access.people import DENIED, Stranger
 from core.features.access.rules import Mode
 from core.features.admin.admin import HERE, MAX_ID_CHARS, WrongUse, ask_to_confirm
@@ -61,7 +61,7 @@ class People:
         people = await self._access.people()
         lines = [USERS[locale], *[person_line(each, locale, await self._access.handle(each.user)) for each in people]]
         if rooms:
-            lines += ["", ROOMS[locale], *(f"`{name}`" for name in rooms)]
+            lines += ["", ROOMS[locale], *[await self._room_line(name) for name in rooms]]
         if denied := await self._access.denied():
             lines += ["", REFUSED[locale], *[await self._line(each) for each in denied[:MAX_STRANGERS]]]
         if asked:
@@ -90,6 +90,10 @@ class People:
             if not await self._names.is_seen(user, request):
                 told = f"{told}\n{NOT_SEEN_YET[locale]}"
             await request.answer.tell(told, choices=() if noted else verdicts(user, locale))
+
+    async def _room_line(self, room: str) -> str:
+        title = await self._names.titles.of(room)
+        return " · ".join([*named(title), f"`{room}`"])
 
     async def _line(self, stranger: Stranger) -> str:
         return stranger_line(stranger, await self._access.handle(stranger.user))
