@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
-from urllib.parse import quote
 
 import aiohttp
 import discord
@@ -188,9 +187,13 @@ class DiscordApi:
         if channel_id in self._typeless or channel_id in self._typed:
             return
         self._typed.note(channel_id)
+
+        async def show() -> None:
+            await self.client.get_partial_messageable(channel_id).typing()
+
         name = f"POST /channels/{channel_id}/typing"
         try:
-            await self.perform(name, lambda: self.client.http.send_typing(channel_id), leaves=GROWING)
+            await self.perform(name, show, leaves=GROWING)
         except ChannelBusy:
             self._typed.forget(channel_id)
             raise
@@ -204,13 +207,12 @@ class DiscordApi:
         Raises:
             ChannelError: it was not done.
         """
-        emoji = quote(self._waiting_reaction)
-        if not emoji:
+        if not self._waiting_reaction:
             return
 
         async def request() -> None:
             if channel_id not in self._markless:  # still: others may have been before this one
-                await self.client.http.add_reaction(channel_id, message_id, emoji)
+                await self._partial(channel_id, message_id).add_reaction(self._waiting_reaction)
 
         try:
             await self.perform(f"PUT /channels/{channel_id}/messages/*/reactions/{self._waiting_reaction}/@me", request)
@@ -222,11 +224,9 @@ class DiscordApi:
 
     async def remove(self, channel_id: int, message_id: int) -> None:
         """Delete a message; do nothing if it is gone."""
-        delete = self.client.http.delete_message
+        delete = self._partial(channel_id, message_id).delete
         with suppress(MessageLost):
-            await self.perform(
-                f"DELETE /channels/{channel_id}/messages/*", lambda: delete(channel_id, message_id, reason=None)
-            )
+            await self.perform(f"DELETE /channels/{channel_id}/messages/*", delete)
 
     def webhook(self, application_id: int, token: str) -> discord.Webhook:
         """Return the webhook that answers an interaction, also one of an earlier process."""
@@ -334,6 +334,9 @@ class DiscordApi:
         async with self._pacer.turn(name):
             await self._pacer.admit(name, leaves)
             return await self._made(name, request, timeout_s)
+
+    def _partial(self, channel_id: int, message_id: int) -> discord.PartialMessage:
+        return self.client.get_partial_messageable(channel_id).get_partial_message(message_id)
 
     async def _made(self, name: str, request: Callable[[], Awaitable[_Answer]], timeout_s: float) -> _Answer:
         try:
