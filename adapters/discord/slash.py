@@ -112,8 +112,9 @@ class SlashMenus:
     """The commands of one client, and where they are shown.
 
     Those of everybody are shown wherever people write, also where somebody took the bot along (`goes_along`); those of
-    the staff in the `admin_guild` alone, or, if there is none (0), to whoever manages a server. A menu is no right to a
-    command: the core checks who runs it, each time.
+    the staff in the `admin_guild` alone, to whoever manages it, or, if there is none (0), in direct messages and to
+    nobody in servers but their administrators, from whom nothing can be hidden. A menu is no right to a command: the
+    core checks who runs it, each time.
     """
 
     def __init__(
@@ -133,9 +134,9 @@ class SlashMenus:
             tree.add_command(command)
         staff = [_built(entry, handler) for entry in entries if entry.for_staff]
         for command in (*staff, *(_on_people(handler) if staff else ())):
-            command.default_permissions = discord.Permissions(manage_guild=True)
+            command.default_permissions = discord.Permissions(manage_guild=bool(admin_guild))
             if not admin_guild:
-                _show(command, goes_along=False)
+                _show(command, goes_along=False, in_private=not isinstance(command, app_commands.ContextMenu))
             tree.add_command(command, guild=self._homes[-1])
 
     async def tell_if_new(self, known: str) -> str:
@@ -157,13 +158,15 @@ class SlashMenus:
         return [await command.get_translated_payload(self._tree, translator) for command in commands]
 
 
-def _show(command: _AnyCommand | app_commands.ContextMenu, *, goes_along: bool) -> None:
+def _show(command: _AnyCommand | app_commands.ContextMenu, *, goes_along: bool, in_private: bool = True) -> None:
     """Offer a command in servers and direct messages, and where somebody who installed the bot takes it along.
 
     Source: discord.com/developers/docs/interactions/application-commands#contexts.
     """
     command.allowed_installs = app_commands.AppInstallationType(guild=True, user=goes_along)
-    command.allowed_contexts = app_commands.AppCommandContext(guild=True, dm_channel=True, private_channel=goes_along)
+    command.allowed_contexts = app_commands.AppCommandContext(
+        guild=True, dm_channel=in_private, private_channel=goes_along
+    )
 
 
 def _ask(handler: InteractionHandler) -> app_commands.Command[Any, Any, None]:

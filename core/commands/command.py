@@ -144,7 +144,7 @@ class Command:
     `begins` returns, at most once, the text that a form of one of its buttons begins with: what is to be changed, as it
     is now.
 
-    `for_staff`: only owners and admins may run it; for others it does not exist. `in_private`: it is answered only
+    `for_staff`: only owners and admins may run it, and lists show it to nobody else. `in_private`: it is answered only
     where nobody else reads along. `searches`: it shows the person's memories that its argument finds, or the newest,
     which can be done while nothing can be stored. `in_menus` is False for commands of buttons only. The other fields
     are those of `MenuEntry`.

@@ -42,11 +42,13 @@ class CommandTable:
     async def run(self, request: Request, said: str) -> None:
         """Run the command that `said` starts with ("/name argument"), or say that there is none.
 
-        A command that the person may not run does not exist for them.
+        Whoever may not run it reads whose it is.
         """
         command = self._named(said)
-        if command is None or not command.is_for(request.role):
+        if command is None:
             await self._unknown(request, said)
+        elif not command.is_for(request.role):
+            await request.tell(ONLY_OWNER)
         elif command.in_private and not request.incoming.private:
             await request.tell(ONLY_IN_PRIVATE)
         else:
@@ -115,4 +117,5 @@ def _name(said: str) -> str:
 
 HELP_INTRO = text("help.intro")
 UNKNOWN = text("help.unknown")
+ONLY_OWNER = text("help.only_owner")
 MEANT = text("help.meant")

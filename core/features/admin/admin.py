@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from core.answering.confirmations import Confirmations
 from core.commands.command import Command, Complete, CompletionRequest, Request, missing_words, word_buttons
 from core.commands.menu import MenuEntry, MenuOption, choice_field
-from core.commands.table import offer_of
+from core.commands.table import ONLY_OWNER, offer_of
 from core.features.pending_input.replies import PendingReplies
 from core.outgoing import Button, Suggestion
 from core.text.catalogue import text
@@ -138,7 +138,9 @@ class Admin:
         await self._replies.settle(request)
         known = {verb.name: verb for verb in self._open_to(request)}
         verb = known.get(name)
-        if verb is None and request.incoming.private:
+        if verb is None and name in self.verbs:
+            await request.tell(ONLY_OWNER)
+        elif verb is None and request.incoming.private:
             await (self._list(request) if name in _HELP else self._unknown(request, name, rest))
         elif verb is None or not verb.is_sayable(request, rest):
             here = [f"/admin {each.name} {HERE}" for each in known.values() if each.in_rooms]
