@@ -132,11 +132,12 @@ class DiscordApi:
         nonce: str,
         reply_to: int | None = None,
         notify: bool = False,
+        silent: bool = False,
         leaves: int = WHOLE,
     ) -> Sent:
         """Write a new message, or find the one that this nonce wrote in the last minutes.
 
-        With `notify`, whoever wrote the message that it replies to is notified.
+        With `notify`, whoever wrote the message that it replies to is notified; of a `silent` one nobody is.
 
         Source: discord.com/developers/docs/resources/message#create-message, `enforce_nonce`.
         """
@@ -151,7 +152,7 @@ class DiscordApi:
                 if notify:
                     options["mention_author"] = True
             self._typed.forget(channel_id)  # a new message ends that sign
-            return sent(await channel.send(nonce=nonce, suppress_embeds=not drawn.embed, **options))
+            return sent(await channel.send(nonce=nonce, suppress_embeds=not drawn.embed, silent=silent, **options))
 
         name, timeout_s = f"POST /channels/{channel_id}/messages", time_for(drawn)
         try:

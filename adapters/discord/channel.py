@@ -166,6 +166,7 @@ class DiscordChannel(Channel):
             nonce=f"{self._asked}.{self._posts}",
             reply_to=None if shown.plain else reply_to or None,
             notify=shown.notify,
+            silent=shown.silent,
             leaves=LAST if shown.stays else GROWING,
         )
         handle = f"{place.channel}/{found.id}"

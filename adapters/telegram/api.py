@@ -81,8 +81,19 @@ class TelegramApi:
         """Whether the server has a method for drafts, as far as is known."""
         self.pacer = pacer
 
-    async def send(self, place: Place, rendered: Rendered, priority: Priority, reply_to: int | None = None) -> int:
-        """Write a new message and return its id. If the message to reply to is gone, it is sent without a reply."""
+    async def send(
+        self,
+        place: Place,
+        rendered: Rendered,
+        priority: Priority,
+        reply_to: int | None = None,
+        *,
+        silent: bool = False,
+    ) -> int:
+        """Write a new message and return its id; of a `silent` one nobody is notified.
+
+        If the message to reply to is gone, it is sent without a reply.
+        """
 
         async def call(chat_id: int, what: Rendered) -> int:
             sent = await self._bot.send_message(
@@ -93,6 +104,7 @@ class TelegramApi:
                 reply_parameters=_reply(reply_to),
                 reply_markup=what.keyboard,
                 link_preview_options=_NO_PREVIEW,
+                disable_notification=silent or None,
             )
             self._typed.forget(place)  # a new message ends that sign
             return sent.message_id

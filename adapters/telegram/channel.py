@@ -178,7 +178,8 @@ class TelegramChannel(Channel):
         """Write a new message, with the mark if it may be there already."""
         rank = self._rank(shown) if shown.stays else Priority.STATUS
         reply_to = None if shown.plain else self._answers if shown.notify else self._reply_to
-        return await self._sent(shown, rendered, lambda what: self._api.send(self._place, what, rank, reply_to))
+        send = partial(self._api.send, self._place, priority=rank, reply_to=reply_to, silent=shown.silent)
+        return await self._sent(shown, rendered, send)
 
     async def _sent(
         self, shown: OutgoingMessage, rendered: Rendered, send: Callable[[Rendered], Coroutine[None, None, int]]

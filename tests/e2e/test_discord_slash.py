@@ -94,6 +94,7 @@ async def test_a_long_answer_to_a_command_goes_on_in_follow_ups() -> None:
             assert len(used.screen) == 3
             assert " ".join(used.screen).split() == (LONG * 9).split()
             assert all(note.flags & EPHEMERAL and not note.buttons for note in used.notes)
+            assert [call.body["flags"] >> 12 for call in server.done("POST", "/webhooks")] == [1, 1]  # none notifies
 
 
 @pytest.mark.parametrize("private", [False, True])
