@@ -319,6 +319,20 @@ class DiscordApi:
         name = f"GET /channels/{channel_id}/messages/*"
         return await self.perform(name, lambda: channel.fetch_message(message_id), _READ_TIMEOUT_S)
 
+    async def may_manage(self, server_id: int, user_id: int) -> bool:
+        """Return whether a person may manage a server now.
+
+        Raises:
+            ChannelError: it cannot be read now, or they are not there.
+        """
+
+        async def request() -> bool:
+            known = self.client.get_guild(server_id)  # with its roles; none where another worker is connected
+            server = known or await self.client.fetch_guild(server_id, with_counts=False)
+            return (await server.fetch_member(user_id)).guild_permissions.manage_guild
+
+        return await self.perform(f"GET /guilds/{server_id}/members/*", request, _READ_TIMEOUT_S)
+
     async def perform(
         self,
         name: str,

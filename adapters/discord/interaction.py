@@ -215,6 +215,10 @@ class InteractionChannel(Channel):
         """Read the last messages of the channel in which the command was given."""
         return await self._later.said_before(most)
 
+    async def may_manage(self) -> bool:
+        """Return whether whoever gave the command may manage the server in which they did."""
+        return await self._later.may_manage()
+
     async def why_unread(self) -> Localized | None:
         """Return that the message-content intent is missing, if it is."""
         return await self._later.why_unread()

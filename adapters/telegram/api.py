@@ -261,6 +261,20 @@ class TelegramApi:
             )
         self.hearing.removed(place.where, message_id)
 
+    async def may_manage(self, place: Place, person: str) -> bool:
+        """Return whether that person is an administrator of a group; who speaks as the group itself is one.
+
+        Raises:
+            ChannelError: Telegram does not tell now.
+        """
+        if person == str(place.chat_id):
+            return True
+        try:
+            member = await self._bot.get_chat_member(self._state.address(place.chat_id), int(person))
+        except (TelegramError, *MALFORMED) as error:
+            raise self._ours(error) from None
+        return member.status in {ChatMember.OWNER, ChatMember.ADMINISTRATOR}
+
     async def reads_group(self, place: Place) -> bool:
         """Return whether Telegram hands the bot what people say to each other in a group; False if it does not tell.
 

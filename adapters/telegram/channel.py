@@ -157,6 +157,10 @@ class TelegramChannel(Channel):
         """Return what was said in the group before, as far as the bot was handed it since its start."""
         return self._api.hearing.before(self._place.where, self._asked, self._asker, most)
 
+    async def may_manage(self) -> bool:
+        """Return whether who asks is an administrator of the group."""
+        return bool(self._asker) and await self._api.may_manage(self._place, self._asker)
+
     async def why_unread(self) -> Localized | None:
         """Return that privacy mode hides what people say in the group, if it does."""
         return None if await self._api.reads_group(self._place) else PRIVACY_MODE

@@ -77,6 +77,8 @@ class SqlInbox(Inbox):
             "quoted_user": incoming.quoted_user,
             "handle": incoming.handle,
             "withdrawn": incoming.withdrawn,
+            "server": incoming.chat.server,
+            "groups": list(incoming.groups),
         }
         row = (*_key(incoming), incoming.user.user, microseconds(incoming.at), to_json(payload), incoming.edits)
 
@@ -251,7 +253,7 @@ def _incoming(platform: str, row: Sequence[str]) -> Incoming:
     fields = json.loads(payload)
     attachments, quotes = enclosures_from_json(fields.get("enclosed", {}))
     return Incoming(
-        chat=ChatKey(platform, chat, topic),
+        chat=ChatKey(platform, chat, topic, fields.get("server", "")),
         user=UserKey(platform, user),
         message_id=message_id,
         user_name=fields["user_name"],
@@ -269,6 +271,7 @@ def _incoming(platform: str, row: Sequence[str]) -> Incoming:
         reply_token=fields.get("reply_token", ""),
         quoted_user=fields.get("quoted_user", ""),
         handle=fields.get("handle", ""),
+        groups=tuple(fields.get("groups", ())),
         edits=edits,
         withdrawn=fields.get("withdrawn", False),
     )

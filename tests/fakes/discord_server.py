@@ -145,7 +145,7 @@ class DiscordServer(World):
         channel = self.channels[note.channel]
         given = self.told(note)
         if channel.guild:
-            given |= {"guild_id": str(channel.guild), "member": member()}
+            given |= {"guild_id": str(channel.guild), "member": member(self.roles_of.get(note.by.id, ()))}
         await self.gateway.tell(event, given)
 
     def told(self, note: Note) -> Json:
@@ -269,6 +269,9 @@ class DiscordServer(World):
                 return self.direct(self.people.get(recipient) or Person(recipient)).json()
             case "GET", ["oauth2", "applications", "@me"]:
                 return self._application()
+            case "GET", ["guilds", _, "members", user_id]:
+                person = self.people[int(user_id)]
+                return member(self.roles_of.get(person.id, ())) | {"user": person.json()}
             case "GET", ["gateway", "bot"]:
                 limits = {
                     "total": 1000,

@@ -186,12 +186,16 @@ class AccessGate(Gate):
 
     async def _reason(self, incoming: Incoming) -> Localized:
         """Return what is said to whoever is otherwise not answered at all."""
-        return BLOCKED if await self._access.role(incoming.user) is Role.BLOCKED else PRIVATE
+        role = await self._access.role(incoming.user)
+        if role is Role.BLOCKED:
+            return BLOCKED
+        return PRIVATE if await self._access.is_let_here(incoming) else ELSEWHERE
 
     async def _say(self, words: Localized, incoming: Incoming, view: View) -> None:
         await view.show_last(OutgoingMessage(words[await self._locales.of(incoming)], unseen=True))
 
 
 BLOCKED = text("access.refused.blocked")
+ELSEWHERE = text("servers.elsewhere")
 WHO = text("access.cards.who")
 FLOOD = forms("access.cards.flood")
