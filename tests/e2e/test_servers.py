@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import discord
+import pytest
+
+from adapters.discord.api import DiscordApi
+from adapters.discord.identity import point_rest_at
+from adapters.discord.pacer import Pacer
 from core.dialogue import Task
+from core.errors import ChannelError
 from core.features.access.rules import Mode
 from core.types import UserKey
+from core.workers.port import Worker
 from tests.e2e import telegram_kit
-from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, idle, serving
+from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, idle, refusing, serving
 from tests.fakes.clock import FakeClock
-from tests.fakes.discord_server import DiscordServer
+from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import EPHEMERAL, GUILD_ID, MANAGER_ROLE_ID, Role
 from tests.fakes.house import House
 from tests.fakes.telegram_people import Person
@@ -64,6 +72,23 @@ async def test_who_manages_a_discord_server_says_where_and_to_whom_it_answers() 
     ] * 4
 
 
+async def test_a_worker_that_is_not_connected_asks_discord_for_the_servers_roles_too() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.roles_of[ANA.id] = [MANAGER_ROLE_ID]
+        server.people |= {ANA.id: ANA, BIA.id: BIA}
+        point_rest_at(server.api_url)
+        async with discord.Client(intents=discord.Intents.none()) as client:
+            await client.login(TOKEN)
+            api = DiscordApi(Pacer(clock, Worker()), clock)
+            api.use(client)
+            assert await api.may_manage(GUILD_ID, ANA.id)
+            assert not await api.may_manage(GUILD_ID, BIA.id)
+            server.faults.append(refusing(500, 0))
+            with pytest.raises(ChannelError):
+                await api.may_manage(GUILD_ID, ANA.id)
+
+
 async def test_who_administers_a_telegram_group_sets_its_language_and_nobody_else_does() -> None:
     clock = FakeClock()
     built = house(clock)
@@ -78,7 +103,12 @@ async def test_who_administers_a_telegram_group_sets_its_language_and_nobody_els
             await telegram_kit.flow(server, clock, lambda: len(group.screen()) == 2)
             server.says(bia, "/stop", chat_id=GROUP)
             await telegram_kit.flow(server, clock, lambda: len(group.screen()) == 3)
-    refused, done, answered = group.screen()
+            nameless = {"id": GROUP, "type": "supergroup", "title": "Grupo"}  # who speaks as the group
+            anonymous = Person(1087968824, "Group", is_bot=True)
+            server.says(anonymous, "/server language auto", chat_id=GROUP, sender_chat=nameless)
+            await telegram_kit.flow(server, clock, lambda: len(group.screen()) == 4)
+    refused, done, answered, taken_back = group.screen()
     assert refused == ONLY_MANAGERS
     assert done.startswith("Feito. língua daqui: a de cada mensagem → ")
     assert answered == "Nothing is running."
+    assert taken_back.startswith("Done. language here: English → that of each message")

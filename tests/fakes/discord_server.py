@@ -258,7 +258,15 @@ class DiscordServer(World):
                 guild = self.channels[int(parts[1])].guild
                 await self.gateway.tell("MESSAGE_CREATE", answer | ({"guild_id": str(guild)} if guild else {}))
             return answer, 204 if answer is None else 200
+        if parts[0] == "guilds":
+            return self._about_server(parts), 200
         return self._about_us(request.method, parts, body), 200
+
+    def _about_server(self, parts: list[str]) -> Json:
+        if parts[2:3] != ["members"]:
+            return self.guild_json()
+        person = self.people[int(parts[3])]
+        return member(self.roles_of.get(person.id, ())) | {"user": person.json()}
 
     def _about_us(self, method: str, parts: list[str], body: Any) -> Any:
         match method, parts:
@@ -269,9 +277,6 @@ class DiscordServer(World):
                 return self.direct(self.people.get(recipient) or Person(recipient)).json()
             case "GET", ["oauth2", "applications", "@me"]:
                 return self._application()
-            case "GET", ["guilds", _, "members", user_id]:
-                person = self.people[int(user_id)]
-                return member(self.roles_of.get(person.id, ())) | {"user": person.json()}
             case "GET", ["gateway", "bot"]:
                 limits = {
                     "total": 1000,
