@@ -105,6 +105,9 @@ class OutgoingMessage:
     unseen: bool = False
     """Whether it is of no use to others than the asker: in a room only they see it, where the platform can do that."""
 
+    goes_on: bool = False
+    """Whether it goes on with a text that began in the message before: nobody is notified of it, unless `notify`."""
+
     notify: bool = False
     """Whether whoever asked is notified of it, as a new message, by the channel's own means."""
 
@@ -126,6 +129,11 @@ class OutgoingMessage:
         """The text where nobody can be notified and every reader has one zone: a name, and the words of times."""
         text = plain_times(self.text)
         return text if self.mention is None else f"{verbatim(self.mention.shown_name)}:{self.gap}{text}"
+
+    @property
+    def silent(self) -> bool:
+        """Whether nobody is notified of it: they were of the beginning of its text."""
+        return self.goes_on and not self.notify
 
     @property
     def stays(self) -> bool:

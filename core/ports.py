@@ -191,6 +191,15 @@ class Channel(Protocol):
         del self, most
         return ()
 
+    async def may_manage(self) -> bool:
+        """Return whether the platform lets whoever wrote manage this room, or the server that it is a channel of.
+
+        Raises:
+            ChannelError: it does not tell now.
+        """
+        del self
+        return False
+
     async def why_unread(self) -> Localized | None:
         """Return why the bot cannot read what people say to each other in the room; None if it can. Raises nothing."""
         del self

@@ -67,11 +67,15 @@ ASIDE: Final = "@"
 
 @dataclass(frozen=True, slots=True)
 class ChatKey:
-    """A chat, by the platform's ids; `thread` is its topic, or ""."""
+    """A chat, by the platform's ids; `thread` is its topic, or "".
+
+    `server` is that of which it is a channel, as far as that is known where the key was made; "" for any other chat.
+    """
 
     platform: str
     chat: str
     thread: str = ""
+    server: str = field(default="", compare=False)
 
     @property
     def is_aside(self) -> bool:
@@ -87,6 +91,16 @@ class ChatKey:
 def room_name(chat: ChatKey) -> str:
     """Return the name of a room, PLATFORM:ID, the same for all its threads."""
     return f"{chat.platform}:{chat.chat}"
+
+
+def server_name(chat: ChatKey) -> str:
+    """Return the name of a room's server, PLATFORM:ID; a room that is no channel of one stands for itself."""
+    return f"{chat.platform}:{chat.server or chat.chat}"
+
+
+def places_of(chat: ChatKey) -> frozenset[str]:
+    """Return the names under which something is decided for a room: its own, its server's."""
+    return frozenset({room_name(chat), server_name(chat)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +211,9 @@ class Incoming:
 
     handle: str = ""
     """The person's @name without the @; "" for none."""
+
+    groups: tuple[str, ...] = ()
+    """The ids of the roles that the person has in the chat's server."""
 
     stale: bool = False
     """Whether it is older than the owner wants answered."""

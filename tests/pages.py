@@ -22,6 +22,7 @@ from bot.settings.env_example import render
 from bot.settings.settings import load
 from bot.wiring import build
 from core.answering.chatbot import ChatBot
+from core.commands.command import Command
 from core.types import Locale
 from tests.fakes.commands import COMMANDS, VERBS
 
@@ -37,16 +38,19 @@ MODELS = ROOT / "docs" / "models.md"
 
 def with_tables(page: str) -> str:
     """Return the page of commands with its two tables as the commands are."""
-    everybodys = [
-        _row(f"{each.name}{each.usage}", each.about[Locale.EN], "in private" if each.in_private else "anywhere")
-        for each in COMMANDS.values()
-    ]
+    everybodys = [_row(f"{each.name}{each.usage}", each.about[Locale.EN], _where(each)) for each in COMMANDS.values()]
     staffs = [
         _row(f"admin {each.name}{each.usage}", each.about[Locale.EN], "owners" if each.for_owners else "owners, admins")
         for each in VERBS.values()
     ]
     page = _put(page, "command | what it does | where", everybodys)
     return _put(page, "command | what it does | who", staffs)
+
+
+def _where(command: Command) -> str:
+    if command.for_managers:
+        return "in rooms, by who manages them"
+    return "in private" if command.in_private else "anywhere"
 
 
 def _row(name: str, about: str, where: str) -> str:

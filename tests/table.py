@@ -145,17 +145,14 @@ def expected(role: str, text: str, place: str, mode: Mode) -> str:
         return instead
     if text in EVERYBODYS:
         return "I only show that in private." if text in ONES_OWN and place not in SEEN_BY_ONE else EVERYBODYS[text]
-    if role not in {OWNER, ADMIN}:
-        return "I do not know the command /admin. See /help."
+    if role not in {OWNER, ADMIN} or (role == ADMIN and text in OWNERS):
+        return "Only this bot's owner can do that."
     if place not in SEEN_BY_ONE and text != "/admin room" and text.split()[2:3] != ["here"]:
         return "Here only: /admin allow, /admin deny,"
     open_to = STAFFS | (WHERE_IT_WAS_LET_IN if place in LET_IN else {}) | (WHERE_NO_ROOM_IS if place == PRIVATE else {})
     if role == OWNER:
         open_to |= OWNERS | (WHERE_IT_IS_OPEN if mode is Mode.OPEN else {})
-    if text in open_to:
-        return open_to[text]
-    nothing = "Here only: /admin allow, /admin deny,"
-    return f"There is no /admin {text.split()[1]}." if place in SEEN_BY_ONE else nothing
+    return open_to[text]
 
 
 async def settle(house: House, role: str, place: str, names: Names) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
-from urllib.parse import quote
 
 import aiohttp
 import discord
@@ -133,11 +132,12 @@ class DiscordApi:
         nonce: str,
         reply_to: int | None = None,
         notify: bool = False,
+        silent: bool = False,
         leaves: int = WHOLE,
     ) -> Sent:
         """Write a new message, or find the one that this nonce wrote in the last minutes.
 
-        With `notify`, whoever wrote the message that it replies to is notified.
+        With `notify`, whoever wrote the message that it replies to is notified; of a `silent` one nobody is.
 
         Source: discord.com/developers/docs/resources/message#create-message, `enforce_nonce`.
         """
@@ -152,7 +152,7 @@ class DiscordApi:
                 if notify:
                     options["mention_author"] = True
             self._typed.forget(channel_id)  # a new message ends that sign
-            return sent(await channel.send(nonce=nonce, suppress_embeds=not drawn.embed, **options))
+            return sent(await channel.send(nonce=nonce, suppress_embeds=not drawn.embed, silent=silent, **options))
 
         name, timeout_s = f"POST /channels/{channel_id}/messages", time_for(drawn)
         try:
@@ -188,9 +188,13 @@ class DiscordApi:
         if channel_id in self._typeless or channel_id in self._typed:
             return
         self._typed.note(channel_id)
+
+        async def show() -> None:
+            await self.client.get_partial_messageable(channel_id).typing()
+
         name = f"POST /channels/{channel_id}/typing"
         try:
-            await self.perform(name, lambda: self.client.http.send_typing(channel_id), leaves=GROWING)
+            await self.perform(name, show, leaves=GROWING)
         except ChannelBusy:
             self._typed.forget(channel_id)
             raise
@@ -204,13 +208,12 @@ class DiscordApi:
         Raises:
             ChannelError: it was not done.
         """
-        emoji = quote(self._waiting_reaction)
-        if not emoji:
+        if not self._waiting_reaction:
             return
 
         async def request() -> None:
             if channel_id not in self._markless:  # still: others may have been before this one
-                await self.client.http.add_reaction(channel_id, message_id, emoji)
+                await self._partial(channel_id, message_id).add_reaction(self._waiting_reaction)
 
         try:
             await self.perform(f"PUT /channels/{channel_id}/messages/*/reactions/{self._waiting_reaction}/@me", request)
@@ -222,11 +225,9 @@ class DiscordApi:
 
     async def remove(self, channel_id: int, message_id: int) -> None:
         """Delete a message; do nothing if it is gone."""
-        delete = self.client.http.delete_message
+        delete = self._partial(channel_id, message_id).delete
         with suppress(MessageLost):
-            await self.perform(
-                f"DELETE /channels/{channel_id}/messages/*", lambda: delete(channel_id, message_id, reason=None)
-            )
+            await self.perform(f"DELETE /channels/{channel_id}/messages/*", delete)
 
     def webhook(self, application_id: int, token: str) -> discord.Webhook:
         """Return the webhook that answers an interaction, also one of an earlier process."""
@@ -318,6 +319,20 @@ class DiscordApi:
         name = f"GET /channels/{channel_id}/messages/*"
         return await self.perform(name, lambda: channel.fetch_message(message_id), _READ_TIMEOUT_S)
 
+    async def may_manage(self, server_id: int, user_id: int) -> bool:
+        """Return whether a person may manage a server now.
+
+        Raises:
+            ChannelError: it cannot be read now, or they are not there.
+        """
+
+        async def request() -> bool:
+            known = self.client.get_guild(server_id)  # with its roles; none where another worker is connected
+            server = known or await self.client.fetch_guild(server_id, with_counts=False)
+            return (await server.fetch_member(user_id)).guild_permissions.manage_guild
+
+        return await self.perform(f"GET /guilds/{server_id}/members/*", request, _READ_TIMEOUT_S)
+
     async def perform(
         self,
         name: str,
@@ -334,6 +349,9 @@ class DiscordApi:
         async with self._pacer.turn(name):
             await self._pacer.admit(name, leaves)
             return await self._made(name, request, timeout_s)
+
+    def _partial(self, channel_id: int, message_id: int) -> discord.PartialMessage:
+        return self.client.get_partial_messageable(channel_id).get_partial_message(message_id)
 
     async def _made(self, name: str, request: Callable[[], Awaitable[_Answer]], timeout_s: float) -> _Answer:
         try:

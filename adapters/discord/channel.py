@@ -46,7 +46,7 @@ class Destination:
     """Where an answer goes: a channel, or the direct messages of `person` (if not 0).
 
     `reply_to` is the message that the first post replies to, or 0; with a `thread` name, a thread is opened on it
-    first, in which everything stands. `asked` is the message that is answered, or 0.
+    first, in which everything stands. `asked` is the message that is answered, or 0; `server` is that of it.
     """
 
     channel: int = 0
@@ -54,6 +54,7 @@ class Destination:
     reply_to: int = 0
     thread: str = ""
     asked: int = 0
+    server: int = 0
 
 
 class DiscordChannel(Channel):
@@ -150,6 +151,11 @@ class DiscordChannel(Channel):
             return ()
         return said_in_room(messages, int(person) if person.isdecimal() else 0, user.id)
 
+    async def may_manage(self) -> bool:
+        """Return whether whoever wrote may manage the server, by the rights that they have there now."""
+        person = self._renderer.person
+        return bool(self._began.server) and await self._api.may_manage(self._began.server, int(person))
+
     async def why_unread(self) -> Localized | None:
         """Return that the message-content intent is missing, if it is."""
         return None if self._api.reads_all else NO_INTENT
@@ -166,6 +172,7 @@ class DiscordChannel(Channel):
             nonce=f"{self._asked}.{self._posts}",
             reply_to=None if shown.plain else reply_to or None,
             notify=shown.notify,
+            silent=shown.silent,
             leaves=LAST if shown.stays else GROWING,
         )
         handle = f"{place.channel}/{found.id}"

@@ -9,21 +9,22 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import aiohttp
 import discord
+import discord.backoff
 import yarl  # aiohttp's own
 
 from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
 from adapters.discord.config import DiscordConfig
-from adapters.discord.identity import Identity, new_backoff, rejected_token
+from adapters.discord.identity import LONGEST_PAUSE_S, Identity, new_backoff, rejected_token
 from adapters.discord.interaction_handler import InteractionHandler
 from adapters.discord.message_handler import UpdateHandler
 from adapters.discord.pacer import Pacer
 from adapters.discord.slash import CommandTranslator, CommandTree, SlashMenus
-from adapters.running import Bucket, Connected, keep_trying, until
+from adapters.running import Backoff, Bucket, Connected, keep_trying, until
 from core.commands.menu import MenuEntry
 from core.errors import ChannelError, StorageError
 from core.ports import Clock
@@ -37,10 +38,22 @@ _IDENTIFY_EVERY_S: Final = 5.0
 """Source: discord.com/developers/docs/events/gateway#sharding-max-concurrency."""
 _CANCEL_EVERY_S: Final = 0.1
 _MAX_IDENTIFIES: Final = 10  # of one client, besides the first of each shard
+_LONGEST_UNSTABLE_S: Final = 300.0
 
 
 class SessionUnstable(Exception):
     """The gateway wants a new session again and again: that eats the day's 1000, so connect anew, and slower."""
+
+
+class ReconnectPauses(discord.backoff.ExponentialBackoff[Literal[False]]):
+    """The library's pauses before a shard connects again, which grow up to a quarter of an hour by themselves."""
+
+    def delay(self) -> float:
+        """Return the next pause, in seconds."""
+        return min(super().delay(), LONGEST_PAUSE_S)
+
+
+discord.shard.ExponentialBackoff = ReconnectPauses  # type: ignore[assignment,attr-defined]  # where every shard takes it from
 
 
 Press = Callable[["discord.Interaction[Any]"], Awaitable[None]]
@@ -81,7 +94,9 @@ class GatewayClient(discord.AutoShardedClient):
         self._connected = connected
         self._bucket = identifies
         self._up: set[int] = set()  # shards that are connected now
-        self._identifies = 0
+        self._launches = 0
+        self.sessions = 0
+        """How many sessions were asked for."""
         # One event that the library cannot read would end its connection, and the same one the next connection.
         parsers: dict[str, Callable[[Any], None]] = self._connection.parsers
         parsers.update({name: _guarded(name, parse) for name, parse in parsers.items()})
@@ -125,24 +140,29 @@ class GatewayClient(discord.AutoShardedClient):
     async def launch_shard(self, gateway: yarl.URL, shard_id: int, *, initial: bool = False) -> None:
         """Connect a shard in its turn, for which it waits before there is a socket to keep alive."""
         del initial
+        self._launches += 1
+        self._check(self._launches)
         await self._take_turn()
         await super().launch_shard(gateway, shard_id, initial=True)
 
     async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
         """Wait until a shard may begin another session."""
         del shard_id
+        self.sessions += 1
+        self._check(self.sessions)
         if not initial:
             await self._take_turn()
 
     async def _take_turn(self) -> None:
         """Wait until a session may begin, as Discord wants."""
-        self._identifies += 1
-        if self._identifies > (self.shard_count or 1) + _MAX_IDENTIFIES:
-            raise SessionUnstable
         self._bucket.refill(self._clock.monotonic())
         wait_s = self._bucket.wait_s()
         self._bucket.take()
         await self._clock.sleep(wait_s)
+
+    def _check(self, attempts: int) -> None:
+        if attempts > (self.shard_count or 1) + _MAX_IDENTIFIES:
+            raise SessionUnstable
 
     async def on_message(self, message: discord.Message) -> None:
         """Pass a message on."""
@@ -258,7 +278,7 @@ class Gateway:
         Raises:
             ConfigError: the token is no longer valid.
         """
-        backoff = new_backoff()
+        unreached, unstable = new_backoff(), Backoff(2.0, _LONGEST_UNSTABLE_S)
         while True:
             began_s = self._clock.monotonic()
             try:
@@ -271,8 +291,12 @@ class Gateway:
                 self._note(error)
             await self._close_client()
             if self._clock.monotonic() - began_s > _STABLE_AFTER_S:
-                backoff.reset()
-            await self._clock.sleep(backoff.next_s())
+                unstable.reset()
+            if self._client is not None and self._client.sessions:  # the day has so many, and an outage costs none
+                unreached.reset()
+                await self._clock.sleep(unstable.next_s())
+            else:
+                await self._clock.sleep(unreached.next_s())
 
     async def _serve(self, client: GatewayClient) -> None:
         """Connect, as the one worker that does; return or raise when a connection cannot be resumed."""

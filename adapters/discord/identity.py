@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import discord
 
@@ -11,6 +12,9 @@ from adapters.discord.pacer import Pacer
 from adapters.running import Backoff, keep_trying
 from core.errors import ConfigError
 from core.ports import Clock
+
+LONGEST_PAUSE_S: Final = 30.0
+"""So long after the end of an outage, at most, the next attempt to connect begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +69,8 @@ async def introduce(config: DiscordConfig, pacer: Pacer, clock: Clock) -> Identi
 
 
 def new_backoff() -> Backoff:
-    """Return the pauses between attempts to connect: 2 s to 5 minutes."""
-    return Backoff(2.0, 300.0)
+    """Return the pauses between attempts to reach Discord: 2 s to 30 s."""
+    return Backoff(2.0, LONGEST_PAUSE_S)
 
 
 def rejected_token() -> ConfigError:

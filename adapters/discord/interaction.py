@@ -215,6 +215,10 @@ class InteractionChannel(Channel):
         """Read the last messages of the channel in which the command was given."""
         return await self._later.said_before(most)
 
+    async def may_manage(self) -> bool:
+        """Return whether whoever gave the command may manage the server in which they did."""
+        return await self._later.may_manage()
+
     async def why_unread(self) -> Localized | None:
         """Return that the message-content intent is missing, if it is."""
         return await self._later.why_unread()
@@ -260,7 +264,7 @@ class InteractionChannel(Channel):
     async def _respond(self, shown: OutgoingMessage) -> str:
         fresh = self._began or (self._ticket.in_place and shown.file is not None)  # no file takes the place of a text
         drawn = self._draw(shown, "" if fresh else _ORIGINAL)
-        handle = await (self._follow_up(drawn) if fresh else self._edit_response(_ORIGINAL, drawn))
+        handle = await (self._follow_up(drawn, silent=shown.silent) if fresh else self._edit_response(_ORIGINAL, drawn))
         self._naming = self._naming if fresh else handle
         self._began = True
         self._drawn[handle] = drawn
@@ -277,14 +281,14 @@ class InteractionChannel(Channel):
 
         return str((await self._api.perform(f"PATCH {self._path}/messages/*", request, time_for(drawn))).id)
 
-    async def _follow_up(self, drawn: Drawn) -> str:
+    async def _follow_up(self, drawn: Drawn, *, silent: bool) -> str:
         webhook = self._webhook
 
         async def request() -> discord.WebhookMessage:
             options = {name: value for name, value in edit_options(drawn).items() if value}
             if drawn.file:
                 options["file"] = attachment(drawn.file)
-            return await webhook.send(wait=True, ephemeral=self._ticket.hidden, **options)
+            return await webhook.send(wait=True, ephemeral=self._ticket.hidden, silent=silent, **options)
 
         message = await self._api.perform(f"POST {self._path}", request, time_for(drawn))
         return str(sent(message).id)

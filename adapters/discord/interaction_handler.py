@@ -18,7 +18,7 @@ from adapters.discord.form import Forms
 from adapters.discord.interaction import InteractionChannel, Ticket
 from adapters.discord.listener import pointed
 from adapters.discord.message_handler import FROM_INTERACTION, UpdateHandler
-from adapters.discord.room import PLATFORM, Readers, Room, audience, room_of, title_of
+from adapters.discord.room import PLATFORM, Readers, Room, audience, groups_of, room_of, title_of
 from adapters.discord.texts import FAILED, NO_LONGER_KEPT, NOT_HERE, OLD_MENU, STOPPING
 from adapters.running import NOT_YOURS, display_name
 from core.commands.menu import CONFIRM, FORM_TEXT, MenuEntry, is_as_asked
@@ -287,6 +287,7 @@ def _incoming(interaction: discord.Interaction[Any], text: str, to: Readers) -> 
         room_title="" if to.private else title_of(interaction.channel),
         language=str(interaction.locale),
         handle=interaction.user.name,
+        groups=groups_of(interaction.user),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import discord
 
-from adapters.discord.room import PLATFORM, Room, title_of
+from adapters.discord.room import PLATFORM, Room, groups_of, title_of
 from adapters.running import display_name, without_mention
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.types import Incoming, UserKey
@@ -43,6 +43,7 @@ def incoming_of(message: discord.Message, room: Room, me: int) -> Incoming | Non
         quotes=quotes_of(message, me, _read),
         quoted_user=_quoted_user(message),
         handle=message.author.name,
+        groups=groups_of(message.author),
     )
 
 

@@ -175,7 +175,7 @@ class UpdateHandler(Channels):
         """Return where to answer that message: in a room, as a reply to it, or in a new thread if that is wanted."""
         return DiscordChannel(
             self._api,
-            self._place(incoming),
+            replace(self._place(incoming), server=int(incoming.chat.server or 0)),
             asked=incoming.original_id.removeprefix(FROM_INTERACTION),
             edit_interval_s=self._config.edit_interval_s,
             renderer=self.renderer(incoming),
@@ -264,7 +264,7 @@ class UpdateHandler(Channels):
         # A thread that is opened on a message has the message's id, so it can be named before it is there.
         message_id = int(incoming.original_id)
         await self._bookmarks.saw(replace(room, id=message_id, parent=room.id, ours=True), message_id, addressed=True)
-        return replace(incoming, chat=ChatKey(PLATFORM, incoming.chat.chat, incoming.original_id))
+        return replace(incoming, chat=replace(incoming.chat, thread=incoming.original_id))
 
     async def _addressed(self, message: discord.Message, incoming: Incoming, room: Room) -> None:
         incoming = self._session.aged(incoming)

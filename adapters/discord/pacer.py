@@ -25,9 +25,11 @@ from core.errors import ChannelBusy, ChannelDown, ChannelError
 from core.ports import Clock
 from core.workers.port import Worker, check_claim
 
-OVERALL_PER_S = 45
-OVERALL_BURST = 5
-"""All requests of all workers together, below the platform's limit of 50 a second. Source: the page named above."""
+OVERALL_PER_S = 40
+"""The most requests of all workers together in any second; the platform's limit is 50. Source: the page named above."""
+
+_BURST = 5
+"""How many of them may be made in the same instant."""
 
 _LIMIT = "discord:requests"
 
@@ -74,7 +76,7 @@ class Pacer:
         self._budgets: dict[str, _WriteBudget] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._quiet_until_s = 0.0
-        self._overall = SharedBucket(_LIMIT, worker, float(OVERALL_BURST), float(OVERALL_PER_S), clock.monotonic())
+        self._overall = SharedBucket(_LIMIT, worker, float(_BURST), float(OVERALL_PER_S - _BURST), clock.monotonic())
         self._backoff = Backoff()
 
     def __len__(self) -> int:

@@ -33,7 +33,8 @@ class Room:
     @property
     def chat(self) -> ChatKey:
         """The place by its name in the core."""
-        return ChatKey(PLATFORM, str(self.parent), str(self.id)) if self.parent else ChatKey(PLATFORM, str(self.id))
+        place = (str(self.parent), str(self.id)) if self.parent else (str(self.id), "")
+        return ChatKey(PLATFORM, *place, server=str(self.guild or ""))
 
     def allowed(self, rooms: frozenset[int]) -> bool:
         """Whether the owner lets the bot answer here."""
@@ -61,6 +62,11 @@ def room_of(channel: Any, me: int) -> Room:
         # Only communities choose their language; every other server says en-US.
         language=str(guild.preferred_locale) if "COMMUNITY" in guild.features else "",
     )
+
+
+def groups_of(person: Any) -> tuple[str, ...]:
+    """Return the ids of the roles that an author of the library's has in the server where they wrote."""
+    return tuple(str(role.id) for role in person.roles) if isinstance(person, discord.Member) else ()
 
 
 def aside(chat: ChatKey, user_id: int) -> ChatKey:

@@ -54,8 +54,10 @@ Source: discord.com/developers/docs/interactions/application-commands#registerin
 """
 
 _TYPES: Final[Mapping[OptionKind, Any]] = {
+    OptionKind.CHANNEL: app_commands.AppCommandChannel,
     OptionKind.FILE: discord.Attachment,
     OptionKind.PERSON: discord.User,
+    OptionKind.ROLE: discord.Role,
     OptionKind.TEXT: str,
 }
 """Each kind of field as the library takes it; a number has its bounds."""
@@ -112,8 +114,9 @@ class SlashMenus:
     """The commands of one client, and where they are shown.
 
     Those of everybody are shown wherever people write, also where somebody took the bot along (`goes_along`); those of
-    the staff in the `admin_guild` alone, or, if there is none (0), to whoever manages a server. A menu is no right to a
-    command: the core checks who runs it, each time.
+    who manages a server there, to them; those of the staff in the `admin_guild` alone, to whoever manages it, or, if
+    there is none (0), in direct messages and to nobody in servers but their administrators, from whom nothing can be
+    hidden. A menu is no right to a command: the core checks who runs it, each time.
     """
 
     def __init__(
@@ -127,15 +130,19 @@ class SlashMenus:
     ) -> None:
         self._tree = tree
         self._homes = [None, *([discord.Object(admin_guild)] if admin_guild else [])]
-        built = [_built(entry, handler) for entry in entries if not entry.for_staff]
+        built = [_built(entry, handler) for entry in entries if not entry.for_staff and not entry.for_managers]
         for command in (_ask(handler), *built, *_on_messages(handler)):
             _show(command, goes_along=goes_along)
             tree.add_command(command)
+        for command in (_built(entry, handler) for entry in entries if entry.for_managers):
+            command.default_permissions = discord.Permissions(manage_guild=True)
+            _show(command, goes_along=False, in_private=False)
+            tree.add_command(command)
         staff = [_built(entry, handler) for entry in entries if entry.for_staff]
         for command in (*staff, *(_on_people(handler) if staff else ())):
-            command.default_permissions = discord.Permissions(manage_guild=True)
+            command.default_permissions = discord.Permissions(manage_guild=bool(admin_guild))
             if not admin_guild:
-                _show(command, goes_along=False)
+                _show(command, goes_along=False, in_private=not isinstance(command, app_commands.ContextMenu))
             tree.add_command(command, guild=self._homes[-1])
 
     async def tell_if_new(self, known: str) -> str:
@@ -157,13 +164,15 @@ class SlashMenus:
         return [await command.get_translated_payload(self._tree, translator) for command in commands]
 
 
-def _show(command: _AnyCommand | app_commands.ContextMenu, *, goes_along: bool) -> None:
+def _show(command: _AnyCommand | app_commands.ContextMenu, *, goes_along: bool, in_private: bool = True) -> None:
     """Offer a command in servers and direct messages, and where somebody who installed the bot takes it along.
 
     Source: discord.com/developers/docs/interactions/application-commands#contexts.
     """
     command.allowed_installs = app_commands.AppInstallationType(guild=True, user=goes_along)
-    command.allowed_contexts = app_commands.AppCommandContext(guild=True, dm_channel=True, private_channel=goes_along)
+    command.allowed_contexts = app_commands.AppCommandContext(
+        guild=True, dm_channel=in_private, private_channel=goes_along
+    )
 
 
 def _ask(handler: InteractionHandler) -> app_commands.Command[Any, Any, None]:
@@ -288,7 +297,7 @@ def _offering(words: str, option: str, handler: InteractionHandler) -> Any:
 def said(words: str, fields: Sequence[MenuOption], given: Mapping[str, Any]) -> str:
     """Return what a person says by a command: its own words, then what they filled in, in the order of its fields."""
     filled = [given[field.name] for field in fields if field.kind is not OptionKind.FILE and given.get(field.name)]
-    return " ".join([words, *(str(each) if isinstance(each, str | int) else _account(each) for each in filled)])
+    return " ".join([words, *map(_written, filled)])
 
 
 def _focused(options: Sequence[Any]) -> str:
@@ -305,6 +314,13 @@ def _named(name: str) -> app_commands.locale_str:
 def _account(person: discord.abc.User) -> str:
     """Return the name of an account in commands, PLATFORM:ID."""
     return f"{PLATFORM}:{person.id}"
+
+
+def _written(value: Any) -> str:
+    """Return what was filled in as the core reads it."""
+    if isinstance(value, app_commands.AppCommandChannel | discord.Role):
+        return f"{value.id}={one_line(value.name, _MAX_SHOWN_CHARS)}"
+    return str(value) if isinstance(value, str | int) else _account(value)
 
 
 def _in_menus(text: Localized) -> app_commands.locale_str:

@@ -81,8 +81,19 @@ class TelegramApi:
         """Whether the server has a method for drafts, as far as is known."""
         self.pacer = pacer
 
-    async def send(self, place: Place, rendered: Rendered, priority: Priority, reply_to: int | None = None) -> int:
-        """Write a new message and return its id. If the message to reply to is gone, it is sent without a reply."""
+    async def send(
+        self,
+        place: Place,
+        rendered: Rendered,
+        priority: Priority,
+        reply_to: int | None = None,
+        *,
+        silent: bool = False,
+    ) -> int:
+        """Write a new message and return its id; of a `silent` one nobody is notified.
+
+        If the message to reply to is gone, it is sent without a reply.
+        """
 
         async def call(chat_id: int, what: Rendered) -> int:
             sent = await self._bot.send_message(
@@ -93,6 +104,7 @@ class TelegramApi:
                 reply_parameters=_reply(reply_to),
                 reply_markup=what.keyboard,
                 link_preview_options=_NO_PREVIEW,
+                disable_notification=silent or None,
             )
             self._typed.forget(place)  # a new message ends that sign
             return sent.message_id
@@ -248,6 +260,20 @@ class TelegramApi:
                 place.chat_id, Priority.ANSWER, lambda chat_id: self._bot.delete_message(chat_id, message_id)
             )
         self.hearing.removed(place.where, message_id)
+
+    async def may_manage(self, place: Place, person: str) -> bool:
+        """Return whether that person is an administrator of a group; who speaks as the group itself is one.
+
+        Raises:
+            ChannelError: Telegram does not tell now.
+        """
+        if person == str(place.chat_id):
+            return True
+        try:
+            member = await self._bot.get_chat_member(self._state.address(place.chat_id), int(person))
+        except (TelegramError, *MALFORMED) as error:
+            raise self._ours(error) from None
+        return member.status in {ChatMember.OWNER, ChatMember.ADMINISTRATOR}
 
     async def reads_group(self, place: Place) -> bool:
         """Return whether Telegram hands the bot what people say to each other in a group; False if it does not tell.

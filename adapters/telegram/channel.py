@@ -158,6 +158,10 @@ class TelegramChannel(Channel):
         """Return what was said in the group before, as far as the bot was handed it since its start."""
         return self._api.hearing.before(self._place.where, self._asked, self._asker, most)
 
+    async def may_manage(self) -> bool:
+        """Return whether who asks is an administrator of the group."""
+        return bool(self._asker) and await self._api.may_manage(self._place, self._asker)
+
     async def why_unread(self) -> Localized | None:
         """Return that privacy mode hides what people say in the group, if it does."""
         return None if await self._api.reads_group(self._place) else PRIVACY_MODE
@@ -179,7 +183,8 @@ class TelegramChannel(Channel):
         """Write a new message, with the mark if it may be there already."""
         rank = self._rank(shown) if shown.stays else Priority.STATUS
         reply_to = None if shown.plain else self._answers if shown.notify else self._reply_to
-        return await self._sent(shown, rendered, lambda what: self._api.send(self._place, what, rank, reply_to))
+        send = partial(self._api.send, self._place, priority=rank, reply_to=reply_to, silent=shown.silent)
+        return await self._sent(shown, rendered, send)
 
     async def _sent(
         self, shown: OutgoingMessage, rendered: Rendered, send: Callable[[Rendered], Coroutine[None, None, int]]

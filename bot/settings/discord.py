@@ -32,7 +32,7 @@ class DiscordSettings(SignSettings):
     discord_admin_guild: int = Field(
         default=0,
         ge=0,
-        description="Id of the server that alone shows the staff's commands. 0: every server does, to who manages it.",
+        description="Id of the server that alone shows the staff's commands. 0: direct messages do.",
     )
     discord_shards: int = Field(
         default=0,

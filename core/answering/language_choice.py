@@ -9,7 +9,7 @@ from core.answering.hooks import PreferencesOf
 from core.errors import StorageError
 from core.stores import HistoryStore
 from core.text.language import choose, from_tag, spoken
-from core.types import ConversationKey, Incoming, Locale, MessageRole, UserKey
+from core.types import ChatKey, ConversationKey, Incoming, Locale, MessageRole, UserKey
 
 _MESSAGES_LOOKED_AT = 20
 _THREADS_LOOKED_AT = 2  # the one that was just begun says nothing yet
@@ -18,6 +18,7 @@ _THREADS_LOOKED_AT = 2  # the one that was just begun says nothing yet
 class Locales:
     """Choose a language: the person's choice, else the owner's `fixed` one (a tag), else that of their message.
 
+    That of a server (`in_place` returns its tag) comes before that of the message, where others read along.
     Next come their earlier messages, the platform's tag, and Portuguese. A choice that is none of ours is passed over:
     then it is that of answers only. `tag_of` returns the tag that the platform told of a person when they last wrote.
     """
@@ -28,11 +29,13 @@ class Locales:
         history: HistoryStore,
         fixed: str = "",
         tag_of: Callable[[UserKey], Awaitable[str]] | None = None,
+        in_place: Callable[[ChatKey], Awaitable[str]] | None = None,
     ) -> None:
         self._preferences = preferences
         self._history = history
         self._fixed = from_tag(fixed)
         self._tag_of = tag_of
+        self._in_place = in_place
         self._found: dict[UserKey, Locale] = {}
 
     async def of(self, incoming: Incoming, tag: str | None = None) -> Locale:
@@ -42,7 +45,7 @@ class Locales:
 
     async def _of(self, incoming: Incoming, tag: str | None) -> Locale:
         chosen = await self._chosen(incoming.user) if tag is None else from_tag(tag) or self._fixed
-        if chosen:
+        if chosen := chosen or from_tag(await self.of_place(incoming)):
             return chosen
         told = None if incoming.text.startswith("/") else spoken(incoming.text)
         if told is not None:
@@ -51,6 +54,14 @@ class Locales:
         with suppress(StorageError):  # this failure may be the very thing to report
             said = await self._said(incoming.user, incoming.conversation)
         return choose("", incoming.language, said)
+
+    async def of_place(self, incoming: Incoming) -> str:
+        """Return the tag of the language that was decided for where others read along, "" if none was."""
+        if self._in_place is None or incoming.private:
+            return ""
+        with suppress(StorageError):  # this failure may be the very thing to report
+            return await self._in_place(incoming.chat)
+        return ""
 
     async def known(self, user: UserKey, tag: str = "") -> Locale:
         """Return the language of a person who has not just written; `tag` is the platform's, if it gives one.

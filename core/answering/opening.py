@@ -93,7 +93,7 @@ class Opening:
         settings, chosen = self._parts.settings, await self._parts.hooks.preferences(incoming.user)
         return Person(
             locale=await self._parts.reach.locales.of(incoming, chosen.language),
-            language=chosen.language or settings.language,
+            language=chosen.language or settings.language or await self._parts.reach.locales.of_place(incoming),
             tag=incoming.language,
             own_zone=ZoneInfo(chosen.zone) if chosen.zone else None,
             usual_zone=self._parts.conversations.zone,

@@ -144,7 +144,7 @@ class Command:
     `begins` returns, at most once, the text that a form of one of its buttons begins with: what is to be changed, as it
     is now.
 
-    `for_staff`: only owners and admins may run it; for others it does not exist. `in_private`: it is answered only
+    `for_staff`: only owners and admins may run it, and lists show it to nobody else. `in_private`: it is answered only
     where nobody else reads along. `searches`: it shows the person's memories that its argument finds, or the newest,
     which can be done while nothing can be stored. `in_menus` is False for commands of buttons only. The other fields
     are those of `MenuEntry`.
@@ -155,6 +155,7 @@ class Command:
     run: Callable[[Request, str], Awaitable[None]]
     usage: str = ""
     for_staff: bool = False
+    for_managers: bool = False
     in_private: bool = False
     searches: bool = False
     in_menus: bool = True
@@ -174,6 +175,10 @@ class Command:
     def is_for(self, role: Role) -> bool:
         """Return whether a person of that role may run it."""
         return not self.for_staff or role in STAFF
+
+    def is_listed_for(self, role: Role) -> bool:
+        """Return whether lists show it to a person of that role; who manages what, nobody knows there."""
+        return self.in_menus and self.is_for(role) and (not self.for_managers or role in STAFF)
 
 
 ONLY_IN_PRIVATE = text("common.only_in_private")

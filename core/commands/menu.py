@@ -20,6 +20,8 @@ class OptionKind(Enum):
     TEXT = "text"
     NUMBER = "number"
     PERSON = "person"
+    CHANNEL = "channel"  # said as ID=NAME
+    ROLE = "role"  # of the server; said as ID=NAME
     FILE = "file"
 
 
@@ -46,17 +48,19 @@ class MenuOption:
 class MenuEntry:
     """One command of a menu. A menu gives no right: the core checks who runs a command, each time.
 
-    `for_staff` is shown to owners and admins only, `in_private` only where nobody else reads along. `in_conversation`
-    acts on the conversation in which it is given; `for_all` is answered there, too, for everybody to see; `in_order`
-    waits for earlier answers. `is_listed` is also shown where a menu has room for a dozen commands. `fields` are filled
-    in, in the order in which the command takes them as text; an entry with `verbs` is a group, each verb given as
-    "/name verb". Its names in other languages are `core.text.catalogue.menu_names(name)`.
+    `for_staff` is shown to owners and admins only, `for_managers` to who manages the server or group, `in_private` only
+    where nobody else reads along. `in_conversation` acts on the conversation in which it is given; `for_all` is
+    answered there, too, for everybody to see; `in_order` waits for earlier answers. `is_listed` is also shown where a
+    menu has room for a dozen commands. `fields` are filled in, in the order in which the command takes them as text; an
+    entry with `verbs` is a group, each verb given as "/name verb". Its names in other languages are
+    `core.text.catalogue.menu_names(name)`.
     """
 
     name: str
     about: Localized
     usage: str = ""
     for_staff: bool = False
+    for_managers: bool = False
     in_private: bool = False
     in_conversation: bool = False
     for_all: bool = False

@@ -50,11 +50,13 @@ class CommandTable:
     async def run(self, request: Request, said: str) -> None:
         """Run the command that `said` starts with ("/name argument"), or say that there is none.
 
-        A command that the person may not run does not exist for them.
+        Whoever may not run it reads whose it is.
         """
         command = self._named(said)
-        if command is None or not command.is_for(request.role):
+        if command is None:
             await self._unknown(request, said)
+        elif not command.is_for(request.role):
+            await request.tell(ONLY_OWNER)
         elif command.in_private and not request.incoming.private:
             await request.tell(ONLY_IN_PRIVATE)
         else:
@@ -79,7 +81,7 @@ class CommandTable:
     async def _unknown(self, request: Request, said: str) -> None:
         """Say that there is no such command, and offer the one that was meant."""
         name, argument = _name(said), said.partition(" ")[2].strip()
-        known = [command.name for command in self if command.in_menus and command.is_for(request.role)]
+        known = [command.name for command in self if command.is_listed_for(request.role)]
         told = UNKNOWN[request.locale].format(name=name[:_MAX_NAME_CHARS])
         if meant := nearest(name, known):
             told = f"{told} {MEANT[request.locale].format(name=meant)}"
@@ -115,7 +117,7 @@ class CommandTable:
         lines += [
             f"/{command.name}{command.usage} — {command.about[request.locale]}"
             for command in self
-            if command.in_menus and command.is_for(request.role)
+            if command.is_listed_for(request.role)
         ]
         await request.answer.tell("\n".join(lines))
 
@@ -141,4 +143,5 @@ _FIRST_STEPS: Final = {
     "/language": text("greeting.language"),
 }
 UNKNOWN = text("help.unknown")
+ONLY_OWNER = text("help.only_owner")
 MEANT = text("help.meant")

@@ -122,6 +122,10 @@ class FallbackChannel(Channel):
         """Return the last messages of the chat."""
         return await self._chat.said_before(most)
 
+    async def may_manage(self) -> bool:
+        """Return whether whoever wrote may manage the chat."""
+        return await self._chat.may_manage()
+
     async def why_unread(self) -> Localized | None:
         """Return why the bot cannot read along in the chat."""
         return await self._chat.why_unread()

@@ -150,7 +150,8 @@ class StreamPlan:
             shown = replace(shown, memories=())  # the text lists them
         for number, text in enumerate(parts, 1):
             part = shown if number == len(parts) else replace(shown, choices=(), menu=(), memories=())
-            self._place(replace(part, text=text, mention=shown.mention if number == 1 else None), news=number == 1)
+            part = replace(part, text=text, mention=shown.mention if number == 1 else None, goes_on=number > 1)
+            self._place(part, news=number == 1)
         if parts:
             self._messages[-1].whole = True
 
@@ -328,7 +329,7 @@ class StreamPlan:
         if not text:
             return
         if self._growing:
-            self._change(OutgoingMessage(text, final=final))
+            self._change(replace(self._messages[-1].wanted, text=text, final=final))
         else:
-            self._place(OutgoingMessage(text, final=final), news=not self._told)
+            self._place(OutgoingMessage(text, final=final, goes_on=self._told), news=not self._told)
         self._growing = self._told = True

@@ -27,6 +27,7 @@ from core.features.privacy.forget import build as privacy
 from core.features.quotas.allowance import Allowance
 from core.features.quotas.commands import build as quotas
 from core.features.reminders.feature import build as reminders
+from core.features.servers.commands import build as servers
 from core.features.threads import build as threads
 from core.features.transfer.import_ import build as transfer
 from core.features.undo import TakesBackMemories
@@ -52,6 +53,7 @@ FEATURES: Final[Sequence[Callable[[Shared], Contribution]]] = (
     threads,
     quotas,
     ledger,
+    servers,
 )
 """In the order of /help and of menus; /admin, which has verbs of all, is the last."""
 

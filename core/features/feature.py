@@ -282,7 +282,13 @@ class Shared:
         self.added = Contributions()
         self.memories = stores.memories
         self.notifier = Notifier(clock)
-        self.locales = Locales(stores.preferences.of, stores.history, self.settings.language, access.language)
+        self.locales = Locales(
+            stores.preferences.of,
+            stores.history,
+            self.settings.language,
+            access.language,
+            stores.decisions.language_in,
+        )
         self.alerts = OwnerAlerts(self._owners, self.notifier, clock)
         self.confirmations = Confirmations(stores.confirmations, clock)
         self.titles = RoomTitles(stores.kept)

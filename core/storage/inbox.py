@@ -78,6 +78,8 @@ class SqlInbox(Inbox):
             "handle": incoming.handle,
             "room_title": incoming.room_title,
             "withdrawn": incoming.withdrawn,
+            "server": incoming.chat.server,
+            "groups": list(incoming.groups),
         }
         row = (*_key(incoming), incoming.user.user, microseconds(incoming.at), to_json(payload), incoming.edits)
 
@@ -252,7 +254,7 @@ def _incoming(platform: str, row: Sequence[str]) -> Incoming:
     fields = json.loads(payload)
     attachments, quotes = enclosures_from_json(fields.get("enclosed", {}))
     return Incoming(
-        chat=ChatKey(platform, chat, topic),
+        chat=ChatKey(platform, chat, topic, fields.get("server", "")),
         user=UserKey(platform, user),
         message_id=message_id,
         user_name=fields["user_name"],
@@ -271,6 +273,7 @@ def _incoming(platform: str, row: Sequence[str]) -> Incoming:
         quoted_user=fields.get("quoted_user", ""),
         handle=fields.get("handle", ""),
         room_title=fields.get("room_title", ""),
+        groups=tuple(fields.get("groups", ())),
         edits=edits,
         withdrawn=fields.get("withdrawn", False),
     )

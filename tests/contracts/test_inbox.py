@@ -33,6 +33,7 @@ SECOND = replace(
     quoted_user="8",
     written=True,
     handle="ana",
+    groups=("55", "66"),
     withdrawn=True,
 )
 
@@ -68,8 +69,10 @@ async def test_the_backlog_counts_what_is_owed_on_each_platform_with_its_oldest_
 
 async def test_what_was_accepted_is_owed_as_it_came_and_in_order(inbox: Inbox) -> None:
     assert await inbox.accept(FIRST)
-    assert await inbox.accept(SECOND)
-    assert list(await inbox.owed("telegram")) == [FIRST, SECOND]
+    assert await inbox.accept(replace(SECOND, chat=replace(SECOND.chat, server="9")))
+    owed = list(await inbox.owed("telegram"))
+    assert owed == [FIRST, SECOND]
+    assert [each.chat.server for each in owed] == ["", "9"]
 
 
 async def test_a_known_message_is_refused_and_changes_nothing(inbox: Inbox) -> None:

@@ -19,6 +19,7 @@ from tests.fakes.discord_server import DiscordServer, too_many
 from tests.fakes.discord_world import Person
 from tests.fakes.handler import slowly, tell, words
 
+SILENT = 1 << 12  # discord.com/developers/docs/resources/message#message-object-message-flags
 LONG = "\n\n".join(
     f"Parágrafo {n} com **negrito** e emoji 😀🐘 "
     + "palavra " * 60
@@ -45,6 +46,22 @@ async def test_a_ten_thousand_character_answer_with_fences_and_emoji_arrives_who
         assert visible("\n".join(screen)) == visible(LONG)
         assert not server.invalid
         assert not any(note.buttons for note in server.direct(ANA).notes.values())
+        rings = [not call.body["flags"] & SILENT for call in server.done("POST", "/messages")]
+        assert rings == [True] + [False] * (len(screen) - 1)
+
+
+async def test_messages_of_their_own_ring_each() -> None:
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(OutgoingMessage("uma"))
+        await view.show(OutgoingMessage("outra"))
+
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock, script) as bot:
+        await server.says(ANA, "conte")
+        await flow(server, clock, lambda: bot.handler.answered)
+        calls = server.done("POST", "/messages")
+        assert len(calls) == 2
+        assert not any(call.body["flags"] & SILENT for call in calls)
 
 
 @pytest.mark.spec("T4", "T5")
@@ -149,7 +166,7 @@ async def test_answers_that_are_whole_at_once_one_after_another_meet_no_429() ->
         assert server.direct(ANA).screen() == [f"Você disse uma coisa: n{number}" for number in range(6)]
         assert not server.invalid
         edits = [write.at_s for write in server.writes if write.verb == "edit"]
-    assert edits[:4] == pytest.approx([0.0, 0.2, 0.2, 0.4], abs=0.05)  # between what the start asked Discord
+    assert edits[:4] == pytest.approx([0.0, 0.2, 0.2, 0.4], abs=0.1)  # between what the start asked Discord
 
 
 @pytest.mark.parametrize("wait_s", [3.0, 35.0, 491.0])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from itertools import pairwise
+from unittest.mock import Mock
 
+import discord
 import pytest
 from discord.gateway import KeepAliveHandler
 
@@ -75,6 +78,52 @@ async def test_a_dropped_line_is_resumed_and_nothing_said_meanwhile_is_lost() ->
         assert server.gateway.resumed == 1
         assert len(server.gateway.identified) == 1
         assert server.direct(ANA).screen() == ["Você disse: antes", "Você disse: durante"]
+
+
+async def test_after_an_outage_of_any_length_it_is_connected_within_half_a_minute(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, pauses_s = FakeClock(), list[float]()
+
+    async def sleep(delay_s: float) -> None:
+        pauses_s.append(delay_s)
+
+    async with DiscordServer(clock) as server, running(server, clock) as bot:
+        monkeypatch.setattr(
+            discord.shard, "asyncio", Mock(wraps=asyncio, sleep=sleep, CancelledError=asyncio.CancelledError)
+        )
+        server.gateway.refusing = 14
+        await server.gateway.drop()
+        await flow(server, clock, lambda: server.gateway.online)
+        await server.says(ANA, "voltou?")
+        await flow(server, clock, lambda: bot.handler.answered)
+    assert len(pauses_s) == 14
+    assert max(pauses_s) == 30.0
+
+
+async def test_discord_away_at_the_start_is_asked_again_every_half_minute() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        server.faults.append(refusing(503, 0))
+        task = asyncio.create_task(about(DiscordConfig(TOKEN, api_base_url=server.api_url), clock))
+        await flow(server, clock, lambda: len(server.calls) == 12)
+        asked_s = [call.at_s for call in server.calls]
+        assert max(after - before for before, after in pairwise(asked_s)) == 30.0
+        server.faults.clear()
+        await flow(server, clock, task.done)
+
+
+async def test_an_outage_between_two_sessions_is_none_of_a_gateway_that_wants_new_ones() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock):
+        away = [refusing(503, 0)] * 20
+        server.faults.append(lambda m, p: away.pop()(m, p) if away else None)
+        began = len(server.calls)
+        await server.gateway.end()
+        await flow(server, clock, lambda: len(server.gateway.identified) == 2)
+        asked_s = [call.at_s for call in server.calls[began:]]
+        assert len(asked_s) > 20
+        assert max(after - before for before, after in pairwise(asked_s)) <= 30.0
 
 
 async def test_a_gateway_named_by_the_owner_is_used_instead_of_the_apis() -> None:

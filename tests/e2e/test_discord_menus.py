@@ -57,8 +57,9 @@ async def test_a_message_is_remembered_from_its_menu_unseen_by_the_room(place: P
     assert told["Remember this"]["name_localizations"]["pt-BR"] == "Guardar isto"
     assert {name: (one["type"], one["default_member_permissions"]) for name, one in told.items()} == {
         "Remember this": (3, None), "Ask about this": (3, None),
-        "Allow to use the bot": (2, 32), "Block from the bot": (2, 32), "Show their limits": (2, 32),
+        "Allow to use the bot": (2, 0), "Block from the bot": (2, 0), "Show their limits": (2, 0),
     }  # fmt: skip
+    assert [told[name]["contexts"] for name in ("Remember this", "Block from the bot")] == [[0, 1, 2], [0]]
     used = await place.server.interactions.point_at_message(ANA, "Remember this", place.note)
     await place.until(lambda: used.screen)
     assert all(note.flags & EPHEMERAL for note in used.notes)

@@ -94,6 +94,7 @@ async def test_a_long_answer_to_a_command_goes_on_in_follow_ups() -> None:
             assert len(used.screen) == 3
             assert " ".join(used.screen).split() == (LONG * 9).split()
             assert all(note.flags & EPHEMERAL and not note.buttons for note in used.notes)
+            assert [call.body["flags"] >> 12 for call in server.done("POST", "/webhooks")] == [1, 1]  # none notifies
 
 
 @pytest.mark.parametrize("private", [False, True])
@@ -286,14 +287,17 @@ async def test_commands_are_told_to_discord_when_they_changed_and_not_at_each_st
 
 
 @pytest.mark.parametrize("home", [0, GUILD_ID])
-async def test_the_staffs_group_is_shown_to_who_manages_a_server_or_in_the_admin_server_alone(home: int) -> None:
+async def test_the_staffs_group_is_shown_in_the_admin_server_alone_or_in_private_and_to_nobody_in_servers(
+    home: int,
+) -> None:
     clock = FakeClock()
     async with DiscordServer(clock) as server, running(server, clock, config=DiscordConfig(TOKEN, admin_guild=home)):
         told = {call.path: {one["name"]: one for one in call.body} for call in server.done("PUT", "/commands")}
         everywhere = told[f"/applications/{APP_ID}/commands"]
         shown = told[f"/applications/{APP_ID}/guilds/{home}/commands"] if home else everywhere
         assert set(shown) >= set(STAFF_COMMANDS)
-        assert shown["admin"]["default_member_permissions"] == 1 << 5  # to manage the server
+        assert shown["admin"]["default_member_permissions"] == (1 << 5 if home else 0)  # to manage that server
+        assert shown["admin"].get("contexts") == (None if home else [0, 1])
         assert {option["name"] for option in shown["admin"]["options"]} == set(VERBS)
         assert ("admin" in everywhere) == (not home)
         assert everywhere["help"]["default_member_permissions"] is None

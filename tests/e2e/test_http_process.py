@@ -46,7 +46,7 @@ async def test_a_process_without_a_platform_answers_programs_and_keeps_nothing_o
         assert "4417" in told["response"]
         assert "4417" not in (await post(url, "what is my locker code?", userId="bia"))[1]["response"]
         for command in ("/admin", "/admin export api:bia"):  # who asks here owns nothing by that
-            assert (await post(url, command))[1]["response"] == "I do not know the command /admin. See /help."
+            assert (await post(url, command))[1]["response"] == "Only this bot's owner can do that."
         assert (await post(url, ""))[0] == 400
         with socket.socket() as beside, pytest.raises(ConnectionRefusedError):
             beside.connect(("127.0.0.2", port))  # loopback, too, and not listened on

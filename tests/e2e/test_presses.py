@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from core.answering.sentences import DEAD_BUTTON, PRIVATE
-from core.commands.table import UNKNOWN
+from core.commands.table import ONLY_OWNER
 from core.dialogue import Prompt, StreamEvent
 from core.errors import ProviderDown
 from core.features.access.people import Stranger
@@ -32,7 +32,7 @@ SECRETS = {ANA: "xyzzy-4471", BIA: "plugh-9902", ADA: "fnord-1138"}
 SAID = "moon landing"
 """Something that Ana said in the room: whoever reads there may know it."""
 
-_DEAD = {DEAD_BUTTON[EN], UNKNOWN[EN].format(name="admin"), ""}
+_DEAD = {DEAD_BUTTON[EN], ONLY_OWNER[EN], ""}
 _IDS = re.compile(r"[a-z0-9]{8,}|[A-Z]{4}-?[A-Z]{4}|\d+|\b[A-Z]{4}\b")
 _CONFIRMS = re.compile(r"/confirm yes|/admin access open #|/admin forget")
 _MOST = 40
@@ -132,7 +132,7 @@ class Walk:
             if who == EVA and button.to != ROOM and await stage.house.people.find(stage.user(EVA)) is None:
                 assert told in {"", PRIVATE[EN]}, button
             if "/admin" in button.data and who == BIA:
-                assert told == UNKNOWN[EN].format(name="admin"), button
+                assert told == ONLY_OWNER[EN], button
         assert await _hers(stage) == before, button
 
 

@@ -104,4 +104,4 @@ async def test_who_asked_in_a_discord_channel_is_pinged_alone_when_an_answer_too
             mine, theirs = (note for note in room.notes.values() if note.by.bot)
             assert (mine.pinged, theirs.pinged) == ({ANA.id}, {discord_kit.BIA.id})
             assert theirs.reply_to == asked.id
-            assert len(asked.reactions) == 1
+            assert asked.reactions == ["👀"]

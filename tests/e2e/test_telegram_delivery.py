@@ -48,6 +48,8 @@ async def test_a_ten_thousand_character_answer_with_fences_and_emoji_arrives_who
         assert visible("\n".join(post.text for post in posts)) == visible(LONG)
         assert all("```" not in post.text for post in posts)  # every fence became an entity, on both sides of a cut
         assert {call.code for call in server.calls} == {200}
+        silent = [call.params.get("disable_notification") for call in server.done("sendmessage")]
+        assert silent == [None] + ["true"] * (len(posts) - 1)
 
 
 @pytest.mark.spec("T5")

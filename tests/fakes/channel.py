@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from core.errors import ChannelError
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Clock
 from core.types import Modal
@@ -29,6 +30,7 @@ class RecordingChannel(Channel):
     log: list[Seen] = field(default_factory=list)
     faults: list[Exception | None] = field(default_factory=list)
     removed: set[str] = field(default_factory=set)
+    manages: bool | ChannelError = False
 
     def measure(self, text: str) -> int:
         return len(text)
@@ -48,6 +50,11 @@ class RecordingChannel(Channel):
         self._maybe_fail()
         self.log.append(Seen(self.clock.monotonic(), "remove", handle, OutgoingMessage("")))
         self.removed.add(handle)
+
+    async def may_manage(self) -> bool:
+        if isinstance(self.manages, ChannelError):
+            raise self.manages
+        return self.manages
 
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
         posted = {seen.handle for seen in self.log}

@@ -18,7 +18,7 @@ from tests.fakes.discord_world import APP_ID, BOT, Json, World
 HEARTBEAT_MS = 41_250
 GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES, MESSAGE_CONTENT = 1 << 0, 1 << 9, 1 << 12, 1 << 15
 DISPATCH, HEARTBEAT, IDENTIFY, RESUME, RECONNECT, INVALID_SESSION, HELLO, HEARTBEAT_ACK = 0, 1, 2, 6, 7, 9, 10, 11
-BAD_TOKEN, DISALLOWED_INTENTS = 4004, 4014
+BAD_TOKEN, INVALID_API_VERSION, DISALLOWED_INTENTS = 4004, 4012, 4014
 
 
 @dataclass
@@ -58,6 +58,7 @@ class Gateway:
         self.identified_s: list[float] = []
         self.resumed = 0
         self.refuse_resume = False
+        self.refusing = 0  # so many more connections
         self.heartbeats = 0
         self.changed = asyncio.Event()
 
@@ -83,6 +84,9 @@ class Gateway:
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """Speak with one client."""
+        if self.refusing:
+            self.refusing -= 1
+            return web.Response(status=503)
         if request.query.get("compress") != "zlib-stream" or request.query.get("encoding") != "json":
             return web.Response(status=400, text="this gateway speaks compressed JSON")
         ws = web.WebSocketResponse()
@@ -122,6 +126,14 @@ class Gateway:
             await socket.ws.close(code=4000)
         if not resumable:
             self.sessions.clear()
+
+    async def end(self) -> None:
+        """End the session by a code after which clients begin anew (https://discord.com/developers/docs/topics/opcodes-and-status-codes)."""
+        assert self.session is not None
+        assert self.session.socket is not None
+        socket, self.session.socket = self.session.socket, None
+        self.sessions.clear()
+        await socket.ws.close(code=INVALID_API_VERSION)
 
     async def _hear(self, socket: Socket, payload: Json) -> None:
         match payload["op"]:

@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING, Any
 
 from tests.fakes.discord_components import check_form, find, need
 from tests.fakes.discord_refusal import Refused
-from tests.fakes.discord_world import APP_ID, BOT, DM, EPHEMERAL, LOADING, Channel, Json, Note, Person, member
+from tests.fakes.discord_world import (
+    APP_ID,
+    BOT,
+    DM,
+    EPHEMERAL,
+    LOADING,
+    Channel,
+    Json,
+    Note,
+    Person,
+    Role,
+    member,
+    role_json,
+)
 from tests.fakes.discord_writing import MAX_FILE_BYTES, apply
 
 if TYPE_CHECKING:
@@ -143,10 +156,17 @@ class Interactions:
         return 0 if channel.type == DM else channel.id
 
     def _option(self, name: str, value: Any, resolved: Json) -> Json:
-        """What is told of a field that was filled in; a person or a file (name, content) is told beside it."""
+        """What is told of a field that was filled in; a person, channel, role or file is told beside it."""
         if isinstance(value, Person):
             resolved["users"] = {str(value.id): value.json()}
             return {"name": name, "type": 6, "value": str(value.id)}
+        if isinstance(value, Channel):
+            told = {"id": str(value.id), "name": value.name, "type": value.type, "permissions": "0"}
+            resolved["channels"] = {str(value.id): told}
+            return {"name": name, "type": 7, "value": str(value.id)}
+        if isinstance(value, Role):
+            resolved["roles"] = {str(value.id): role_json(value.id, value.name)}
+            return {"name": name, "type": 8, "value": str(value.id)}
         if isinstance(value, tuple):
             file = self._server.upload(*value)
             resolved["attachments"] = {file["id"]: file}
@@ -166,7 +186,10 @@ class Interactions:
         self.all[made.token] = made
         who: Json = {"user": person.json()}
         if channel.guild:
-            who = {"guild_id": str(channel.guild), "member": member() | {**who, "permissions": "0"}}
+            who = {
+                "guild_id": str(channel.guild),
+                "member": member(server.roles_of.get(person.id, ())) | {**who, "permissions": "0"},
+            }
         owners = {"1": str(person.id)} if made.along else {"0": str(channel.guild)}
         await server.gateway.tell("INTERACTION_CREATE", {
             "id": str(made.id), "application_id": str(APP_ID), "token": made.token, "version": 1,

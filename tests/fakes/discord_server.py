@@ -145,7 +145,7 @@ class DiscordServer(World):
         channel = self.channels[note.channel]
         given = self.told(note)
         if channel.guild:
-            given |= {"guild_id": str(channel.guild), "member": member()}
+            given |= {"guild_id": str(channel.guild), "member": member(self.roles_of.get(note.by.id, ()))}
         await self.gateway.tell(event, given)
 
     def told(self, note: Note) -> Json:
@@ -258,7 +258,15 @@ class DiscordServer(World):
                 guild = self.channels[int(parts[1])].guild
                 await self.gateway.tell("MESSAGE_CREATE", answer | ({"guild_id": str(guild)} if guild else {}))
             return answer, 204 if answer is None else 200
+        if parts[0] == "guilds":
+            return self._about_server(parts), 200
         return self._about_us(request.method, parts, body), 200
+
+    def _about_server(self, parts: list[str]) -> Json:
+        if parts[2:3] != ["members"]:
+            return self.guild_json()
+        person = self.people[int(parts[3])]
+        return member(self.roles_of.get(person.id, ())) | {"user": person.json()}
 
     def _about_us(self, method: str, parts: list[str], body: Any) -> Any:
         match method, parts:

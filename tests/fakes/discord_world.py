@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -17,9 +18,10 @@ APP_ID = _ID + 4200
 OWNER_ID = _ID + 1
 GUILD_ID = _ID + 9000
 BOT_ROLE_ID = _ID + 9042
+MANAGER_ROLE_ID = _ID + 9043
 EPOCH_MS = 1420070400000
 TEXT, DM, THREAD = 0, 1, 11
-VIEW, SEND, READ_HISTORY = 1 << 10, 1 << 11, 1 << 16
+VIEW, SEND, READ_HISTORY, MANAGE_GUILD = 1 << 10, 1 << 11, 1 << 16, 1 << 5
 EPHEMERAL, LOADING, SUPPRESS_EMBEDS = 1 << 6, 1 << 7, 1 << 2
 
 
@@ -129,6 +131,7 @@ class World:
         self.preferred_locale = "en-US"
         self.uploaded: dict[str, bytes] = {}  # what the CDN holds, by path
         self.cdn_url = ""
+        self.roles_of: dict[int, list[int]] = {}  # of people in the server
         self._counter = itertools.count(1)
 
     def snowflake(self, age_s: float = 0.0) -> int:
@@ -197,16 +200,13 @@ class World:
 
     def guild_json(self) -> Json:
         """The server as GUILD_CREATE gives it."""
-        role: Json = {
-            "color": 0, "colors": {"primary_color": 0, "secondary_color": None, "tertiary_color": None},
-            "hoist": False, "position": 0, "permissions": "0", "managed": False, "mentionable": False, "flags": 0,
-        }  # fmt: skip
-        everyone = {"id": str(GUILD_ID), "name": "@everyone", "permissions": str(VIEW | SEND | READ_HISTORY)}
-        ours = {"id": str(BOT_ROLE_ID), "name": "Elefante", "managed": True, "tags": {"bot_id": str(BOT_ID)}}
+        everyone = role_json(GUILD_ID, "@everyone", VIEW | SEND | READ_HISTORY)
+        ours = role_json(BOT_ROLE_ID, "Elefante") | {"managed": True, "tags": {"bot_id": str(BOT_ID)}}
+        managers = role_json(MANAGER_ROLE_ID, "Cuidadores", MANAGE_GUILD)
         rooms = [channel for channel in self.channels.values() if channel.guild]
         return {
             "id": str(GUILD_ID), "name": "Comunidade", "owner_id": str(OWNER_ID), "unavailable": False, "icon": None,
-            "roles": [role | everyone, role | ours], "emojis": [], "stickers": [],
+            "roles": [everyone, ours, managers], "emojis": [], "stickers": [],
             "features": self.features, "preferred_locale": self.preferred_locale, "member_count": 3, "large": False,
             "members": [member() | {"user": BOT.json()}], "presences": [], "voice_states": [],
             "channels": [room.json() for room in rooms if room.type != THREAD],
@@ -216,6 +216,29 @@ class World:
         }  # fmt: skip
 
 
-def member() -> Json:
+@dataclass(frozen=True)
+class Role:
+    """A role of the server that somebody picks in a menu."""
+
+    id: int
+    name: str
+
+
+def role_json(role_id: int, name: str, permissions: int = 0) -> Json:
+    """A role of the server."""
+    return {
+        "id": str(role_id), "name": name, "permissions": str(permissions), "managed": False, "mentionable": False,
+        "color": 0, "colors": {"primary_color": 0, "secondary_color": None, "tertiary_color": None},
+        "hoist": False, "position": 0, "flags": 0,
+    }  # fmt: skip
+
+
+def member(roles: Sequence[int] = ()) -> Json:
     """What a message says of its author as a member of the server."""
-    return {"roles": [], "joined_at": "2026-01-01T00:00:00+00:00", "deaf": False, "mute": False, "flags": 0}
+    return {
+        "roles": [*map(str, roles)],
+        "joined_at": "2026-01-01T00:00:00+00:00",
+        "deaf": False,
+        "mute": False,
+        "flags": 0,
+    }

@@ -80,6 +80,7 @@ class Chat:
     flooded_until_s: float = 0.0
     reactions: str = "👀👍❤"
     administered: bool = False  # the bot is an administrator
+    admins: set[int] = field(default_factory=set)  # and which people are
     whispers: dict[int, Post] = field(default_factory=dict)  # ephemeral messages, by their own ids
 
     def heard(self, person: int) -> list[str]:

@@ -17,7 +17,7 @@ from aiohttp import web
 
 from core.ports import Clock
 from tests.fakes.telegram_limits import Limits
-from tests.fakes.telegram_people import BOT, Json, member
+from tests.fakes.telegram_people import BOT, BOT_ID, Json, member
 from tests.fakes.telegram_wire import Call, Refused, menu
 from tests.fakes.telegram_writing import Upload, Writing
 
@@ -170,7 +170,8 @@ class TelegramServer(Writing):
 
     def _do_getchatmember(self, params: Json) -> Json:
         chat = self._chat(params)
-        return member("administrator" if chat.administered else "member")
+        is_admin = int(params["user_id"]) in chat.admins or (chat.administered and int(params["user_id"]) == BOT_ID)
+        return member("administrator" if is_admin else "member")
 
     def hook(self, webhook: Json) -> None:
         """Have updates pushed there; who asks for them is sent away."""

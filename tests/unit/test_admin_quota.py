@@ -98,7 +98,7 @@ async def test_an_admin_sees_limits_and_changes_none_and_a_member_sees_nothing()
         assert await bot.say(handler, "/admin quota caro tokens_day=0", BIA) == (
             "Only an owner can change that. Nothing was done."
         )
-        assert "I do not know" in await bot.say(handler, "/admin quota", CARO)
+        assert await bot.say(handler, "/admin quota", CARO) == "Only this bot's owner can do that."
     assert dict(await bot.house.decisions.values(QUOTA)) == {}
 
 

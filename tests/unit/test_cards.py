@@ -198,7 +198,7 @@ async def test_a_button_gives_its_presser_no_right_that_they_lack() -> None:
         await lobby.say("hi", CARO)
         await lobby.give(DAN, Role.MEMBER)
         allow = button(lobby, ANA, "Allow")
-        assert await lobby.press(allow, DAN) == "I do not know the command /admin. See /help."
+        assert await lobby.press(allow, DAN) == "Only this bot's owner can do that."
         assert await lobby.press(allow, CARO) == ""
         assert await lobby.house.people.find(CARO) is None
 

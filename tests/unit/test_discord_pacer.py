@@ -68,6 +68,18 @@ async def test_a_bucket_is_never_overdrawn_and_its_last_request_never_spent(
         await tell(pacer, 200, dict(headers))
 
 
+async def test_all_requests_together_are_forty_in_any_second() -> None:
+    clock = FakeClock(auto=True)
+    pacer = Pacer(clock, Worker())
+    made_s = list[float]()
+    while clock.monotonic() < 5.0:
+        await pacer.admit("POST /interactions")
+        made_s.append(clock.monotonic())
+    in_a_second = [sum(at_s <= other < at_s + 1.0 for other in made_s) for at_s in made_s]
+    assert max(in_a_second) == 40
+    assert len(made_s) >= 5 * 35
+
+
 async def test_what_it_asks_to_wait_is_enough() -> None:
     clock = FakeClock()
     pacer = Pacer(clock, Worker())

@@ -17,7 +17,7 @@ from core.features.access.rules import Mode
 from core.types import MemoryDraft, MemoryKind, Role, UserKey
 
 OWNER, EVE, ANA = (UserKey("api", name) for name in ("boss", "eve", "ana"))
-UNKNOWN = "I do not know the command /admin. See /help."
+ONLY_OWNER = "Only this bot's owner can do that."
 OF_STAFF = [
     "/admin status",
     f"/admin export {ANA}",
@@ -50,13 +50,13 @@ async def said(app: App, handler: ChatBot, text: str, user: UserKey = EVE) -> st
 
 @pytest.mark.parametrize("command", OF_STAFF)
 async def test_who_was_granted_nothing_has_no_right_of_an_owner(app: App, handler: ChatBot, command: str) -> None:
-    assert await said(app, handler, command) == UNKNOWN
+    assert await said(app, handler, command) == ONLY_OWNER
     assert "/admin" not in await said(app, handler, "/help")
 
 
 async def test_who_was_granted_a_role_by_name_has_it_and_nobody_else_is_on_record(app: App, handler: ChatBot) -> None:
-    assert await said(app, handler, "/admin status", OWNER) != UNKNOWN
-    assert await said(app, handler, f"/admin export {ANA}", OWNER) != UNKNOWN
+    assert await said(app, handler, "/admin status", OWNER) != ONLY_OWNER
+    assert await said(app, handler, f"/admin export {ANA}", OWNER) != ONLY_OWNER
     assert list(await app.features.access.people()) == []
 
 

@@ -78,7 +78,7 @@ async def test_without_the_code_nobody_becomes_one(lobby: Lobby) -> None:
 
 
 async def test_an_admin_hands_over_nothing(lobby: Lobby) -> None:
-    assert (await told(lobby, "/admin owner caro", BIA)).startswith("There is no /admin owner.")
+    assert await told(lobby, "/admin owner caro", BIA) == "Only this bot's owner can do that."
 
 
 async def test_an_owner_steps_down_once_there_is_another(lobby: Lobby) -> None:

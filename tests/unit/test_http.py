@@ -196,7 +196,7 @@ async def test_who_was_not_let_in_is_refused_and_nobody_owns_the_bot_by_asking_h
         assert (status, told["field"]) == (403, "userId")
         for command in ("/admin", "/admin export api:ana", "/admin users"):
             _, told = await client.post(REQUEST | {"message": command})
-            assert told["response"].startswith("Não conheço o comando /admin")
+            assert told["response"] == "Só o dono deste bot pode fazer isso."
     assert not house.model.prompts
 
 

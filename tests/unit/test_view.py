@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import pytest
@@ -611,6 +611,17 @@ async def test_an_answer_that_took_long_ends_as_a_new_message_that_notifies(cloc
     assert channel.screen == [whole]
     assert [(seen.verb, seen.handle) for seen in channel.log] == [("post", "m1"), ("post", "m2"), ("remove", "m1")]
     assert records == [[""], ["m1"], ["", "m1"], ["m2", "m1"], ["m2"]]
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_of_a_long_answer_the_first_part_rings_and_the_end_of_a_late_one(
+    clock: FakeClock, *, is_late: bool
+) -> None:
+    channel = LivelyChannel(clock, limits=replace(LIMITS, max_chars=40, notifies=True))
+    view = View(channel, clock, pace=AT_ONCE, notify_from_s=0.0 if is_late else float("inf"))
+    view.write("palavra " * 15)
+    await finish(clock, view)
+    assert [seen.silent for seen in channel.screen] == [False, True, not is_late]
 
 
 @pytest.mark.parametrize("late", [False, True])

@@ -232,7 +232,10 @@ class AccessGate(Gate):
 
     async def _reason(self, incoming: Incoming) -> Localized:
         """Return what is said to whoever is otherwise not answered at all."""
-        return BLOCKED if await self._access.role(incoming.user) is Role.BLOCKED else PRIVATE
+        role = await self._access.role(incoming.user)
+        if role is Role.BLOCKED:
+            return BLOCKED
+        return PRIVATE if await self._access.is_let_here(incoming) else ELSEWHERE
 
     async def _say(self, words: Localized, incoming: Incoming, view: View) -> None:
         await view.show_last(OutgoingMessage(words[await self._locales.of(incoming)], unseen=True))
@@ -246,5 +249,6 @@ KNOWN_HERE_YET = text("access.invited.known_here_yet")
 ALL_THERE = text("access.invited.all_there")
 KNOWN_THERE = text("access.invited.known_there")
 LET_ASK = text("access.invited.let_ask")
+ELSEWHERE = text("servers.elsewhere")
 WHO = text("access.cards.who")
 FLOOD = forms("access.cards.flood")

@@ -65,6 +65,10 @@ class AccessDecisions(Protocol):
         """Whether only owners are answered for now."""
         ...
 
+    async def lets_answer(self, incoming: Incoming) -> bool:
+        """Whether who manages its server lets the bot answer that person in that channel."""
+        ...
+
 
 class Access:
     """The rule of access: closed to all but the owner and those who were given a role.
@@ -177,13 +181,18 @@ class Access:
         if not incoming.addressed:
             return Verdict.IGNORE
         role = await self._named_role(incoming, person)
-        if role is Role.BLOCKED:
+        if role is Role.BLOCKED or not (role is Role.OWNER or await self.is_let_here(incoming)):
             return Verdict.IGNORE
         if role is None and not await self.welcomes(room_name(incoming.chat)):
             return Verdict.TELL_OFF if incoming.private else Verdict.IGNORE
         if role is not Role.OWNER and await self._decisions.is_paused():
             return Verdict.TELL_PAUSED
         return Verdict.ANSWER
+
+    async def is_let_here(self, incoming: Incoming) -> bool:
+        """Whether who manages the server lets the bot answer there; the command by which they do so is always heard."""
+        is_theirs = incoming.text.casefold().split(maxsplit=1)[:1] == ["/server"]
+        return is_theirs or await self._decisions.lets_answer(incoming)
 
     async def forget(self, user: UserKey) -> None:
         """Remove what is kept of a person; a role that STAYS is kept, without a name."""

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from core.answering.confirmations import Confirmations
 from core.commands.command import Command, Complete, CompletionRequest, Request, missing_words, word_buttons
 from core.commands.menu import MenuEntry, MenuOption, choice_field
-from core.commands.table import offer_of
+from core.commands.table import ONLY_OWNER, offer_of
 from core.features.pending_input.replies import PendingReplies
 from core.outgoing import Button, Suggestion
 from core.text.catalogue import text
@@ -107,17 +107,71 @@ async def ask_to_confirm(
     await request.answer.tell("\n".join(lines), choices=[Button(label[request.locale], command, in_place=True)])
 
 
-class Admin:
-    """Offer /admin with the verbs of every feature, in the given order."""
+class VerbCommand:
+    """A command of that name with verbs, in the given order."""
 
-    def __init__(self, verbs: Iterable[Verb], replies: PendingReplies) -> None:
+    def __init__(self, name: str, verbs: Iterable[Verb], replies: PendingReplies) -> None:
+        self.name = name
         self.verbs: Mapping[str, Verb] = {verb.name: verb for verb in verbs}
         self._replies = replies
 
     @property
+    def entries(self) -> Sequence[MenuEntry]:
+        """What menus show of the verbs."""
+        return [verb.entry() for verb in self.verbs.values()]
+
+    async def run_named(self, request: Request, name: str, rest: str) -> None:
+        """Run the verb of that name, or say that there is none."""
+        await self._replies.settle(request)
+        verb = self.verbs.get(name)
+        if verb is None:
+            await self._unknown(request, name, rest, self.verbs)
+        else:
+            await self._run_verb(request, verb, rest)
+
+    async def _run_verb(self, request: Request, verb: Verb, rest: str) -> None:
+        said = f"/{self.name} {verb.name}"
+        if rest and not verb.usage:
+            await request.answer.tell(self._how(request, verb, TAKES_NOTHING[request.locale]))
+            return
+        words = {} if verb.decisive else missing_words(verb.fields, rest)
+        request.answer.offers = word_buttons(f"{said} {rest}".rstrip(), words, request.locale)
+        try:
+            await verb.run(request, rest)
+        except WrongUse as error:
+            waits = error.waits and request.incoming.private
+            if waits:
+                await self._replies.await_text(request, said)
+            await request.answer.tell(self._how(request, verb, str(error)))
+
+    def _how(self, request: Request, verb: Verb, said: str) -> str:
+        """Return what is wrong, and how the verb is used, with an example."""
+        usage = f"/{self.name} {verb.name}"
+        how = USAGE[request.locale].format(usage=f"`{usage}{verb.usage}`")
+        example = f" {EXAMPLE[request.locale].format(example=f'`{usage} {verb.example}`')}" if verb.example else ""
+        return f"{said}\n{how}{example}"
+
+    async def _unknown(self, request: Request, name: str, rest: str, known: Mapping[str, Verb]) -> None:
+        """Say that there is no such verb among those, and which was meant, by a button if that changes nobody."""
+        locale = request.locale
+        shown = f"{self.name} {verbatim(one_line(name, MAX_ID_CHARS))}"
+        if not (meant := nearest(name, known)):
+            await request.tell(NO_VERB, name=shown, verbs=", ".join(known))
+            return
+        command = f"/{self.name} {meant} {rest}".rstrip()
+        said = MEANT_VERB[locale].format(name=shown, command=f"`{verbatim(one_line(command, _MAX_COMMAND_CHARS))}`")
+        await request.answer.tell(said, choices=() if known[meant].decisive else offer_of(command))
+
+
+class Admin(VerbCommand):
+    """Offer /admin with the verbs of every feature, in the given order."""
+
+    def __init__(self, verbs: Iterable[Verb], replies: PendingReplies) -> None:
+        super().__init__("admin", verbs, replies)
+
+    @property
     def command(self) -> Command:
         """The command."""
-        verbs = [verb.entry() for verb in self.verbs.values()]
         return Command(
             "admin",
             text("commands.admin"),
@@ -126,7 +180,7 @@ class Admin:
             for_staff=True,
             is_listed=True,
             complete=self._complete,
-            verbs=verbs,
+            verbs=self.entries,
         )
 
     async def _complete(self, request: CompletionRequest) -> Sequence[Suggestion]:
@@ -143,8 +197,10 @@ class Admin:
         await self._replies.settle(request)
         known = {verb.name: verb for verb in self._open_to(request)}
         verb = known.get(name)
-        if verb is None and request.incoming.private:
-            await (self._list(request) if name in _HELP else self._unknown(request, name, rest))
+        if verb is None and name in self.verbs:
+            await request.tell(ONLY_OWNER)
+        elif verb is None and request.incoming.private:
+            await (self._list(request) if name in _HELP else self._unknown(request, name, rest, known))
         elif verb is None or not verb.is_sayable(request, rest):
             here = [
                 f"/admin {each.name}{'' if each.is_of_room_alone else f' {HERE}'}"
@@ -153,44 +209,12 @@ class Admin:
             ]
             here += [f"/admin {each.name}" for each in known.values() if each.of_room]
             await request.tell(NOT_HERE, known=", ".join(here))
-        elif rest and not verb.usage:
-            await request.answer.tell(self._how(request, verb, TAKES_NOTHING[request.locale]))
         else:
             await self._run_verb(request, verb, rest)
-
-    async def _run_verb(self, request: Request, verb: Verb, rest: str) -> None:
-        words = {} if verb.decisive else missing_words(verb.fields, rest)
-        request.answer.offers = word_buttons(f"/admin {verb.name} {rest}".rstrip(), words, request.locale)
-        try:
-            await verb.run(request, rest)
-        except WrongUse as error:
-            waits = error.waits and request.incoming.private
-            if waits:
-                await self._replies.await_text(request, f"/admin {verb.name}")
-            await request.answer.tell(self._how(request, verb, str(error)))
-
-    @staticmethod
-    def _how(request: Request, verb: Verb, said: str) -> str:
-        """Return what is wrong, and how the verb is used, with an example."""
-        usage = f"/admin {verb.name}"
-        how = USAGE[request.locale].format(usage=f"`{usage}{verb.usage}`")
-        example = f" {EXAMPLE[request.locale].format(example=f'`{usage} {verb.example}`')}" if verb.example else ""
-        return f"{said}\n{how}{example}"
 
     async def _list(self, request: Request) -> None:
         lines = [f"/admin {verb.name}{verb.usage} — {verb.about[request.locale]}" for verb in self._open_to(request)]
         await request.answer.tell("\n".join(lines))
-
-    async def _unknown(self, request: Request, name: str, rest: str) -> None:
-        """Say that there is no such verb, and which was meant, by a button if that changes nobody."""
-        locale, known = request.locale, {verb.name: verb for verb in self._open_to(request)}
-        shown = verbatim(one_line(name, MAX_ID_CHARS))
-        if not (meant := nearest(name, known)):
-            await request.tell(NO_VERB, name=shown, verbs=", ".join(known))
-            return
-        command = f"/admin {meant} {rest}".rstrip()
-        said = MEANT_VERB[locale].format(name=shown, command=f"`{verbatim(one_line(command, _MAX_COMMAND_CHARS))}`")
-        await request.answer.tell(said, choices=() if known[meant].decisive else offer_of(command))
 
     def _open_to(self, request: Request) -> Sequence[Verb]:
         return [verb for verb in self.verbs.values() if verb.is_for(request.role)]

@@ -5,7 +5,7 @@ Decisions are put into force at the start, when they are made, and when another 
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -19,7 +19,7 @@ from core.ports import Clock
 from core.text.catalogue import text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
-from core.types import Locale, Role, UserKey, room_name
+from core.types import Locale, Role, UserKey, places_of, room_name
 
 MAX_CHANGES: Final = 20
 _ABOVE_ADMINS: Final = {Role.OWNER.value, Role.ADMIN.value}
@@ -59,7 +59,8 @@ class Decider:
             await self._names.titles.note_here(request.incoming)
         if before == after or (before and only_undecided):
             told = ALREADY if before == after else DECIDED
-            holds = f"{await self._subject(kind, name, locale)}: {self.value_text(kind, before, locale)}"
+            subject = await self._subject(kind, name, locale, _here(request))
+            holds = f"{subject}: {self.value_text(kind, before, locale)}"
             await request.answer.tell(
                 "\n".join([told[locale].format(what=holds), *await self._whose(kind, name, locale)])
             )
@@ -67,10 +68,10 @@ class Decider:
         decision = Decision(self._clock.now(), request.incoming.user, kind, name, before, after)
         return decision if await self._make_and_tell(request, decision) else None
 
-    async def undo(self, request: Request) -> None:
-        """Take back the newest decision that was not taken back."""
+    async def undo(self, request: Request, places: Collection[str] = ()) -> None:
+        """Take back the newest decision that was not taken back, or of those of who manages `places`."""
         deeds = [each.kind for each in self._matters if each.is_deed]
-        last = await self._decisions.undoable(deeds)
+        last = await self._decisions.undoable(deeds, places=places)
         if last is None or (not last.name and self.matter(last.matter).of_people):
             await request.tell(NOTHING_TO_UNDO)
             return
@@ -96,12 +97,12 @@ class Decider:
             done = Decision(now, by, kind, name, before, now.isoformat(timespec="seconds"))
             applied = await self._decisions.apply(done)
 
-    async def changes(self, locale: Locale) -> Sequence[str]:
-        """Return the newest decisions, a line each: when, by whom, what."""
+    async def changes(self, locale: Locale, places: Collection[str] = ()) -> Sequence[str]:
+        """Return the newest decisions, or those of who manages `places`, a line each: when, by whom, what."""
         return [
-            f"{minute(each.at)} · {await self._by(each, locale)} · {await self._told(each, locale)}"
+            f"{minute(each.at)} · {await self._by(each, locale)} · {await self._told(each, locale, places)}"
             + (f" {UNDONE[locale]}" if each.undoes else "")
-            for each in await self._decisions.newest(MAX_CHANGES)
+            for each in await self._decisions.newest(MAX_CHANGES, places=places)
         ]
 
     def on(self, kind: str, effect: Callable[[str, str], None]) -> None:
@@ -127,17 +128,23 @@ class Decider:
                     self._in_force[kind, name] = value
                     effect(name, value)
 
-    async def _told(self, decision: Decision, locale: Locale) -> str:
-        """Return a decision on one line: what it is about, the value before, the value after."""
+    async def _told(self, decision: Decision, locale: Locale, here: Collection[str] = ()) -> str:
+        """Return a decision on one line: what it is about, the value before, the value after.
+
+        A server by one of the names `here` is not named: it is told there.
+        """
         kind = decision.matter
         before, after = (self.value_text(kind, value, locale) for value in (decision.before, decision.after))
-        return f"{await self._subject(kind, decision.name, locale)}: {before} → {after}"
+        return f"{await self._subject(kind, decision.name, locale, here)}: {before} → {after}"
 
     def value_text(self, kind: str, value: str, locale: Locale) -> str:
         """Return the word for a value; text that an owner wrote is kept as it is, on one line."""
-        told = self.matter(kind).values.get(value)
-        if self.matter(kind).is_deed and not told:
+        matter = self.matter(kind)
+        told = matter.values.get(value)
+        if matter.is_deed and told is None:
             return minute(datetime.fromisoformat(value))
+        if told is None and matter.shown is not None:
+            return matter.shown(value, locale)
         models = by_mode(value) if kind == DecisionKind.MODEL and "=" in value else {}
         if set(models) == set(MODES) and len(set(models.values())) == 1:
             value = models[MODES[0]]
@@ -149,11 +156,11 @@ class Decider:
             await request.tell(ONLY_OWNERS)
             return False
         applied = await self.make(decision)
-        what = await self._told(decision, request.locale)
+        what = await self._told(decision, request.locale, _here(request))
         is_done = applied is Applied.DONE
         if is_done and request.incoming.pressed:  # what takes the place of the question tells who answered it
             what = "\n".join([what, *await self._whose(decision.matter, decision.name, request.locale)])
-        await request.tell(TOLD[applied], what=what)
+        await request.tell(TOLD[applied], what=what, undo="/server undo" if matter.of_servers else "/admin undo")
         if is_done and decision.matter in self.after:
             await self.after[decision.matter](request, decision)
         return is_done
@@ -169,18 +176,29 @@ class Decider:
     async def _by(self, decision: Decision, locale: Locale) -> str:
         return FORGOTTEN[locale] if decision.by is None else await self._names.of_person(decision.by)
 
-    async def _subject(self, kind: str, name: str, locale: Locale) -> str:
+    async def _subject(self, kind: str, name: str, locale: Locale, here: Collection[str]) -> str:
         matter = self.matter(kind)
         platform, _, key = name.partition(":")
-        if matter.of_people and key and not await self._names.titles.of(name):
+        if not name or (matter.of_servers and name in here):
+            named = ""
+        elif matter.of_people and key and not await self._names.titles.of(name):
             named = await self._names.of_person(UserKey(platform, key))
         else:
-            named = await self._names.of_room(name) if name else ""
+            named = await self._names.of_room(name)
         return f"{matter.about[locale]} {named}".rstrip() if matter.about else named or FORGOTTEN[locale]
 
 
+def _here(request: Request) -> frozenset[str]:
+    return places_of(request.incoming.chat)
+
+
 def may(role: Role, decision: Decision, matter: Matter) -> bool:
-    """Whether a person of that role may decide so: owners everything; admins nothing on owners, admins or costs."""
+    """Whether a person of that role may decide so: owners everything; admins nothing on owners, admins or costs.
+
+    Of servers it was checked before, with their platform.
+    """
+    if matter.of_servers:
+        return True
     if role is not Role.ADMIN or matter.for_owners:
         return role is Role.OWNER
     return decision.matter != DecisionKind.ROLE or not {decision.before, decision.after} & _ABOVE_ADMINS
@@ -209,7 +227,7 @@ MATTERS: Final = (
     Matter(DecisionKind.MODEL, text("admin.decide.about.model"), {"": UNSET}, for_owners=True),
     Matter(DecisionKind.PROMPT, text("admin.decide.about.prompt"), _NO_PERSONA, for_owners=True),
     Matter(DecisionKind.POLICY, text("admin.decide.about.policy"), {"": UNSET}),
-    Matter(DecisionKind.CONTEXT, text("pointing.decide.about"), {"": text("pointing.decide.off")}),
+    Matter(DecisionKind.CONTEXT, text("pointing.decide.about"), dict.fromkeys(("", OFF), text("pointing.decide.off"))),
 )
 
 TOLD = {

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum, StrEnum, auto
 
-from core.types import Localized, UserKey
+from core.types import Locale, Localized, UserKey
 
 
 class DecisionKind(StrEnum):
@@ -21,7 +21,15 @@ class DecisionKind(StrEnum):
     MODEL = "model"  # (a mode of thought) PROVIDER:MODEL; (ALL_MODES) those of all modes, as `of_modes` writes them
     PROMPT = "prompt"  # ("" or a room as PLATFORM:ID) how the bot is to be, in the owner's words
     POLICY = "policy"  # (a room as PLATFORM:ID, or "") the name of what chooses a conversation's context
-    CONTEXT = "context"  # (a room as PLATFORM:ID) how many of its last messages a model is shown with a question
+    CONTEXT = "context"  # (a room as PLATFORM:ID) how many of its last messages a model is shown with a question; OFF
+
+    # Of who manages a server, or a group: (it, as PLATFORM:ID)
+    SERVER_CHANNELS = "server.channels"  # the channels in which it is answered, as `of_entries` writes them
+    SERVER_ROLES = "server.roles"  # the roles that are answered, as `of_entries` writes them
+    SERVER_LIMITS = "server.limits"  # limits of each of its rooms, as `core.features.quotas.limits.written` writes them
+    SERVER_PERSONA = "server.persona"  # how the bot is to be there
+    SERVER_LANGUAGE = "server.language"  # the tag of the language of answers
+    SERVER_CONTEXT = "server.context"  # (a room of it) as CONTEXT
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +50,30 @@ class Matter:
     of_people: bool = False
     """Whether the name is a person's, which is removed from the record when they are forgotten."""
 
+    of_servers: bool = False
+    """Whether it is decided by /server, which asks the platform who may."""
+
+    shown: Callable[[str, Locale], str] | None = None
+    """How a value without a sentence of its own is shown; None: as it is."""
+
     is_deed: bool = False
     """Whether it records what was done, which cannot be undone; the value is the time."""
 
 
 ALLOWED, ON, OFF = "allowed", "on", "off"
+
+OF_SERVERS = frozenset(kind for kind in DecisionKind if kind.startswith("server."))
+
+
+def entries(value: str) -> dict[str, str]:
+    """Map ids to names ("" for none): read a decided list of channels or roles, a line `ID=NAME` each."""
+    return {id_: name for id_, _, name in (line.partition("=") for line in value.splitlines())}
+
+
+def of_entries(entries: Mapping[str, str]) -> str:
+    """Return a list of channels or roles as one value, "" for none: what `entries` reads."""
+    return "\n".join(f"{id_}={name}" for id_, name in entries.items())
+
 
 ALL_MODES = "all"
 """The name under which the models of all modes are decided at once, and taken back at once."""

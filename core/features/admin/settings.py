@@ -239,10 +239,11 @@ class Settings:
                 await self._show_room(request, chat)
             case ["allow" | "deny" as verdict]:
                 await self._decide(request, DecisionKind.ROOM, name, ALLOWED if verdict == "allow" else "")
+            case ["context", word] if word == OFF or (word.isdecimal() and not int(word)):
+                is_on_there = await self._decisions.value(DecisionKind.SERVER_CONTEXT, name)
+                await self._decide(request, DecisionKind.CONTEXT, name, OFF if is_on_there else "")
             case ["context", number] if number.isdecimal() and int(number) <= MAX_MESSAGES:
-                await self._decide(request, DecisionKind.CONTEXT, name, str(int(number)) if int(number) else "")
-            case ["context", word] if word == OFF:
-                await self._decide(request, DecisionKind.CONTEXT, name, "")
+                await self._decide(request, DecisionKind.CONTEXT, name, str(int(number)))
             case ["context", *_]:
                 raise WrongUse(HOW_MANY[request.locale].format(most=MAX_MESSAGES))
             case [switch, word] if switch in switches and word in {ON, OFF}:

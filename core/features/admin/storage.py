@@ -9,11 +9,22 @@ from dataclasses import replace
 from core.features.access.people import DENIED
 from core.features.access.rules import AccessDecisions
 from core.features.access.storage import deny, lock_roles
-from core.features.admin.decisions import ALL_MODES, ALLOWED, OFF, Applied, Decision, DecisionKind, by_mode, of_modes
+from core.features.admin.decisions import (
+    ALL_MODES,
+    ALLOWED,
+    OF_SERVERS,
+    OFF,
+    Applied,
+    Decision,
+    DecisionKind,
+    by_mode,
+    entries,
+    of_modes,
+)
 from core.history.conversation import PlaceSettings
 from core.storage.database import Database, Query, Row
 from core.storage.record import OF_USER, microseconds, moment, user_key
-from core.types import ChatKey, Role, UserKey, room_name
+from core.types import ChatKey, Incoming, Role, UserKey, room_name, server_name
 
 
 class Decisions(AccessDecisions):
@@ -94,20 +105,29 @@ class Decisions(AccessDecisions):
         await self.refresh()  # also where it was not what it was taken for
         return applied
 
-    async def newest(self, limit: int, *, on: tuple[str, str] | None = None) -> Sequence[Decision]:
-        """Return the newest decisions, the newest first: all of them, or those on one matter and name."""
-        only = "WHERE matter = ? AND name = ?" if on else ""
-        rows = await self._database.rows(f"{_SELECT} {only} ORDER BY id DESC LIMIT ?", (*(on or ()), limit))
+    async def newest(
+        self, limit: int, *, on: tuple[str, str] | None = None, places: Collection[str] = ()
+    ) -> Sequence[Decision]:
+        """Return the newest decisions, the newest first: all, those on one matter and name, or of those `places`."""
+        only = "matter = ? AND name = ?" if on else "1 = 1"
+        of_places, names = _of_servers(places)
+        rows = await self._database.rows(
+            f"{_SELECT} WHERE {only} {of_places} ORDER BY id DESC LIMIT ?", (*(on or ()), *names, limit)
+        )
         return [_decision(row) for row in rows]
 
-    async def undoable(self, deeds: Collection[str] = ()) -> Decision | None:
-        """Return the newest decision that undoes nothing, is not undone, and is not of one of those kinds."""
+    async def undoable(self, deeds: Collection[str] = (), *, places: Collection[str] = ()) -> Decision | None:
+        """Return the newest decision that undoes nothing, is not undone, and is not of one of those kinds.
+
+        With `places`, it is one that who manages those servers decided for them.
+        """
+        of_places, names = _of_servers(places)
         rows = await self._database.rows(
             f"""
-            {_SELECT} WHERE undoes = 0 AND matter NOT IN ({", ".join("?" for _ in deeds or ("",))})
+            {_SELECT} WHERE undoes = 0 AND matter NOT IN ({_marks(deeds or ("",))}) {of_places}
             AND id NOT IN (SELECT undoes FROM decisions) ORDER BY id DESC LIMIT 1
             """,
-            tuple(deeds or ("",)),
+            (*(deeds or ("",)), *names),
         )
         return _decision(rows[0]) if rows else None
 
@@ -137,8 +157,21 @@ class Decisions(AccessDecisions):
 
     async def room_messages(self, chat: ChatKey) -> int:
         """Return how many of the room's last messages a model is shown with a question; 0 for none."""
-        value = await self.value(DecisionKind.CONTEXT, room_name(chat))
+        room = room_name(chat)
+        value = await self.value(DecisionKind.CONTEXT, room) or await self.value(DecisionKind.SERVER_CONTEXT, room)
         return int(value) if value.isdecimal() else 0
+
+    async def lets_answer(self, incoming: Incoming) -> bool:
+        """Whether who manages its server lets the bot answer that person in that channel."""
+        server, here = server_name(incoming.chat), incoming.chat.without_aside
+        channels = entries(await self.value(DecisionKind.SERVER_CHANNELS, server)).keys()
+        roles = entries(await self.value(DecisionKind.SERVER_ROLES, server)).keys()
+        is_here = not channels or not channels.isdisjoint((here.chat, here.thread))
+        return is_here and (not roles or not roles.isdisjoint(incoming.groups))
+
+    async def language_in(self, chat: ChatKey) -> str:
+        """Return the tag of the language that was decided for the chat's server, "" for none."""
+        return await self.value(DecisionKind.SERVER_LANGUAGE, server_name(chat))
 
     async def in_place(self, matter: str, chat: ChatKey) -> str:
         """Return what is decided for a place or, where nothing is, for the bot; "" if nothing is."""
@@ -147,7 +180,11 @@ class Decisions(AccessDecisions):
 
     async def place_settings(self, chat: ChatKey) -> PlaceSettings:
         """Return how the bot is to be in a place."""
-        persona = await self.in_place(DecisionKind.PROMPT, chat)
+        persona = (
+            await self.value(DecisionKind.PROMPT, room_name(chat))
+            or await self.value(DecisionKind.SERVER_PERSONA, server_name(chat))
+            or await self.value(DecisionKind.PROMPT)
+        )
         return PlaceSettings(
             await self.in_place(DecisionKind.POLICY, chat),
             "" if persona == OFF else persona,
@@ -220,6 +257,18 @@ def _give_role(query: Query, platform: str, user: str, decision: Decision) -> No
         """,
         (platform, user, decision.after, platform, user, microseconds(decision.at)),
     )
+
+
+def _of_servers(places: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """Return what holds of decisions on those servers, as a condition and its parameters; nothing for no places."""
+    if not places:
+        return "", ()
+    kinds = sorted(OF_SERVERS)
+    return f"AND matter IN ({_marks(kinds)}) AND name IN ({_marks(places)})", (*kinds, *places)
+
+
+def _marks(values: Collection[str]) -> str:
+    return ", ".join("?" for _ in values)
 
 
 def _set(query: Query, decision: Decision) -> None:

@@ -9,7 +9,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.dialogue import Usage
-from core.types import Incoming, UserKey, room_name
+from core.types import Incoming, UserKey, room_name, server_name
 
 GROUPINGS: Final = ("day", "user", "mode", "model", "outcome", "room")
 """What calls can be summed by; a day is one of the ledger's time zone."""
@@ -19,15 +19,17 @@ _A_DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Asker:
-    """The sender of the message that is being answered, and its room (PLATFORM:ID; "" in private)."""
+    """The sender of the message that is being answered, its room and that one's server (PLATFORM:ID; "" in private)."""
 
     user: UserKey
     room: str = ""
+    server: str = ""
 
 
 def asker_of(incoming: Incoming) -> Asker:
     """Return the sender of a message, and the room it was said in."""
-    return Asker(incoming.user, "" if incoming.private else room_name(incoming.chat))
+    chat = incoming.chat
+    return Asker(incoming.user) if incoming.private else Asker(incoming.user, room_name(chat), server_name(chat))
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,6 +47,11 @@ SPENDING: Final = frozenset(Limit) - {Limit.MESSAGES_MINUTE}
 Limits: TypeAlias = Mapping[Limit, Decimal]
 
 
+def stricter(one: Limits, other: Limits) -> Limits:
+    """Return the limits of both, of each the smaller one."""
+    return {limit: min(of[limit] for of in (one, other) if limit in of) for limit in {**one, **other}}
+
+
 @dataclass(frozen=True, slots=True)
 class Defaults:
     """The limits that hold where none were decided: of each person, each guest, each room, and the whole bot."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.errors import ClaimLost, StorageError
+from core.features.admin.decisions import DecisionKind
 from core.features.admin.storage import Decisions
 from core.features.ledger.calls import (
     AdmittedMessage,
@@ -24,7 +25,17 @@ from core.features.ledger.calls import (
     scopes_of,
 )
 from core.features.ledger.storage import Ledger, Spending
-from core.features.quotas.limits import NO_LIMITS, QUOTA, SPENDING, Defaults, Limit, Limits, NotALimit, read
+from core.features.quotas.limits import (
+    NO_LIMITS,
+    QUOTA,
+    SPENDING,
+    Defaults,
+    Limit,
+    Limits,
+    NotALimit,
+    read,
+    stricter,
+)
 from core.ports import Clock
 from core.types import Role, UserKey
 
@@ -123,7 +134,7 @@ class Quotas:
         checked = {limit for limit in Limit if (thinks if limit in SPENDING else counts)}
         held = [
             (holding, limits)
-            for holding in await self.holding(scopes_of(asker.user, asker.room), role)
+            for holding in await self.holding(scopes_of(asker.user, asker.room), role, asker.server)
             if (limits := checked & holding.limits.keys())
         ]
         if not held and not thinks:
@@ -145,10 +156,15 @@ class Quotas:
                 with suppress(StorageError, ClaimLost):  # it counts as under way for some minutes more
                     await self.ledger.finish(number)
 
-    async def holding(self, scopes: Sequence[SpendingScope], role: Role | None) -> list[Holding]:
-        """Return the limits that hold for each scope; a person among them has that role (None: a guest)."""
+    async def holding(self, scopes: Sequence[SpendingScope], role: Role | None, server: str = "") -> list[Holding]:
+        """Return the limits that hold for each scope; a person among them has that role (None: a guest).
+
+        Of a room of that `server` those of its server hold, too, whichever are stricter.
+        """
         decided = await self._decisions.values(QUOTA)
-        return [self._holding(scope, role or Role.GUEST, decided) for scope in scopes]
+        found = [self._holding(scope, role or Role.GUEST, decided) for scope in scopes]
+        limits = read(await self._decisions.value(DecisionKind.SERVER_LIMITS, server) or NO_LIMITS) if server else {}
+        return [replace(each, limits=stricter(each.limits, limits)) if each.scope.room else each for each in found]
 
     def default(self, role: Role) -> Limits:
         """Return the limits of the settings for a person of that role. An owner has the bot's limits only."""
@@ -170,7 +186,7 @@ class Quotas:
         """Return the limits that are full, or nearly so, and that were not warned of yet: each once a period."""
         held = [
             (holding, limits)
-            for holding in await self.holding(scopes_of(asker.user, asker.room), role)
+            for holding in await self.holding(scopes_of(asker.user, asker.room), role, asker.server)
             if (limits := SPENDING & holding.limits.keys())
         ]
         if not held:

@@ -1,0 +1,1 @@
+"""Servers and groups, as who manages them steers the bot there."""
