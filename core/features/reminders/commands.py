@@ -1,4 +1,4 @@
-"""/reminders and /remind: look through reminders, change one, set one; the buttons below those that were said."""
+"""/reminders, /remind and /agenda: look through reminders, change one, set one; buttons below those that were said."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from core.features.access.gate import named
 from core.features.memories.listed import PAGE_SIZE, ListedMemories, Page, Row, is_number
 from core.features.pending_input.replies import PendingReplies
 from core.features.preferences.timezone import local_now
+from core.features.reminders.agenda import AgendaCommand
 from core.features.reminders.card import back, entry, line, show_card
 from core.features.reminders.completion import ReminderCompletion, TimeCompletion
 from core.features.reminders.reminders import Reminder, ReminderState
@@ -56,7 +57,7 @@ _LENGTHS: Final = {"10m": timedelta(minutes=10), "1h": timedelta(hours=1), "1d":
 
 
 class ReminderCommands:
-    """Offer /reminders and /remind."""
+    """Offer /reminders, /remind and /agenda."""
 
     def __init__(
         self,
@@ -83,7 +84,7 @@ class ReminderCommands:
 
     @property
     def commands(self) -> Sequence[Command]:
-        """The two commands, in the order of menus; where nobody may set a reminder, only that for those set before."""
+        """The commands, in the order of menus; where nobody may set a reminder, those for what was set before."""
         remind = Command(
             "remind",
             text("commands.remind"),
@@ -104,7 +105,8 @@ class ReminderCommands:
             begins=self._begun,
             verbs=_VERBS,
         )
-        return (remind, reminders) if self._reminders.limits.most else (reminders,)
+        agenda = AgendaCommand(self._reminders).command
+        return (remind, reminders, agenda) if self._reminders.limits.most else (reminders, agenda)
 
     async def _begun(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return the text of the reminder that a button edits, as it is now."""
