@@ -81,6 +81,20 @@ class Rule:
     week_start: int = 0
 
     @property
+    def times(self) -> tuple[tuple[int, int], ...]:
+        """The hours and minutes of a rule that names any, but those that BYSETPOS leaves out of a day or week."""
+        every = tuple((hour, minute) for hour in self.hours for minute in self.minutes or (0,))
+        if not self.picks_hours:
+            return every
+        return tuple(each for at, each in enumerate(every) if any((n - 1) % len(every) == at for n in self.positions))
+
+    @property
+    def picks_hours(self) -> bool:
+        """Whether BYSETPOS chooses of the hours of each day: "at 18:30 and at 20:00"."""
+        is_of_days = self.frequency in {Frequency.DAILY, Frequency.WEEKLY}
+        return is_of_days and len(self.hours) * len(self.minutes) > 1 and min(self.positions, default=0) > 0
+
+    @property
     def is_sub_daily(self) -> bool:
         """Whether it repeats by hours or minutes, which count in UTC."""
         return self.frequency in _STEPS
@@ -159,6 +173,17 @@ def _check(rule: Rule) -> None:
 def instant(wall: datetime, zone: str) -> datetime:
     """Return the instant, aware UTC, of a wall time; the moment after the gap for one that a change of clocks skips."""
     return wall.replace(tzinfo=ZoneInfo(zone), fold=0).astimezone(UTC)
+
+
+def skipped(wall: datetime, zone: str, rule: str, due: datetime) -> time | None:
+    """Return the hour that an instant of a schedule stands for, where a change of clocks skips that hour; else None."""
+    found, local = read(rule) if rule else Rule(Frequency.DAILY), due.astimezone(ZoneInfo(zone))
+    if found.is_sub_daily:
+        return None
+    times = [time(hour, minute) for hour in found.hours or (wall.hour,) for minute in found.minutes or (wall.minute,)]
+    if local.time() in times:
+        return None
+    return next((each for each in times if instant(datetime.combine(local.date(), each), zone) == due), None)
 
 
 def next_after(wall: datetime, zone: str, rule: str, after: datetime) -> datetime | None:

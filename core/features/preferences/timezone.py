@@ -68,8 +68,8 @@ class TimezoneCommand:
 
     async def _set(self, request: Request, zone: str) -> None:
         """Store the zone, and say what became of what hangs on it."""
+        moved = [said for move in self._moves for said in await move(request, zone)]  # by the zone that holds still
         await self._put(request, zone)
-        moved = [said for move in self._moves for said in await move(request, zone)]
         await request.answer.tell("\n\n".join([_shown(request, CHOSEN), *moved]))
 
     async def _put(self, request: Request, zone: str) -> None:

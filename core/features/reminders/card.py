@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Final
 
 from core.commands.command import Request
+from core.features.preferences.timezone import local_now
 from core.features.reminders.reminders import OPEN, Kind, Reminder, ReminderState
 from core.features.reminders.service import may_reword
 from core.features.reminders.telling import BRIEFING, heading, place_of, undo_button, when
@@ -25,7 +26,7 @@ async def show_card(request: Request, reminder: Reminder, told: str = "", *, can
     """Show a reminder below `told`, what was done to it."""
     locale, now = request.locale, request.turn.services.clock.now()
     lines = [*([told, ""] if told else []), f"{mark(reminder)} {heading(reminder, locale, max_chars=None)}"]
-    if timed := when(reminder, now, locale):
+    if timed := when(reminder, now, locale, zone_key(local_now(request.turn)[0])):
         lines.append(timed)
     if note := _STATES.get(reminder.state):
         lines.append(note[locale])

@@ -10,6 +10,7 @@ from typing import Final
 
 from core.answering.language_choice import Locales
 from core.features.reminders.reminders import Kind, Reminder
+from core.features.reminders.telling import skipped
 from core.outgoing import Button, Mention, OutgoingMessage
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import time_link, verbatim
@@ -75,7 +76,7 @@ def _listed(batch: Sequence[Due], now: datetime, locale: Locale) -> str:
     if len(batch) == 1:
         [due] = batch
         words = "\n".join(verbatim(line) for line in due.reminder.text.splitlines() if line.strip())
-        return f"{_sign(due)}⏰ {words}{_late(due, now, locale)}"
+        return "\n".join(filter(None, (f"{_sign(due)}⏰ {words}{_late(due, now, locale)}", _skipped(due, locale))))
     lines = [f"⏰ {counted(SEVERAL, locale, len(batch))}"]
     for due in batch:
         words = verbatim(one_line(due.reminder.text, len(due.reminder.text)))
@@ -85,6 +86,15 @@ def _listed(batch: Sequence[Due], now: datetime, locale: Locale) -> str:
 
 def _sign(due: Due) -> str:
     return f"{AGAIN} " if due.reminder.tries > 1 else ""
+
+
+def _skipped(due: Due, locale: Locale) -> str:
+    """Return why it is said at another hour than on other days; "" if it is not."""
+    at = due.reminder.due
+    try:
+        return skipped(due.reminder.schedule, at, locale) if at is not None else ""
+    except (ValueError, KeyError, OSError):  # of a rule that cannot be read, which is said all the same
+        return ""
 
 
 def _late(due: Due, now: datetime, locale: Locale, before: str = "\n") -> str:

@@ -214,7 +214,8 @@ def follow_zone(reminders: Reminders) -> Callable[[Request, str], Awaitable[Sequ
     """Return the function that moves a person's reminders; in a room it tells of those that were said there."""
 
     async def moved_to(request: Request, zone: str) -> Sequence[str]:
-        moved, stayed = await reminders.move_zone(request.incoming.user, zone)
+        own = request.person.own_zone
+        moved, stayed = await reminders.move_zone(request.incoming.user, zone, "" if own is None else str(own))
         place, told = place_of(request.turn), list[str]()
         for sentence, found in ((MOVED, moved), (STAYED, stayed)):
             if heard := [each for each in found if is_heard(each, place)]:

@@ -191,10 +191,11 @@ def _on(each: Time, day: datetime, *, each_year: bool) -> datetime | None:
     """Return the instant of a time on the day that begins then, or None."""
     match each:
         case Once(at=at) | Past(at=at):
+            at = at.astimezone(day.tzinfo)
             same = at.date() == day.date() or (each_year and (at.month, at.day) == (day.month, day.day))
             return datetime.combine(day.date(), at.time(), day.tzinfo) if same else None
         case Recurrence(rule=rule, first=first):
-            following = rules.next_after(first.replace(tzinfo=None), zone_key(day), rule, day - _MOMENT)
+            following = rules.next_after(first.replace(tzinfo=None), zone_key(first), rule, day - _MOMENT)
             at_home = None if following is None else following.astimezone(day.tzinfo)
             return at_home if at_home is not None and at_home.date() == day.date() else None
     return None

@@ -293,17 +293,20 @@ class Reminders:
         undone = [await self.undo(place, each.id) for each in untouched if each.state is not ReminderState.REMOVED]
         return [*(each for each in done if each in untouched), *(each for each in undone if isinstance(each, Reminder))]
 
-    async def move_zone(self, user: UserKey, zone: str) -> tuple[Sequence[Reminder], Sequence[Reminder]]:
+    async def move_zone(
+        self, user: UserKey, zone: str, before: str = ""
+    ) -> tuple[Sequence[Reminder], Sequence[Reminder]]:
         """Let the person's reminders follow them to another zone; return those that moved, and those that stayed.
 
         One that repeats, and one that was set by our guess of the zone, keeps its wall time. Any other single one keeps
-        its instant.
+        its instant. One that repeats by another clock than that of `before`, the zone that they told last, stays by it.
         """
         moved: list[Reminder] = []
         stayed: list[Reminder] = []
         users = await self._memories.accounts(user)
         for each in await self.store.of(users):
-            if each.schedule.zone == zone and not each.schedule.guessed:
+            of_another = bool(each.schedule.rule and before) and each.schedule.zone != before
+            if (each.schedule.zone == zone or of_another) and not each.schedule.guessed:
                 continue
             if not (each.schedule.rule or each.schedule.guessed):
                 stayed.append(each)

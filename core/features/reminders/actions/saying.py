@@ -74,5 +74,5 @@ def day_in(words: str, turn: Turn, now: datetime) -> datetime | None:
     found = find_time(words, now, turn.person.locale) if words else None
     match found.time if found is not None else None:
         case Once(at) | Past(at) | Unclear((Once(at), *_)) | Recurrence(_, at):
-            return at
+            return at.astimezone(now.tzinfo)
     return None
