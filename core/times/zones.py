@@ -128,6 +128,11 @@ def spoken() -> Mapping[str, str]:
     return {name: str(pattern) for name, pattern in _tables()["spoken"].items()}
 
 
+def heard() -> Mapping[str, Sequence[str]]:
+    """Return the patterns, over flat text, of what people say of where they are."""
+    return {name: list(patterns) for name, patterns in _tables()["heard"].items()}
+
+
 def zone_key(at: datetime) -> str:
     """Return the name of the zone of an instant in the tz database."""
     return at.tzinfo.key if isinstance(at.tzinfo, ZoneInfo) else "UTC"

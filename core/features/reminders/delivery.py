@@ -53,11 +53,14 @@ class DueMessages:
         locale = await self._locales.known(first.user, first.locale)
         if first.kind is Kind.BRIEFING:
             words = "\n\n".join([await self._briefed(due, now, locale) for due in batch])
+        elif first.kind is Kind.RETURN:
+            zone = wording.zone_told(first.text, now, locale)
+            words = f"{_sign(batch[0])}{BACK[locale].format(zone=zone)}{_late(batch[0], now, locale)}"
         else:
             words = _listed(batch, now, locale)
         return OutgoingMessage(
             words if why is None else f"{why[locale]}\n\n{words}",
-            choices=_buttons(first.batch, locale) if first.kind is Kind.REMINDER else (),
+            choices=_choices(first, locale),
             mention=None if first.private or why is not None else Mention(first.user.user, first.name),
         )
 
@@ -108,6 +111,14 @@ def _late(due: Due, now: datetime, locale: Locale, before: str = "\n") -> str:
     return before + counted(MISSED, locale, due.missed, at=when)
 
 
+def _choices(first: Reminder, locale: Locale) -> tuple[Button, ...]:
+    """Return the buttons below what is said."""
+    if first.kind is Kind.RETURN:
+        back = Button(BACK_YES[locale], f"/timezone {first.text}", in_place=True)
+        return back, Button(TOMORROW[locale], f"/remind later {first.batch} 1d", in_place=True)
+    return _buttons(first.batch, locale) if first.kind is Kind.REMINDER else ()
+
+
 def _buttons(batch: str, locale: Locale) -> tuple[Button, ...]:
     return (
         Button(DONE[locale], f"/reminders done {batch}", in_place=True),
@@ -117,6 +128,8 @@ def _buttons(batch: str, locale: Locale) -> tuple[Button, ...]:
     )
 
 
+BACK = text("reminders.due.back")
+BACK_YES = text("reminders.due.back_yes")
 SEVERAL = forms("reminders.due.several")
 WAS_DUE = text("reminders.due.was_due")
 MISSED = forms("reminders.due.missed")

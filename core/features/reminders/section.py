@@ -15,7 +15,7 @@ from core.commands.command import Request
 from core.features.feature import Counts, Section
 from core.features.reminders.reminders import IMPORTED, OPEN, Kind, Reminder, ReminderState, Schedule
 from core.features.reminders.service import MAX_TEXT_CHARS, Refusal, Reminders
-from core.features.reminders.telling import BRIEFING, as_time, place_of
+from core.features.reminders.telling import as_time, heading, place_of
 from core.memory.memories import Memories
 from core.ports import Clock
 from core.stores import HistoryStore
@@ -61,7 +61,7 @@ def _start(reminder: Reminder) -> datetime | None:
 
 def _event(reminder: Reminder, start: datetime, now: datetime) -> Event:
     """Return the event of a reminder, which takes no time and makes nobody busy."""
-    title = BRIEFING[reminder.locale] if reminder.kind is Kind.BRIEFING else reminder.text
+    title = reminder.text if reminder.kind is Kind.REMINDER else heading(reminder, reminder.locale)
     event = Event.new(
         uid=reminder.id, summary=title, start=start, stamp=now.astimezone(UTC), created=reminder.created_at
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum, auto
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -24,6 +24,9 @@ from core.types import ChatKey, Locale, UserKey
 MAX_TEXT_CHARS: Final = 1_000
 _TRIES: Final = 5
 """How often a change is made anew if the reminder was changed meanwhile, as by whoever fires it."""
+
+_ASKED_BACK: Final = time(9)
+"""When people are asked whether they are back, by the clock at home."""
 
 _LISTED: Final = OPEN | {ReminderState.FAILED}
 
@@ -306,7 +309,8 @@ class Reminders:
         users = await self._memories.accounts(user)
         for each in await self.store.of(users):
             of_another = bool(each.schedule.rule and before) and each.schedule.zone != before
-            if (each.schedule.zone == zone or of_another) and not each.schedule.guessed:
+            is_same = each.schedule.zone == zone or of_another or each.kind is Kind.RETURN
+            if is_same and not each.schedule.guessed:
                 continue
             if not (each.schedule.rule or each.schedule.guessed):
                 stayed.append(each)
@@ -316,6 +320,16 @@ class Reminders:
                 moved.append(new)
         self.wake()
         return moved, stayed
+
+    async def ask_back(self, place: ReminderPlace, home: str, until: date | None) -> Reminder | Refusal | None:
+        """Let the person be asked on that day, if there is one, whether they are back; what was to be asked is not."""
+        for each in await self.store.of(await self._memories.accounts(place.user)):
+            if each.kind is Kind.RETURN:
+                await self.remove(place, each.id)
+        if until is None:
+            return None
+        at = datetime.combine(until, _ASKED_BACK, ZoneInfo(home))
+        return await self.set(place, home, Once(at), kind=Kind.RETURN)
 
     async def purge(self) -> None:
         """Delete for good what was fired for the last time long ago, and what was deleted and cannot come back."""

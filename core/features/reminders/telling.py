@@ -23,7 +23,7 @@ from core.text.markdown import QUOTED_CHARS, quoted, time_link
 from core.times import rules, wording
 from core.times.grammar import find_time
 from core.times.reading import Beside, Once, Past, Recurrence, Time, Unclear
-from core.times.zones import zone_key
+from core.times.zones import exemplar, zone_key
 from core.types import Locale, Localized, MemoryItem
 
 _MAX_OPTIONS: Final = 5
@@ -180,6 +180,8 @@ def _at_home(turn: Turn, reminder: Reminder) -> list[str]:
 
 def heading(each: Reminder | Wish, locale: Locale, *, max_chars: int | None = QUOTED_CHARS) -> str:
     """Return the text of a reminder in quotation marks, or what a briefing is called."""
+    if each.kind is Kind.RETURN:
+        return RETURNING[locale].format(place=exemplar(each.text, locale))
     return BRIEFING[locale] if each.kind is Kind.BRIEFING else quoted(each.text, max_chars)
 
 
@@ -335,6 +337,7 @@ REMOVED = text("reminders.told.removed")
 TAKEN_BACK = text("reminders.told.taken_back")
 BRIEFED = text("reminders.told.briefed")
 BRIEFING = text("reminders.card.briefing")
+RETURNING = text("reminders.card.returning")
 NEXT = text("reminders.told.next")
 UNDO = text("actions.undo")
 ZONE = text("reminders.told.zone")
