@@ -8,16 +8,19 @@ Words for times that no part took mean that the text was not understood.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from dateutil.relativedelta import relativedelta
+
 from core.locales import TAGS
 from core.times.meaning import Meaning
-from core.times.reading import FoundTime, NotUnderstood, Once, Past, Recurrence, Time, Unclear
+from core.times.reading import Found, FoundTime, NotUnderstood, Once, Past, Recurrence, Time, Unclear
 from core.times.scan import Scan
-from core.times.tokens import TIMELY, Tokens, table, tokens
+from core.times.tokens import KINDS, TIMELY, Tokens, table, tokens
 from core.times.zone_words import NamedZone, zone_in
 from core.types import Locale
 
@@ -40,11 +43,38 @@ def find_time(text: str, now: datetime, locale: Locale, *, bare: bool = False) -
     return elsewhere or _found(text, now, locale, bare=bare)
 
 
+@dataclass(frozen=True, slots=True)
+class FoundAmount(Found):
+    """An amount of time in a text, without words for when: "an hour", "2 dias"."""
+
+    real: timedelta
+    calendar: relativedelta
+
+    def after(self, at: datetime) -> datetime:
+        """Return when that long is over: days by the clock on the wall, hours as they pass."""
+        wall = at + self.calendar
+        return (wall.astimezone(UTC) + self.real).astimezone(at.tzinfo)
+
+
+def find_amount(text: str, locale: Locale) -> FoundAmount | None:
+    """Return the amount of time that a text names, if it names no other time."""
+    words = tokens(text[:MAX_CHARS], languages(locale)[0])
+    kept = [each for each in words.items if each.kind != KINDS["for"]]  # "for a day" is no end of something
+    scan = Scan(replace(words, items=kept, kinds="".join(each.kind for each in kept)), bare=True)
+    try:
+        scan.run()
+    except NotUnderstood:
+        return None
+    parts = scan.parts
+    is_else = parts.days or parts.clocks or parts.part or parts.rule or parts.event
+    return FoundAmount(tuple(scan.spans()), parts.real, parts.calendar) if parts.is_ahead and not is_else else None
+
+
 def _found(text: str, now: datetime, locale: Locale, *, bare: bool = False) -> FoundTime | None:
     found = [read(tokens(text, code), now, bare=bare) for code in languages(locale)]
     # Another language may know fewer of the words, and so find a part of the time only.
     time, scan = max(found, key=lambda each: each[1].weight())
-    return FoundTime(time, tuple(scan.spans())) if time is not None else None
+    return FoundTime(tuple(scan.spans()), time) if time is not None else None
 
 
 def _found_elsewhere(text: str, named: NamedZone, now: datetime, locale: Locale) -> FoundTime | None:
@@ -61,10 +91,10 @@ def _found_elsewhere(text: str, named: NamedZone, now: datetime, locale: Locale)
     times = [time for each, moment in zip(found, moments, strict=True) for time in _by_day(each.time, now, moment)]
     spans = tuple(sorted((*found[0].spans, (named.start, named.end))))
     if len(times) == 1 and named.zones:
-        return FoundTime(times[0], spans)
+        return FoundTime(spans, times[0])
     options = [each for time in times for each in (time.options if isinstance(time, Unclear) else (time,))]
     ahead = tuple(each for each in options if isinstance(each, Once | Recurrence))
-    return FoundTime(Unclear(ahead, "" if named.zones else "zone") if ahead else times[0], spans)
+    return FoundTime(spans, Unclear(ahead, "" if named.zones else "zone") if ahead else times[0])
 
 
 def _has_hour(time: Time) -> bool:

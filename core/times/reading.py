@@ -134,13 +134,12 @@ Time: TypeAlias = Once | Recurrence | Unclear | Past | Beside
 
 
 @dataclass(frozen=True, slots=True)
-class FoundTime:
-    """A time in a text: what it means, and where its words stand, as (start, end) of the text in order.
+class Found:
+    """What words in a text mean; where they stand, as (start, end) of the text in order.
 
     Without these words, and prepositions that belong to them, the rest of the text is whole.
     """
 
-    time: Time
     spans: tuple[tuple[int, int], ...]
 
     def without(self, text: str) -> str:
@@ -150,3 +149,10 @@ class FoundTime:
             kept.append(text[end:start])
             end = stop
         return " ".join(" ".join((*kept, text[end:])).split()).strip(" ,.;:!?-–—")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTime(Found):
+    """A time in a text."""
+
+    time: Time

@@ -12,7 +12,8 @@ from core.commands.command import Command, Request
 from core.commands.menu import text_field
 from core.features.preferences.timezone import local_now
 from core.features.reminders.card import mark
-from core.features.reminders.planned import WEEK, Days, Thing, planned
+from core.features.reminders.days import Days
+from core.features.reminders.planned import WEEK, Thing, planned
 from core.features.reminders.reminders import ReminderState
 from core.features.reminders.service import Reminders
 from core.features.reminders.telling import place_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from zoneinfo import ZoneInfo
 
 from core.features.reminders.agenda import lines_of
-from core.features.reminders.planned import Days, planned
+from core.features.reminders.days import Days
+from core.features.reminders.planned import planned
 from core.features.reminders.reminders import Reminder
 from core.features.reminders.service import ReminderPlace, Reminders
 from core.memory.memories import Memories

@@ -30,6 +30,7 @@ from core.features.reminders.request import QUESTIONS, reply
 from core.features.reminders.scheduler import LONGEST_SLEEP_S, Allowed, Permission, Scheduler
 from core.features.reminders.section import ReminderSection
 from core.features.reminders.service import ReminderPlace, Reminders, is_heard
+from core.features.reminders.steering import steered
 from core.features.reminders.storage import ReminderStore
 from core.features.reminders.telling import Wish, heading, label, place_of, time_in, undo_button, when
 from core.outgoing import Button
@@ -66,9 +67,9 @@ class ReminderAdditions(Additions):
         labels = [OFFER[turn.person.locale]] if len(timed) == 1 else [_label(turn, item) for item in timed]
         return [Button(label, f"/remind memory {item.id}") for label, item in zip(labels, timed, strict=True)]
 
-    async def heard(self, _: Turn) -> Heard | None:
-        """Return nothing."""
-        return None
+    async def heard(self, turn: Turn) -> Heard | None:
+        """Do to a reminder what the message asks for in words, and return what is told; None if it asks for nothing."""
+        return await steered(turn, self._reminders)
 
 
 def _label(turn: Turn, item: MemoryItem) -> str:

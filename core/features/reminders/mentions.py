@@ -11,7 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from core.features.reminders.planned import WEEK, Days
+from core.features.reminders.days import Days
+from core.features.reminders.planned import WEEK
 from core.text.unicode import flat
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.times.said import asked
@@ -37,6 +38,7 @@ class _MentionWords:
     pauses: re.Pattern[str]
     resumes: re.Pattern[str]
     joint: re.Pattern[str]
+    all: re.Pattern[str]
     reply: frozenset[str]
 
 
@@ -82,6 +84,12 @@ def asks_to_hold(message: str) -> bool | None:
         if words.resumes.match(text, _begin(words, text)):
             return False
     return None
+
+
+def asks_for_all(message: str) -> bool:
+    """Return whether a message asks to delete all reminders."""
+    text = flat(message[:_MAX_CHARS])
+    return any(words.all.match(text, _begin(words, text)) for words in _tables())
 
 
 def read_change(message: str) -> str | None:
@@ -135,6 +143,7 @@ def _tables() -> tuple[_MentionWords, ...]:
             re.compile(table["pause"]),
             re.compile(table["resume"]),
             re.compile(rf"\s*{table['joint']}"),
+            re.compile(table["all"]),
             frozenset(table["reply"].split()),
         )
         for table in tables

@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from typing import Final, Self
+from typing import Final
 
-from core.features.reminders.reminders import OPEN, Kind, Reminder, ReminderState
+from core.features.reminders.days import MOST_A_DAY, Days, instants
+from core.features.reminders.reminders import Kind, Reminder
 from core.features.reminders.service import ReminderPlace, Reminders
 from core.memory.user_memory import UserMemory
 from core.text.unicode import fold
@@ -19,11 +20,7 @@ from core.times.said import is_yearly
 from core.times.zones import zone_key
 from core.types import Locale, MemoryItem, MemoryKind
 
-MOST_DAYS: Final = 31
 WEEK: Final = 7
-_MOST_A_DAY: Final = 4
-"""Instants of one reminder that are told one by one; of more the first is, with the rule."""
-
 _NEWEST: Final = 300
 _MAX_FOUND: Final = 50
 _MAX_READ_CHARS: Final = 500
@@ -32,28 +29,6 @@ _AT_ONCE: Final = 20
 
 _DAY: Final = timedelta(days=1)
 _MOMENT: Final = timedelta(microseconds=1)
-
-
-@dataclass(frozen=True, slots=True)
-class Days:
-    """The days from `first` to `last`, both of them asked for."""
-
-    first: date
-    last: date
-
-    @classmethod
-    def of(cls, first: date, count: int = 1) -> Self:
-        """Return some days from one on."""
-        return cls(first, first + timedelta(days=count - 1))
-
-    def __iter__(self) -> Iterator[date]:
-        """Yield each of them."""
-        return (self.first + timedelta(days=at) for at in range((self.last - self.first).days + 1))
-
-    def ahead(self, today: date) -> Days | None:
-        """Return those of them that have not passed, at most a month; None if all have."""
-        first = max(self.first, today)
-        return None if self.last < today else Days(first, min(self.last, first + timedelta(days=MOST_DAYS - 1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,36 +87,9 @@ def _each_day(reminder: Reminder, due: Sequence[datetime]) -> Iterator[Thing]:
     for at in due:
         by_day.setdefault(at.date(), []).append(at)
     for day, hours in by_day.items():
-        is_often = len(hours) > _MOST_A_DAY
+        is_often = len(hours) > MOST_A_DAY
         for at in hours[:1] if is_often else hours:
             yield Thing(day, at, reminder.text, reminder, is_often)
-
-
-def instants(reminder: Reminder, now: datetime, days: Days) -> Sequence[datetime]:
-    """Return when a reminder is due on those days, in the zone of `now`: not before its next instant.
-
-    One that is paused is due when it would be if it went on. Of more than four on one day there are five.
-    """
-    schedule, due = reminder.schedule, reminder.due
-    begin, end = (datetime.combine(day, time(), now.tzinfo) for day in (days.first, days.last + _DAY))
-    if not schedule.rule or reminder.state not in OPEN:
-        return [due.astimezone(now.tzinfo)] if due is not None and begin <= due < end else []
-
-    def following(after: datetime) -> datetime | None:
-        return rules.next_after(schedule.wall, schedule.zone, schedule.rule, after)
-
-    found: list[datetime] = []
-    start = max(now, begin) if reminder.state is ReminderState.PAUSED or due is None else max(due, begin)
-    at = following(start - _MOMENT)
-    while at is not None and at < end:
-        found.append(at.astimezone(now.tzinfo))
-        is_full = len(found) > _MOST_A_DAY and found[-1].date() == found[-1 - _MOST_A_DAY].date()
-        at = following(_midnight_after(found[-1]) - _MOMENT if is_full else at)
-    return found
-
-
-def _midnight_after(at: datetime) -> datetime:
-    return datetime.combine(at.date() + _DAY, time(), at.tzinfo)
 
 
 async def _dated(memory: UserMemory, now: datetime, days: Days, locale: Locale) -> list[Thing]:

@@ -9,6 +9,7 @@ from enum import Enum, auto
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from core.features.reminders.days import Days, instants
 from core.features.reminders.reminders import KEPT, OPEN, Before, Kind, Reminder, ReminderState, Schedule
 from core.features.reminders.storage import ReminderStore
 from core.memory.memories import Memories
@@ -41,6 +42,7 @@ class Refusal(Enum):
     UNREACHABLE = auto()  # nobody can be written to unasked on this platform
     OFF_HERE = auto()  # reminders are off in this room
     NOT_HERE = auto()  # its text was said elsewhere, and would be heard by others here
+    NOT_THEN = auto()  # it is not due on those days
     GONE = auto()  # it is not there any more, or was changed meanwhile
     TOO_LATE = auto()  # its last change can no longer be taken back
 
@@ -272,6 +274,55 @@ class Reminders:
         self.wake()
         return again
 
+    async def postpone(self, place: ReminderPlace, reminder_id: str, until: datetime) -> Reminder | Refusal:
+        """Let a reminder be due then this once: one that repeats goes on by its rule, one that was said comes again."""
+        if until <= self._clock.now():
+            return Refusal.PAST
+        is_full = await self._is_full(place.user)
+
+        def postponed(old: Reminder) -> Reminder | Refusal:
+            if place.act and old.act == place.act:  # before a restart
+                return old
+            if is_full and old.state not in OPEN:
+                return Refusal.TOO_MANY
+            if not old.schedule.rule:
+                return self._snoozed(old, until)
+            return _waiting(self._changing(old), until.astimezone(UTC))
+
+        return await self._change(place, reminder_id, postponed)
+
+    async def skip(self, place: ReminderPlace, reminder_id: str, now: datetime, days: Days) -> Reminder | Refusal:
+        """Leave out the times of a reminder on those days, as `now` counts them; one that is due once is deleted."""
+
+        def skipped(old: Reminder) -> Reminder | Refusal:
+            if place.act and old.act == place.act:
+                return old
+            due = instants(old, now, days)
+            if not due:
+                return Refusal.NOT_THEN
+            if not old.schedule.rule:
+                return replace(self._changing(old), state=ReminderState.REMOVED)
+            zone = ZoneInfo(old.schedule.zone)
+            gone = {each.astimezone(zone).date() for each in due}
+            rule = rules.skipping(old.schedule.rule, gone, now.astimezone(zone).date())
+            schedule = replace(old.schedule, rule=rule)
+            following = old.due if old.due is not None and old.due not in due else self._next(schedule)
+            if following is None or len(rule) > rules.MAX_RULE_CHARS:
+                return Refusal.PAST
+            return replace(self._changing(old), schedule=schedule, due=following)
+
+        return await self._change(place, reminder_id, skipped)
+
+    async def said_since(self, place: ReminderPlace, since: datetime) -> Sequence[Reminder]:
+        """Return the reminders that were said since then, and may be spoken of there; those that are over, too."""
+        found = await self.store.of(await self._memories.accounts(place.user), frozenset(ReminderState))
+        return [
+            each
+            for each in found
+            if each.sent_at is not None and each.sent_at >= since and is_heard(each, place)
+            if each.state is not ReminderState.REMOVED and each.kind is Kind.REMINDER
+        ]
+
     async def undo(self, place: ReminderPlace, reminder_id: str) -> Reminder | Refusal:
         """Take back the last change of a reminder, and return it as it is then (REMOVED, if it was new)."""
 
@@ -413,7 +464,10 @@ class Reminders:
             ReminderState.SENDING,
             ReminderState.DONE,
         }
-        if was_open and before.state is not ReminderState.PAUSED and before.schedule == old.schedule:
+        is_said = old.sent_at is not None and old.changed_at is not None and old.sent_at >= old.changed_at
+        is_put_off = before.text == old.text and before.due != old.due and not is_said
+        same = before.schedule == old.schedule and before.state is not ReminderState.PAUSED
+        if was_open and same and not is_put_off:
             return replace(old, text=before.text)  # only the words were changed: it went on meanwhile
         state = ReminderState.WAITING if before.state is ReminderState.SENDING else before.state
         back = replace(old, text=before.text, schedule=before.schedule, due=before.due, state=state, tries=0)

@@ -94,9 +94,9 @@ async def settle_time(
 
 
 async def _with_rule(turn: Turn, reminders: Reminders, wish: Wish, time: Time | None) -> Time | None:
-    """Return the time with the rule of the reminder that is to be moved, if no more than an hour was named."""
+    """Return the time with the rule, or the day, of the reminder that is to be moved, if only an hour was named."""
     old = await reminders.find(place_of(turn), wish.reminder_id) if wish.reminder_id else None
-    if old is None or not old.schedule.rule or _HOURS_OF_RULE.search(old.schedule.rule):
+    if old is None or _HOURS_OF_RULE.search(old.schedule.rule):
         return time
     schedule = old.schedule
 
@@ -104,6 +104,9 @@ async def _with_rule(turn: Turn, reminders: Reminders, wish: Wish, time: Time | 
         if isinstance(each, Recurrence) or each.has_day:
             return each
         wall = schedule.wall.replace(hour=each.at.hour, minute=each.at.minute)
+        if not schedule.rule:  # that hour of its day, if that is ahead
+            at = wall.replace(tzinfo=each.at.tzinfo)
+            return replace(each, at=at) if at > local_now(turn)[0] else each
         return Recurrence(schedule.rule, wall.replace(tzinfo=each.at.tzinfo))
 
     if isinstance(time, Unclear):  # from 8 to 9: rather in the morning, too
@@ -367,6 +370,7 @@ REFUSED: dict[Refusal, Localized] = {
     Refusal.UNREACHABLE: text("reminders.refused.unreachable"),
     Refusal.OFF_HERE: text("reminders.refused.off_here"),
     Refusal.NOT_HERE: text("reminders.refused.not_here"),
+    Refusal.NOT_THEN: text("reminders.refused.not_then"),
     Refusal.GONE: text("reminders.refused.gone"),
     Refusal.TOO_LATE: text("reminders.refused.too_late"),
 }

@@ -10,8 +10,8 @@ from core.dialogue import Outcome, Step
 from core.features.preferences.timezone import local_now
 from core.features.reminders.actions.saying import day_in, line
 from core.features.reminders.agenda import agenda
+from core.features.reminders.days import Days
 from core.features.reminders.mentions import read_agenda, read_list
-from core.features.reminders.planned import Days
 from core.features.reminders.service import Reminders
 from core.features.reminders.telling import place_of
 from core.text.catalogue import counted, forms, text

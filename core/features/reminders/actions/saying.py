@@ -10,7 +10,8 @@ from core.answering.turn import Turn
 from core.dialogue import Step
 from core.features.preferences.timezone import local_now
 from core.features.reminders import card
-from core.features.reminders.planned import Days, due_within
+from core.features.reminders.days import Days
+from core.features.reminders.planned import due_within
 from core.features.reminders.reminders import Reminder
 from core.features.reminders.request import QUESTIONS
 from core.features.reminders.service import Reminders
