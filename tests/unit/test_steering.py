@@ -205,3 +205,14 @@ async def test_a_model_is_not_asked_about_what_steers_a_reminder(tmp_path: Path)
         await talk.say("move call home to 10am")
         assert (await only(talk)).due == datetime(2026, 11, 26, 10, tzinfo=ZONE)
         assert talk.house.model.prompts == []
+
+
+async def test_one_is_answered_in_the_language_of_the_verb(ana: Talk) -> None:
+    await ana.house.reminding.set(HERE, "tirar o lixo", Recurrence("FREQ=WEEKLY;BYDAY=TH", THURSDAY))
+    assert (await ana.say("pula o lixo semana que vem")).startswith("Mudei o horário: “tirar o lixo”")
+
+
+async def test_a_reminder_that_is_not_there_is_not_put_off(ana: Talk) -> None:
+    await trash(ana)
+    assert (await ana.say("snooze the dentist for a day")).startswith("I found no reminder for “dentist”, so nothing")
+    assert following(await only(ana)) == ["11-26T20:00", "12-03T20:00"]

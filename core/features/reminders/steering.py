@@ -55,6 +55,7 @@ class _Words:
 
     locale: Locale
     polite: re.Pattern[str]
+    called: re.Pattern[str]
     snooze: re.Pattern[str]
     move: re.Pattern[str]
     skip: re.Pattern[str]
@@ -79,10 +80,14 @@ async def steered(turn: Turn, reminders: Reminders) -> Heard | None:
     message = turn.asked.text.strip()
     if not message or len(message) > _MAX_CHARS or turn.asked.quotes:
         return None
-    for words in _tables():
+    own = turn.person.locale
+    for words in sorted(_tables(), key=lambda each: each.locale is not own):
+        # So short a sentence may be taken for one of another language than that of its verb.
+        turn.person.locale = own if turn.person.language else words.locale
         for steer in (_postponed, _moved, _skipped, _corrected, _of_others):
             if (answer := await steer(turn, reminders, words, message)) is not None:
                 return Heard(answer.text, answer.choices, is_all=True)
+    turn.person.locale = own
     return None
 
 
@@ -99,6 +104,8 @@ async def _postponed(turn: Turn, reminders: Reminders, words: _Words, message: s
     if found is None:
         return None
     named = await _named(turn, reminders, words, found.without(rest), said_lately=True)
+    if named is None and words.called.search(flat(message)):
+        return ReminderNotice(NONE[turn.person.locale].format(words=quoted(_bare(words, found.without(rest)))))
     if named is None:
         return None
     # What was just said is put off from now on.
@@ -190,6 +197,16 @@ async def _named(
     return fitting[0] if len(fitting) == 1 else None
 
 
+def _bare(words: _Words, said: str) -> str:
+    """Return what names a reminder without the words at its edges that say nothing."""
+    pieces = said.split()
+    while pieces and words.filler.fullmatch(flat(pieces[0])):
+        del pieces[0]
+    while pieces and words.filler.fullmatch(flat(pieces[-1])):
+        del pieces[-1]
+    return " ".join(pieces) or said
+
+
 def _said_lately(reminder: Reminder, now: datetime) -> bool:
     return reminder.sent_at is not None and now - reminder.sent_at <= _LATELY
 
@@ -258,6 +275,7 @@ def _tables() -> Sequence[_Words]:
             infinitive=table["infinitive"],
             polite=re.compile(rf"(?:\W*{table['polite']})*\W*"),
             last_end=re.compile(rf"(?<!\w)(?:{table['last_end']})(?!\w)"),
+            called=re.compile(rf"(?<!\w)(?:{table['called']})(?!\w)"),
             next=re.compile(rf"(?<!\w)(?:{table['next']})(?!\w)"),
             **{
                 name: re.compile(table[name])
@@ -268,6 +286,7 @@ def _tables() -> Sequence[_Words]:
     ]
 
 
+NONE = text("reminders.actions.none_of_these_words")
 STEERED = text("reminders.told.moved_text")
 ONLY_WHO_ASKS = text("reminders.steering.only_who_asks")
 ONESELF = text("reminders.steering.oneself")
