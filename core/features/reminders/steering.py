@@ -136,6 +136,9 @@ async def _moved(turn: Turn, reminders: Reminders, words: _Words, message: str) 
 
 async def _skipped(turn: Turn, reminders: Reminders, words: _Words, message: str) -> ReminderNotice | None:
     """Leave out the times of some days, or the next: "skip the trash next week"."""
+    said = flat(message)
+    if not (words.skip.search(said) or words.spare.search(said)):  # the rest takes a moment
+        return None
     now, _ = local_now(turn)
     days = asked(message, now, words.locale, ahead=True)
     rest = message if days is None else days.rest
