@@ -24,6 +24,7 @@ from core.text.unicode import fold
 from core.times import rules
 from core.times.grammar import find_time
 from core.times.reading import Beside, Once, Past, Recurrence, Time, Unclear
+from core.times.zones import zone_key
 from core.types import Locale
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
@@ -99,7 +100,7 @@ def _instant(text: str) -> datetime:
 def first_instants(said: Recurrence, now: datetime, count: int) -> Sequence[datetime]:
     """Return the first instants of a recurrence after a moment, in its zone, as the scheduler would compute them."""
     found: list[datetime] = []
-    zone, after = str(now.tzinfo), now
+    zone, after = zone_key(said.first), now
     while len(found) < count:
         following = rules.next_after(said.first.replace(tzinfo=None), zone, said.rule, after)
         if following is None:

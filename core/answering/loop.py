@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 from pydantic import ValidationError
 
 from core.actions.action import Action
+from core.actions.change_report import open_offers
 from core.actions.registry import Registry
 from core.answering import outcomes
 from core.answering.prompting import (
@@ -33,7 +34,7 @@ from core.answering.prompting import (
 )
 from core.answering.shown import MAX_MESSAGES, room_talk
 from core.answering.speech import Speech
-from core.answering.turn import Turn
+from core.answering.turn import Heard, Turn
 from core.dialogue import Outcome, Prompt, PromptTurn, Step, Task, Tool, ToolCall, ToolResult, committed
 from core.enclosures import QuoteKind
 from core.errors import BadReply, ContextTooLong, EmptyReply, StepwiseOnly
@@ -543,6 +544,10 @@ async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int
     if _points_at_nothing(turn):
         await turn.answer.say(UNREAD[turn.person.locale], in_history=True)
         return
+    heard = await turn.services.additions.heard(turn) if turn.services.additions else None
+    if heard is not None and heard.is_all:
+        await _offer(turn, heard)
+        return
     await _read_room(turn)
     single = SingleCall(turn, registry, tools_of(registry)) if chosen.is_single(turn.services.models) else None
     turn.is_single = single is not None and await single.fits()
@@ -550,6 +555,15 @@ async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int
         await Loop(turn, registry, max_steps).run(single if turn.is_single else None)
     finally:
         await turn.search.close()
+    if heard is not None:
+        await _offer(turn, heard)
+
+
+async def _offer(turn: Turn, heard: Heard) -> None:
+    """Say what a feature offers; a plain yes takes it, unless the turn asked something else."""
+    await turn.answer.say(heard.text, in_history=True, choices=heard.buttons)
+    if heard.offer is not None and not any(step.asks for step in turn.log.steps):
+        await open_offers(turn, [heard.offer], heard.text)
 
 
 def _points_at_nothing(turn: Turn) -> bool:

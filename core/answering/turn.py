@@ -403,6 +403,19 @@ class PromptBudget:
         return await self.conversations.longest_fitting(texts, "chat", self.model)
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a feature offers about a message, whatever else is answered: a sentence, and buttons.
+
+    A plain yes presses `offer`. `is_all`: it is all that there is to answer.
+    """
+
+    text: str
+    buttons: tuple[Button, ...] = ()
+    offer: Button | None = None
+    is_all: bool = False
+
+
 class Additions(Protocol):
     """What features add to a turn."""
 
@@ -411,6 +424,9 @@ class Additions(Protocol):
 
     async def below_saved(self, turn: Turn, saved: Sequence[MemoryItem]) -> Sequence[Button]:
         """Return what features offer below memories that were just saved."""
+
+    async def heard(self, turn: Turn) -> Heard | None:
+        """Return what a feature offers about the message itself, or None."""
 
 
 @dataclass(frozen=True, slots=True)

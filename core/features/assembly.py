@@ -10,7 +10,7 @@ from typing import Final
 from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.answering.parts import ChatBotParts, Hooks, Reach, TurnLimits, TurnSettings
-from core.answering.turn import Additions, Services, Turn
+from core.answering.turn import Additions, Heard, Services, Turn
 from core.commands.builtin import CONTINUE_COMMAND, RESET, RETRY, stop_command
 from core.commands.table import CommandTable
 from core.features.access.gate import AccessGate, Cards
@@ -154,3 +154,10 @@ class AllAdditions(Additions):
     async def below_saved(self, turn: Turn, saved: Sequence[MemoryItem]) -> Sequence[Button]:
         """Return what features offer below memories that were just saved."""
         return [button for each in self._additions for button in await each.below_saved(turn, saved)]
+
+    async def heard(self, turn: Turn) -> Heard | None:
+        """Return what the first of the features offers that offers anything about the message."""
+        for each in self._additions:
+            if (found := await each.heard(turn)) is not None:
+                return found
+        return None

@@ -31,6 +31,7 @@ from core.features.ledger.chart import Draw
 from core.features.links.storage import LinkCodes
 from core.features.pending_input.replies import PendingReplies, QuestionReader
 from core.features.preferences.storage import PreferenceStore
+from core.features.preferences.timezone import ZoneChange
 from core.features.quotas.quotas import Quotas
 from core.features.reminders.service import Limits as ReminderLimits
 from core.features.reminders.storage import ReminderStore
@@ -182,7 +183,7 @@ class Contribution:
     questions: Sequence[QuestionReader] = ()
     """Reads a message as the reply to a question of the feature."""
 
-    zone_moves: Sequence[Callable[[Request, str], Awaitable[Sequence[str]]]] = ()
+    zone_moves: Sequence[Callable[[Request, ZoneChange], Awaitable[Sequence[str]]]] = ()
     """Called when a person chose a time zone; return what to tell them, a paragraph each."""
 
     forgetters: Sequence[Forgets] = ()

@@ -8,15 +8,20 @@ Words for times that no part took mean that the text was not understood.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
+from zoneinfo import ZoneInfo
+
+from dateutil.relativedelta import relativedelta
 
 from core.locales import TAGS
 from core.times.meaning import Meaning
-from core.times.reading import FoundTime, NotUnderstood, Time
+from core.times.reading import Found, FoundTime, NotUnderstood, Once, Past, Recurrence, Time, Unclear
 from core.times.scan import Scan
-from core.times.tokens import TIMELY, Tokens, table, tokens
+from core.times.tokens import KINDS, TIMELY, Tokens, table, tokens
+from core.times.zone_words import NamedZone, zone_in
 from core.types import Locale
 
 MAX_CHARS: Final = 1_000
@@ -29,12 +34,91 @@ def find_time(text: str, now: datetime, locale: Locale, *, bare: bool = False) -
 
     "dentist tomorrow at 8", read on a Sunday, is Once(Monday 08:00) at (8, 21). `now` is aware, in the person's zone;
     `locale` is the language that is tried first. `bare`: an amount of time alone counts from now on, as for a timer.
+    An hour may be of another zone, which is named beside it ("9 Tokyo time"): then what is returned is in that zone.
     Takes time linear in the text, of which the first 1,000 characters are read.
     """
-    found = [read(tokens(text[:MAX_CHARS], code), now, bare=bare) for code in languages(locale)]
+    text = text[:MAX_CHARS]
+    named = zone_in(text, now, locale)
+    elsewhere = _found_elsewhere(text, named, now, locale) if named is not None else None
+    return elsewhere or _found(text, now, locale, bare=bare)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundAmount(Found):
+    """An amount of time in a text, without words for when: "an hour", "2 dias"."""
+
+    real: timedelta
+    calendar: relativedelta
+
+    def after(self, at: datetime) -> datetime:
+        """Return when that long is over: days by the clock on the wall, hours as they pass."""
+        wall = at + self.calendar
+        return (wall.astimezone(UTC) + self.real).astimezone(at.tzinfo)
+
+
+def find_amount(text: str, locale: Locale) -> FoundAmount | None:
+    """Return the amount of time that a text names, if it names no other time."""
+    words = tokens(text[:MAX_CHARS], languages(locale)[0])
+    kept = [each for each in words.items if each.kind != KINDS["for"]]  # "for a day" is no end of something
+    scan = Scan(replace(words, items=kept, kinds="".join(each.kind for each in kept)), bare=True)
+    try:
+        scan.run()
+    except NotUnderstood:
+        return None
+    parts = scan.parts
+    is_else = parts.days or parts.clocks or parts.part or parts.rule or parts.event
+    return FoundAmount(tuple(scan.spans()), parts.real, parts.calendar) if parts.is_ahead and not is_else else None
+
+
+def _found(text: str, now: datetime, locale: Locale, *, bare: bool = False) -> FoundTime | None:
+    found = [read(tokens(text, code), now, bare=bare) for code in languages(locale)]
     # Another language may know fewer of the words, and so find a part of the time only.
     time, scan = max(found, key=lambda each: each[1].weight())
-    return FoundTime(time, tuple(scan.spans())) if time is not None else None
+    return FoundTime(tuple(scan.spans()), time) if time is not None else None
+
+
+def _found_elsewhere(text: str, named: NamedZone, now: datetime, locale: Locale) -> FoundTime | None:
+    """Return the time of an hour beside which a zone is named; None if no hour stands beside it.
+
+    Of several zones each is an option. By one that is not known the person's own clock is, to be asked about.
+    """
+    masked = f"{text[: named.start]}{' ' * (named.end - named.start)}{text[named.end :]}"
+    moments = [now.astimezone(ZoneInfo(zone)) for zone in named.zones] or [now]
+    read_at = [_found(masked, moment, locale) for moment in moments]
+    found = [each for each in read_at if each is not None and _has_hour(each.time)]
+    if len(found) < len(read_at) or not _is_beside(text, found[0], named):
+        return None
+    times = [time for each, moment in zip(found, moments, strict=True) for time in _by_day(each.time, now, moment)]
+    spans = tuple(sorted((*found[0].spans, (named.start, named.end))))
+    if len(times) == 1 and named.zones:
+        return FoundTime(spans, times[0])
+    options = [each for time in times for each in (time.options if isinstance(time, Unclear) else (time,))]
+    ahead = tuple(each for each in options if isinstance(each, Once | Recurrence))
+    return FoundTime(spans, Unclear(ahead, "" if named.zones else "zone") if ahead else times[0])
+
+
+def _has_hour(time: Time) -> bool:
+    times = time.options if isinstance(time, Unclear) else (time,)
+    return all(isinstance(each, Past) or (isinstance(each, Once | Recurrence) and each.has_hour) for each in times)
+
+
+def _is_beside(text: str, found: FoundTime, named: NamedZone) -> bool:
+    """Whether words for the time end, or begin, where those for the zone begin, or end."""
+    between = (text[end : named.start] for _, end in found.spans if end <= named.start)
+    behind = (text[named.end : start] for start, _ in found.spans if start >= named.end)
+    return any(not each.strip(" ,()") for each in (*between, *behind))
+
+
+def _by_day(time: Time, now: datetime, moment: datetime) -> Sequence[Time]:
+    """Return what a time means that was read by another clock, on which it may be another day.
+
+    "Tomorrow" is the person's, or that of those there: where these differ it is either.
+    """
+    days = (moment.date() - now.date()).days
+    if not days or not isinstance(time, Once) or not time.is_relative:
+        return [time]
+    other = Once(time.at - timedelta(days=days))
+    return [time, other] if other.at > now else [time]
 
 
 def names_time(text: str, locale: Locale) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
@@ -35,6 +35,14 @@ class Meaning:
 
     def time(self) -> Time | None:
         """Return the time. Raises NotUnderstood if the parts contradict each other, ValueError for no day."""
+        found = self._time()
+        if not self._parts.has_holidays or found is None:
+            return found
+        if not isinstance(found, Once | Recurrence | Unclear):
+            raise NotUnderstood
+        return Unclear(found.options if isinstance(found, Unclear) else (found,), "holidays")
+
+    def _time(self) -> Time | None:
         parts = self._parts
         if parts.event:
             return Beside(parts.real + self._length(parts.calendar), parts.event)
@@ -48,9 +56,15 @@ class Meaning:
             parts.days.append(parts.start)
         if parts.is_ahead:
             return self._ahead()
-        if len(parts.clocks) > 1 or len(parts.days) > _MOST_DAYS:
+        if len(parts.days) > _MOST_DAYS:
             raise NotUnderstood
-        found = self._once()
+        return self._several() if len(parts.clocks) > 1 else self._one()
+
+    def _one(self) -> Time | None:
+        """Return one time of a day, moved by what was said to lie before or after it."""
+        parts, found = self._parts, self._once()
+        if isinstance(found, Once) and parts.days and parts.days[0].ahead is not None:
+            found = replace(found, is_relative=True)
         if not parts.shift:
             return found
         if not isinstance(found, Once) or not found.has_hour:
@@ -266,6 +280,29 @@ class Meaning:
         options = [at for at in (soon, *usual) if at.date() == self._today and at > self._now][:3]
         return _options(options) if len(options) > 1 else Once(soon, has_hour=False)
 
+    def _several(self) -> Time:
+        """Return several hours of one day, or the next of each where no day was named: a rule that ends with them."""
+        parts, clocks = self._parts, self._clocks()
+        are_plain = any(clock.hour > _NOON for clock in clocks)
+        if (
+            parts.shift
+            or parts.has_apart
+            or (not are_plain and any(each.halves and each.hour in _SMALL_HOURS for each in clocks))
+        ):
+            raise NotUnderstood
+        days = parts.days
+        day = self._today if not days else self.day_of(days[0] if len(days) == 1 else self._joined(days))
+        at = [self._at(day, clock) for clock in clocks]
+        ahead = sorted(each for each in at if each > self._now)
+        if not ahead and days:
+            return Past(max(at))
+        if len(ahead) == 1 and days:
+            return Once(ahead[0])
+        first = ahead[0] if ahead else self._at(day + timedelta(days=1), min(clocks, key=lambda each: each.hour))
+        count = len(ahead) if days else len(at)
+        rule = {"FREQ": "DAILY", "COUNT": str(count), **_by_hours({(each.hour, each.minute) for each in clocks})}
+        return Recurrence(_text(rule), first)
+
     # --- again and again ---
 
     def _maybe_repeated(self) -> Time:
@@ -297,10 +334,12 @@ class Meaning:
                     raise NotUnderstood
                 clocks = clocks if has_hour else [ClockTime(int(hour)) for hour in said.split(",")]
         if len(clocks) > 1:
-            if len({clock.minute for clock in clocks}) > 1 or "BYSETPOS" in rule:
+            by_hours = _by_hours(
+                {(clock.hour, clock.minute) for clock in clocks}, days=len(rule.get("BYDAY", "").split(","))
+            )
+            if "BYSETPOS" in rule or ("BYSETPOS" in by_hours and rule["FREQ"] not in {"DAILY", "WEEKLY"}):
                 raise NotUnderstood
-            hours_said = ",".join(str(clock.hour) for clock in sorted(clocks, key=lambda each: each.hour))
-            rule |= {"BYHOUR": hours_said, "BYMINUTE": str(clocks[0].minute)}
+            rule |= by_hours
         return self._counted(rule, clocks, has_hour=has_hour)
 
     def _counted(self, rule: dict[str, str], clocks: Sequence[ClockTime], *, has_hour: bool) -> Time:
@@ -325,7 +364,8 @@ class Meaning:
             if end < first:
                 raise NotUnderstood
             rule["UNTIL"] = self._utc(end)
-        return Recurrence(_text(rule), self._aware(first), has_hour)
+        # An hour that a change of clocks skips on the first day is the hour of all others.
+        return Recurrence(_text(rule), first.replace(tzinfo=self._now.tzinfo), has_hour)
 
     def _name_days(self, rule: dict[str, str]) -> None:
         """Add the days that were named beside the recurrence: "every two weeks, on friday", "every year on 3 March"."""
@@ -393,6 +433,18 @@ def _weeks(days: str) -> str:
 
 def _text(rule: Mapping[str, str]) -> str:
     return ";".join(f"{name}={value}" for name, value in rule.items())
+
+
+def _by_hours(times: Collection[tuple[int, int]], days: int = 1) -> dict[str, str]:
+    """Return the parts of a rule of days for these hours and minutes, on that many days of each period."""
+    hours, minutes = (sorted({each[at] for each in times}) for at in (0, 1))
+    every = [(hour, minute) for hour in hours for minute in minutes]
+    chosen = [at for at, each in enumerate(every, 1) if each in times]
+    parts = {"BYHOUR": ",".join(map(str, hours)), "BYMINUTE": ",".join(map(str, minutes))}
+    if len(chosen) == len(every):
+        return parts
+    positions = (str(day * len(every) + at) for day in range(days) for at in chosen)
+    return {**parts, "BYSETPOS": ",".join(positions)}
 
 
 def _options(times: Sequence[datetime], *, has_day: bool = True) -> Unclear:

@@ -55,7 +55,8 @@ class Parts:
     `part` is a part of the day ("evening"); `real` and `calendar` are an amount of time, from now on if `is_ahead`, or
     beside `event`; `rule` is an RRULE by its parts, which `until`, `lasts` or `start` bound, at hours of `window`;
     `is_rule_unsure`: it may be said of once ("monday and friday"); `until_hour` is when one of hours or minutes ends.
-    `shift` moves the time ("the 3pm meeting, 10 minutes before").
+    `shift` moves the time ("the 3pm meeting, 10 minutes before"); `has_holidays`: it leaves out holidays; `has_apart`:
+    hours stand apart from each other.
     """
 
     days: list[Day] = field(default_factory=list)
@@ -73,18 +74,22 @@ class Parts:
     lasts: relativedelta | None = None
     start: Day | None = None
     window: tuple[ClockTime, ClockTime] | None = None
+    has_holidays: bool = False
+    has_apart: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Once:
     """One instant. `has_hour` is False if only a day was named, and the hour is the usual one for it.
 
-    `has_day` is False if only an hour was named, of which this is the next.
+    `has_day` is False if only an hour was named, of which this is the next; `is_relative`: the day was named by how far
+    it is from today.
     """
 
     at: datetime
     has_hour: bool = True
     has_day: bool = field(default=True, compare=False)
+    is_relative: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +106,13 @@ class Recurrence:
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """Words that mean one of several times, the likeliest first: the person is to be asked which."""
+    """Words that mean one of several times, the likeliest first: the person is to be asked which.
+
+    `why` they are asked, if that is not because of several: "holidays", which are not known, or "zone", if that is not.
+    """
 
     options: tuple[Once | Recurrence, ...]
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +134,12 @@ Time: TypeAlias = Once | Recurrence | Unclear | Past | Beside
 
 
 @dataclass(frozen=True, slots=True)
-class FoundTime:
-    """A time in a text: what it means, and where its words stand, as (start, end) of the text in order.
+class Found:
+    """What words in a text mean; where they stand, as (start, end) of the text in order.
 
     Without these words, and prepositions that belong to them, the rest of the text is whole.
     """
 
-    time: Time
     spans: tuple[tuple[int, int], ...]
 
     def without(self, text: str) -> str:
@@ -141,3 +149,10 @@ class FoundTime:
             kept.append(text[end:start])
             end = stop
         return " ".join(" ".join((*kept, text[end:])).split()).strip(" ,.;:!?-–—")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTime(Found):
+    """A time in a text."""
+
+    time: Time

@@ -26,6 +26,9 @@ _LATE_DAYS: Final = frozenset({29, 30, 31})
 _PLURAL_WEEKENDS: Final = ("fins", "fines", "finais", "weekends", "findes")
 _NO_PLURALS: Final = frozenset({"tues", "weds", "thurs", "segs"})
 
+_WEEKDAYS_AS_ORDINALS: Final = {"MO": 2, "WE": 4, "TH": 5}
+"""Portuguese names of weekdays that are ordinals, too: "segunda", "quarta", "quinta"."""
+
 _Make: TypeAlias = Callable[[Tokens, re.Match[str]], Rule | None]
 
 
@@ -119,6 +122,18 @@ def _nth_weekday(words: Tokens, found: re.Match[str]) -> Rule:
     return {"FREQ": "MONTHLY", "BYDAY": f"{nth}{day}"}
 
 
+def _second_weekday(words: Tokens, found: re.Match[str]) -> Rule | None:
+    """Return the rule of "every second tuesday of the month", and of "toda segunda terça do mês"."""
+    first, *others = words.said(found, "zW")
+    nth = (
+        2
+        if first.kind == "z" and words.written(first).endswith("second")
+        else _WEEKDAYS_AS_ORDINALS.get(first.value, 0)
+    )
+    is_of_month = words.said_units(found) == ["month"] and (first.kind == "z" or words.tag == "pt")
+    return {"FREQ": "MONTHLY", "BYDAY": f"{nth}{others[-1].value}"} if nth and is_of_month else None
+
+
 def _nth_day(words: Tokens, found: re.Match[str]) -> Rule | None:
     if words.said_units(found)[0] != "day" or words.said_units(found)[-1] != "month":
         return None
@@ -189,6 +204,7 @@ _READ: Final[Sequence[tuple[str, _Make]]] = (
     ("[oia]{0,2}e?[oa]?B", _is("WEEKLY", BYDAY=",".join(WEEKDAYS[:5]))),  # "every weekday", "nos dias úteis"
     ("[oia]{0,2}e?[oa]?E", _weekend),  # "every weekend", "nos fins de semana"
     ("[oia]{0,2}e[oa]?rWo{0,2}u", _nth_weekday),  # "toda primeira segunda do mês"
+    ("[oia]{0,2}(?:z|e[oa]?W|[oi]W)Wo{1,2}u(?!x)", _second_weekday),  # "every second tuesday of the month"
     ("[oia]{0,2}e[oa]?rW", _nth_weekday),  # "every first monday"
     ("[oia]{0,2}rWo{0,2}eo?u", _nth_weekday),  # "the first monday of every month"
     ("[oia]{1,2}rWo{1,2}u(?!x)", _nth_weekday),  # "on the first monday of the month"

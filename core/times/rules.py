@@ -8,9 +8,9 @@ that end: any rule ends within 440 years.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from datetime import MAXYEAR, UTC, datetime, time, timedelta
+from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from enum import IntEnum
 from functools import lru_cache
 from itertools import dropwhile, islice, pairwise, takewhile
@@ -25,7 +25,7 @@ _LATEST: Final = MAXYEAR - 39
 
 _DECADE: Final = timedelta(days=3_653)
 _YEARS: Final = range(1900, 9000)
-_MAX_RULE_CHARS: Final = 500
+MAX_RULE_CHARS: Final = 500
 _SHIFT: Final = timedelta(days=1, hours=1)
 """Clocks were never set forward by more than a day (Samoa in 2011 left out one)."""
 
@@ -55,6 +55,7 @@ _WEEKDAY: Final = f"(?:{'|'.join(WEEKDAYS)})"
 _FORMS: Final = dict.fromkeys(_RANGES, r"[+-]?\d{1,5}(?:,[+-]?\d{1,5})*") | {
     "FREQ": "|".join(Frequency.__members__),
     "UNTIL": r"\d{8}(?:T\d{6}Z?)?",
+    "EXDATE": r"\d{8}(?:,\d{8}){0,30}",
     "WKST": _WEEKDAY,
     "BYDAY": rf"(?:(?:^|,)(?:[+-]?\d{{1,2}})?{_WEEKDAY})+",
 }
@@ -79,6 +80,22 @@ class Rule:
     minutes: tuple[int, ...] = ()
     positions: tuple[int, ...] = ()
     week_start: int = 0
+    skips: tuple[date, ...] = ()
+    """Days on which it does not come, in its zone: EXDATE, which RFC 5545 has beside a rule, and not in it."""
+
+    @property
+    def times(self) -> tuple[tuple[int, int], ...]:
+        """The hours and minutes of a rule that names any, but those that BYSETPOS leaves out of a day or week."""
+        every = tuple((hour, minute) for hour in self.hours for minute in self.minutes or (0,))
+        if not self.picks_hours:
+            return every
+        return tuple(each for at, each in enumerate(every) if any((n - 1) % len(every) == at for n in self.positions))
+
+    @property
+    def picks_hours(self) -> bool:
+        """Whether BYSETPOS chooses of the hours of each day: "at 18:30 and at 20:00"."""
+        is_of_days = self.frequency in {Frequency.DAILY, Frequency.WEEKLY}
+        return is_of_days and len(self.hours) * len(self.minutes) > 1 and min(self.positions, default=0) > 0
 
     @property
     def is_sub_daily(self) -> bool:
@@ -102,7 +119,7 @@ def read(rule: str) -> Rule:
     Raises:
         ValueError: it is no RRULE, or has parts that are not supported here, or values that are out of range.
     """
-    if len(rule) > _MAX_RULE_CHARS:
+    if len(rule) > MAX_RULE_CHARS:
         raise ValueError("the rule is too long")
     parts: dict[str, str] = {}
     numbers: dict[str, tuple[int, ...]] = dict.fromkeys(_RANGES, ())
@@ -131,6 +148,7 @@ def read(rule: str) -> Rule:
         minutes=numbers["BYMINUTE"],
         positions=numbers["BYSETPOS"],
         week_start=WEEKDAYS.index(parts.get("WKST", "MO")),
+        skips=tuple(sorted(date.fromisoformat(each) for each in parts.get("EXDATE", "").split(",") if each)),
     )
     _check(found)
     return found
@@ -161,6 +179,17 @@ def instant(wall: datetime, zone: str) -> datetime:
     return wall.replace(tzinfo=ZoneInfo(zone), fold=0).astimezone(UTC)
 
 
+def skipped(wall: datetime, zone: str, rule: str, due: datetime) -> time | None:
+    """Return the hour that an instant of a schedule stands for, where a change of clocks skips that hour; else None."""
+    found, local = read(rule) if rule else Rule(Frequency.DAILY), due.astimezone(ZoneInfo(zone))
+    if found.is_sub_daily:
+        return None
+    times = [time(hour, minute) for hour in found.hours or (wall.hour,) for minute in found.minutes or (wall.minute,)]
+    if local.time() in times:
+        return None
+    return next((each for each in times if instant(datetime.combine(local.date(), each), zone) == due), None)
+
+
 def next_after(wall: datetime, zone: str, rule: str, after: datetime) -> datetime | None:
     """Return the first instant of the schedule later than `after`, aware UTC; None if there is none.
 
@@ -170,9 +199,26 @@ def next_after(wall: datetime, zone: str, rule: str, after: datetime) -> datetim
     Raises:
         ValueError: the rule has a `problem`.
     """
+    found = read(rule) if rule else Rule(Frequency.HOURLY, count=1)
+    due = _next_of(wall, zone, found, after)
+    while due is not None and found.skips and (day := due.astimezone(ZoneInfo(zone)).date()) in found.skips:
+        ends = instant(datetime.combine(day, time()) + timedelta(days=1), zone) - timedelta(microseconds=1)
+        due = _next_of(wall, zone, found, max(ends, due))
+    return due
+
+
+def skipping(rule: str, days: Collection[date], today: date) -> str:
+    """Return the rule without the days, and what it skipped before of those that have not passed."""
+    parts = [part for part in rule.split(";") if not part.upper().startswith("EXDATE=")]
+    skips = sorted(each for each in {*read(rule).skips, *days} if each >= today)
+    return ";".join([*parts, *([f"EXDATE={','.join(f'{each:%Y%m%d}' for each in skips)}"] if skips else [])])
+
+
+def _next_of(wall: datetime, zone: str, found: Rule, after: datetime) -> datetime | None:
+    """Return what `next_after` does, without regard to days that are skipped."""
     if wall.year not in _YEARS:
         return None
-    first, found = instant(wall, zone), read(rule) if rule else Rule(Frequency.HOURLY, count=1)
+    first = instant(wall, zone)
     if found.is_sub_daily:
         number = max((after - first) // (step := _STEPS[found.frequency] * found.interval) + 1, 0)
         due = first + number * step if number < (found.count or number + 1) else None

@@ -41,16 +41,17 @@ _UNTIL: Final = re.compile("U[oiat]{0,3}")
 _FOR_NEXT: Final = re.compile("[oFai]{1,3}(?:x(?P<n>n)|(?P<m>n)x)(?P<u>u)")  # "for the next two weeks"
 
 
-def asked(text: str, now: datetime, locale: Locale) -> AskedTime | None:
+def asked(text: str, now: datetime, locale: Locale, *, ahead: bool = False) -> AskedTime | None:
     """Return the time that a question names; None if it names none.
 
     "What did I tell you last week?" asks for what was said then; "what do I have on friday?" is about that day.
+    `ahead`: it is known to ask for what is to come, whatever its verb.
     """
     words = _words(text, locale)
     if not names_any(words):
         return None
     cues, said = table(words.tag).cues, flat(words.text)
-    is_past = bool(cues["told"].search(said) or cues["past"].search(said))
+    is_past = not ahead and bool(cues["told"].search(said) or cues["past"].search(said))
     stretch = Stretches(words, now.replace(tzinfo=None), back=is_past).first()
     if stretch is None:
         return None

@@ -10,7 +10,7 @@ from typing import Final
 
 from dateutil.relativedelta import relativedelta
 
-from core.times.clocks import AMOUNT, LENGTH_S, SaidHour, amount, calendar, clock_at
+from core.times.clocks import AMOUNT, LENGTH_S, SaidHour, amount, calendar, clock_at, of_day
 from core.times.days import WHERE, day_at
 from core.times.reading import ClockTime, Day, NotUnderstood, Parts
 from core.times.recurrences import is_unsure, rule_at
@@ -26,9 +26,16 @@ _LASTING: Final = re.compile("F[ox]{0,3}n?x?(?P<u>u)(?<!Fu)")  # "for the next t
 _LASTS_WITH: Final = re.compile("[eDO]|F[ox]*nu")  # "every", "daily", "for two"
 _WINDOW: Final = re.compile(  # "das 8 às 18h", "from 9am to 5pm"
     "(?:(?:[oaS]{0,2}(?P<first>C[AP]?|nc?[AP])|(?:S|o?a|o)(?P<bare>n))[atU]|l[oa]?(?P<between>C[AP]?|n[AP]?)&)"
-    "o?a?(?P<last>C[AP]?|n[AP]|n)(?!u)"
+    "o?a?(?P<last>C[AP]?|n[AP]|n)(?!u|o{0,2}M)"
 )
 _EXCEPT: Final = re.compile("y[oiat]{0,3}(?P<days>E|W(?:(?:[,&]|,&)[oia]{0,2}W){0,5})")  # "menos sábado e domingo"
+_HOUR: Final = "(?:n|C)[AP]?c?"
+_HOURS_LISTED: Final = re.compile(
+    f"[oFsU]?a[oa]?(?P<hours>{_HOUR}(?:,(?:a[oa]?)?{_HOUR})+,?&(?:a[oa]?)?{_HOUR})(?!u|o{{0,2}}M)"
+)
+"""At least three hours: "at 8, 14 and 20", "às 8h30, 12h e 18h"."""
+
+_PAIR_LISTED: Final = re.compile("[oFsU]?a(?P<hours>n&n)(?![uAPcoM])")  # "at 9 and 21", in English
 _WINDOW_WITH: Final = re.compile("[eH]|nin")  # "every", "hourly"
 _AHEAD: Final = re.compile(rf"[oat]?i~*(?P<amount>{AMOUNT}|C(?:&n(?![uAPc]))?)L?~?")  # "daqui a 20 minutos", "in 1h30"
 _AGO: Final = re.compile(rf"g~*(?P<amount>{AMOUNT})g?|~*(?P<last>{AMOUNT})g")  # "há 2 dias", "an hour ago"
@@ -67,7 +74,8 @@ class Scan:
         self._kinds = words.kinds
         self._rules: Sequence[Callable[[int], int]] = (
             self._beside, self._except, self._until, self._starting, self._window, self._recurrence, self._lasting,
-            self._ago, self._duration, *([self._bare_duration] if bare else []), self._day, self._clock, self._part,
+            self._ago, self._duration, *([self._bare_duration] if bare else []), self._day, self._clocks, self._clock,
+            self._part, self._holidays,
         )  # fmt: skip
 
     def run(self) -> None:
@@ -324,6 +332,34 @@ class Scan:
             self.parts.days.append(day)
         return stop
 
+    def _holidays(self, at: int) -> int:
+        """Take "exceto feriados"."""
+        if self._kinds[at] != "R":
+            return 0
+        self.parts.has_holidays = True
+        return at + 1
+
+    def _clocks(self, at: int) -> int:
+        """Take hours that are listed, of which each alone may be no hour."""
+        found = _HOURS_LISTED.match(self._kinds, at)
+        if found is None and self._words.tag == "en" and _WINDOW_WITH.search(self._kinds.replace("D", "e")):
+            found = _PAIR_LISTED.match(self._kinds, at)
+        if found is None:
+            return 0
+        clocks: list[ClockTime] = []
+        for stop in range(found.start("hours"), found.end("hours")):
+            if self._kinds[stop] not in "nC":
+                continue
+            half = {"A": "am", "P": "pm"}.get(self._kinds[stop + 1 : stop + 2], "")
+            number = number_of(self._words.items[stop]) if self._kinds[stop] == "n" else 0
+            if number > _HOURS:
+                return 0
+            said = None if self._kinds[stop] == "n" else clock_at(self._words, stop, follows_day=True)
+            clocks.append(said.clock if said is not None else of_day(ClockTime(number), half))
+        self.parts.has_apart |= bool(self.parts.clocks)
+        self.parts.clocks += clocks
+        return found.end()
+
     def _clock(self, at: int) -> int:
         is_further = self._kinds[at] in "&," and bool(self.parts.clocks) and self._is_joined(at)
         said = self._said(at + 1 if is_further else at)
@@ -331,6 +367,7 @@ class Scan:
             return 0
         if "U" in self._kinds[max(at - 1, 0) : at + 1] and _WINDOW_WITH.search(self._kinds):  # "every hour until 6pm"
             raise NotUnderstood
+        self.parts.has_apart |= bool(self.parts.clocks) and not is_further
         self.parts.clocks.append(said.clock)
         return said.stop
 

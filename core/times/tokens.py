@@ -24,7 +24,7 @@ KINDS: Final = {
     "next": "x", "this": "s", "every": "e", "other_day": "O", "other_week": "f", "daily": "D", "hourly": "H",
     "weekly": "K", "monthly": "Q", "yearly": "Y", "workdays": "B", "weekend": "E", "other": "z", "feast": "V",
     "gone": "k", "ago": "g", "often": "j", "between": "l", "next_week": "J", "month_end": "Z", "month_start": "X",
-    "except": "y", "unread": "@", "decimal": "m",
+    "except": "y", "holiday": "R", "unread": "@", "decimal": "m",
     "until": "U", "for": "F", "from": "S", "before": "b", "after": "v", "about": "~", "comma": ",", "word": "w",
 }  # fmt: skip
 """The letter of each kind of word."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import date, datetime, time, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo
 
 from core.text.catalogue import Counted, forms, text
-from core.times.rules import Frequency, Rule, next_after, read
+from core.times.rules import Frequency, Rule, next_after, read, skipping
 from core.times.zones import exemplar
 from core.types import Locale, Localized
 
@@ -79,6 +80,15 @@ def rule_told(rule: str, wall: datetime, locale: Locale, zone: str = "UTC") -> s
     if not rule:
         return _day_and_hour(wall, wall.year, locale)
     found = read(rule)
+    if found.skips:
+        words = _rule(replace(found, skips=()), skipping(rule, (), date.max), wall, locale, zone)
+        return EXCEPT[locale].format(rule=words, days=_ranges(found.skips, locale))
+    return _rule(found, rule, wall, locale, zone)
+
+
+def _rule(found: Rule, rule: str, wall: datetime, locale: Locale, zone: str) -> str:
+    if found.frequency is Frequency.DAILY and found.count and found.count == _left(found, wall):
+        return DAY_AND_HOUR[locale].format(day=_date(wall, wall.year, locale), at=_hours(found, wall, locale))
     if found.is_sub_daily:
         unit = HOURS if found.frequency is Frequency.HOURLY else MINUTES
         return _ended(_every(unit, found.interval, locale), found, wall, zone, locale)
@@ -88,6 +98,21 @@ def rule_told(rule: str, wall: datetime, locale: Locale, zone: str = "UTC") -> s
     if days and times <= _MOST_TIMES:
         return _ended(AT_HOURS[locale].format(rule=days, at=_hours(found, wall, locale)), found, wall, zone, locale)
     return _ended(_next_days(rule, wall, locale), found, wall, zone, locale)
+
+
+def _ranges(days: Sequence[date], locale: Locale) -> str:
+    """Return days as a list: "November 26 and from December 1 to December 3"."""
+    runs: list[list[date]] = []
+    for day in days:
+        if runs and day - runs[-1][-1] == timedelta(days=1):
+            runs[-1].append(day)
+        else:
+            runs.append([day])
+    told_days = [
+        [_form(datetime.combine(each, time()), MONTH_DAY, locale) for each in (run[0], run[-1])] for run in runs
+    ]
+    pieces = [first if first == last else RANGE[locale].format(first=first, last=last) for first, last in told_days]
+    return _format_list(pieces, locale)
 
 
 def _ended(words: str, rule: Rule, wall: datetime, zone: str, locale: Locale) -> str:
@@ -105,10 +130,10 @@ def _ended(words: str, rule: Rule, wall: datetime, zone: str, locale: Locale) ->
 def _days(rule: Rule, wall: datetime, locale: Locale) -> str:
     """Return the words for the days of a rule, without their hours; "" if there are none."""
     if rule.frequency is Frequency.DAILY:
-        is_plain = not (rule.months or rule.month_days or rule.days or rule.positions)
+        is_plain = not (rule.months or rule.month_days or rule.days or (rule.positions and not rule.picks_hours))
         return _every(DAYS, rule.interval, locale) if is_plain else ""
     if rule.frequency is Frequency.WEEKLY:
-        return "" if rule.months or rule.positions else _weekly(rule, wall, locale)
+        return "" if rule.months or (rule.positions and not rule.picks_hours) else _weekly(rule, wall, locale)
     if rule.frequency is Frequency.MONTHLY:
         return "" if rule.months else _monthly(rule, wall, locale)
     return _yearly(rule, wall, locale)
@@ -224,15 +249,22 @@ def _hour(at: datetime, locale: Locale) -> str:
 
 def _hours(rule: Rule, wall: datetime, locale: Locale) -> str:
     """Return the hours of a rule of days: "às 8:00 e 20:00"."""
+    every = rule.times or tuple((wall.hour, minute) for minute in rule.minutes or (wall.minute,))
+    begun = wall if rule.count and rule.count == _left(rule, wall) else None
     times = [
         wall.replace(hour=hour, minute=minute)
-        for hour in rule.hours or (wall.hour,)
-        for minute in rule.minutes or (wall.minute,)
+        for hour, minute in every
+        if begun is None or (hour, minute) >= (begun.hour, begun.minute)
     ]
     sentences = {_form_for(AT, at.hour, locale) for at in times}
     if len(sentences) > 1:  # "à 1:00 e às 13:00"
         return _listed([_hour(at, locale) for at in times], locale)
     return sentences.pop().format(time=_format_list([_form(at, HOUR, locale) for at in times], locale))
+
+
+def _left(rule: Rule, wall: datetime) -> int:
+    """Return how many hours of a rule are not before the first, on its day."""
+    return sum(each >= (wall.hour, wall.minute) for each in rule.times)
 
 
 def _between(rule: Rule, wall: datetime, locale: Locale) -> str:
@@ -325,6 +357,8 @@ ON_DAYS_OF_MONTHS = forms("times.every.days_of_month")
 EVERY_ON = text("times.every.on")
 BETWEEN = text("times.every.between")
 AT_HOURS = text("times.every.at")
+EXCEPT = text("times.every.except")
+RANGE = text("times.every.range")
 UNTIL = text("times.every.until")
 TIMES = forms("times.every.times")
 NEXT_DAYS = text("times.every.next_days")

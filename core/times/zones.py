@@ -44,6 +44,16 @@ _SHORTEST_BEGUN: Final = 2
 _DAY: Final = timedelta(days=1)
 _MONTHS: Final = tuple(timedelta(days=30 * month) for month in range(13))
 
+ABBREVIATIONS: Final = {
+    "est": "America/New_York", "edt": "America/New_York", "et": "America/New_York", "cst": "America/Chicago",
+    "cdt": "America/Chicago", "mst": "America/Denver", "mdt": "America/Denver", "pst": "America/Los_Angeles",
+    "pdt": "America/Los_Angeles", "cet": "Europe/Berlin", "cest": "Europe/Berlin", "bst": "Europe/London",
+    "ist": "Asia/Kolkata", "jst": "Asia/Tokyo", "brt": "America/Sao_Paulo", "wet": "Europe/Lisbon",
+    "west": "Europe/Lisbon", "eet": "Europe/Athens", "msk": "Europe/Moscow", "aest": "Australia/Sydney",
+    "aedt": "Australia/Sydney",
+}  # fmt: skip
+"""What people write behind an hour, in winter and in summer, and where the clock is that they mean."""
+
 _OFFSET = re.compile(r"(?:\b(?:utc|gmt)\s*|^)([+-])\s*(\d{1,2})(?::?(\d{2}))?\s*h?$")
 _CLOCK = re.compile(
     r"(?<![\d:.])(?P<hour>\d{1,2})"
@@ -95,6 +105,32 @@ def begun(typed: str, now: datetime, locale: Locale) -> Sequence[Zone]:
         city = _city(table[start:end])
         kept.setdefault((city.name, city.zone), city)
     return [Zone(city.zone, city.name, city.country) for city in kept.values()]
+
+
+def of_place(place: str, now: datetime, locale: Locale, *, whole: str = "") -> Sequence[Zone]:
+    """Return the zones of a place by its name, and nothing but that; or of what they are called as a `whole`.
+
+    Places whose names are mostly other words are not meant: "reading time", "hora da reunião".
+    """
+    name = _key(place)
+    if name in FUNCTION_WORDS or len(name) < _SHORTEST_WORD or name in _tables()["other_words"].split():
+        return ()
+    if zone := _zones_called().get(_key(whole)):
+        return [Zone(zone, exemplar(zone, locale), _homes().get(zone, ""))]
+    if country := _countries().get(name):
+        return _of_country({country}, now, locale)[:MAX_OPTIONS]
+    cities = _cities(name)
+    return _of_cities(cities, name, place, now, locale)[:MAX_OPTIONS] if cities else ()
+
+
+def spoken() -> Mapping[str, str]:
+    """Return the patterns, over flat text, of what stands before and after a place that names a time zone."""
+    return {name: str(pattern) for name, pattern in _tables()["spoken"].items()}
+
+
+def heard() -> Mapping[str, Sequence[str]]:
+    """Return the patterns, over flat text, of what people say of where they are."""
+    return {name: list(patterns) for name, patterns in _tables()["heard"].items()}
 
 
 def zone_key(at: datetime) -> str:

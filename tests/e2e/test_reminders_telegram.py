@@ -277,3 +277,37 @@ async def test_a_model_sets_it_with_one_call_and_none_is_made_when_it_is_due(pla
         await place.pass_until(utc(14, 15, 42))
         assert seen(place.chat())[2:] == [f"⏰ pay the rent{BUTTONS}"]
     assert len(mind.prompts) == 1
+
+
+# --- by another clock, and of others ----------------------------------------------------------------------------------
+
+
+async def test_who_is_away_is_asked_on_the_day_after_and_goes_on_by_the_clock_at_home(place: Place) -> None:
+    async with place.running():
+        await place.say("hi")
+        await place.say("I'm in Tokyo this week")
+        await place.press("🕐 Yes, go by it")
+        assert "Your time zone: Tokyo time (UTC+9)" in seen(place.chat())[-1]
+        await place.skip_to(utc(16, 13) + timedelta(seconds=5))  # Monday, 9:00 in New York
+        assert seen(place.chat())[-1] == (
+            "🏠 Are you back? Then I go by New York time (UTC−4) again, and so do your reminders."
+            " [Yes, I am back | Tomorrow]"
+        )
+        await place.press("Yes, I am back")
+        assert seen(place.chat())[-1].startswith("Done. Your time zone: New York time (UTC−4)")
+
+
+async def test_in_a_group_somebody_else_is_not_reminded_and_the_agenda_has_heads(place: Place) -> None:
+    async with place.running():
+        said = await place.say("@elefante_bot remind Bia to bring the cake at 11:30", chat=GROUP)
+        assert said == (
+            "I remind only who asks me, so they would have to ask me themselves. Shall I remind you?"
+            " “remind Bia to bring the cake” [⏰ Yes, remind me]"
+        )
+        await place.press("⏰ Yes, remind me", chat=GROUP)
+        await place.say("/agenda@elefante_bot", chat=GROUP)
+        post = place.chat(GROUP).ours()[-1]
+        assert post.text.startswith(
+            "Saturday, March 14 · today\n⏰ 11:30 AM remind Bia to bring the cake\n\nSunday, March 15"
+        )
+        assert {entity["type"] for entity in post.entities} >= {"bold"}

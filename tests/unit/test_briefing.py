@@ -62,8 +62,8 @@ def daily(hour: int, days: int = 0) -> Recurrence:
     return Recurrence("FREQ=DAILY", once(hour, days).at)
 
 
-def hour(at: datetime) -> str:
-    return f"• [{hour_told(at, Locale.EN)}](time:{int(at.timestamp())})"
+def hour(at: datetime, sign: str = "•") -> str:
+    return f"{sign} [{hour_told(at, Locale.EN)}](time:{int(at.timestamp())})"
 
 
 @pytest.fixture
@@ -77,7 +77,10 @@ async def test_what_is_due_today_is_told_in_order_and_nothing_of_other_days(morn
     await morning.remind("call Bia", once(9, days=1))
     paused = await morning.remind("swim", once(10))
     await morning.house.reminding.pause(PRIVATE, paused.id, paused=True)
-    assert await morning.told() == (f"{DAY}:\n{hour(once(9).at)} take the pills\n{hour(once(15).at)} pay the rent")
+    assert await morning.told() == (
+        f"{DAY}:\n{hour(once(9).at, '🔁')} take the pills\n{hour(once(10).at, '⏸')} swim (paused)\n"
+        f"{hour(once(15).at, '⏰')} pay the rent"
+    )
 
 
 async def test_memories_that_name_the_day_are_read_as_of_when_they_were_said(morning: Morning) -> None:
@@ -99,11 +102,13 @@ async def test_what_repeats_in_a_memory_and_birthdays_of_earlier_years_are_of_to
     )
 
 
-async def test_one_thing_said_twice_is_told_once(morning: Morning) -> None:
+async def test_what_is_a_reminder_and_a_memory_is_told_once_and_two_reminders_twice(morning: Morning) -> None:
     await morning.remind("Pay the rent", once(15))
     await morning.remember("pay the rent")
     await morning.remind("pay the rent", once(16))
-    assert await morning.told() == f"{DAY}:\n{hour(once(15).at)} Pay the rent"
+    assert await morning.told() == (
+        f"{DAY}:\n{hour(once(15).at, '⏰')} Pay the rent\n{hour(once(16).at, '⏰')} pay the rent"
+    )
 
 
 @pytest.mark.long
@@ -126,7 +131,7 @@ async def test_in_a_room_only_what_was_said_there_is_told(morning: Morning) -> N
     await morning.remind("team call", once(16), ROOM)
     await morning.remember("therapy is on 2026-03-14 at 10:00")
     await morning.remember("the sprint ends on 2026-03-14", room="test:room")
-    assert await morning.told(ROOM) == f"{DAY}:\n{hour(once(16).at)} team call\n• the sprint ends on 2026-03-14"
+    assert await morning.told(ROOM) == (f"{DAY}:\n{hour(once(16).at, '⏰')} team call\n• the sprint ends on 2026-03-14")
 
 
 async def test_many_things_are_cut_with_their_number(morning: Morning) -> None:
@@ -145,4 +150,4 @@ async def test_the_day_is_that_of_the_persons_zone(morning: Morning) -> None:
     )
     assert isinstance(made, Reminder)
     told = await Briefings(morning.house.reminding, morning.house.memories, morning.clock).told(made)
-    assert told.startswith("☀️ Today, Sunday, March 15:\n• [5:00")
+    assert told.startswith("☀️ Today, Sunday, March 15:\n⏰ [5:00")

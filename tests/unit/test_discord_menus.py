@@ -45,7 +45,7 @@ def test_no_two_commands_of_a_menu_have_one_name_in_any_language(locale: Locale)
         assert len(set(shown)) == len(shown)
 
 
-def test_descriptions_have_at_most_a_hundred_characters_and_a_group_at_most_25_commands_of_a_hundred_in_all() -> None:
+def test_there_are_at_most_a_hundred_commands_25_in_a_group_and_descriptions_of_a_hundred_characters() -> None:
     assert len(["ask", *MENU]) <= 100
     assert all(len(entry.verbs) <= 25 for entry in MENU)
     for entry in (*MENU, *VERBS):

@@ -96,3 +96,17 @@ def test_a_briefing_is_called_by_its_name() -> None:
 
 def test_a_calendar_of_nothing_is_a_calendar() -> None:
     assert Calendar.from_ical(to_ics([], NOW)).walk("VEVENT") == []
+
+
+@pytest.mark.parametrize("rule", ["FREQ=DAILY;BYHOUR=8,20;BYMINUTE=0", "FREQ=HOURLY;INTERVAL=6"])
+def test_days_that_are_skipped_are_left_out_of_a_calendar(rule: str) -> None:
+    skipped = f"{rule};EXDATE=20261128,20261129"
+    [event] = events(reminder("2026-11-27T08:00", NEW_YORK, skipped))
+    theirs = rrulestr(event["RRULE"].to_ical().decode(), dtstart=event.start)
+    left_out = {each.dt.astimezone(UTC) for each in event["EXDATE"].dts}
+    read = [each for each in (one.astimezone(UTC) for one in islice(theirs, 30)) if each not in left_out]
+    ours: list[datetime] = []
+    after = datetime(2026, 1, 1, tzinfo=UTC)
+    while len(ours) < 12 and (at := next_after(datetime(2026, 11, 27, 8), NEW_YORK, skipped, after)) is not None:  # noqa: DTZ001
+        ours.append(after := at)
+    assert read[:12] == ours

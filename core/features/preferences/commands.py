@@ -20,6 +20,7 @@ from core.dialogue import Outcome, Step
 from core.features.feature import Contribution, Shared
 from core.features.memories.commands import MemoryCommands
 from core.features.memories.listed import MemoryCompletion
+from core.features.preferences.heard import ZoneAdditions
 from core.features.preferences.language import AUTO, NOT_REMEMBERING, choose_language
 from core.features.preferences.storage import PreferenceStore
 from core.features.preferences.timezone import TimezoneCommand
@@ -122,6 +123,7 @@ def build(shared: Shared) -> Contribution:
             ),
         ),
         actions=(answer_language(store),),
+        additions=(ZoneAdditions(),),
         forgetters=(store,),
     )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import date, datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -20,6 +21,16 @@ from core.times import wording, zones
 from core.types import Locale, Localized
 
 _NONE: Final = frozenset({AUTO, "off"})
+_UNTIL: Final = re.compile(r"(.+) until (\d{4}-\d\d-\d\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class ZoneChange:
+    """The zone that a person chose in place of that of `home`; `until` is the day from which they may be back there."""
+
+    zone: str
+    home: str
+    until: date | None = None
 
 
 class TimezoneCommand:
@@ -29,7 +40,7 @@ class TimezoneCommand:
         self,
         preferences: PreferenceStore,
         clock: Clock,
-        moves: Sequence[Callable[[Request, str], Awaitable[Sequence[str]]]] = (),
+        moves: Sequence[Callable[[Request, ZoneChange], Awaitable[Sequence[str]]]] = (),
     ) -> None:
         self._preferences = preferences
         self._clock = clock
@@ -41,7 +52,7 @@ class TimezoneCommand:
         if not request.typed:
             return [Suggestion(AS_GUESSED[locale], AUTO)]
         found = await asyncio.to_thread(zones.begun, request.typed, now, locale)
-        return offered("", [Suggestion(_option(each, now, locale), each.name) for each in found])
+        return offered("", [Suggestion(option(each, now, locale), each.name) for each in found])
 
     async def run(self, request: Request, argument: str) -> None:
         """Show the person's zone, or set it, if the words can mean only one; else ask which."""
@@ -54,22 +65,23 @@ class TimezoneCommand:
             await self._put(request, "")
             await turn.answer.tell(_shown(request, REMOVED))
         else:
-            now = turn.services.clock.now()
+            now, until = turn.services.clock.now(), None
+            if (given := _UNTIL.fullmatch(argument)) is not None:
+                argument, until = given[1], _date(given[2])
             found = await asyncio.to_thread(zones.find_zones, argument, now, locale)
             if len(found) == 1:
-                await self._set(request, found[0].name)
+                await self._set(request, found[0].name, until)
             elif found:
-                choices = [
-                    Button(_option(each, now, locale), f"/timezone {each.name}", in_place=True) for each in found
-                ]
+                choices = [Button(option(each, now, locale), f"/timezone {each.name}", in_place=True) for each in found]
                 await turn.answer.tell(WHICH[locale], choices=choices)
             else:
                 await request.tell(NOT_FOUND)
 
-    async def _set(self, request: Request, zone: str) -> None:
+    async def _set(self, request: Request, zone: str, until: date | None) -> None:
         """Store the zone, and say what became of what hangs on it."""
+        change = ZoneChange(zone, zones.zone_key(local_now(request.turn)[0]), until)
+        moved = [said for move in self._moves for said in await move(request, change)]  # by the zone that holds still
         await self._put(request, zone)
-        moved = [said for move in self._moves for said in await move(request, zone)]
         await request.answer.tell("\n\n".join([_shown(request, CHOSEN), *moved]))
 
     async def _put(self, request: Request, zone: str) -> None:
@@ -93,7 +105,14 @@ def _shown(request: Request, sentence: Localized) -> str:
     return sentence[locale].format(zone=wording.zone_told(zones.zone_key(now), now, locale), now=clock)
 
 
-def _option(zone: zones.Zone, now: datetime, locale: Locale) -> str:
+def _date(written: str) -> date | None:
+    try:
+        return date.fromisoformat(written)
+    except ValueError:
+        return None
+
+
+def option(zone: zones.Zone, now: datetime, locale: Locale) -> str:
     """Return the label of a zone to choose: its place, the country, and what the clock there shows."""
     hour = wording.hour_told(now.astimezone(ZoneInfo(zone.name)), locale)
     country = zones.country_name(zone.country, locale)

@@ -7,9 +7,10 @@ from datetime import datetime
 from typing import Final
 
 from core.commands.command import Request
+from core.features.preferences.timezone import local_now
 from core.features.reminders.reminders import OPEN, Kind, Reminder, ReminderState
 from core.features.reminders.service import may_reword
-from core.features.reminders.telling import BRIEFING, heading, place_of, undo_button, when
+from core.features.reminders.telling import heading, place_of, undo_button, when
 from core.outgoing import Button
 from core.text.catalogue import text
 from core.text.markdown import time_link, verbatim
@@ -25,7 +26,7 @@ async def show_card(request: Request, reminder: Reminder, told: str = "", *, can
     """Show a reminder below `told`, what was done to it."""
     locale, now = request.locale, request.turn.services.clock.now()
     lines = [*([told, ""] if told else []), f"{mark(reminder)} {heading(reminder, locale, max_chars=None)}"]
-    if timed := when(reminder, now, locale):
+    if timed := when(reminder, now, locale, zone_key(local_now(request.turn)[0])):
         lines.append(timed)
     if note := _STATES.get(reminder.state):
         lines.append(note[locale])
@@ -43,7 +44,8 @@ def line(reminder: Reminder, now: datetime, locale: Locale) -> str:
 
 def entry(reminder: Reminder, locale: Locale) -> Button:
     """Return the button that chooses a reminder from a list, without its number."""
-    label = one_line(reminder.text, _MAX_LABEL_CHARS) if reminder.kind is Kind.REMINDER else BRIEFING[locale]
+    is_own = reminder.kind is Kind.REMINDER
+    label = one_line(reminder.text if is_own else heading(reminder, locale), _MAX_LABEL_CHARS)
     return Button(label, f"/reminders show {reminder.id}", in_place=True)
 
 

@@ -1,4 +1,4 @@
-"""/reminders and /remind: look through reminders, change one, set one; the buttons below those that were said."""
+"""/reminders, /remind and /agenda: look through reminders, change one, set one; buttons below those that were said."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from core.features.access.gate import named
 from core.features.memories.listed import PAGE_SIZE, ListedMemories, Page, Row, is_number
 from core.features.pending_input.replies import PendingReplies
 from core.features.preferences.timezone import local_now
+from core.features.reminders.agenda import AgendaCommand
 from core.features.reminders.card import back, entry, line, show_card
 from core.features.reminders.completion import ReminderCompletion, TimeCompletion
 from core.features.reminders.reminders import Reminder, ReminderState
+from core.features.reminders.request import Clearing
 from core.features.reminders.service import Refusal, ReminderPlace, Reminders
 from core.features.reminders.telling import (
     BACK,
@@ -27,6 +29,7 @@ from core.features.reminders.telling import (
     RESUMED,
     REWORDED,
     TAKEN_BACK,
+    UNDO,
     WHEN,
     ReminderNotice,
     Wish,
@@ -40,8 +43,8 @@ from core.features.reminders.telling import (
     told_set,
     undo_button,
 )
-from core.outgoing import Suggestion
-from core.text.catalogue import text
+from core.outgoing import Button, Suggestion
+from core.text.catalogue import counted, forms, text
 from core.text.markdown import time_link
 from core.text.replies import means_no
 from core.times import wording
@@ -56,7 +59,7 @@ _LENGTHS: Final = {"10m": timedelta(minutes=10), "1h": timedelta(hours=1), "1d":
 
 
 class ReminderCommands:
-    """Offer /reminders and /remind."""
+    """Offer /reminders, /remind and /agenda."""
 
     def __init__(
         self,
@@ -83,7 +86,7 @@ class ReminderCommands:
 
     @property
     def commands(self) -> Sequence[Command]:
-        """The two commands, in the order of menus; where nobody may set a reminder, only that for those set before."""
+        """The commands, in the order of menus; where nobody may set a reminder, those for what was set before."""
         remind = Command(
             "remind",
             text("commands.remind"),
@@ -104,7 +107,8 @@ class ReminderCommands:
             begins=self._begun,
             verbs=_VERBS,
         )
-        return (remind, reminders) if self._reminders.limits.most else (reminders,)
+        agenda = AgendaCommand(self._reminders).command
+        return (remind, reminders, agenda) if self._reminders.limits.most else (reminders, agenda)
 
     async def _begun(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return the text of the reminder that a button edits, as it is now."""
@@ -122,6 +126,10 @@ class ReminderCommands:
         verb, name = verb.casefold(), rest.strip()
         if verb == "done" and name:
             await self._done(request, name)
+        elif verb in {"clear", "keep"} and name:
+            await self._clear(request, name, is_agreed=verb == "clear")
+        elif verb == "restore" and name:
+            await self._restore(request, name)
         elif verb in self._verbs and name:
             name, _, rest = name.partition(" ")
             await self._one(request, verb, name, rest.strip())
@@ -207,6 +215,30 @@ class ReminderCommands:
         gone = REMOVED[request.locale].format(text=heading(removed, request.locale))
         undo = [undo_button(removed, request.locale)] if self._reminders.undo_within else []
         await request.answer.tell(gone, choices=[*undo, back(request.locale)])
+
+    async def _clear(self, request: Request, code: str, *, is_agreed: bool) -> None:
+        """Delete all that was asked about, or leave it."""
+        place = place_of(request.turn)
+        asked = await self._confirmations.take(request.incoming, code, Clearing)
+        if asked is None:
+            await request.tell(OVER)
+            return
+        if not is_agreed:
+            await request.tell(NOT_CLEARED)
+            return
+        gone = [await self._reminders.remove(place, each) for each in asked.reminder_ids]
+        count = sum(isinstance(each, Reminder) for each in gone)
+        undo = Button(UNDO[request.locale], f"/reminders restore {place.act}", in_place=True)
+        can_undo = bool(self._reminders.undo_within and place.act and count)
+        await request.answer.tell(counted(CLEARED, request.locale, count), choices=[undo] if can_undo else [])
+
+    async def _restore(self, request: Request, act: str) -> None:
+        """Bring back what one act deleted."""
+        undone = await self._reminders.undo_act(place_of(request.turn), act)
+        if not any(undone):
+            await self._refuse(request, Refusal.TOO_LATE)
+            return
+        await request.answer.tell(counted(RESTORED, request.locale, sum(undone)), choices=[back(request.locale)])
 
     async def _undo(self, request: Request, reminder: Reminder, _: str) -> None:
         await tell_undone(request, self._reminders, reminder.id)
@@ -386,3 +418,6 @@ LEFT = text("reminders.remind.left")
 NOT_YOURS = text("reminders.remind.not_yours")
 THEIRS = text("reminders.remind.theirs")
 AGAIN = text("reminders.remind.again")
+NOT_CLEARED = text("reminders.steering.not_cleared")
+CLEARED = forms("reminders.steering.cleared")
+RESTORED = forms("reminders.steering.restored")

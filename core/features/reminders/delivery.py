@@ -10,6 +10,7 @@ from typing import Final
 
 from core.answering.language_choice import Locales
 from core.features.reminders.reminders import Kind, Reminder
+from core.features.reminders.telling import skipped
 from core.outgoing import Button, Mention, OutgoingMessage
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import time_link, verbatim
@@ -52,11 +53,14 @@ class DueMessages:
         locale = await self._locales.known(first.user, first.locale)
         if first.kind is Kind.BRIEFING:
             words = "\n\n".join([await self._briefed(due, now, locale) for due in batch])
+        elif first.kind is Kind.RETURN:
+            zone = wording.zone_told(first.text, now, locale)
+            words = f"{_sign(batch[0])}{BACK[locale].format(zone=zone)}{_late(batch[0], now, locale)}"
         else:
             words = _listed(batch, now, locale)
         return OutgoingMessage(
             words if why is None else f"{why[locale]}\n\n{words}",
-            choices=_buttons(first.batch, locale) if first.kind is Kind.REMINDER else (),
+            choices=_choices(first, locale),
             mention=None if first.private or why is not None else Mention(first.user.user, first.name),
         )
 
@@ -75,7 +79,7 @@ def _listed(batch: Sequence[Due], now: datetime, locale: Locale) -> str:
     if len(batch) == 1:
         [due] = batch
         words = "\n".join(verbatim(line) for line in due.reminder.text.splitlines() if line.strip())
-        return f"{_sign(due)}⏰ {words}{_late(due, now, locale)}"
+        return "\n".join(filter(None, (f"{_sign(due)}⏰ {words}{_late(due, now, locale)}", _skipped(due, locale))))
     lines = [f"⏰ {counted(SEVERAL, locale, len(batch))}"]
     for due in batch:
         words = verbatim(one_line(due.reminder.text, len(due.reminder.text)))
@@ -85,6 +89,15 @@ def _listed(batch: Sequence[Due], now: datetime, locale: Locale) -> str:
 
 def _sign(due: Due) -> str:
     return f"{AGAIN} " if due.reminder.tries > 1 else ""
+
+
+def _skipped(due: Due, locale: Locale) -> str:
+    """Return why it is said at another hour than on other days; "" if it is not."""
+    at = due.reminder.due
+    try:
+        return skipped(due.reminder.schedule, at, locale) if at is not None else ""
+    except (ValueError, KeyError, OSError):  # of a rule that cannot be read, which is said all the same
+        return ""
 
 
 def _late(due: Due, now: datetime, locale: Locale, before: str = "\n") -> str:
@@ -98,6 +111,14 @@ def _late(due: Due, now: datetime, locale: Locale, before: str = "\n") -> str:
     return before + counted(MISSED, locale, due.missed, at=when)
 
 
+def _choices(first: Reminder, locale: Locale) -> tuple[Button, ...]:
+    """Return the buttons below what is said."""
+    if first.kind is Kind.RETURN:
+        back = Button(BACK_YES[locale], f"/timezone {first.text}", in_place=True)
+        return back, Button(TOMORROW[locale], f"/remind later {first.batch} 1d", in_place=True)
+    return _buttons(first.batch, locale) if first.kind is Kind.REMINDER else ()
+
+
 def _buttons(batch: str, locale: Locale) -> tuple[Button, ...]:
     return (
         Button(DONE[locale], f"/reminders done {batch}", in_place=True),
@@ -107,6 +128,8 @@ def _buttons(batch: str, locale: Locale) -> tuple[Button, ...]:
     )
 
 
+BACK = text("reminders.due.back")
+BACK_YES = text("reminders.due.back_yes")
 SEVERAL = forms("reminders.due.several")
 WAS_DUE = text("reminders.due.was_due")
 MISSED = forms("reminders.due.missed")

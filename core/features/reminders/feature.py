@@ -9,7 +9,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.answering.hooks import Verdict
-from core.answering.turn import Additions, Turn
+from core.answering.turn import Additions, Heard, Turn
 from core.commands.command import Request
 from core.features.access.rules import Access
 from core.features.admin.decisions import OFF, Matter
@@ -17,7 +17,7 @@ from core.features.admin.storage import Decisions
 from core.features.feature import Contribution, RoomSwitch, Shared, Thought, Undoable, Undoes
 from core.features.memories.listed import ListedMemories
 from core.features.pending_input.replies import QuestionReader
-from core.features.preferences.timezone import local_now
+from core.features.preferences.timezone import ZoneChange, local_now
 from core.features.reminders.actions import reminder_actions
 from core.features.reminders.actions.saying import line
 from core.features.reminders.briefing import Briefings
@@ -30,6 +30,7 @@ from core.features.reminders.request import QUESTIONS, reply
 from core.features.reminders.scheduler import LONGEST_SLEEP_S, Allowed, Permission, Scheduler
 from core.features.reminders.section import ReminderSection
 from core.features.reminders.service import ReminderPlace, Reminders, is_heard
+from core.features.reminders.steering import steered
 from core.features.reminders.storage import ReminderStore
 from core.features.reminders.telling import Wish, heading, label, place_of, time_in, undo_button, when
 from core.outgoing import Button
@@ -65,6 +66,10 @@ class ReminderAdditions(Additions):
         timed = [item for item in saved if time_in(item, now, turn.person.locale) is not None][:_MAX_OFFERED]
         labels = [OFFER[turn.person.locale]] if len(timed) == 1 else [_label(turn, item) for item in timed]
         return [Button(label, f"/remind memory {item.id}") for label, item in zip(labels, timed, strict=True)]
+
+    async def heard(self, turn: Turn) -> Heard | None:
+        """Do to a reminder what the message asks for in words, and return what is told; None if it asks for nothing."""
+        return await steered(turn, self._reminders)
 
 
 def _label(turn: Turn, item: MemoryItem) -> str:
@@ -210,11 +215,15 @@ GONE = forms("undo.reminders_gone")
 _MAX_LISTED: Final = 5
 
 
-def follow_zone(reminders: Reminders) -> Callable[[Request, str], Awaitable[Sequence[str]]]:
-    """Return the function that moves a person's reminders; in a room it tells of those that were said there."""
+def follow_zone(reminders: Reminders) -> Callable[[Request, ZoneChange], Awaitable[Sequence[str]]]:
+    """Return the function that moves a person's reminders; in a room it tells of those that were said there.
 
-    async def moved_to(request: Request, zone: str) -> Sequence[str]:
-        moved, stayed = await reminders.move_zone(request.incoming.user, zone)
+    Who is there for a time is asked afterwards whether they are back.
+    """
+
+    async def moved_to(request: Request, change: ZoneChange) -> Sequence[str]:
+        own, zone = request.person.own_zone, change.zone
+        moved, stayed = await reminders.move_zone(request.incoming.user, zone, "" if own is None else str(own))
         place, told = place_of(request.turn), list[str]()
         for sentence, found in ((MOVED, moved), (STAYED, stayed)):
             if heard := [each for each in found if is_heard(each, place)]:
@@ -222,6 +231,13 @@ def follow_zone(reminders: Reminders) -> Callable[[Request, str], Awaitable[Sequ
                 rest = len(heard) - len(lines)
                 more = [counted(MORE, request.locale, rest)] if rest else []
                 told.append("\n".join((counted(sentence, request.locale, len(heard)), *lines, *more)))
+        back = await reminders.ask_back(place, change.home, change.until)
+        if isinstance(back, Reminder) and back.due is not None:
+            told.append(
+                ASK_BACK[request.locale].format(
+                    day=wording.day_told(back.due.astimezone(ZoneInfo(zone)), request.locale)
+                )
+            )
         return told
 
     return moved_to
@@ -238,6 +254,7 @@ def _line(reminder: Reminder, zone: str, request: Request) -> str:
     return f"- {heading(reminder, locale)} · {when}"
 
 
+ASK_BACK = text("preferences.heard.ask_back")
 MOVED = forms("preferences.timezone.moved")
 STAYED = forms("preferences.timezone.stayed")
 MORE = forms("preferences.timezone.more")

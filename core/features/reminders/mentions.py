@@ -11,12 +11,17 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from core.features.reminders.days import Days
+from core.features.reminders.planned import WEEK
 from core.text.unicode import flat
 from core.text.words import FUNCTION_WORDS, folded_words
+from core.times.said import asked
 from core.types import JSONValue, Locale
 
 _WORDS: Final = Path(__file__).with_name("mentions.toml")
 _MAX_CHARS: Final = 200
+_LOCALES: Final = (Locale.PT, Locale.EN, Locale.ES)
+"""Of the tables, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,25 +31,48 @@ class _MentionWords:
     polite: re.Pattern[str]
     lists: re.Pattern[str]
     agenda: re.Pattern[str]
+    agenda_more: re.Pattern[str]
+    week: re.Pattern[str]
     cancels: tuple[re.Pattern[str], ...]
     changes: re.Pattern[str]
     pauses: re.Pattern[str]
     resumes: re.Pattern[str]
     joint: re.Pattern[str]
+    all: re.Pattern[str]
     reply: frozenset[str]
 
 
-def read_list(message: str, _: datetime, __: Locale) -> Mapping[str, JSONValue] | None:
+def read_list(message: str, now: datetime, _: Locale) -> Mapping[str, JSONValue] | None:
     """Return no arguments for a message that asks which reminders are set; None if it asks for something else."""
     text = flat(message[:_MAX_CHARS])
     listed = any(words.lists.match(text, _begin(words, text)) for words in _tables())
-    return {} if listed or asks_for_day(message) else None
+    return {} if listed or read_agenda(message, now) is not None else None
 
 
-def asks_for_day(message: str) -> bool:
-    """Return whether a message asks what a day has in store."""
+def read_agenda(message: str, now: datetime) -> Days | None:
+    """Return the days of which a message asks what they have in store, and nothing else; None if it does not.
+
+    "What do I have on friday?" asks for one day, "my week" for seven from today. `now` is in the person's zone.
+    """
     text = flat(message[:_MAX_CHARS])
-    return any(words.agenda.match(text, _begin(words, text)) for words in _tables())
+    for words, spoken in zip(_tables(), _LOCALES, strict=True):
+        begin = _begin(words, text)
+        if words.week.fullmatch(text, begin):
+            return Days.of(now.date(), WEEK)
+        if words.agenda.match(text, begin) and (days := _days_alone(words, message, now, spoken)):
+            return days
+    return None
+
+
+def _days_alone(words: _MentionWords, message: str, now: datetime, locale: Locale) -> Days | None:
+    """Return the days ahead that a question names, if it says nothing else beside what asks for an agenda."""
+    named = asked(message, now, locale, ahead=True)
+    if named is None or named.said:
+        return None
+    rest = flat(named.rest)
+    head = words.agenda.match(rest, _begin(words, rest))
+    is_alone = head is not None and words.agenda_more.fullmatch(rest, head.end()) is not None
+    return Days(named.first, named.last).ahead(now.date()) if is_alone else None
 
 
 def asks_to_hold(message: str) -> bool | None:
@@ -56,6 +84,12 @@ def asks_to_hold(message: str) -> bool | None:
         if words.resumes.match(text, _begin(words, text)):
             return False
     return None
+
+
+def asks_for_all(message: str) -> bool:
+    """Return whether a message asks to delete all reminders."""
+    text = flat(message[:_MAX_CHARS])
+    return any(words.all.match(text, _begin(words, text)) for words in _tables())
 
 
 def read_change(message: str) -> str | None:
@@ -101,12 +135,15 @@ def _tables() -> tuple[_MentionWords, ...]:
         _MentionWords(
             re.compile(rf"(?:\W*{table['polite']})*\W*"),
             re.compile("|".join(f"(?:{pattern})" for pattern in table["list"])),
-            re.compile(table["agenda"]),
+            re.compile(rf"(?:{'|'.join(table['agenda'])})(?!\w)"),
+            re.compile(rf"(?:\W*(?:{table['agenda_more']})(?!\w))*\W*"),
+            re.compile(rf"(?:{table['week']})\W*(?:(?:{table['after']})\W*)*"),
             tuple(map(re.compile, table["cancel"])),
             re.compile(table["change"]),
             re.compile(table["pause"]),
             re.compile(table["resume"]),
             re.compile(rf"\s*{table['joint']}"),
+            re.compile(table["all"]),
             frozenset(table["reply"].split()),
         )
         for table in tables

@@ -23,10 +23,11 @@ KEPT: Final = timedelta(days=30)
 
 
 class Kind(StrEnum):
-    """What is said when it is due: the text, or what the day has in store."""
+    """What is said when it is due: the text, what the day has in store, or whether they are back by the zone in it."""
 
     REMINDER = "reminder"
     BRIEFING = "briefing"
+    RETURN = "return"
 
 
 class ReminderState(StrEnum):

@@ -18,7 +18,7 @@ from zoneinfo import ZoneInfo
 from core.features.reminders.mentions import only_replies
 from core.features.reminders.telling import Wish
 from core.text.language import choose
-from core.text.replies import means_no, means_yes, numbered
+from core.text.replies import Doing, means_no, means_yes, numbered
 from core.text.unicode import flat
 from core.times.grammar import MAX_CHARS, find_time, names_time
 from core.times.reading import Beside, FoundTime, Once
@@ -207,19 +207,31 @@ class Removal:
     reminder_ids: tuple[str, ...]
 
 
-Question: TypeAlias = Wish | Removal
-QUESTIONS: Final = (Wish, Removal)
+@dataclass(frozen=True, slots=True)
+class Clearing:
+    """All the reminders of a place, which are to be deleted if the person agrees."""
+
+    reminder_ids: tuple[str, ...]
+
+
+Question: TypeAlias = Wish | Removal | Clearing
+QUESTIONS: Final = (Wish, Removal, Clearing)
 
 
 def reply(code: str, asked: Question, incoming: Incoming) -> str:
     """Return the command that the message stands for as a reply to that question; "" if it is none."""
     text = incoming.text
+    if isinstance(asked, Clearing):
+        is_agreed = means_yes(text, Doing.DELETE)
+        return f"/reminders clear {code}" if is_agreed else f"/reminders keep {code}" if means_no(text) else ""
     if isinstance(asked, Removal):
         chosen = numbered(text, len(asked.reminder_ids)) or ()
         return f"/reminders delete {asked.reminder_ids[chosen[0]]}" if len(chosen) == 1 else ""
     if means_no(text) or _names_time(asked, incoming):
         return f"/remind at {code} {text}"
     chosen = numbered(text, len(asked.options)) or ()
+    if means_yes(text) and not asked.options:
+        return f"/remind at {code}"
     if means_yes(text) and len(asked.options) == 1:
         chosen = (0,)
     return f"/remind pick {code} {chosen[0] + 1}" if len(chosen) == 1 else ""

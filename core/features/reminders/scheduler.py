@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from enum import Enum, auto
 from itertools import chain
 from typing import Final, TypeAlias
+from zoneinfo import ZoneInfo
 
 from core.delivery.notifier import Delivery, Notifier
 from core.errors import StorageError
@@ -357,6 +358,9 @@ def _due(reminder: Reminder, now: datetime) -> Due:
     except (ValueError, KeyError, OSError):  # of the rule, or of its zone
         _log.exception("a rule cannot be read")
         return Due(reminder, _failed(reminder), missed)
+    if rules.read(schedule.rule).skips and following is not None:
+        day = following.astimezone(ZoneInfo(schedule.zone)).date()
+        then = replace(then, schedule=replace(schedule, rule=rules.skipping(schedule.rule, (), day)))
     return Due(
         reminder, then if following is None else replace(then, state=ReminderState.WAITING, due=following), missed
     )

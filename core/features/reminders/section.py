@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 from zoneinfo import ZoneInfo
 
@@ -15,14 +15,14 @@ from core.commands.command import Request
 from core.features.feature import Counts, Section
 from core.features.reminders.reminders import IMPORTED, OPEN, Kind, Reminder, ReminderState, Schedule
 from core.features.reminders.service import MAX_TEXT_CHARS, Refusal, Reminders
-from core.features.reminders.telling import BRIEFING, as_time, place_of
+from core.features.reminders.telling import as_time, heading, place_of
 from core.memory.memories import Memories
 from core.ports import Clock
 from core.stores import HistoryStore
 from core.text.catalogue import forms
 from core.text.language import from_tag
 from core.text.unicode import clean, fold
-from core.times.rules import instant, next_after, problem, read
+from core.times.rules import instant, next_after, problem, read, skipping
 from core.types import ChatKey, ConversationKey, Locale, UserKey
 
 _PRODUCT: Final = "-//Elefante//Reminders//EN"
@@ -61,13 +61,15 @@ def _start(reminder: Reminder) -> datetime | None:
 
 def _event(reminder: Reminder, start: datetime, now: datetime) -> Event:
     """Return the event of a reminder, which takes no time and makes nobody busy."""
-    title = BRIEFING[reminder.locale] if reminder.kind is Kind.BRIEFING else reminder.text
+    title = reminder.text if reminder.kind is Kind.REMINDER else heading(reminder, reminder.locale)
     event = Event.new(
         uid=reminder.id, summary=title, start=start, stamp=now.astimezone(UTC), created=reminder.created_at
     )
     event.add("transp", "TRANSPARENT")
     if reminder.schedule.rule:
         event.add("rrule", _recurrence(reminder))
+        if skipped := _skipped(reminder.schedule):
+            event.add("exdate", skipped)
     if reminder.state is not ReminderState.PAUSED:
         alarm = Alarm.new(description=title)
         alarm.add("action", "DISPLAY")
@@ -79,10 +81,23 @@ def _event(reminder: Reminder, start: datetime, now: datetime) -> Event:
 def _recurrence(reminder: Reminder) -> vRecur:
     """Return the rule, with an UNTIL in UTC, as it has to be where the start has a zone."""
     schedule = reminder.schedule
-    recurrence: vRecur = vRecur.from_ical(schedule.rule.upper())
+    recurrence: vRecur = vRecur.from_ical(skipping(schedule.rule.upper(), (), date.max))
     if (ends := read(schedule.rule).ends(schedule.zone)) is not None:
         recurrence["UNTIL"] = [ends.replace(microsecond=0)]
     return recurrence
+
+
+def _skipped(schedule: Schedule) -> list[datetime]:
+    """Return the instants that a schedule leaves out, in the zone that its rule counts in."""
+    every, found = skipping(schedule.rule, (), date.max), list[datetime]()
+    zone = UTC if read(schedule.rule).is_sub_daily else ZoneInfo(schedule.zone)
+    for day in read(schedule.rule).skips:
+        begin, end = (instant(datetime.combine(each, time()), schedule.zone) for each in (day, day + timedelta(days=1)))
+        at = next_after(schedule.wall, schedule.zone, every, begin - timedelta(microseconds=1))
+        while at is not None and at < end:
+            found.append(at.astimezone(zone))
+            at = next_after(schedule.wall, schedule.zone, every, at)
+    return found
 
 
 _YEARS: Final = range(1900, 9000)

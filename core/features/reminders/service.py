@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum, auto
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from core.features.reminders.days import Days, instants
 from core.features.reminders.reminders import KEPT, OPEN, Before, Kind, Reminder, ReminderState, Schedule
 from core.features.reminders.storage import ReminderStore
 from core.memory.memories import Memories
@@ -25,6 +26,9 @@ MAX_TEXT_CHARS: Final = 1_000
 _TRIES: Final = 5
 """How often a change is made anew if the reminder was changed meanwhile, as by whoever fires it."""
 
+_ASKED_BACK: Final = time(9)
+"""When people are asked whether they are back, by the clock at home."""
+
 _LISTED: Final = OPEN | {ReminderState.FAILED}
 
 
@@ -38,6 +42,7 @@ class Refusal(Enum):
     UNREACHABLE = auto()  # nobody can be written to unasked on this platform
     OFF_HERE = auto()  # reminders are off in this room
     NOT_HERE = auto()  # its text was said elsewhere, and would be heard by others here
+    NOT_THEN = auto()  # it is not due on those days
     GONE = auto()  # it is not there any more, or was changed meanwhile
     TOO_LATE = auto()  # its last change can no longer be taken back
 
@@ -269,6 +274,55 @@ class Reminders:
         self.wake()
         return again
 
+    async def postpone(self, place: ReminderPlace, reminder_id: str, until: datetime) -> Reminder | Refusal:
+        """Let a reminder be due then this once: one that repeats goes on by its rule, one that was said comes again."""
+        if until <= self._clock.now():
+            return Refusal.PAST
+        is_full = await self._is_full(place.user)
+
+        def postponed(old: Reminder) -> Reminder | Refusal:
+            if place.act and old.act == place.act:  # before a restart
+                return old
+            if is_full and old.state not in OPEN:
+                return Refusal.TOO_MANY
+            if not old.schedule.rule:
+                return self._snoozed(old, until)
+            return _waiting(self._changing(old), until.astimezone(UTC))
+
+        return await self._change(place, reminder_id, postponed)
+
+    async def skip(self, place: ReminderPlace, reminder_id: str, now: datetime, days: Days) -> Reminder | Refusal:
+        """Leave out the times of a reminder on those days, as `now` counts them; one that is due once is deleted."""
+
+        def skipped(old: Reminder) -> Reminder | Refusal:
+            if place.act and old.act == place.act:
+                return old
+            due = instants(old, now, days)
+            if not due:
+                return Refusal.NOT_THEN
+            if not old.schedule.rule:
+                return replace(self._changing(old), state=ReminderState.REMOVED)
+            zone = ZoneInfo(old.schedule.zone)
+            gone = {each.astimezone(zone).date() for each in due}
+            rule = rules.skipping(old.schedule.rule, gone, now.astimezone(zone).date())
+            schedule = replace(old.schedule, rule=rule)
+            following = old.due if old.due is not None and old.due not in due else self._next(schedule)
+            if following is None or len(rule) > rules.MAX_RULE_CHARS:
+                return Refusal.PAST
+            return replace(self._changing(old), schedule=schedule, due=following)
+
+        return await self._change(place, reminder_id, skipped)
+
+    async def said_since(self, place: ReminderPlace, since: datetime) -> Sequence[Reminder]:
+        """Return the reminders that were said since then, and may be spoken of there; those that are over, too."""
+        found = await self.store.of(await self._memories.accounts(place.user), frozenset(ReminderState))
+        return [
+            each
+            for each in found
+            if each.sent_at is not None and each.sent_at >= since and is_heard(each, place)
+            if each.state is not ReminderState.REMOVED and each.kind is Kind.REMINDER
+        ]
+
     async def undo(self, place: ReminderPlace, reminder_id: str) -> Reminder | Refusal:
         """Take back the last change of a reminder, and return it as it is then (REMOVED, if it was new)."""
 
@@ -293,17 +347,21 @@ class Reminders:
         undone = [await self.undo(place, each.id) for each in untouched if each.state is not ReminderState.REMOVED]
         return [*(each for each in done if each in untouched), *(each for each in undone if isinstance(each, Reminder))]
 
-    async def move_zone(self, user: UserKey, zone: str) -> tuple[Sequence[Reminder], Sequence[Reminder]]:
+    async def move_zone(
+        self, user: UserKey, zone: str, before: str = ""
+    ) -> tuple[Sequence[Reminder], Sequence[Reminder]]:
         """Let the person's reminders follow them to another zone; return those that moved, and those that stayed.
 
         One that repeats, and one that was set by our guess of the zone, keeps its wall time. Any other single one keeps
-        its instant.
+        its instant. One that repeats by another clock than that of `before`, the zone that they told last, stays by it.
         """
         moved: list[Reminder] = []
         stayed: list[Reminder] = []
         users = await self._memories.accounts(user)
         for each in await self.store.of(users):
-            if each.schedule.zone == zone and not each.schedule.guessed:
+            of_another = bool(each.schedule.rule and before) and each.schedule.zone != before
+            is_same = each.schedule.zone == zone or of_another or each.kind is Kind.RETURN
+            if is_same and not each.schedule.guessed:
                 continue
             if not (each.schedule.rule or each.schedule.guessed):
                 stayed.append(each)
@@ -313,6 +371,16 @@ class Reminders:
                 moved.append(new)
         self.wake()
         return moved, stayed
+
+    async def ask_back(self, place: ReminderPlace, home: str, until: date | None) -> Reminder | Refusal | None:
+        """Let the person be asked on that day, if there is one, whether they are back; what was to be asked is not."""
+        for each in await self.store.of(await self._memories.accounts(place.user)):
+            if each.kind is Kind.RETURN:
+                await self.remove(place, each.id)
+        if until is None:
+            return None
+        at = datetime.combine(until, _ASKED_BACK, ZoneInfo(home))
+        return await self.set(place, home, Once(at), kind=Kind.RETURN)
 
     async def purge(self) -> None:
         """Delete for good what was fired for the last time long ago, and what was deleted and cannot come back."""
@@ -396,7 +464,10 @@ class Reminders:
             ReminderState.SENDING,
             ReminderState.DONE,
         }
-        if was_open and before.state is not ReminderState.PAUSED and before.schedule == old.schedule:
+        is_said = old.sent_at is not None and old.changed_at is not None and old.sent_at >= old.changed_at
+        is_put_off = before.text == old.text and before.due != old.due and not is_said
+        same = before.schedule == old.schedule and before.state is not ReminderState.PAUSED
+        if was_open and same and not is_put_off:
             return replace(old, text=before.text)  # only the words were changed: it went on meanwhile
         state = ReminderState.WAITING if before.state is ReminderState.SENDING else before.state
         back = replace(old, text=before.text, schedule=before.schedule, due=before.due, state=state, tries=0)

@@ -20,10 +20,10 @@ from core.features.reminders.service import Refusal, ReminderPlace, Reminders
 from core.outgoing import Button
 from core.text.catalogue import in_words, text
 from core.text.markdown import QUOTED_CHARS, quoted, time_link
-from core.times import wording
+from core.times import rules, wording
 from core.times.grammar import find_time
 from core.times.reading import Beside, Once, Past, Recurrence, Time, Unclear
-from core.times.zones import zone_key
+from core.times.zones import exemplar, zone_key
 from core.types import Locale, Localized, MemoryItem
 
 _MAX_OPTIONS: Final = 5
@@ -85,7 +85,7 @@ async def settle_time(
         case Once() | Recurrence():
             return await _ask(turn, wish, [time], MEANT)
         case Unclear():
-            return await _ask(turn, wish, time.options, WHICH)
+            return await _ask(turn, wish, time.options, WHY[time.why])
         case Past():
             return await _past(turn, wish, time.at)
         case Beside():
@@ -94,9 +94,9 @@ async def settle_time(
 
 
 async def _with_rule(turn: Turn, reminders: Reminders, wish: Wish, time: Time | None) -> Time | None:
-    """Return the time with the rule of the reminder that is to be moved, if no more than an hour was named."""
+    """Return the time with the rule, or the day, of the reminder that is to be moved, if only an hour was named."""
     old = await reminders.find(place_of(turn), wish.reminder_id) if wish.reminder_id else None
-    if old is None or not old.schedule.rule or _HOURS_OF_RULE.search(old.schedule.rule):
+    if old is None or _HOURS_OF_RULE.search(old.schedule.rule):
         return time
     schedule = old.schedule
 
@@ -104,13 +104,16 @@ async def _with_rule(turn: Turn, reminders: Reminders, wish: Wish, time: Time | 
         if isinstance(each, Recurrence) or each.has_day:
             return each
         wall = schedule.wall.replace(hour=each.at.hour, minute=each.at.minute)
+        if not schedule.rule:  # that hour of its day, if that is ahead
+            at = wall.replace(tzinfo=each.at.tzinfo)
+            return replace(each, at=at) if at > local_now(turn)[0] else each
         return Recurrence(schedule.rule, wall.replace(tzinfo=each.at.tzinfo))
 
     if isinstance(time, Unclear):  # from 8 to 9: rather in the morning, too
         by_distance = sorted(
             time.options, key=lambda each: abs(_minutes(as_schedule(each).wall) - _minutes(schedule.wall))
         )
-        return Unclear(tuple(map(repeated, by_distance)))
+        return replace(time, options=tuple(map(repeated, by_distance)))
     return repeated(time) if isinstance(time, Once) else time
 
 
@@ -120,12 +123,14 @@ def _minutes(wall: datetime) -> int:
 
 async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Recurrence) -> ReminderNotice:
     """Set the reminder at that time, or move it there, and word what became of it."""
-    place, (_, guessed) = place_of(turn), local_now(turn)
+    place, (now, guessed) = place_of(turn), local_now(turn)
     if wish.reminder_id:
         moved = await reminders.reschedule(place, wish.reminder_id, time)
         if isinstance(moved, Refusal):
             return refused(turn, reminders, moved)
         return told(turn, moved, MOVED_TEXT, can_undo=bool(reminders.undo_within))
+    # The zone that was named is no guess.
+    guessed = guessed and as_schedule(time).zone == zone_key(now)
     made = await reminders.set(place, wish.text, time, guessed=guessed, kind=wish.kind)
     if isinstance(made, Refusal):
         if made is Refusal.PAST and isinstance(time, Once):
@@ -139,7 +144,7 @@ async def told_set(turn: Turn, reminders: Reminders, made: Reminder) -> Reminder
     now, guessed = local_now(turn)
     sentence = BRIEFED if made.kind is Kind.BRIEFING else SET
     answer = told(turn, made, sentence, can_undo=bool(reminders.undo_within))
-    if not guessed or await reminders.any_guessed(made.user, made):
+    if not (guessed and made.schedule.guessed) or await reminders.any_guessed(made.user, made):
         return answer
     locale, zone = turn.person.locale, zone_key(now)
     asked = ZONE[locale].format(zone=wording.zone_told(zone, now, locale))
@@ -158,14 +163,28 @@ def told(turn: Turn, reminder: Reminder, sentence: Localized, *, can_undo: bool)
     locale = turn.person.locale
     lines = [
         sentence[locale].format(text=heading(reminder, locale)),
-        f"⏰ {when(reminder, turn.services.clock.now(), locale)}",
+        f"⏰ {when(reminder, turn.services.clock.now(), locale, zone_key(local_now(turn)[0]))}",
+        *_at_home(turn, reminder),
     ]
     choices = (undo_button(reminder, locale),) if can_undo else ()
     return ReminderNotice("\n".join(lines), choices, reminder)
 
 
+def _at_home(turn: Turn, reminder: Reminder) -> list[str]:
+    """Return a line on what the person's clock shows when one of another zone is due; none for one of their own."""
+    now, _ = local_now(turn)
+    zone, due, locale = reminder.schedule.zone, reminder.due, turn.person.locale
+    own = zone_key(now)
+    if due is None or wording.offset(zone, due) == wording.offset(own, due):
+        return []
+    at = wording.told(due, now, own, locale)
+    return [AT_HOME[locale].format(at=time_link(at, due), zone=wording.zone_told(own, due, locale))]
+
+
 def heading(each: Reminder | Wish, locale: Locale, *, max_chars: int | None = QUOTED_CHARS) -> str:
     """Return the text of a reminder in quotation marks, or what a briefing is called."""
+    if each.kind is Kind.RETURN:
+        return RETURNING[locale].format(place=exemplar(each.text, locale))
     return BRIEFING[locale] if each.kind is Kind.BRIEFING else quoted(each.text, max_chars)
 
 
@@ -174,17 +193,34 @@ def undo_button(reminder: Reminder, locale: Locale) -> Button:
     return Button(UNDO[locale], f"/reminders undo {reminder.id}", in_place=True)
 
 
-def when(reminder: Reminder, now: datetime, locale: Locale) -> str:
-    """Return when a reminder is due, in words with date, hour and zone: its rule, if it repeats, and the next time."""
+def when(reminder: Reminder, now: datetime, locale: Locale, own_zone: str = "") -> str:
+    """Return when a reminder is due, in words with date, hour and zone: its rule, if it repeats, and the next time.
+
+    By another clock than that of `own_zone` no day is called today: there it may be tomorrow already.
+    """
     schedule, due = reminder.schedule, reminder.due
     rule = wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone) if schedule.rule else ""
     if due is None or (rule and reminder.state in {ReminderState.PAUSED, ReminderState.REMOVED}):
         return rule
     at = due.astimezone(ZoneInfo(schedule.zone))
     # The zone is one of the link's words: who reads their own hour in its place needs none.
-    words = f"{wording.told(at, now, schedule.zone, locale)} · {wording.zone_told(schedule.zone, at, locale)}"
+    is_own = own_zone in {"", schedule.zone}
+    day = wording.told(at, now, schedule.zone, locale) if is_own else wording.rule_told("", at, locale)
+    words = f"{day} · {wording.zone_told(schedule.zone, at, locale)}"
     named = time_link(words, at)
-    return NEXT[locale].format(rule=rule, next=named) if rule else named
+    explained = skipped(schedule, due, locale)
+    words = NEXT[locale].format(rule=rule, next=named) if rule else named
+    return f"{words}\n{explained}" if explained else words
+
+
+def skipped(schedule: Schedule, due: datetime, locale: Locale) -> str:
+    """Return why it is due at another hour than was said: a change of clocks skips that hour; "" if it is not."""
+    hour = rules.skipped(schedule.wall, schedule.zone, schedule.rule, due)
+    if hour is None:
+        return ""
+    local = due.astimezone(ZoneInfo(schedule.zone))
+    told_hour = wording.hour_told(datetime.combine(local.date(), hour), locale)
+    return SKIPPED[locale].format(hour=told_hour, day=wording.day_told(local, locale))
 
 
 def refused(turn: Turn, reminders: Reminders, refusal: Refusal) -> ReminderNotice:
@@ -214,7 +250,7 @@ async def _ask(
     locale, now = turn.person.locale, turn.services.clock.now()
     options = tuple(as_schedule(time) for time in times[:_MAX_OPTIONS])
     code = await turn.services.confirmations.ask(turn.conversation.thread.conversation, replace(wish, options=options))
-    labels = [label(option, now, locale) for option in options]
+    labels = [label(option, now, locale, zone_key(local_now(turn)[0])) for option in options]
     choices = [Button(label, f"/remind pick {code} {number}", in_place=True) for number, label in enumerate(labels, 1)]
     choices.append(Button(ANOTHER[locale], f"/remind at {code}", asks=ANOTHER_ASKED[locale], in_place=True))
     asked = question[locale].format(text=heading(wish, locale), time=labels[0] if labels else "", **values)
@@ -281,11 +317,14 @@ def _usual(now: datetime) -> Sequence[Once]:
     return [Once(at) for at in (soon, evening, morning) if at > now]
 
 
-def label(option: Schedule, now: datetime, locale: Locale) -> str:
-    """Return a time in words for a button."""
-    if option.rule:
-        return wording.rule_told(option.rule, option.wall, locale, option.zone)
-    return wording.told(option.wall.replace(tzinfo=ZoneInfo(option.zone)), now, option.zone, locale)
+def label(option: Schedule, now: datetime, locale: Locale, own_zone: str = "") -> str:
+    """Return a time in words for a button; with its zone, if `own_zone` is given and another one."""
+    at, is_own = option.wall.replace(tzinfo=ZoneInfo(option.zone)), own_zone in {"", option.zone}
+    if option.rule or not is_own:  # elsewhere it may be tomorrow already
+        words = wording.rule_told(option.rule, option.wall, locale, option.zone)
+    else:
+        words = wording.told(at, now, option.zone, locale)
+    return words if is_own else f"{words} · {wording.zone_told(option.zone, at, locale)}"
 
 
 SET = text("reminders.told.set")
@@ -301,6 +340,7 @@ REMOVED = text("reminders.told.removed")
 TAKEN_BACK = text("reminders.told.taken_back")
 BRIEFED = text("reminders.told.briefed")
 BRIEFING = text("reminders.card.briefing")
+RETURNING = text("reminders.card.returning")
 NEXT = text("reminders.told.next")
 UNDO = text("actions.undo")
 ZONE = text("reminders.told.zone")
@@ -315,6 +355,13 @@ PASSED = text("reminders.told.passed")
 UNKNOWN_EVENT = text("reminders.told.unknown_event")
 ANOTHER = text("reminders.told.another")
 ANOTHER_ASKED = text("reminders.told.another_asked")
+AT_HOME = text("reminders.told.at_home")
+SKIPPED = text("reminders.told.skipped")
+WHY: dict[str, Localized] = {
+    "": WHICH,
+    "holidays": text("reminders.told.holidays"),
+    "zone": text("reminders.told.unknown_zone"),
+}
 REFUSED: dict[Refusal, Localized] = {
     Refusal.TOO_MANY: text("reminders.refused.too_many"),
     Refusal.TOO_OFTEN: text("reminders.refused.too_often"),
@@ -323,6 +370,7 @@ REFUSED: dict[Refusal, Localized] = {
     Refusal.UNREACHABLE: text("reminders.refused.unreachable"),
     Refusal.OFF_HERE: text("reminders.refused.off_here"),
     Refusal.NOT_HERE: text("reminders.refused.not_here"),
+    Refusal.NOT_THEN: text("reminders.refused.not_then"),
     Refusal.GONE: text("reminders.refused.gone"),
     Refusal.TOO_LATE: text("reminders.refused.too_late"),
 }

@@ -11,13 +11,13 @@ from core.answering.turn import Turn
 from core.dialogue import Outcome, Step
 from core.features.reminders.actions.saying import line, named_by, say
 from core.features.reminders.card import entry
-from core.features.reminders.mentions import asks_to_hold, read_cancel
+from core.features.reminders.mentions import asks_for_all, asks_to_hold, read_cancel
 from core.features.reminders.reminders import Reminder
-from core.features.reminders.request import Removal
+from core.features.reminders.request import Clearing, Removal
 from core.features.reminders.service import Refusal, Reminders
 from core.features.reminders.telling import PAUSED_TEXT, REMOVED, RESUMED_TEXT, ReminderNotice, place_of, refused, told
 from core.outgoing import Button
-from core.text.catalogue import text
+from core.text.catalogue import counted, forms, text
 from core.text.markdown import quoted
 from core.text.unicode import clean
 
@@ -44,7 +44,9 @@ def reminder_cancel(reminders: Reminders) -> Action:
         """Delete or hold the one that is named, ask which of several, or say that there is none."""
         words = clean(named.which, _MAX_WORDS_CHARS).strip()
         found = await named_by(turn, reminders, words)
-        if not found:
+        if len(found) > 1 and asks_for_all(turn.asked.text):
+            answer = await _all(turn, found)
+        elif not found:
             answer = ReminderNotice(NONE[turn.person.locale].format(words=quoted(words)))
         elif len(found) > 1:
             answer = await _which(turn, found)
@@ -74,6 +76,20 @@ def reminder_cancel(reminders: Reminders) -> Action:
     )
 
 
+async def _all(turn: Turn, found: Sequence[Reminder]) -> ReminderNotice:
+    """Store that all are meant, and return the question whether to delete them."""
+    locale = turn.person.locale
+    asked = Clearing(tuple(each.id for each in found))
+    code = await turn.services.confirmations.ask(turn.conversation.thread.conversation, asked)
+    lines = [f"- {line(turn, each)}" for each in found[:_MAX_OFFERED]]
+    more = [counted(MORE, locale, len(found) - len(lines))] if len(found) > len(lines) else []
+    choices = (
+        Button(CLEAR[locale], f"/reminders clear {code}", in_place=True),
+        Button(KEEP[locale], f"/reminders keep {code}", in_place=True),
+    )
+    return ReminderNotice("\n".join((CLEAR_ALL[locale].format(count=len(found)), *lines, *more)), choices, asks=True)
+
+
 async def _which(turn: Turn, found: Sequence[Reminder]) -> ReminderNotice:
     """Store which reminders are meant, and return the question which of them, with a button for each."""
     shown = found[:_MAX_OFFERED]
@@ -98,3 +114,7 @@ def _step(answer: ReminderNotice) -> Step:
 LOOKING = text("reminders.actions.looking")
 NONE = text("reminders.actions.none_of_these_words")
 WHICH = text("reminders.actions.which")
+CLEAR_ALL = text("reminders.steering.clear_all")
+CLEAR = text("reminders.steering.clear")
+KEEP = text("reminders.steering.keep")
+MORE = forms("reminders.actions.more")

@@ -8,13 +8,14 @@ from core.actions.action import Action
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step
 from core.features.preferences.timezone import local_now
-from core.features.reminders.actions.saying import day_in, line, on_that_day
-from core.features.reminders.briefing import dated
-from core.features.reminders.mentions import asks_for_day, read_list
+from core.features.reminders.actions.saying import day_in, line
+from core.features.reminders.agenda import agenda
+from core.features.reminders.days import Days
+from core.features.reminders.mentions import read_agenda, read_list
 from core.features.reminders.service import Reminders
 from core.features.reminders.telling import place_of
 from core.text.catalogue import counted, forms, text
-from core.text.markdown import quoted
+from core.text.markdown import plain_times
 
 NAME: Final = "ReminderList"
 _MAX_LISTED: Final = 20
@@ -26,13 +27,18 @@ def reminder_list(reminders: Reminders) -> Action:
     """Return the action, which lists the reminders there."""
 
     async def run(turn: Turn, _: None) -> Step:
-        """Put the reminders into the step's notes, the next first: those of the day that the message names, or all."""
-        found = await reminders.of(place_of(turn))
-        named = on_that_day(turn, found, turn.asked.text)
-        lines = [line(turn, each) for each in (found if named is None else named)]
-        if asks_for_day(turn.asked.text):
-            lines += await _memories_of_day(turn)
-        told = lines[:_MAX_LISTED] or [(NONE if named is None else NONE_THEN)[turn.person.locale]]
+        """Put into the step's notes what the days have in store that the message asks for, or else all reminders.
+
+        Of a day of which only reminders are asked for, those alone.
+        """
+        now = local_now(turn)[0]
+        days = read_agenda(turn.asked.text, now)
+        day = None if days is not None else day_in(turn.asked.text, turn, now)
+        if shown := days or (Days.of(day.date()) if day is not None else None):
+            told = await agenda(turn, reminders, shown, only_reminders=days is None)
+            return Step(NAME, Outcome.DONE, notes=tuple(map(plain_times, told)))
+        lines = [line(turn, each) for each in await reminders.of(place_of(turn))]
+        told = lines[:_MAX_LISTED] or [NONE[turn.person.locale]]
         if more := len(lines) - _MAX_LISTED if len(lines) > _MAX_LISTED else 0:
             told.append(counted(MORE, turn.person.locale, more))
         return Step(NAME, Outcome.DONE if lines else Outcome.NOTHING, notes=tuple(told))
@@ -40,16 +46,6 @@ def reminder_list(reminders: Reminders) -> Action:
     return Action(NAME, WHEN, run, status=LOOKING, informs=True, reads=read_list)
 
 
-async def _memories_of_day(turn: Turn) -> list[str]:
-    """Return the memories that name the day which the message names, a line each."""
-    now, _ = local_now(turn)
-    day = day_in(turn.asked.text, turn, now)
-    if day is None:
-        return []
-    return [f"• {quoted(words)}" for _, words in await dated(turn.memory, day, turn.person.locale)]
-
-
 LOOKING = text("reminders.actions.looking")
 NONE = text("reminders.actions.none")
-NONE_THEN = text("reminders.actions.none_then")
 MORE = forms("reminders.actions.more")

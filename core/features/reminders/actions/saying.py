@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from core.answering.turn import Turn
 from core.dialogue import Step
 from core.features.preferences.timezone import local_now
 from core.features.reminders import card
+from core.features.reminders.days import Days
+from core.features.reminders.planned import due_within
 from core.features.reminders.reminders import Reminder
 from core.features.reminders.request import QUESTIONS
 from core.features.reminders.service import Reminders
@@ -39,15 +41,11 @@ def line(turn: Turn, reminder: Reminder) -> str:
     return plain_times(card.line(reminder, local_now(turn)[0], turn.person.locale))
 
 
-def on_that_day(turn: Turn, found: Sequence[Reminder], words: str) -> Sequence[Reminder] | None:
-    """Return those of the reminders that are due next on the day which the words name; None if they name none."""
+async def on_that_day(turn: Turn, found: Sequence[Reminder], words: str) -> Sequence[Reminder] | None:
+    """Return those of the reminders that are due on the day which the words name; None if they name none."""
     now, _ = local_now(turn)
     day = day_in(words, turn, now)
-    if day is None:
-        return None
-    begin = day.replace(hour=0, minute=0, second=0, microsecond=0)
-    end = begin + timedelta(days=1)  # by the clock on the wall, as both have one zone
-    return [each for each in found if each.due is not None and begin <= each.due.astimezone(now.tzinfo) < end]
+    return None if day is None else await due_within(found, now, Days.of(day.date()))
 
 
 async def named_by(turn: Turn, reminders: Reminders, words: str) -> Sequence[Reminder]:
@@ -59,7 +57,7 @@ async def named_by(turn: Turn, reminders: Reminders, words: str) -> Sequence[Rem
     if (numbers := numbered(words, len(every))) is not None:
         return [every[at] for at in numbers]
     matching = await reminders.matching(place, words)
-    on_day = on_that_day(turn, every, words)
+    on_day = await on_that_day(turn, every, words)
     if matching and on_day and (both := [each for each in matching if each in on_day]):
         return _best(both, words)
     return _best(matching, words) or on_day or ()
@@ -77,5 +75,5 @@ def day_in(words: str, turn: Turn, now: datetime) -> datetime | None:
     found = find_time(words, now, turn.person.locale) if words else None
     match found.time if found is not None else None:
         case Once(at) | Past(at) | Unclear((Once(at), *_)) | Recurrence(_, at):
-            return at
+            return at.astimezone(now.tzinfo)
     return None
