@@ -329,7 +329,7 @@ async def test_the_note_of_a_cut_answer_stands_below_it_and_is_not_stored() -> N
 async def test_no_more_calls_run_than_a_turn_has_steps() -> None:
     many = Calls([("MemorySave", {"items": items(f"fact {n}"), "then": "stop"}) for n in range(15)])
     bot = house(many, "That was too much.")
-    await ask(bot, "remember all this")
+    await ask(bot, f"remember all this: {', '.join(f'fact {n}' for n in range(15))}")
     assert await bot.memories.of(ANA).count() == bot.limits.max_steps - 1
     assert [result.failed for result in bot.model.prompts[-1].turns[-1].results].count(True) == 8
 

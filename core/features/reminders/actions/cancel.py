@@ -46,7 +46,7 @@ def reminder_cancel(reminders: Reminders) -> Action:
         found = await named_by(turn, reminders, words)
         if not found:
             answer = ReminderNotice(NONE[turn.person.locale].format(words=quoted(words)))
-        elif len(found) > 1:
+        elif len(found) > 1 or not await _is_asked(turn, words):
             answer = await _which(turn, found)
         else:
             place, held = place_of(turn), asks_to_hold(turn.asked.text)
@@ -72,6 +72,12 @@ def reminder_cancel(reminders: Reminders) -> Action:
         asks=True,
         reads=read_cancel,
     )
+
+
+async def _is_asked(turn: Turn, words: str) -> bool:
+    """Return whether the person asked to delete or hold a reminder, and said which."""
+    is_read = read_cancel(turn.asked.text, turn.services.clock.now(), turn.person.locale) is not None
+    return (is_read or turn.support.asks_to_delete()) and (not words or await turn.support.has(words, asked=True))
 
 
 async def _which(turn: Turn, found: Sequence[Reminder]) -> ReminderNotice:
