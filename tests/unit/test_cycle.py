@@ -212,6 +212,13 @@ async def test_a_decision_that_is_no_action_twice_ends_in_an_honest_answer() -> 
 
 
 @pytest.mark.spec("T10")
+async def test_arguments_that_cannot_be_read_are_asked_for_in_one_step_only() -> None:
+    house = House({Task.DECIDE: ["MemorySave"], Task.SAVE_DRAFTS: ["{broken"], Task.FINISH: ["Sorry."]})
+    channel = await run(house, "remember 123456")
+    assert len(house.model.prompts) == 4, "the decision, the arguments twice, the answer"
+    assert "Nothing was saved" in channel.texts[-1]
+
+
 async def test_what_was_saved_is_told_even_when_the_model_cannot_say_it_any_more() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE], Task.FINISH: [ProviderDown("x")]})
     channel = house.channel()
