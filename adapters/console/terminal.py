@@ -18,7 +18,9 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.shortcuts import CompleteStyle
 
 from adapters.console.channel import Above, ConsoleChannel, Notices
@@ -69,15 +71,17 @@ async def talk(
             if leaves(text):
                 break
             if text.strip():
-                await _answer(handler, person, channel, channel.buttons.pressed(text))
+                await _answer(handler, person, channel, prompt, channel.buttons.pressed(text))
 
 
-async def _answer(handler: MessageHandler, person: TerminalUser, channel: ConsoleChannel, text: str) -> None:
-    """Pass a message on and wait for its answer; Ctrl-C stops the answer, a second Ctrl-C leaves."""
+async def _answer(
+    handler: MessageHandler, person: TerminalUser, channel: ConsoleChannel, prompt: InputPrompt, text: str
+) -> None:
+    """Pass a message on and wait for its answer; /stop and Ctrl-C stop the answer, a second Ctrl-C leaves."""
     interrupted = asyncio.Event()
     stopping = asyncio.create_task(_stop_when(interrupted, handler, person, channel))
     try:
-        with _on_interrupt(interrupted.set):
+        with _on_interrupt(interrupted.set), prompt.stopped_by(interrupted.set):
             answered = await handler.receive(person.says(text), channel)
             await answered
             if interrupted.is_set():
@@ -192,6 +196,21 @@ class InputPrompt:
         self._following.clear()
         return typed
 
+    @contextmanager
+    def stopped_by(self, stop: Callable[[], None]) -> Iterator[None]:
+        """Call `stop` if /stop is typed meanwhile, which is not shown; all other keys go to the next prompt."""
+        if sys.platform == "win32":
+            yield
+            return
+        keyboard = self._session.app.input
+        ahead = KeysAhead(stop)
+        ahead.add(get_typeahead(keyboard))
+        try:
+            with keyboard.attach(lambda: ahead.add(keyboard.read_keys())):
+                yield
+        finally:
+            store_typeahead(keyboard, [*ahead.keys, *keyboard.flush_keys()])
+
     @property
     def above(self) -> Above:
         """How to print while the person is typing."""
@@ -200,6 +219,33 @@ class InputPrompt:
             await run_in_terminal(write)
 
         return print_above
+
+
+class KeysAhead:
+    """The `keys` that were typed while there is no prompt, without the lines that are /stop, which call `stop`."""
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self.keys: list[KeyPress] = []
+        self._stop = stop
+        self._line = 0
+        """Where the last line begins among the keys."""
+
+    def add(self, keys: Sequence[KeyPress]) -> None:
+        """Take what was typed."""
+        for press in keys:
+            self.keys.append(press)
+            if press.key in {Keys.ControlM, Keys.ControlJ}:
+                if self._typed().strip() == STOP:
+                    del self.keys[self._line :]
+                    self._stop()
+                self._line = len(self.keys)
+
+    def _typed(self) -> str:
+        """Return the last line, as far as keys write and delete in it."""
+        line = ""
+        for press in self.keys[self._line :]:
+            line = line[:-1] if press.key == Keys.Backspace else line + press.data
+        return line
 
 
 def _bindings(following: Mapping[str, str]) -> KeyBindings:

@@ -12,7 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from core.actions.action import Action
 from core.actions.change_report import keep_both_button, narrowed_text, open_offers, undo_button
 from core.actions.memory_drafts import MAX_DRAFTS, UNSAID, DraftAnswer, DraftEntry, to_draft, to_kind
-from core.actions.offer import offer_saving, own_words
+from core.actions.offer import offer_saving
 from core.actions.proposal import Rewrite, propose_keeping, propose_replacement, proposes
 from core.answering import outcomes
 from core.answering.turn import Turn
@@ -116,16 +116,23 @@ async def run(turn: Turn, answer: Drafts) -> Step:
         return Step(NAME, Outcome.NOTHING, detail=off, writes=WRITES, missing=("",))
     answer = replace(answer, items=[_credited(turn, item) for item in answer.items])
     wanted = await hinted(turn, answer)
-    is_foreign = any(turn.shown.is_from_others(draft.content) for draft in wanted.drafts)
+    said, unsaid = await _parted(turn, wanted)
     is_asked = answer.asked if answer.asked is not None else not turn.is_single
-    # Limited mode takes no orders from what it reads, and knows more words for "keep it".
+    # Limited mode knows more words for "keep it".
     is_plain = assertions.asks_to_save(turn.asked.text) or (turn.services.models.is_limited and is_asked)
-    if (is_foreign or not is_asked) and not is_plain:
-        own = (draft for draft in own_words(turn.asked, wanted.drafts) if not turn.shown.is_from_others(draft.content))
-        wanted = replace(wanted, drafts=tuple(own), missing=())
-        if turn.person.learn is not Learn.AUTO or not wanted.drafts:
-            return await _offer(turn, wanted.drafts)
-    kept = await keep(turn, wanted.drafts, wanted.hints, ask=answer.ask) if wanted.drafts else SaveResult()
+    if not (is_plain or is_asked or turn.person.learn is Learn.AUTO):
+        return await _offer(turn, wanted.drafts)
+    if not is_plain and (unsaid or not is_asked):
+        offered = await _offer(turn, unsaid)
+        if not said:
+            return offered
+        wanted, unsaid = replace(wanted, missing=()), []
+    kept = await keep(turn, said, wanted.hints, ask=answer.ask) if said else SaveResult()
+    return await _report(turn, wanted, replace(kept, proposed=(*kept.proposed, *unsaid)))
+
+
+async def _report(turn: Turn, wanted: SaveRequest, kept: SaveResult) -> Step:
+    """Tell what became of the drafts, and ask about those that are proposed or in doubt."""
     known = f"known before: {', '.join(item.id for item in kept.known)}" if kept.known else ""
     mine = turn.log.changed_ids  # perhaps before a restart
     kept = replace(kept, known=tuple(item for item in kept.known if item.id not in mine))
@@ -183,12 +190,28 @@ async def hinted(turn: Turn, answer: Drafts) -> SaveRequest:
     return replace(wanted, hints=hints, refused=refused)
 
 
+async def _parted(turn: Turn, wanted: SaveRequest) -> tuple[list[MemoryDraft], list[MemoryDraft]]:
+    """Return the drafts that the person said, and those that they did not."""
+    support, ids = turn.support, list(dict.fromkeys(wanted.hints.values()))
+    known = {item.id: item.content for item in await turn.memory.get(ids)}
+    said = [
+        draft
+        for draft in wanted.drafts
+        if await support.has(draft.content)
+        or ((before := known.get(wanted.hints.get(draft.content, ""))) and await support.has(draft.content, before))
+    ]
+    return said, [draft for draft in wanted.drafts if draft not in said]
+
+
 async def _offer(turn: Turn, drafts: Sequence[MemoryDraft]) -> Step:
-    """Put a button below the answer that saves what the person told in passing, if they want that."""
-    buttons = await offer_saving(turn, drafts)
+    """Put buttons below the answer that save what the person told in passing, or did not tell, if they want that.
+
+    What stands only in a memory, in others' words or in the name of a file is not offered.
+    """
+    buttons = await offer_saving(turn, [draft for draft in drafts if not turn.shown.is_from_others(draft.content)])
     turn.answer.add_buttons(buttons)
     offered = ", and a button below your answer offers it" if buttons else ""
-    return Step(NAME, Outcome.NOTHING, detail=f"told in passing: not saved{offered}")
+    return Step(NAME, Outcome.NOTHING, detail=f"they did not ask to keep this: not saved{offered}")
 
 
 def wanted_drafts(answer: Drafts, zone: tzinfo) -> SaveRequest:
@@ -205,10 +228,18 @@ async def keep(
     drafts = [timed(draft, turn.services.times, turn.search.said_at, turn.person.locale) for draft in drafts]
     await turn.answer.status(EMBEDDING[turn.person.locale])
     vectors = await _embedded(turn, drafts)
-    compared = await turn.memory.compare(drafts, vectors, hints=hints)
+    compared = [await _believed(turn, each) for each in await turn.memory.compare(drafts, vectors, hints=hints)]
     proposed = tuple(each for each in compared if ask and each.relation is Relation.NEW)
     kept = await _put(turn, [each for each in compared if each not in proposed], vectors)
     return replace(kept, proposed=tuple(each.draft for each in proposed))
+
+
+async def _believed(turn: Turn, each: Compared) -> Compared:
+    """Return a draft that takes the place of a memory as one that may, if the person did not say what is new in it."""
+    if each.relation is not Relation.REPLACES or each.known is None:
+        return each
+    is_said = await turn.support.has(each.draft.content, each.known.content)
+    return each if is_said else replace(each, relation=Relation.DOUBTS)
 
 
 async def keep_beside(turn: Turn, draft: MemoryDraft) -> SaveResult:

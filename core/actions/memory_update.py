@@ -110,7 +110,7 @@ async def run(turn: Turn, answer: Changes) -> Step:
     asked = [item for item in items if item.id in {each.memory_id for each in rewrites}]
     if answer.statement is not None and rewrites:
         return await _settle(turn, step, asked, rewrites, answer)
-    if _touched(turn, rewrites) > 1 or not _are_said(turn, asked, rewrites):
+    if _touched(turn, rewrites) > 1 or not await _are_said(turn, asked, rewrites):
         return await propose_rewrites(turn, replace(step, detail=proposes(WRITES)), asked, rewrites)
     if rewrites and not _settles(asked[0], turn.asked.text, rewrites[0], is_sure=_is_about(asked[0], rewrites[0])):
         return await _keep_beside(turn, step, asked, rewrites, rewrites[0].draft)
@@ -221,10 +221,15 @@ async def _tell(turn: Turn, step: Step, updated: Sequence[MemoryItem], same: Seq
     return await turn.answer.report(step, "\n".join(lines), await undo_button(turn) if updated else ())
 
 
-def _are_said(turn: Turn, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite]) -> bool:
-    """Return whether the person said what the memories are to say; other phrases to find one by are no matter."""
-    pairs = [(item.content, each.draft.content) for item, each in zip(items, rewrites, strict=True)]
-    return all(new == old or turn.shown.is_said(old, new) for old, new in pairs)
+async def _are_said(turn: Turn, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite]) -> bool:
+    """Return whether the person said what the memories are to say, or else by which other words to find one."""
+    pairs = [
+        (each.draft.content, item.content)
+        if each.draft.content != item.content
+        else (" ".join((each.draft.content, *each.draft.bindings)), " ".join((item.content, *item.bindings)))
+        for item, each in zip(items, rewrites, strict=True)
+    ]
+    return all([await turn.support.has(new, old) for new, old in pairs])
 
 
 def _touched(turn: Turn, rewrites: Sequence[Rewrite]) -> int:

@@ -22,15 +22,18 @@ from core.text.words import FUNCTION_WORDS, folded_words
 from core.types import Learn, MemoryDraft, Message, MessageRole
 
 OFFERED_FOR: Final = timedelta(days=1)
+_MAX_NAMED: Final = 3
+_MAX_LABEL_CHARS: Final = 40
 _PIECE_CHARS: Final = 3
 """Words with other endings, and scripts without spaces, share pieces of this length."""
 
 
 async def offer_saving(turn: Turn, drafts: Sequence[MemoryDraft]) -> tuple[Button, ...]:
-    """Store what may be saved of the person's message, and return the button that saves it; none if nothing may be.
+    """Store what may be saved of the person's message, and return the buttons that save it; none if nothing may be.
 
-    What was offered for the message before stays offered. Left out is what the person did not say themselves
-    (`own_words`), and what they have in memory.
+    One saves what they said. What they said in other words, or did not say, has a button of its own, which names it.
+    What was offered for the message before stays offered. Left out is what others said (`own_words`), and what they
+    have in memory.
     """
     if turn.person.learn is Learn.ASKED or not turn.person.remembers or not turn.asked.id:
         return ()
@@ -41,9 +44,18 @@ async def offer_saving(turn: Turn, drafts: Sequence[MemoryDraft]) -> tuple[Butto
         return ()
     turn.log.asked = replace(turn.asked, offered=tuple(offered))
     await store.offer(turn.asked.id, offered)
-    button = Button(REMEMBER_THIS[turn.person.locale], f"/confirm save {turn.asked.id}")
-    await open_offers(turn, [button], quoted(offered[0].content))
-    return (button,)
+    said = [at for at, draft in enumerate(offered, 1) if await turn.support.has(draft.content)]
+    save, locale = f"/confirm save {turn.asked.id}", turn.person.locale
+    which = "" if len(said) == len(offered) else "".join(f" {at}" for at in said)
+    plain = [Button(REMEMBER_THIS[locale], f"{save}{which}")] if said else []
+    if plain:
+        await open_offers(turn, plain, quoted(offered[said[0] - 1].content))
+    named = [
+        Button(REMEMBER[locale].format(words=quoted(draft.content, _MAX_LABEL_CHARS)), f"{save} {at}")
+        for at, draft in enumerate(offered, 1)
+        if at not in said
+    ]
+    return (*plain, *named[:_MAX_NAMED])
 
 
 def offer_keeping(turn: Turn) -> tuple[Button, ...]:
@@ -67,3 +79,4 @@ def _pieces(texts: Iterable[str]) -> set[str]:
 
 
 REMEMBER_THIS = text("actions.offer.remember_this")
+REMEMBER = text("actions.offer.remember")

@@ -51,6 +51,12 @@ Result = TypeVar("Result")
 
 THINKING: Final = text("common.thinking")
 _LIKE_FAILURES: Final = 2
+_VAIN: Final = "in vain"
+"""Any manner of coming to nothing."""
+
+_LIKE: Final = {Outcome.NOTHING.value: 3, _VAIN: 3}
+"""How often an action may do so in these manners."""
+
 
 DECIDE = """\
 Decide the next action that brings the person's message nearer to what they want, given the conversation and the steps \
@@ -137,7 +143,10 @@ class Loop:
     """The actions whose arguments were unusable once."""
 
     failures: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """How many choices failed, by action and manner: the second like failure ends the turn with what it has."""
+    """How many choices failed, by action and manner: the second like failure ends the turn with what it has.
+
+    So does the third that came to nothing in any manner.
+    """
 
     async def run(self, chooser: Chooser | None = None) -> None:
         """Run until the turn is over, step by step without a `chooser` or where it cannot go on.
@@ -178,7 +187,7 @@ class Loop:
 
     @property
     def _is_last(self) -> bool:
-        is_stuck = any(count >= _LIKE_FAILURES for count in self.failures.values())
+        is_stuck = any(count >= _LIKE.get(how, _LIKE_FAILURES) for (_, how), count in self.failures.items())
         return is_stuck or len(self.turn.log.steps) >= self.max_steps - 1
 
     async def _perform_all(self, choice: Choice, decide_s: float) -> Sequence[Performed] | None:
@@ -202,8 +211,9 @@ class Loop:
                 answer.is_ending = False
             is_asked = performed.step is not None and performed.step.asks
             is_over |= performed.step is not None and call.action is not None and call.action.ends_cycle
-        failures = {(call.name, _failure(done[id(call)])) for call in ordered}
-        self.failures.update((name, how) for name, how in failures if how)
+        failures = {(self._known_name(call), _failure(done[id(call)])) for call in ordered}
+        if not self.turn.answer.is_limited:  # its steps are as many as the parts of a message
+            self.failures.update((name, manner) for name, how in failures if how for manner in (how, _VAIN))
         if is_asked or is_over:
             return None
         is_over = bool(answer.text) and not any(each.goes_on for each in done.values())
@@ -236,6 +246,7 @@ class Loop:
                 raise
             del log.steps[before:]
             step = failed(action)
+            self.failures[action.name, _failure(Performed(step))] += 1  # it was asked for twice
         step = self._add(step, decide_s, self.turn.services.clock.monotonic() - started_s)
         goes_on = call.goes_on or step.outcome in {Outcome.FAILED, Outcome.REPEATED} or bool(step.missing)
         return Performed(step, goes_on=goes_on)
@@ -248,6 +259,10 @@ class Loop:
             self._add(failed(action), decide_s)
             return Performed(refusal=f"{call.problem}. This was not done: tell the person so.")
         return Performed(refusal=f"The arguments do not fit ({call.problem}). Nothing was done. Call it again.")
+
+    def _known_name(self, call: Call) -> str:
+        """Return the name of the action that a call is for; "" if there is none, whatever name a model made up."""
+        return call.name if any(each.name == call.name for each in self.registry.enabled) else ""
 
     async def _leave_undone(self, call: Call) -> Performed:
         """Say that a call is not run, as the turn ends with a question to the person."""
@@ -287,7 +302,7 @@ def _failure(performed: Performed) -> str:
     """Return in which manner a call failed; "" if it did not."""
     if performed.step is None:
         return "refused"
-    return performed.step.outcome.value if performed.step.outcome in {Outcome.FAILED, Outcome.REPEATED} else ""
+    return "" if performed.step.outcome is Outcome.DONE else performed.step.outcome.value
 
 
 def failed(action: Action) -> Step:

@@ -15,7 +15,6 @@ from core.enclosures import MAX_QUOTE_CHARS, Quote, QuoteKind, Speaker, cleaned_
 from core.history.conversation import Context
 from core.history.quotes import NOTHING, PastWords
 from core.history.rendering import room_line
-from core.text import assertions
 from core.text.citations import not_cited
 from core.text.marks import quoted
 from core.text.unicode import fold, one_line
@@ -210,23 +209,17 @@ class Shown:
         self.memories += tuple(found.values())
         return found, tuple(name for name in ids if name not in found)
 
-    def is_said(self, before: str, after: str) -> bool:
-        """Return whether the person said every word that the new content of a memory has and the old one has not.
-
-        So a change that the person asked for is told from one that a text in a memory or a quote asked for. Short
-        numbers and years do not count. Where no word is new, the message has to ask for a change plainly.
-        """
-        new = set(folded_words(after)) - set(folded_words(before)) - FUNCTION_WORDS
-        if not new:
-            return bool(assertions.asked(self.asked.text))
-        said = self._said_of(new)
-        return all(_SMALL_NUMBER.fullmatch(word) or word in said for word in new)
-
     def is_said_as(self, words: str) -> bool:
         """Return whether the person said these very words, in this order, now or in the conversation shown."""
         wanted = " ".join(folded_words(words))
         said = (" ".join(folded_words(text)) for text in (self.asked.text, *self.heard))
         return bool(wanted) and any(f" {wanted} " in f" {text} " for text in said)
+
+    def pointed_at(self) -> Sequence[str]:
+        """Return what a message may point at: quotes with who said them, files, and the person's own words before."""
+        texts = [text for quote in self._quotes for text in (quote.name, quote.text, quote.excerpt)]
+        files = [*self.asked.attachments, *(file for quote in self._quotes for file in quote.attachments)]
+        return list(filter(None, (*texts, *(file.name for file in files), *self.heard)))
 
     def is_from_others(self, content: str) -> bool:
         """Return whether a content to save was taken from memories, quotes or names of files, not from the person.

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from core.answering.candidates import Prefetch
 from core.answering.confirmations import Confirmations
 from core.answering.shown import Shown
+from core.answering.support import Support
 from core.delivery.view import View
 from core.dialogue import ActionInfo, Effect, Step, Written, committed
 from core.errors import ContextTooLong
@@ -471,3 +472,17 @@ class Turn:
     def asked(self) -> Message:
         """The person's message."""
         return self.log.asked
+
+    @property
+    def support(self) -> Support:
+        """What a write that a model wants may rest on."""
+        return Support(
+            self.shown,
+            self.memory,
+            self.services.times,
+            self.search.said_at,
+            self.person.locale,
+            self.person.name,
+            is_command=self.shown.asked.text.startswith("/"),
+            is_limited=self.services.models.is_limited,
+        )

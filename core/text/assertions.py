@@ -45,6 +45,10 @@ _MINE = (
     r"(?:\s+\w+){0,2}?\s+(?:my|mine|all|everything|every|what|from memory|memory|memories|memoria|memorias|minhas?|"
     r"meus?|tudo|tod[oa]s?|o que|mis?|lo que|el|la|[ao]s? \w+ d[aoe]s?)\b"
 )
+_DELETE: Final = (
+    POLITE + r"(?P<verb>delete|forget|erase|remove|apag(?:a|ue|ar)|delet(?:a|e|ar)|esque(?:ce|ca|cer)|remov(?:a|e|er)|"
+    r"exclu(?:a|i|ir)|borr(?:a|e|ar)|olvid(?:a|e|ar)|elimin(?:a|e|ar))\b"
+)
 _ASKED: Final = {
     _S: re.compile(
         POLITE + r"(?:remember|memori[sz]e|note|save|store|keep in mind|keep th(?:is|at)(?=\W*$| for\b)|"
@@ -61,11 +65,7 @@ _ASKED: Final = {
         + r"(?P<verb>update|change|correct|replace|atualiz(?:a|e|ar)|mud(?:a|e|ar)|troc(?:a|ar)|troque|corrij[ae]|"
         r"corrig(?:e|ir)|alter(?:a|e|ar)|actualiz(?:a|ar)|actualice|cambi(?:a|e|ar))\b" + _MINE
     ),
-    _D: re.compile(
-        POLITE
-        + r"(?P<verb>delete|forget|erase|remove|apag(?:a|ue|ar)|delet(?:a|e|ar)|esque(?:ce|ca|cer)|remov(?:a|e|er)|"
-        r"exclu(?:a|i|ir)|borr(?:a|e|ar)|olvid(?:a|e|ar)|elimin(?:a|e|ar))\b" + _MINE
-    ),
+    _D: re.compile(_DELETE + _MINE),
 }
 _EN = {
     _S: r"saved|stored|noted|recorded|memori[sz]ed|remembered|written (?:it |that )?down",
@@ -214,6 +214,16 @@ def asked(message: str, effects: Collection[Effect] = ()) -> frozenset[Written]:
 def asks_to_save(message: str) -> bool:
     """Return whether any clause of a message asks to remember something, a question's, too."""
     return any(map(_ASKED[_S].match, _requests(message))) or bool(_ASKED_ELSEWHERE[_S].search(message.lower()))
+
+
+def asks_to_change(message: str) -> bool:
+    """Return whether any clause of a message asks to change what is remembered, a question's, too."""
+    return any(map(_ASKED[_U].match, _requests(message)))
+
+
+def asks_to_delete(message: str) -> bool:
+    """Return whether any clause of a message asks to delete something, a memory or not."""
+    return any(re.match(_DELETE, clause) for clause in _requests(message))
 
 
 def asks_for(message: str, effect: Effect) -> bool:

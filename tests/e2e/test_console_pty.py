@@ -169,6 +169,18 @@ def test_ctrl_c_while_answering_stops_the_answer_and_the_conversation_goes_on(st
     assert [each["text"] for each in stage.received] == ["Conte", "/stop"]
 
 
+def test_stop_typed_while_answering_stops_the_answer_and_what_else_was_typed_comes_next(stage: Stage) -> None:
+    terminal = stage.start(("stream", "Era uma vez @never fim"))
+    terminal.type(f"Conte{ENTER}")
+    terminal.wait("Era uma vez")
+    terminal.type(f"/stap\x7f\x7fop{ENTER}e d")
+    terminal.wait(lambda: terminal.rows[-3:] == ["Parei.", "", "› e d"])
+    assert not any("/st" in row for row in terminal.rows)
+    terminal.type(CTRL_C)
+    assert leave(terminal) == 0
+    assert [each["text"] for each in stage.received] == ["Conte", "/stop"]
+
+
 @pytest.mark.long
 def test_a_second_ctrl_c_while_answering_leaves(stage: Stage) -> None:
     terminal = stage.start(("deaf",))

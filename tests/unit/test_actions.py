@@ -40,7 +40,7 @@ def test_an_action_can_be_chosen_without_a_language_model(action: Action) -> Non
 @pytest.mark.spec("T10")
 async def test_json_content_is_kept_as_json_and_what_is_not_json_as_text() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], **EXTRACTIONS})
-    turn = await house.turn("remember it", house.channel())
+    turn = await house.turn("remember that a is 1", house.channel())
     await house.think(turn, max_steps=3)
     (item,) = turn.log.steps[0].items
     assert item.to_json()["type"] == "json"

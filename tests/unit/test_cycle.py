@@ -186,7 +186,7 @@ async def test_a_shown_memory_is_deleted_with_everything_it_was_found_by_once_th
 async def test_a_turn_takes_at_most_max_steps_and_the_last_is_the_answer() -> None:
     drafts = (f'{{"items":[{{"type":"text","content":"{n}","bindings":["x{n}"]}}]}}' for n in range(99))
     house = House({Task.DECIDE: ["MemorySave"], Task.SAVE_DRAFTS: lambda _: next(drafts)})
-    channel = await run(house, "save forever", max_steps=4)
+    channel = await run(house, "save 0, 1, 2, 3 and 4", max_steps=4)
     assert await house.memories.of(ANA).count() == 3
     assert len(house.model.asked(Task.FINISH)) == 1
     assert channel.texts == ["Saved: “0”\n\nSaved: “1”\n\nSaved: “2”\n\nok"]
@@ -212,10 +212,17 @@ async def test_a_decision_that_is_no_action_twice_ends_in_an_honest_answer() -> 
 
 
 @pytest.mark.spec("T10")
+async def test_arguments_that_cannot_be_read_are_asked_for_in_one_step_only() -> None:
+    house = House({Task.DECIDE: ["MemorySave"], Task.SAVE_DRAFTS: ["{broken"], Task.FINISH: ["Sorry."]})
+    channel = await run(house, "remember 123456")
+    assert len(house.model.prompts) == 4, "the decision, the arguments twice, the answer"
+    assert "Nothing was saved" in channel.texts[-1]
+
+
 async def test_what_was_saved_is_told_even_when_the_model_cannot_say_it_any_more() -> None:
     house = House({Task.DECIDE: ["MemorySave", "Finish"], Task.SAVE_DRAFTS: [SAVE], Task.FINISH: [ProviderDown("x")]})
     channel = house.channel()
-    turn = await house.turn("remember", channel)
+    turn = await house.turn("remember 123456", channel)
     with pytest.raises(ProviderDown):
         await house.think(turn)
     await turn.answer.view.close()

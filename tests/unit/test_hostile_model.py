@@ -80,7 +80,7 @@ async def test_a_save_of_one_of_three_is_told_as_one_of_three(talk: Talk) -> Non
 async def test_more_than_is_kept_at_once_is_told(talk: Talk) -> None:
     many = drafts(*((f"fact number {n}", [f"fact {n}"]) for n in range(23)))
     script(talk, decide=["MemorySave", "Finish"], save_drafts=[many], finish=["All 23 are saved."])
-    await talk.say("Remember these")
+    await talk.say(f"Remember these: {', '.join(f'fact number {n}' for n in range(23))}")
     assert len(await talk.contents()) == 20
     assert "3 were not saved" in talk.seen[0]
     assert "23" not in talk.seen[0].replace("fact number 22", "")

@@ -140,7 +140,7 @@ async def test_what_is_known_is_not_offered(tmp_path: Path) -> None:
 
 async def test_two_offers_of_one_message_are_one_button(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
-        turn = await talk.house.turn("We move to Porto, and the dog is called Rex", talk.house.channel())
+        turn = await talk.house.turn("We are moving to Porto in June, and the dog is called Rex", talk.house.channel())
         first, second = await offer_saving(turn, [PORTO]), await offer_saving(turn, [DOG])
         assert first == second
         told = await talk.say(second[0].command, pressed=True)

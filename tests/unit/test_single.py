@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 import uuid
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -190,9 +192,10 @@ async def test_arguments_malformed_twice_are_told_honestly() -> None:
 
 
 async def test_an_unknown_tool_and_endless_calls_end_with_a_text() -> None:
-    bot = house(*[call("MemorySearch", items=[f"thing {n}"]) for n in range(5)], call("Format", disk="c"))
+    one, two, three = (call("MemorySearch", items=[f"thing {n}"]) for n in range(3))
+    bot = house(one, call("Format", disk="c"), two, three)
     await ask(bot, "what is my blood type?")
-    assert len(bot.model.prompts) == bot.limits.max_steps
+    assert len(bot.model.prompts) == 5
     assert bot.model.prompts[-1].tools == ()
 
 
@@ -329,7 +332,7 @@ async def test_the_note_of_a_cut_answer_stands_below_it_and_is_not_stored() -> N
 async def test_no_more_calls_run_than_a_turn_has_steps() -> None:
     many = Calls([("MemorySave", {"items": items(f"fact {n}"), "then": "stop"}) for n in range(15)])
     bot = house(many, "That was too much.")
-    await ask(bot, "remember all this")
+    await ask(bot, f"remember all this: {', '.join(f'fact {n}' for n in range(15))}")
     assert await bot.memories.of(ANA).count() == bot.limits.max_steps - 1
     assert [result.failed for result in bot.model.prompts[-1].turns[-1].results].count(True) == 8
 
@@ -401,6 +404,26 @@ async def test_the_second_like_failure_ends_the_tools_of_a_turn(answer: Answer) 
     bot.model.answer(Task.SINGLE, lambda prompt: answer if prompt.tools else "Não consegui.")
     said = await ask(bot, "qual é a senha do cofre?")
     assert "Não consegui." in said[-1].text
+    assert len(bot.model.prompts) <= 4
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("Dance{n}", {}),
+        ("MemorySearch", {"items": ["word {n}"]}),
+        ("MemorySave", {"items": [{"content": "Cat {n} is Tom", "bindings": ["cat"]}]}),
+    ],
+)
+async def test_what_comes_to_nothing_three_times_ends_the_tools_of_a_turn(name: str, arguments: dict[str, Any]) -> None:
+    def answer(prompt: Prompt) -> Answer:
+        written = json.dumps({**arguments, "then": "continue"}).replace("{n}", str(len(prompt.turns)))
+        return Calls([(name.format(n=len(prompt.turns)), written)]) if prompt.tools else "Não consegui."
+
+    bot = house("")
+    bot.model.answer(Task.SINGLE, answer)
+    said = await ask(bot, "oi")
+    assert said[-1].text.endswith("Não consegui.")
     assert len(bot.model.prompts) <= 4
 
 

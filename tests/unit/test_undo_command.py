@@ -74,7 +74,7 @@ async def lines(talk: Talk) -> list[str]:
 
 
 async def test_the_button_under_a_report_takes_back_what_was_done_also_after_a_restart(talk: Talk) -> None:
-    await reported(talk, "save it")
+    await reported(talk, "save abc123")
     assert await lines(talk) == ["wifi password=abc123"]
     await talk.restart()
     assert await talk.press("Undo") == "Undone. No longer saved:\n🧠 wifi password: abc123 · 2026-03-14"
@@ -118,7 +118,7 @@ async def test_undo_takes_back_the_last_change_whatever_made_it_and_then_the_one
 
 
 async def test_undo_said_of_something_is_no_command(talk: Talk) -> None:
-    await talk.say("save my wifi password")
+    await talk.say("save my wifi password abc123")
     await talk.say("undo my seat belt")
     assert await talk.contents() != []
 

@@ -56,7 +56,7 @@ class ConfirmCommand:
     @property
     def command(self) -> Command:
         """The command; menus do not show it."""
-        usage = " yes|both|no CODE|save ID|said ID"
+        usage = " yes|both|no CODE|save ID [N …]|said ID"
         return Command(CONFIRM, text("commands.confirm"), self._confirm, usage=usage, in_menus=False)
 
     async def _confirm(self, request: Request, argument: str) -> None:
@@ -66,7 +66,7 @@ class ConfirmCommand:
         """
         verb, code, *numbers = [*argument.casefold().split(), "", ""][: 2 + MAX_NUMBERS]
         if verb == SAVE:  # no question: an open one stays open
-            await _save(request, code)
+            await _save(request, code, _places(numbers))
             return
         if verb == SAID:
             await _save_said(request, code)
@@ -80,7 +80,7 @@ class ConfirmCommand:
             said = replace(said, room=asked.room, off_record=asked.off_record)
             await request.turn.conversation.add(said)
         proposal: Proposal | None = await self._confirmations.take(request.incoming, code, *PROPOSALS)
-        chosen = [int(number) - 1 for number in numbers if number.isdecimal()]
+        chosen = _places(numbers)
         if proposal is None:
             await request.tell(NOT_OPEN)
         elif isinstance(proposal, Keeping | Replacement):
@@ -160,8 +160,8 @@ async def _replace(request: Request, proposal: Replacement, chosen: Sequence[int
         await turn.answer.say(KEPT_ANYWAY[request.locale], in_history=True)
 
 
-async def _save(request: Request, message_id: str) -> None:
-    """Save what was offered for that message of the person's, and say what was saved and what was known before."""
+async def _save(request: Request, message_id: str, chosen: Sequence[int]) -> None:
+    """Save what was offered for that message of the person's, or the chosen of it; say what was saved, what known."""
     turn, here = request.turn, request.incoming.conversation
     said = await _said(request, here.user, message_id)
     since = turn.services.clock.now() - OFFERED_FOR
@@ -169,7 +169,7 @@ async def _save(request: Request, message_id: str) -> None:
     if asked is None or not asked.offered:
         await request.tell(OFFER_OVER)
     else:
-        await _keep(request, asked, asked.offered)
+        await _keep(request, asked, _of(asked.offered, chosen))
 
 
 async def _save_said(request: Request, message_id: str) -> None:
@@ -266,6 +266,11 @@ def _not_done(request: Request, kind: ChangeKind, count: int, *, some: bool) -> 
     if some:
         return [counted(CHANGED_SINCE, request.locale, count)]
     return [f"{outcomes.NOTHING[kind][request.locale]} {GONE[request.locale]}"]
+
+
+def _places(numbers: Sequence[str]) -> list[int]:
+    """Return the places in a list that numbers name."""
+    return [int(number) - 1 for number in numbers if number.isdecimal()]
 
 
 def _of(each: Sequence[Each], chosen: Sequence[int]) -> Sequence[Each]:

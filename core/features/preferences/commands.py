@@ -28,7 +28,7 @@ from core.locales import head
 from core.outgoing import Button, Suggestion
 from core.text.catalogue import text
 from core.text.language import from_tag, spoken
-from core.text.language_names import english_name, find_language, is_named, name_in, names_in
+from core.text.language_names import english_name, find_language, name_in, names_in
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.types import Learn, Locale, Localized
@@ -65,8 +65,11 @@ def answer_language(preferences: PreferenceStore) -> Action:
         ):
             detail = "they are answered in the language they write in anyway; nothing was changed"
             return Step(NAME, Outcome.NOTHING, detail=detail)
+        if choice.language.strip().casefold() == AUTO and before:  # no word tells that they asked for this
+            turn.answer.add_buttons((Button(SAME_AS_MINE[turn.person.locale], f"/language {AUTO}"),))
+            return Step(NAME, Outcome.NOTHING, detail="not changed; a button below your answer offers it")
         tag = find_language(choice.language)
-        if tag and not await asyncio.to_thread(is_named, tag, turn.asked.text):
+        if tag and not await asyncio.to_thread(turn.support.names_language, tag):
             return Step(NAME, Outcome.NOTHING, detail="their message names no such language; nothing was changed")
         told = await choose_language(turn, preferences, choice.language)
         if told is None:

@@ -89,7 +89,7 @@ async def settle_time(
         case Past():
             return await _past(turn, wish, time.at)
         case Beside():
-            return await _beside(turn, reminders, wish, time)
+            return await _beside(turn, reminders, wish, time, is_sure=is_sure)
     return await _ask(turn, wish, _usual(local_now(turn)[0]), WHEN)
 
 
@@ -269,7 +269,7 @@ async def _past(turn: Turn, wish: Wish, at: datetime) -> ReminderNotice:
     return await _ask(turn, replace(wish, past=at), [Once(later)], PASSED, past=past)
 
 
-async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside) -> ReminderNotice:
+async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside, *, is_sure: bool) -> ReminderNotice:
     """Set the reminder beside the event, if its hour is known from the person's memories or reminders; else ask."""
     now, _ = local_now(turn)
     memory, at = await _hour_in_memories(turn, beside.event, now)
@@ -282,6 +282,8 @@ async def _beside(turn: Turn, reminders: Reminders, wish: Wish, beside: Beside) 
     shifted = (at.astimezone(UTC) + beside.offset).astimezone(now.tzinfo)
     if shifted <= now:
         return await _past(turn, wish, shifted)
+    if not is_sure:
+        return await _ask(turn, wish, [Once(shifted)], MEANT)
     answer = await put(turn, reminders, wish, Once(shifted))
     if memory is None or answer.reminder is None:
         return answer

@@ -48,7 +48,7 @@ def reminder_cancel(reminders: Reminders) -> Action:
             answer = await _all(turn, found)
         elif not found:
             answer = ReminderNotice(NONE[turn.person.locale].format(words=quoted(words)))
-        elif len(found) > 1:
+        elif len(found) > 1 or not await _is_asked(turn, words):
             answer = await _which(turn, found)
         else:
             place, held = place_of(turn), asks_to_hold(turn.asked.text)
@@ -88,6 +88,12 @@ async def _all(turn: Turn, found: Sequence[Reminder]) -> ReminderNotice:
         Button(KEEP[locale], f"/reminders keep {code}", in_place=True),
     )
     return ReminderNotice("\n".join((CLEAR_ALL[locale].format(count=len(found)), *lines, *more)), choices, asks=True)
+
+
+async def _is_asked(turn: Turn, words: str) -> bool:
+    """Return whether the person asked to delete or hold a reminder, and said which."""
+    is_read = read_cancel(turn.asked.text, turn.services.clock.now(), turn.person.locale) is not None
+    return (is_read or turn.support.asks_to_delete()) and (not words or await turn.support.has(words, asked=True))
 
 
 async def _which(turn: Turn, found: Sequence[Reminder]) -> ReminderNotice:

@@ -32,7 +32,6 @@ from core.features.reminders.telling import (
 )
 from core.models import NOT_BRIEF
 from core.outgoing import Button
-from core.text import assertions
 from core.text.catalogue import text
 from core.text.language import spoken
 from core.text.unicode import clean, one_line
@@ -83,6 +82,7 @@ def reminder_set(reminders: Reminders) -> Action:
             answer = refused(turn, reminders, Refusal.NO_TEXT)
         else:
             time, is_sure = _read(turn, wanted)
+            is_sure = is_sure and await _is_asked(turn, wanted)
             known = await _known(turn, reminders, wish, time) if is_sure and moved is None else None
             # A restart repeats a turn that it broke off.
             answer = known or await settle_time(turn, reminders, wish, time, is_sure=is_sure)
@@ -126,20 +126,26 @@ def _read(turn: Turn, wanted: ReminderWish) -> tuple[Time | None, bool]:
     said = turn.asked.at.astimezone(now.tzinfo) if turn.asked.at is not None else now
     locale, when = spoken(turn.asked.text) or turn.person.locale, wanted.when[:_MAX_WHEN_CHARS]
     request = read_request(turn.asked.text, said, locale)
-    is_asked = (
-        request is not None
-        or assertions.asks_for(turn.asked.text, REMINDER_SET)
-        or not turn.shown.is_from_others(wanted.text)
-    )
     whole = find_time(turn.asked.text, said, locale) if request is None else request.found
     part = find_time(when, said, locale) if when else None
     if whole is not None and set(folded_words(when)) <= {
         word for start, end in whole.spans for word in folded_words(turn.asked.text[start:end])
     }:  # a model may leave out a part of the words
-        return whole.time, is_asked
+        return whole.time, True
     if part is not None:
-        return part.time, is_asked and turn.shown.is_said_as(when)
+        return part.time, turn.shown.is_said_as(when)
     return _given(wanted, said), False
+
+
+async def _is_asked(turn: Turn, wanted: ReminderWish) -> bool:
+    """Return whether the person asked for a reminder, or to move one, and said of what; or to hear what a day holds."""
+    now, _ = local_now(turn)
+    message, locale = turn.asked.text, spoken(turn.asked.text) or turn.person.locale
+    request = read_request(message, now, locale)
+    if wanted.briefing:
+        return turn.support.is_trusted or (request is not None and request.briefing)
+    is_read = request is not None or read_change(message) is not None
+    return (is_read or turn.support.asks_for(REMINDER_SET)) and await turn.support.has(wanted.text, asked=True)
 
 
 async def _to_move(turn: Turn, reminders: Reminders, words: str) -> Reminder | None:
