@@ -160,8 +160,10 @@ class DiscordApi:
         except _CannotReply:
             return await self.perform(name, lambda: request(None), timeout_s, leaves=leaves)
 
-    async def edit(self, channel_id: int, message_id: int, drawn: Drawn, *, leaves: int = WHOLE) -> None:
-        """Replace a message.
+    async def edit(
+        self, channel_id: int, message_id: int, drawn: Drawn, before: Drawn | None = None, *, leaves: int = WHOLE
+    ) -> None:
+        """Replace a message, or of one that was as `before` only what is below its text, if that stands.
 
         Raises:
             MessageLost: it was deleted.
@@ -170,9 +172,11 @@ class DiscordApi:
 
         async def request() -> None:
             # The library's own verb cannot give an embed back to a message that was sent without previews.
+            options = edit_options(drawn, before)
+            if "content" in options:
+                options["flags"] = discord.MessageFlags(suppress_embeds=not drawn.embed)
             with discord.http.handle_message_parameters(
-                **edit_options(drawn),
-                flags=discord.MessageFlags(suppress_embeds=not drawn.embed),
+                **options,
                 previous_allowed_mentions=client.allowed_mentions,
             ) as params:
                 await client.http.edit_message(channel_id, message_id, params=params)
@@ -390,8 +394,13 @@ def _options(drawn: Drawn) -> dict[str, Any]:
     return options | ({"view": view} if view else {}) | ({"file": attachment(drawn.file)} if drawn.file else {})
 
 
-def edit_options(drawn: Drawn) -> dict[str, Any]:
-    """Return the arguments of an edit, all of them, so that nothing of the old message stays."""
+def edit_options(drawn: Drawn, before: Drawn | None = None) -> dict[str, Any]:
+    """Return the arguments of an edit, all of them, so that nothing of the old message stays.
+
+    Where a message that was as `before` has the same text, it is not sent again.
+    """
+    if before is not None and drawn.says(before):
+        return {"view": view_of(drawn)}
     return {
         "content": drawn.content or None, "embeds": drawn.embeds, "view": view_of(drawn),
         "allowed_mentions": drawn.allowed_mentions,

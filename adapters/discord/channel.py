@@ -106,10 +106,11 @@ class DiscordChannel(Channel):
     async def edit(self, handle: str, shown: OutgoingMessage) -> None:
         """Replace a message in place."""
         drawn = self._renderer.draw(shown)
-        if drawn == self._drawn.get(handle):
+        before = self._drawn.get(handle)
+        if drawn == before:
             return
         leaves = LAST if shown.urgent else WHOLE if shown.stays else GROWING
-        await self._api.edit(*_ids(handle), drawn, leaves=leaves)
+        await self._api.edit(*_ids(handle), drawn, before, leaves=leaves)
         self._drawn[handle] = drawn
 
     async def remove(self, handle: str) -> None:

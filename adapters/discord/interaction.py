@@ -270,8 +270,8 @@ class InteractionChannel(Channel):
         webhook, message_id = self._webhook, _message_id(handle)
 
         async def request() -> discord.WebhookMessage:
-            options = edit_options(drawn)
-            if drawn.file:
+            options = edit_options(drawn, self._drawn.get(handle))
+            if drawn.file and "content" in options:
                 options["attachments"] = [attachment(drawn.file)]
             return await webhook.edit_message(message_id, **options)
 

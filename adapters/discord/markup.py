@@ -51,6 +51,10 @@ class Drawn:
     file: File | None = None
     mentioned: int = 0
 
+    def says(self, other: Drawn) -> bool:
+        """Whether it has the text, the embed and the file of the other, whatever can be pressed below."""
+        return (self.content, self.embed, self.file) == (other.content, other.embed, other.file)
+
     @property
     def allowed_mentions(self) -> discord.AllowedMentions:
         """Who may be notified, as the library takes it."""

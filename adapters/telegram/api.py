@@ -132,10 +132,15 @@ class TelegramApi:
             pictured, self._no_picture = False, file  # also if there is no room for another write now
             return await self._formatted(place, caption, priority, call)
 
-    async def edit(self, place: Place, message_id: int, rendered: Rendered, priority: Priority) -> None:
-        """Replace a message and its buttons; succeed if it says the same already."""
+    async def edit(
+        self, place: Place, message_id: int, rendered: Rendered, priority: Priority, *, stands: bool = False
+    ) -> None:
+        """Replace a message and its buttons, or only them where its text `stands`; succeed if it is so already."""
 
         async def call(chat_id: int, what: Rendered) -> None:
+            if stands:
+                await self._bot.edit_message_reply_markup(chat_id, message_id, reply_markup=what.keyboard)
+                return
             await self._bot.edit_message_text(
                 what.text,
                 chat_id=chat_id,

@@ -123,7 +123,8 @@ class TelegramChannel(Channel):
             rendered = rendered.again
         if rendered == message.written:
             return None
-        await self._api.edit(self._place, message.id, rendered, self._rank(shown))
+        stands = replace(rendered, keyboard=message.written.keyboard) == message.written
+        await self._api.edit(self._place, message.id, rendered, self._rank(shown), stands=stands)
         message.written = rendered
         return None
 

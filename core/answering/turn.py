@@ -210,6 +210,10 @@ class Answer:
         self._said.append(piece)
         self.view.write(piece, whole=whole)
 
+    def rest(self) -> None:
+        """Begin to show it with what follows, if that comes soon: what was being said has ended."""
+        self.view.rest()
+
     async def say(self, text: str, *, in_history: bool, choices: Sequence[Button] = ()) -> None:
         """Add our own words, with buttons for the end of the message, and store them."""
         self.write(text, whole=True)

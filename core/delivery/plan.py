@@ -2,8 +2,9 @@
 
 It takes statuses, whole messages, a growing text and the time, and returns one write after another. Three rules:
 
-1. News go out at once: a message, the first words of an answer, and its last write, which completes it; a status after
-   `Pace.status_after_s`, if nothing better has come by then.
+1. News go out at once: a message, and the last write of an answer, which completes it; its first words after
+   `Pace.gather_s`, in which a short answer ends and is written once; a status after `Pace.status_after_s`, if nothing
+   better has come by then.
    Every other write waits until the last one is an interval old: `edit_interval_s`, doubling as an answer grows
    (`Pace`). The channel itself refuses what its platform would not bear.
 2. The newest text wins: an outdated text is never written, and nothing is written twice.
@@ -26,11 +27,13 @@ from core.types import MemoryItem, Modal
 class Pace:
     """The pace of a growing answer, and the seconds before a status is shown.
 
-    The answer begins with `first_chars` characters, or with fewer when it is complete or `first_wait_s` after its first
-    one; the interval between its writes doubles every `stretch_edits` writes, up to `max_interval_s`.
+    The answer begins when it is complete, `gather_s` after it has `first_chars` characters, or, with fewer,
+    `first_wait_s` after its first one. The interval between its writes doubles every `stretch_edits` writes, up to
+    `max_interval_s`.
     """
 
     first_chars: int = 20
+    gather_s: float = 0.15
     first_wait_s: float = 1.0
     stretch_edits: int = 15
     max_interval_s: float = 8.0
@@ -110,6 +113,7 @@ class StreamPlan:
         self._held_s = self._whole_held_s = -math.inf
         self._whole_chars = 0  # of the answer, what came whole
         self._began_s = math.inf  # when the first characters of the answer were read
+        self._enough_s = math.inf  # when there were enough of them to begin with
         self._mark = ""  # ends the answer, which was stopped
         self.is_marked = False  # it was put there
         self._writing: int | None = None  # index of the message that is being written
@@ -160,10 +164,14 @@ class StreamPlan:
             self._answer = Splitter(self._limits.max_chars, self._measure)
             self._writes = 0
             self._told = self._growing = False
-            self._began_s = math.inf
+            self._began_s = self._enough_s = math.inf
             self._whole_chars = 0
         self._whole_chars += len(more) if whole else 0
         self._pending.append(more)
+
+    def rest(self) -> None:
+        """Let the answer, if nothing of it was written yet, wait like a whole text: what was being said has ended."""
+        self._whole_chars, self._enough_s = self.unread_chars, math.inf
 
     def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = ()) -> None:
         """Complete the answer, with `choices` and the memories it rests on below it.
@@ -217,8 +225,13 @@ class StreamPlan:
             if self._pending:
                 due_s = min(due_s, self._paced_s(self._held_s, at_once=not self._told))
             elif self._answer is not None and not self._told:
-                due_s = min(due_s, max(self._held_s, self._began_s + self._pace.first_wait_s))
+                due_s = min(due_s, max(self._held_s, self._begins_s))
         return due_s
+
+    @property
+    def _begins_s(self) -> float:
+        """When the first words of the answer are due."""
+        return min(self._began_s + self._pace.first_wait_s, self._enough_s + self._pace.gather_s)
 
     def _paced_s(self, due_s: float, *, at_once: bool) -> float:
         return due_s if at_once else max(due_s, self._wrote_s + self._interval_s())
@@ -319,8 +332,9 @@ class StreamPlan:
         text = self._answer.open.text
         if text:
             self._began_s = min(self._began_s, now_s)
-        late = now_s >= self._began_s + self._pace.first_wait_s
-        if final or self._told or late or len(text) >= self._pace.first_chars + self._whole_chars:
+        if len(text) >= self._pace.first_chars + self._whole_chars:
+            self._enough_s = min(self._enough_s, now_s)
+        if final or self._told or now_s >= self._begins_s:
             self._tell(text, final=final)
 
     def _tell(self, text: str, *, final: bool) -> None:

@@ -383,6 +383,10 @@ class View:
         self._writer.start()
         self._writer.raise_once()
 
+    def rest(self) -> None:
+        """Let what was written so far wait for what may follow it, if nothing of the answer is on the screen yet."""
+        self._plan.rest()
+
     async def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = ()) -> None:
         """Complete the growing answer, with `choices` and the memories it rests on below it.
 

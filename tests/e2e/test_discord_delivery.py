@@ -149,7 +149,7 @@ async def test_answers_that_are_whole_at_once_one_after_another_meet_no_429() ->
         assert server.direct(ANA).screen() == [f"Você disse uma coisa: n{number}" for number in range(6)]
         assert not server.invalid
         edits = [write.at_s for write in server.writes if write.verb == "edit"]
-    assert edits[:4] == pytest.approx([0.0, 0.2, 0.2, 0.4], abs=0.05)  # between what the start asked Discord
+    assert edits[:4] == pytest.approx([0.15, 0.2, 0.35, 0.4], abs=0.05)  # between what the start asked Discord
 
 
 @pytest.mark.parametrize("wait_s", [3.0, 35.0, 491.0])

@@ -20,7 +20,7 @@ from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import tell
 
-AT_ONCE = Pace(first_chars=1)
+AT_ONCE = Pace(first_chars=1, gather_s=0.0)
 LIMITS = ChannelLimits(max_chars=4096, edit_interval_s=1.5)
 AT = datetime(2026, 3, 14, tzinfo=UTC)
 MEMORIES = (MemoryItem("m1", MemoryKind.TEXT, "abc123", ("senha",), AT, AT),)
@@ -268,7 +268,7 @@ async def test_a_channel_that_hangs_does_not_hold_back_the_turn(clock: FakeClock
 @pytest.mark.spec("T5")
 async def test_the_end_of_an_answer_does_not_wait(clock: FakeClock) -> None:
     channel = RecordingChannel(clock)
-    view = View(channel, clock, pace=Pace(first_chars=1, stretch_edits=1))
+    view = View(channel, clock, pace=Pace(first_chars=1, gather_s=0.0, stretch_edits=1))
     reading = asyncio.create_task(tell(view, said(*"abcdefghijkl", clock=clock, gap_s=1.0)))
     await clock.advance(11.5)
     assert [seen.at_s for seen in channel.log] == [0.0, 3.0, 9.0]
@@ -534,8 +534,8 @@ async def test_a_quick_answer_is_posted_once_and_whole_and_words_do_not_wait_for
     await view.status("IA está pensando...")
     await clock.advance(0.5)
     view.write("Vinte letras são o que se espera. ")
-    await clock.advance(0.0)
-    assert [(seen.at_s, seen.verb) for seen in channel.log] == [(1.0, "post"), (1.5, "post")]
+    await clock.advance(0.2)
+    assert [(seen.at_s, seen.verb) for seen in channel.log] == [(1.0, "post"), (1.65, "post")]
     await finish(clock, view)
 
 
