@@ -108,6 +108,9 @@ class OutgoingMessage:
     notify: bool = False
     """Whether whoever asked is notified of it, as a new message, by the channel's own means."""
 
+    again: bool = False
+    """Whether it may be there already as another message, and says so where the platform has a mark for that."""
+
     urgent: bool = False
     """Whether the person waits for it, such as that an answer was stopped; it goes before everything else."""
 

@@ -329,15 +329,22 @@ class DiscordApi:
         timeout_s: float = _TIMEOUT_S,
         *,
         leaves: int = WHOLE,
+        doubles: bool = False,
     ) -> _Answer:
-        """Make a request of that budget, which `leaves` so many to others.
+        """Make a request of that budget, which `leaves` so many to others; repeated, what `doubles` is there twice.
 
         Raises:
+            ChannelUnclear: one that doubles may have been done.
             ChannelError: it failed.
         """
         async with self._pacer.turn(name):
             await self._pacer.admit(name, leaves)
-            return await self._made(name, request, timeout_s)
+            try:
+                return await self._made(name, request, timeout_s)
+            except (ChannelDown, _Cut) as error:
+                if not doubles:
+                    raise
+                raise ChannelUnclear("no answer", error.retry_after_s) from None
 
     async def _made(self, name: str, request: Callable[[], Awaitable[_Answer]], timeout_s: float) -> _Answer:
         try:
@@ -354,7 +361,8 @@ class DiscordApi:
             raise _ours(error) from None
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             _LOG.warning("discord cannot be reached", extra={"error": type(error).__name__})
-            raise self._pacer.failed() from None
+            wait = self._pacer.failed()
+            raise (wait if isinstance(error, aiohttp.ClientConnectorError) else _Cut(wait.retry_after_s)) from None
         except Exception as error:  # noqa: BLE001  (whatever the library makes of an answer)
             if self.client.is_closed():  # the library's session was closed under us: another one is being opened
                 raise self._pacer.failed() from None
@@ -405,6 +413,10 @@ def edit_options(drawn: Drawn, before: Drawn | None = None) -> dict[str, Any]:
         "content": drawn.content or None, "embeds": drawn.embeds, "view": view_of(drawn),
         "allowed_mentions": drawn.allowed_mentions,
     }  # fmt: skip
+
+
+class _Cut(ChannelBusy):
+    """The connection broke off: the request may have been taken."""
 
 
 class _CannotReply(ChannelError):

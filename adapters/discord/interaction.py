@@ -20,8 +20,9 @@ from adapters.discord.api import DiscordApi, InteractionOver, edit_options, sent
 from adapters.discord.attachment import attachment
 from adapters.discord.channel import DiscordChannel, Renderer
 from adapters.discord.markup import MAX_CHARS, Drawn, measure
+from adapters.running import AGAIN
 from core.enclosures import Quote
-from core.errors import ChannelBusy, ChannelError, MessageLost
+from core.errors import ChannelBusy, ChannelError, ChannelUnclear, MessageLost
 from core.outgoing import ChannelLimits, Mention, OutgoingMessage
 from core.ports import Channel, Clock
 from core.types import Localized
@@ -113,12 +114,13 @@ class InteractionChannel(Channel):
         self._drawn: dict[str, Drawn] = {}
         self._open = asyncio.Event()
         self._is_taken_over = False
+        self._doubtful = False  # what is written next may be there already
         self._began = False  # the deferred response is a message of this answer
 
     @property
     def limits(self) -> ChannelLimits:
         """What one message holds, and how often it may be edited."""
-        return ChannelLimits(MAX_CHARS, self._later.limits.edit_interval_s)
+        return ChannelLimits(MAX_CHARS - len(AGAIN) - 1, self._later.limits.edit_interval_s)
 
     @property
     def silent(self) -> bool:
@@ -260,6 +262,8 @@ class InteractionChannel(Channel):
     async def _respond(self, shown: OutgoingMessage) -> str:
         fresh = self._began or (self._ticket.in_place and shown.file is not None)  # no file takes the place of a text
         drawn = self._draw(shown, "" if fresh else _ORIGINAL)
+        if fresh and self._doubtful:
+            drawn = drawn.again
         handle = await (self._follow_up(drawn) if fresh else self._edit_response(_ORIGINAL, drawn))
         self._naming = self._naming if fresh else handle
         self._began = True
@@ -286,7 +290,12 @@ class InteractionChannel(Channel):
                 options["file"] = attachment(drawn.file)
             return await webhook.send(wait=True, ephemeral=self._ticket.hidden, **options)
 
-        message = await self._api.perform(f"POST {self._path}", request, time_for(drawn))
+        try:
+            message = await self._api.perform(f"POST {self._path}", request, time_for(drawn), doubles=True)
+        except ChannelUnclear:
+            self._doubtful = True
+            raise
+        self._doubtful = False
         return str(sent(message).id)
 
     async def _delete(self, handle: str) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import discord
 
+from adapters.running import AGAIN
 from core.outgoing import Button, File, OutgoingMessage
 from core.text.markdown import TIME_LINK, outside_code
 from core.text.unicode import one_line
@@ -50,6 +51,11 @@ class Drawn:
     aside: bool = False
     file: File | None = None
     mentioned: int = 0
+
+    @property
+    def again(self) -> Drawn:
+        """The same with the mark of what may be there twice."""
+        return replace(self, content=f"{AGAIN} {self.content}".rstrip())
 
     def says(self, other: Drawn) -> bool:
         """Whether it has the text, the embed and the file of the other, whatever can be pressed below."""

@@ -14,7 +14,16 @@ from typing import TypeVar
 
 from telegram import Bot, ChatMember, InlineQueryResult, LinkPreviewOptions, Message, ReplyParameters
 from telegram.constants import ChatAction
-from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, RetryAfter, TelegramError
+from telegram.error import (
+    BadRequest,
+    ChatMigrated,
+    Conflict,
+    Forbidden,
+    InvalidToken,
+    NetworkError,
+    RetryAfter,
+    TelegramError,
+)
 
 from adapters.running import REFUSED_S, Backoff, Lately
 from adapters.telegram.failure import MALFORMED, NoPicture, Unchanged, Unreadable, failed, refused, seconds
@@ -22,7 +31,16 @@ from adapters.telegram.heard import Hearing, Where
 from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Pacer, Priority
 from adapters.telegram.state import State
-from core.errors import ChannelBusy, ChannelError, ChannelGone, ChannelUnclear, FileTooLarge, MessageLost, StorageError
+from core.errors import (
+    ChannelBusy,
+    ChannelDown,
+    ChannelError,
+    ChannelGone,
+    ChannelUnclear,
+    FileTooLarge,
+    MessageLost,
+    StorageError,
+)
 from core.outgoing import File
 
 _LOG = logging.getLogger(__name__)
@@ -299,6 +317,23 @@ class TelegramApi:
         except ChannelError:
             self._typed.forget(place)
             raise
+
+    async def knock(self, place: Place) -> None:
+        """Find out whether a chat can be written to, by a sign that fades. It takes no budget.
+
+        Raises:
+            ChannelBusy: its server does not answer.
+        """
+        address = self._state.address(place.chat_id)
+        try:
+            await self._bot.send_chat_action(address, ChatAction.TYPING, message_thread_id=place.thread_id)
+        except RetryAfter as error:
+            raise ChannelBusy(seconds(error)) from None
+        except NetworkError as error:
+            if not isinstance(error, BadRequest):  # else the message itself is refused, too
+                raise ChannelDown(self._backoff.next_s()) from None
+        except (TelegramError, *MALFORMED) as error:
+            _LOG.info("a chat gave no sign", extra={"error": type(error).__name__})
 
     async def mark_seen(self, place: Place, message_id: int) -> None:
         """React to a message that waits, which takes nothing from the chat's budget.

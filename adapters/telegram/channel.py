@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 from telegram import InlineKeyboardMarkup
 from telegramify_markdown.config import RenderConfig
@@ -24,6 +25,8 @@ from core.ports import Channel, Clock
 from core.tasks import aside
 from core.text.catalogue import text
 from core.types import Localized, Modal
+
+_Sent = TypeVar("_Sent")
 
 PRIVACY_MODE = text("pointing.privacy_mode")
 _REFRESH_S = 20.0  # a draft fades after 30 s
@@ -88,7 +91,7 @@ class TelegramChannel(Channel):
         self._asker = asker
         self._again = False  # what an earlier process wrote may be there already, and nobody knows where
         self._doubtful = False  # what is written next may be there already
-        self._lost_status = False  # a status may be there already, which nothing will take the place of
+        self._lost = False  # what was sent last may be there, and the chat's server may be away
         self._measured: tuple[str, Rendered] = ("", Rendered(""))
         self._messages: dict[str, _PostedMessage] = {}
         self._introduced: OutgoingMessage | None = None
@@ -119,7 +122,7 @@ class TelegramChannel(Channel):
         if message is None:
             return await self.post(shown)
         rendered = await self._drawn(_named(shown, message.names))
-        if message.bears(shown):
+        if message.bears(shown) or shown.again:
             rendered = rendered.again
         if rendered == message.written:
             return None
@@ -185,16 +188,28 @@ class TelegramChannel(Channel):
         self, shown: OutgoingMessage, rendered: Rendered, send: Callable[[Rendered], Coroutine[None, None, int]]
     ) -> _PostedMessage:
         passing = shown.modal is Modal.TEXT_FOR_REPLACE
-        marked = self._doubtful or (passing and self._lost_status)
+        marked = self._doubtful
         what = rendered.again if marked else rendered
-        try:
-            message_id = await send(what)
-        except (ChannelDown, ChannelUnclear):
-            self._lost_status |= passing
-            self._doubtful |= not passing
-            raise
+        message_id = await self._once(partial(send, what), passing=passing)
         self._doubtful, self._reply_to, self._replaces = False, None, None
         return _PostedMessage(message_id, what, marked, passing=passing and not self._again)
+
+    async def _once(self, send: Callable[[], Coroutine[None, None, _Sent]], *, passing: bool) -> _Sent:
+        """Send what would be there twice if it was sent twice.
+
+        Raises:
+            ChannelUnclear: it may be there. Nothing is sent after it before the chat can be written to again.
+        """
+        if self._lost:
+            await self._api.knock(self._place)
+        try:
+            sent = await send()
+        except (ChannelDown, ChannelUnclear) as error:
+            self._lost = True
+            self._doubtful |= not passing
+            raise ChannelUnclear(type(error).__name__, error.retry_after_s) from None
+        self._lost = False
+        return sent
 
     async def _replace(self, shown: OutgoingMessage, message_id: int) -> _PostedMessage:
         """Replace a message, which is safe to repeat; write a new one if it cannot be replaced."""

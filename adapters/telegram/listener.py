@@ -26,11 +26,10 @@ from telegram import (
 )
 from telegram.constants import ReactionEmoji
 
-from adapters.running import display_name, without_mention
+from adapters.running import AGAIN, display_name, without_mention
 from adapters.telegram.api import ephemeral_id
 from adapters.telegram.heard import HeardMessage
 from adapters.telegram.keyboard import Pressed
-from adapters.telegram.markup import AGAIN
 from core.commands.menu import DISLIKED
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.outgoing import Mention

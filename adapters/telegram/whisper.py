@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from telegram import InlineKeyboardMarkup
 from telegramify_markdown.config import RenderConfig
@@ -19,6 +20,7 @@ from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Priority
 from core.errors import ChannelBusy, ChannelError, ChannelGone, ChannelUnclear
 from core.outgoing import ChannelLimits, OutgoingMessage
+from core.types import Modal
 
 _UNSEEN = "e"
 """Begins the handle of an ephemeral message, whose ids are none of the chat's."""
@@ -90,9 +92,13 @@ class WhisperChannel(TelegramChannel):
             await self._api.edit_whisper(self._place, self._to, self._replaces_unseen, rendered, self._rank(shown))
             return self._keep_unseen(handle, rendered)
         try:
-            written, unseen = await self._api.whisper(
-                self._place, rendered, self._rank(shown), to=self._to, answers=self._command
+            what = rendered.again if self._doubtful else rendered
+            whispering = partial(self._api.whisper, to=self._to, answers=self._command)
+            written, unseen = await self._once(
+                lambda: whispering(self._place, what, self._rank(shown)),
+                passing=shown.modal is Modal.TEXT_FOR_REPLACE,
             )
+            self._doubtful = False
         except (ChannelBusy, ChannelGone, ChannelUnclear):
             raise
         except ChannelError:
@@ -101,8 +107,8 @@ class WhisperChannel(TelegramChannel):
             self._api.whisper_no_more(self._place)
             return await super().post(shown)
         if not unseen:  # an older server knows of no whispers: the message is one like any other
-            return self._adopted(written, rendered)
-        return self._keep_unseen(f"{_UNSEEN}{written}", rendered)
+            return self._adopted(written, what)
+        return self._keep_unseen(f"{_UNSEEN}{written}", what)
 
     async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
         """Replace a message in place; a whisper that grew too long by a new one, whose handle is returned."""

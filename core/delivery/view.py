@@ -104,13 +104,18 @@ class PostedMessages:
             raise
 
     async def _put_anew(self, index: int, old: str, shown: OutgoingMessage) -> None:
-        """Write the message anew below its place, and remove the `old` one.
+        """Write the message anew below its place, and remove the `old` one; or edit it, if the new one may be lost.
 
         What is recorded meanwhile has the new one first: a restart removes what stands after it.
         """
         before = self._recorded[:index]
         await self._record([*before, "", old])
-        self._handles[index] = handle = await self.channel.post(shown)
+        handle = await self.channel.post(shown)
+        if handle.startswith(ELSEWHERE) and self.channel.is_lost(handle):  # what is known to be there takes its place
+            await self.channel.edit(old, replace(shown, notify=False, again=True))
+            self._saw(shown, old)
+            return
+        self._handles[index] = handle
         if not handle.startswith(ELSEWHERE):
             await self._record([*before, handle, old])
         self._saw(shown, handle)

@@ -96,6 +96,21 @@ async def test_a_long_answer_to_a_command_goes_on_in_follow_ups() -> None:
             assert all(note.flags & EPHEMERAL and not note.buttons for note in used.notes)
 
 
+async def test_a_follow_up_that_discord_denies_for_a_minute_is_there_twice_at_most_and_says_so() -> None:
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(OutgoingMessage("um"))
+        await view.show(OutgoingMessage("dois"))
+        await view.flush()
+
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock, script) as bot:
+        server.denies = lambda method, path: method == "POST" and "webhooks" in path and clock.monotonic() < 60.0
+        used = await server.interactions.command(ANA, "ask", message="conte")
+        await flow(server, clock, lambda: bot.handler.answered)
+        await clock.advance(100.0)
+        assert used.screen == ["um", "dois", "↻ dois"]
+
+
 @pytest.mark.parametrize("private", [False, True])
 async def test_an_answer_that_outlives_its_fifteen_minutes_moves_to_an_ordinary_message(*, private: bool) -> None:
     async def script(_: Incoming, view: View) -> None:
