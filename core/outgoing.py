@@ -108,6 +108,9 @@ class OutgoingMessage:
     notify: bool = False
     """Whether whoever asked is notified of it, as a new message, by the channel's own means."""
 
+    notice: bool = False
+    """Whether it only says that a press did nothing: for a moment, to who pressed, where the platform can do that."""
+
     again: bool = False
     """Whether it may be there already as another message, and says so where the platform has a mark for that."""
 

@@ -43,7 +43,7 @@ class Ticket:
     `ends_s` is when its token does, in seconds since 1970; `channel` is where everybody reads the answer, 0 for one
     that is hidden or that the bot could not edit by itself. The response to a press that is answered `in_place` is the
     message whose button was pressed; if that `names` the person whom it is for, it goes on doing so. `along` says that
-    the bot is no member there.
+    the bot is no member there, `beside` that the message whose button was pressed stays, whatever is said.
     """
 
     application: int
@@ -54,10 +54,17 @@ class Ticket:
     in_place: bool = False
     along: bool = False
     names: bool = False
+    beside: bool = False
 
     @classmethod
     def of(
-        cls, interaction: discord.Interaction[Any], *, hidden: bool, in_place: bool = False, names: bool = False
+        cls,
+        interaction: discord.Interaction[Any],
+        *,
+        hidden: bool,
+        in_place: bool = False,
+        names: bool = False,
+        beside: bool = False,
     ) -> Ticket:
         """Return the ticket of an interaction that just came."""
         visits = interaction.guild_id is not None and not interaction.is_guild_integration()
@@ -68,9 +75,10 @@ class Ticket:
             ends_s=(interaction.created_at + _LIFE).timestamp(),
             channel=0 if hidden or along else interaction.channel_id or 0,
             hidden=hidden,
-            in_place=in_place,
+            in_place=in_place or beside,
             along=along,
             names=names,
+            beside=beside,
         )
 
     @classmethod
@@ -226,6 +234,16 @@ class InteractionChannel(Channel):
         if not self._ticket.in_place:
             await self._delete(_ORIGINAL)
 
+    async def take_buttons(self) -> None:
+        """Take away what can be pressed below the message whose button was pressed, which stays."""
+        webhook = self._webhook
+
+        async def request() -> None:
+            await webhook.edit_message(_message_id(_ORIGINAL), view=None)
+
+        with suppress(MessageLost, InteractionOver):
+            await self._api.perform(f"PATCH {self._path}/messages/*", request)
+
     def _end(self) -> None:
         """Go on in the other place.
 
@@ -260,7 +278,8 @@ class InteractionChannel(Channel):
         return self._api.webhook(self._ticket.application, self._ticket.token)
 
     async def _respond(self, shown: OutgoingMessage) -> str:
-        fresh = self._began or (self._ticket.in_place and shown.file is not None)  # no file takes the place of a text
+        beside = self._ticket.beside or shown.file is not None  # no file takes the place of a text
+        fresh = self._began or (self._ticket.in_place and beside)
         drawn = self._draw(shown, "" if fresh else _ORIGINAL)
         if fresh and self._doubtful:
             drawn = drawn.again

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ from core.errors import (
     StorageError,
 )
 from core.outgoing import File
+from core.text.unicode import one_line
 
 _LOG = logging.getLogger(__name__)
 
@@ -54,6 +56,9 @@ _MAX_PICTURE_BYTES = 10_000_000
 """What a bot may send. Source: core.telegram.org/bots/faq#how-do-i-upload-a-large-file, bots/api#sendphoto."""
 TYPING_S = 4.0
 """After this time it is shown again that the bot is typing, before it fades. Source: bots/api#sendchataction, 5 s."""
+_MAX_NOTICE_CHARS = 200
+"""Source: core.telegram.org/bots/api#answercallbackquery."""
+_MOST_PRESSES = 1024
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/webp"})
 
 
@@ -95,6 +100,7 @@ class TelegramApi:
         self._can_whisper = True  # the server knows of such messages, as far as we know
         self._waiting_reaction = waiting_reaction
         self._typed = Lately[Place](now_s, TYPING_S)  # where it was shown that the bot is typing
+        self._acknowledged: OrderedDict[str, str] = OrderedDict()  # presses of late, and what was shown
         self.takes_drafts = True
         """Whether the server has a method for drafts, as far as is known."""
         self.pacer = pacer
@@ -350,15 +356,22 @@ class TelegramApi:
             _LOG.info("a message was not marked as seen", extra={"error": type(error).__name__})
             self._markless.note(address, seconds(error) if isinstance(error, RetryAfter) else None)
 
-    async def acknowledge(self, query_id: str, notice: str = "") -> None:
-        """Tell the client that a press was received, with a notice to show for a moment. It takes no budget.
+    async def acknowledge(self, query_id: str, notice: str = "") -> bool:
+        """Tell the client that a press was received, with a notice to show for a moment; return whether that was shown.
 
-        Failures are logged only: the press counts in any case.
+        It takes no budget, and is done once for each press. Failures are logged only: the press counts in any case.
         """
+        if query_id in self._acknowledged:
+            return self._acknowledged[query_id] == notice
         try:
-            await self._bot.answer_callback_query(query_id, text=notice or None)
+            await self._bot.answer_callback_query(query_id, text=one_line(notice, _MAX_NOTICE_CHARS) or None)
         except (TelegramError, *MALFORMED) as error:
             _LOG.info("a press was not acknowledged", extra={"error": type(error).__name__})
+            return False
+        self._acknowledged[query_id] = notice
+        if len(self._acknowledged) > _MOST_PRESSES:
+            self._acknowledged.popitem(last=False)
+        return True
 
     async def offer(self, query_id: str, results: Sequence[InlineQueryResult]) -> None:
         """Answer an inline query, for that person alone and not to be kept by the server. It takes no budget.

@@ -7,6 +7,7 @@ decided in `core/delivery`.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -19,7 +20,7 @@ from adapters.telegram.keyboard import keyboard
 from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, naming, naming_nobody, render
 from adapters.telegram.pacer import Priority
 from core.enclosures import Quote
-from core.errors import ChannelBusy, ChannelDown, ChannelError, ChannelGone, ChannelUnclear
+from core.errors import ChannelBusy, ChannelDown, ChannelError, ChannelGone, ChannelUnclear, MessageLost
 from core.outgoing import ChannelLimits, File, Mention, OutgoingMessage
 from core.ports import Channel, Clock
 from core.tasks import aside
@@ -59,7 +60,8 @@ class TelegramChannel(Channel):
     begins with whom that `names`.
     `asked` is the message that is answered, if it can be marked as seen. `stop` gives the button below what is not
     whole yet; `moved` says that the group became a supergroup meanwhile, so that ids of before name other messages now.
-    `asker` is the id of who asks.
+    `asker` is the id of who asks; `press` is that of the press which is answered, if there is one, and `stopped` the
+    message whose Stop button it was.
     """
 
     def __init__(
@@ -76,6 +78,8 @@ class TelegramChannel(Channel):
         stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
         moved: bool = False,
         asker: str = "",
+        press: str = "",
+        stopped: int | None = None,
     ) -> None:
         self._api = api
         self._place = place
@@ -89,6 +93,8 @@ class TelegramChannel(Channel):
         self._stands_below = replaces is None  # what is asked, and not where a button was pressed
         self._moved = moved
         self._asker = asker
+        self._press = press
+        self._stopped = stopped
         self._again = False  # what an earlier process wrote may be there already, and nobody knows where
         self._doubtful = False  # what is written next may be there already
         self._lost = False  # what was sent last may be there, and the chat's server may be away
@@ -108,6 +114,8 @@ class TelegramChannel(Channel):
 
     async def post(self, shown: OutgoingMessage) -> str:
         """Write a new message; the first one replies to what it answers, or takes a message's place."""
+        if await self._noticed(shown):
+            return ""
         if shown.file is not None:
             message = await self._hand_over(shown, shown.file)
         elif self._replaces is not None and not shown.plain:
@@ -172,6 +180,20 @@ class TelegramChannel(Channel):
     def _adopted(self, message_id: int, written: Rendered) -> str:
         """Keep a message that was written by other means."""
         return self._keep(_PostedMessage(message_id, written))
+
+    async def _noticed(self, shown: OutgoingMessage) -> bool:
+        """Say by the press itself that it did nothing, if that is all there is to say; return whether that could be.
+
+        A Stop button that stops nothing is taken away.
+        """
+        if not shown.notice or self._replaces is not None or not self._press:
+            return False
+        if not await self._api.acknowledge(self._press, (await self._drawn(shown)).text):
+            return False
+        if self._stopped is not None:
+            with suppress(MessageLost):
+                await self._api.edit(self._place, self._stopped, Rendered(""), Priority.ANSWER, stands=True)
+        return True
 
     def _keep(self, message: _PostedMessage) -> str:
         handle = str(message.id)
@@ -285,8 +307,10 @@ class DraftChannel(TelegramChannel):
         asked: int | None = None,
         whole: Priority = Priority.FINAL,
         stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
+        press: str = "",
+        stopped: int | None = None,
     ) -> None:
-        super().__init__(api, place, style, asked=asked, whole=whole, stop=stop)
+        super().__init__(api, place, style, asked=asked, whole=whole, stop=stop, press=press, stopped=stopped)
         self._clock = clock
         self._draft_id = draft_id
         self._shown: Rendered | None = None

@@ -50,6 +50,8 @@ class WhisperChannel(TelegramChannel):
         whole: Priority = Priority.FINAL,
         stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
         moved: bool = False,
+        press: str = "",
+        stopped: int | None = None,
     ) -> None:
         super().__init__(
             api,
@@ -61,6 +63,8 @@ class WhisperChannel(TelegramChannel):
             whole=whole,
             stop=stop,
             moved=moved,
+            press=press,
+            stopped=stopped,
         )
         self._to = to
         self._command = command
@@ -80,8 +84,11 @@ class WhisperChannel(TelegramChannel):
         Raises:
             ChannelError: also where nothing may be said aloud and the whisper was refused.
         """
-        if not (self._always or shown.unseen):
-            return await super().post(shown)
+        if await self._noticed(shown):
+            return ""
+        return await (self._whisper(shown) if self._always or shown.unseen else super().post(shown))
+
+    async def _whisper(self, shown: OutgoingMessage) -> str:
         if self._command is None and (shown.file is not None or not await self._api.can_whisper(self._place)):
             return await super().post(shown)
         if shown.file is not None:

@@ -358,7 +358,7 @@ async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears() ->
             await flow(server, clock, lambda: bot.handler.answered and not pressed.thinking)
             assert not note.buttons
             assert 0 < len(note.content) < len(LONG)
-            assert pressed.screen == []
+            assert pressed.notes == [note]
             assert bot.handler.received[-1].conversation == bot.handler.received[0].conversation
 
 
@@ -376,7 +376,8 @@ async def test_a_button_pressed_after_a_restart_is_understood_and_taken_away() -
             pressed = await server.interactions.press(ANA, note, note.buttons[0])
             await flow(server, clock, lambda: not note.buttons)
             assert [incoming.text for incoming in bot.handler.received] == ["/stop"]
-            assert pressed.screen == ["Você disse: /stop"]
+            assert pressed.screen == [note_then[1], "Você disse: /stop"]
+            assert pressed.notes[1].flags & EPHEMERAL
 
 
 async def test_stop_as_a_command_stops_the_answer_and_says_so_in_private() -> None:
