@@ -114,6 +114,10 @@ class OutgoingMessage:
     again: bool = False
     """Whether it may be there already as another message, and says so where the platform has a mark for that."""
 
+    stoppable: bool = False
+    """Whether a button below it stops what may still change. A new message has none: one of which a crash leaves
+    nobody to know would keep it."""
+
     urgent: bool = False
     """Whether the person waits for it, such as that an answer was stopped; it goes before everything else."""
 
@@ -173,6 +177,9 @@ class ChannelLimits:
 
     typing_s: float = 0.0
     """How often `Channel.show_typing` is to be repeated; 0: there is no such sign."""
+
+    stops: bool = False
+    """Whether there is a button that stops an answer."""
 
     notifies: bool = False
     """Whether a new message notifies whoever asked, where an edit does not."""

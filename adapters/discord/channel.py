@@ -87,7 +87,8 @@ class DiscordChannel(Channel):
     @property
     def limits(self) -> ChannelLimits:
         """What one message holds in UTF-16 units, and how often it may be edited."""
-        return ChannelLimits(MAX_CHARS, self._edit_interval_s, typing_s=TYPING_S, notifies=True)
+        stops = bool(self._renderer.stop)
+        return ChannelLimits(MAX_CHARS, self._edit_interval_s, typing_s=TYPING_S, stops=stops, notifies=True)
 
     def measure(self, text: str) -> int:
         """Return the UTF-16 units of the text."""

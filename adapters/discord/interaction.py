@@ -128,7 +128,8 @@ class InteractionChannel(Channel):
     @property
     def limits(self) -> ChannelLimits:
         """What one message holds, and how often it may be edited."""
-        return ChannelLimits(MAX_CHARS - len(AGAIN) - 1, self._later.limits.edit_interval_s)
+        limits = self._later.limits
+        return ChannelLimits(MAX_CHARS - len(AGAIN) - 1, limits.edit_interval_s, stops=limits.stops)
 
     @property
     def silent(self) -> bool:
@@ -169,6 +170,7 @@ class InteractionChannel(Channel):
             self._ends_s = 0.0
         if self._expired:
             return self._later.adopt([self._beyond(handle) if handle else "" for handle in handles])
+        self._doubtful = "" in handles and any(handles)  # the response itself is edited, which needs no mark
         known = [handle for handle in handles if handle] or ([] if self._ticket.in_place else [_ORIGINAL])
         self._began = bool(known)
         self._naming = next(iter(known), _ORIGINAL)
@@ -271,7 +273,8 @@ class InteractionChannel(Channel):
 
     def _draw(self, shown: OutgoingMessage, handle: str) -> Drawn:
         named = shown.mention is None and handle == self._naming
-        return self._renderer.draw(replace(shown, mention=self._names) if named else shown)
+        drawn = self._renderer.draw(replace(shown, mention=self._names) if named else shown)
+        return drawn.again if shown.again else drawn
 
     @property
     def _webhook(self) -> discord.Webhook:

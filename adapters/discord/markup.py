@@ -54,8 +54,8 @@ class Drawn:
 
     @property
     def again(self) -> Drawn:
-        """The same with the mark of what may be there twice."""
-        return replace(self, content=f"{AGAIN} {self.content}".rstrip())
+        """The same with the mark of what may be there twice, once."""
+        return self if self.content.startswith(AGAIN) else replace(self, content=f"{AGAIN} {self.content}".rstrip())
 
     def says(self, other: Drawn) -> bool:
         """Whether it has the text, the embed and the file of the other, whatever can be pressed below."""
@@ -79,13 +79,13 @@ def measure(markdown: str) -> int:
 
 
 def draw(shown: OutgoingMessage, *, stop: str = "", aside: bool = False) -> Drawn:
-    """Return how a message is shown; one that still changes carries the Stop button of that id ("" for none)."""
+    """Return how a message is shown; a stoppable one carries the Stop button of that id ("" for none)."""
     if shown.mention is not None and shown.mention.user.isdecimal():
         text = f"<@{shown.mention.user}>{shown.gap}{shown.text}"
         drawn = draw(replace(shown, text=text, mention=None), stop=stop, aside=aside)
         return replace(drawn, mentioned=int(shown.mention.user))
     if shown.plain or not shown.stays:
-        return Drawn(content=_text(shown), stop="" if shown.plain else stop)
+        return Drawn(content=_text(shown), stop=stop if shown.stoppable and not shown.plain else "")
     below = Drawn(choices=shown.choices, menu=shown.menu, aside=aside, file=shown.file)
     if shown.modal is Modal.MEMORY:
         embed = _memories(shown.memories) if shown.memories else _sendable(shown.text)[:_MAX_EMBED_CHARS]

@@ -106,7 +106,8 @@ class TelegramChannel(Channel):
     def limits(self) -> ChannelLimits:
         """What one post holds in UTF-16 units, and how often it may be edited."""
         interval_s = self._api.pacer.pace(self._place.chat_id).edit_interval_s
-        return ChannelLimits(ROOM, interval_s, typing_s=TYPING_S, notifies=self._stands_below)
+        stops = self._stop is not None
+        return ChannelLimits(ROOM, interval_s, typing_s=TYPING_S, stops=stops, notifies=self._stands_below)
 
     def measure(self, text: str) -> int:
         """Return the UTF-16 units of the text after formatting; more than `max_chars` if it has too many entities."""
@@ -210,7 +211,7 @@ class TelegramChannel(Channel):
         self, shown: OutgoingMessage, rendered: Rendered, send: Callable[[Rendered], Coroutine[None, None, int]]
     ) -> _PostedMessage:
         passing = shown.modal is Modal.TEXT_FOR_REPLACE
-        marked = self._doubtful
+        marked = self._doubtful or shown.again
         what = rendered.again if marked else rendered
         message_id = await self._once(partial(send, what), passing=passing)
         self._doubtful, self._reply_to, self._replaces = False, None, None
@@ -279,7 +280,7 @@ class TelegramChannel(Channel):
             return naming(shown, Rendered(drawn.text))
         drawn = naming(shown, drawn)
         if not shown.stays:
-            return drawn if self._stop is None else replace(drawn, keyboard=self._stop())
+            return replace(drawn, keyboard=self._stop()) if shown.stoppable and self._stop is not None else drawn
         return replace(drawn, keyboard=keyboard(shown)) if shown.choices or shown.menu else drawn
 
 
@@ -320,7 +321,8 @@ class DraftChannel(TelegramChannel):
     @property
     def limits(self) -> ChannelLimits:
         """What one post holds, and how often it may be edited; a draft fades by itself."""
-        return replace(super().limits, previews=self._api.takes_drafts)
+        previews = self._api.takes_drafts
+        return replace(super().limits, previews=previews, stops=not previews)
 
     async def post(self, shown: OutgoingMessage) -> str:
         """Show a draft, or write the message if the text is whole."""

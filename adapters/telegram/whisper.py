@@ -99,7 +99,7 @@ class WhisperChannel(TelegramChannel):
             await self._api.edit_whisper(self._place, self._to, self._replaces_unseen, rendered, self._rank(shown))
             return self._keep_unseen(handle, rendered)
         try:
-            what = rendered.again if self._doubtful else rendered
+            what = rendered.again if self._doubtful or shown.again else rendered
             whispering = partial(self._api.whisper, to=self._to, answers=self._command)
             written, unseen = await self._once(
                 lambda: whispering(self._place, what, self._rank(shown)),

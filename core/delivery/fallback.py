@@ -59,7 +59,8 @@ FindAside: TypeAlias = Callable[[ChannelError], Awaitable[Aside | None]]
 class _Position:
     """Where a message is; without a channel, it is `assumed` to be seen, or was not written.
 
-    A `frozen` one can no longer be changed. Nobody knows whether what was `lost` is there.
+    A `frozen` one can no longer be changed. Nobody knows whether what was `lost` is there; what was `repeated` says
+    that it may be there twice.
     """
 
     channel: Channel | None = None
@@ -68,6 +69,7 @@ class _Position:
     assumed: bool = False
     frozen: bool = False
     lost: OutgoingMessage | None = None
+    repeated: bool = False
 
 
 class FallbackChannel(Channel):
@@ -169,6 +171,10 @@ class FallbackChannel(Channel):
         """Return whether nobody knows if that message is there, and it was not repeated."""
         return self._places[handle].lost is not None
 
+    def is_repeated(self, handle: str) -> bool:
+        """Return whether that message was written a second time, as nobody knows if it is there."""
+        return self._places[handle].repeated
+
     async def remove(self, handle: str) -> None:
         """Remove a message, or at least its text."""
         await self._take_away(self._places[handle])
@@ -250,7 +256,8 @@ class FallbackChannel(Channel):
         try:
             if self._plain_only != shown:
                 try:
-                    return _Position(channel, await self._try("post", shown, lambda: channel.post(shown)))
+                    handle = await self._try("post", shown, lambda: channel.post(shown))
+                    return _Position(channel, handle, repeated=self._unclear > 0)
                 except (ChannelBusy, ChannelGone, ChannelUnclear):
                     raise
                 except ChannelError as error:
@@ -258,7 +265,8 @@ class FallbackChannel(Channel):
                         raise
                     _log.warning("a message was refused; sent as plain text", extra={"error": type(error).__name__})
                     self._plain_only = shown  # remembered if the plain one has to wait
-            return _Position(channel, await self._try("plain", shown, lambda: channel.post(_plain(shown))), plain=True)
+            handle = await self._try("plain", shown, lambda: channel.post(_plain(shown)))
+            return _Position(channel, handle, plain=True, repeated=self._unclear > 0)
         except ChannelUnclear as error:
             _log.warning("a message was not confirmed", extra={"error": type(error).__name__})
             if _is_repeated(shown):
@@ -342,4 +350,5 @@ def _follows(shown: OutgoingMessage, lost: OutgoingMessage | None) -> bool:
 
 
 def _plain(shown: OutgoingMessage) -> OutgoingMessage:
-    return OutgoingMessage(shown.text, shown.modal, shown.memories, shown.final, plain=True, mention=shown.mention)
+    shown = replace(shown, choices=(), menu=(), file=None, unseen=False, notify=False, notice=False)
+    return replace(shown, plain=True, stoppable=False, urgent=False)

@@ -251,7 +251,9 @@ class StreamPlan:
         if self.due_s > now_s:
             return None
         message, self._writing = self._messages[self._unsettled], self._unsettled
-        return (Post if message.written is None else Edit)(self._unsettled, message.wanted)
+        if message.written is None:
+            return Post(self._unsettled, replace(message.wanted, stoppable=False))
+        return Edit(self._unsettled, message.wanted)
 
     def completes(self, operation: Post | Edit) -> bool:
         """Return whether an answer is complete with that write."""
@@ -312,11 +314,15 @@ class StreamPlan:
 
     def _append(self, shown: OutgoingMessage, *, news: bool) -> None:
         stands = len(self._messages) < self._reused
-        self._messages.append(_PlannedMessage(shown, news, _UNKNOWN if stands else None))
+        self._messages.append(_PlannedMessage(self._stoppable(shown), news, _UNKNOWN if stands else None))
+
+    def _stoppable(self, shown: OutgoingMessage) -> OutgoingMessage:
+        """Return the message with the button that stops it, if it may still change."""
+        return replace(shown, stoppable=self._limits.stops and not shown.stays)
 
     def _change(self, shown: OutgoingMessage) -> None:
         """Replace the last message; no other ever changes."""
-        self._messages[-1].wanted = shown
+        self._messages[-1].wanted = self._stoppable(shown)
         self._unsettled = min(self._unsettled, len(self._messages) - 1)
 
     def _absorb(self, now_s: float = math.inf, *, final: bool = False) -> None:

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from core.delivery.fallback import ELSEWHERE, FallbackChannel, FindAside
@@ -38,6 +39,9 @@ _GRACE_S = 5.0
 _ENDED = "…"
 """What takes the place of a status that is left over."""
 
+_MARKED = "↻"
+"""Stands in a record before the handle of a message that says that it may be there twice."""
+
 _OTHERS_S = 1.0
 """How often a text that may still change looks whether the room has time for it."""
 
@@ -49,22 +53,32 @@ class PostedMessages:
     """The messages of one turn that stand in the chat, by their places in the turn, and their record.
 
     `record` is called before and after each post; `posted` is what it was last given by an earlier process that began
-    the turn, None if none did.
+    the turn, None if none did. A "" in it stands for one that may be there, in the place of those after it.
     """
 
     def __init__(self, channel: FallbackChannel, posted: Sequence[str] | None, record: Record | None) -> None:
         self.channel = channel
-        adopted = list(channel.adopt(posted)) if posted is not None else []
+        known = [handle for handle in posted or () if handle != _MARKED]
+        adopted = list(channel.adopt(known)) if posted is not None else []
         self.adopted = len(adopted)
         """How many messages of the earlier process stand there."""
-        self.spare = _spare(posted or (), adopted)
+        self.spare = _spare(known, adopted)
         """How many of them, at the end, another one was to take the place of."""
         self.is_unseen = True
         """Whether nothing of the answer is on the screen."""
-        self._is_unsure = self.spare > 0  # what took the place of the spare ones may be there already
-        self._recorded = adopted
         self._handles: dict[int, str] = dict(enumerate(adopted))
+        self._unsure: int | None = None
+        """The place of the message that may be there."""
+        if "" in known and (any(known) or not adopted):
+            self._unsure = self.adopted - self.spare
+        self._doubted = self._unsure
+        """The place of the one that may be there since an earlier process."""
+        self._marked = {adopted.index(handle) for handle in _marked(posted or ()) if handle in adopted}
+        """The places of messages that say that they may be there twice: they go on doing so."""
+        self._leaving: dict[int, str] = {}
+        """What stands beside a message that took its place, until it is removed."""
         self._record_to = record
+        self._recorded = list(posted or ())
 
     @property
     def unrecorded(self) -> set[str]:
@@ -74,25 +88,26 @@ class PostedMessages:
     async def put(self, index: int, shown: OutgoingMessage) -> None:
         """Write the message, and record its handle; before a post, record that it is about to happen."""
         handle = self._handles.get(index)
+        if not handle and index == self._doubted:
+            self._marked.add(index)
+        shown = replace(shown, again=True) if index in self._marked else shown
         if shown.notify and handle and not handle.startswith(ELSEWHERE):
             await self._put_anew(index, handle, shown)
             return
         if not handle and (shown.stays or not self.channel.limits.previews):
-            await self._record([*self._recorded[:index], ""])
+            await self._doubt(index)
         if handle is None:
             handle = await self._post(shown)
         else:
             handle = await self.channel.edit(handle, shown) or handle
-        self._handles[index] = handle
-        if handle and not handle.startswith(ELSEWHERE):
-            await self._record([*self._recorded[:index], handle, *self._recorded[index + 1 :]])
+        await self._stands(index, handle)
         self._saw(shown, handle)
 
     async def remove(self, index: int) -> None:
         """Remove the last message."""
         await self.channel.remove(self._handles[index])
         del self._handles[index]
-        await self._record([*self._recorded[:index], *([""] if self._is_unsure else [])])
+        await self._record()
 
     async def _post(self, shown: OutgoingMessage) -> str:
         unseen = self.is_unseen
@@ -108,25 +123,48 @@ class PostedMessages:
 
         What is recorded meanwhile has the new one first: a restart removes what stands after it.
         """
-        before = self._recorded[:index]
-        await self._record([*before, "", old])
+        await self._doubt(index)
         handle = await self.channel.post(shown)
         if handle.startswith(ELSEWHERE) and self.channel.is_lost(handle):  # what is known to be there takes its place
             await self.channel.edit(old, replace(shown, notify=False, again=True))
             self._saw(shown, old)
             return
-        self._handles[index] = handle
-        if not handle.startswith(ELSEWHERE):
-            await self._record([*before, handle, old])
+        self._leaving[index] = old
+        await self._stands(index, handle)
         self._saw(shown, handle)
         await self.channel.remove(old)
-        await self._record([*before, handle] if not handle.startswith(ELSEWHERE) else before)
+        del self._leaving[index]
+        await self._record()
+
+    async def _doubt(self, index: int) -> None:
+        """Record that the message is about to be there."""
+        self._unsure = index if self._unsure is None else min(index, self._unsure)
+        await self._record()
+
+    async def _stands(self, index: int, handle: str) -> None:
+        """Record that the message is there; of one that is not in the chat it stays unsure."""
+        self._handles[index] = handle
+        if handle and not handle.startswith(ELSEWHERE):
+            self._unsure = None if self._unsure == index else self._unsure
+            if self.channel.is_repeated(handle):
+                self._marked.add(index)
+            await self._record()
 
     def _saw(self, shown: OutgoingMessage, handle: str) -> None:
-        self._is_unsure = False
         self.is_unseen = not handle or shown.modal is Modal.TEXT_FOR_REPLACE
 
-    async def _record(self, handles: list[str]) -> None:
+    def _all(self) -> list[str]:
+        """Return what is to be recorded: the messages in the chat, in their order, and the one that may be there."""
+        listed: list[str] = []
+        for index in sorted({*self._handles, *(() if self._unsure is None else (self._unsure,))}):
+            there = (self._handles.get(index, ""), self._leaving.get(index, ""))
+            listed += [""] if index == self._unsure else []
+            listed += [_MARKED] if index in self._marked and self._handles.get(index) else []
+            listed += [handle for handle in there if handle and not handle.startswith(ELSEWHERE)]
+        return listed
+
+    async def _record(self) -> None:
+        handles = self._all()
         if self._record_to is not None and handles != self._recorded:
             await self._record_to(handles)
         self._recorded = handles
@@ -499,6 +537,11 @@ class View:
     async def _show_waiting(self) -> None:
         with suppress(ChannelError, ClaimLost):  # it is only a sign
             await self.channel.show_waiting()
+
+
+def _marked(posted: Sequence[str]) -> list[str]:
+    """Return the handles of those that say that they may be there twice."""
+    return [handle for mark, handle in pairwise(posted) if mark == _MARKED]
 
 
 def _spare(posted: Sequence[str], adopted: Sequence[str]) -> int:

@@ -61,7 +61,8 @@ async def test_a_status_is_edited_into_the_next_one_and_then_into_the_answer() -
         await flow(server, clock, lambda: bot.handler.answered)
         assert server.direct(ANA).screen() == ["É abc123."]
         assert [write.text for write in server.writes] == [
-            "IA está pensando...", "Buscando por memórias...", "Buscando por memórias..., pesquisando", "É abc123.",
+            "IA está pensando...", "IA está pensando...",  # the Stop button comes with the second write
+            "Buscando por memórias...", "Buscando por memórias..., pesquisando", "É abc123.",
         ]  # fmt: skip
         assert len(server.done("POST", "/messages")) == 1
 

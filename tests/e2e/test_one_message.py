@@ -125,9 +125,13 @@ async def test_the_last_edit_of_a_text_that_stands_takes_only_the_stop_button_aw
         await telegram_kit.flow(server, clock, lambda: bot.handler.answered == 1)
         [post] = server.chats[ANA.id].ours()
         assert (post.text, post.labels) == ("É abc123.", [])
-    [taken] = server.done("editmessagereplymarkup")
+    given, taken = server.done("editmessagereplymarkup")
     assert not server.done("editmessagetext")
-    assert "text" not in taken.params
+    assert not {"text"} & (given.params.keys() | taken.params.keys())
+    assert "reply_markup" in given.params
+    assert "reply_markup" not in taken.params
+    [posted] = server.done("sendmessage")
+    assert "reply_markup" not in posted.params, "a message of which nobody knows yet has no Stop button"
 
 
 @pytest.mark.parametrize("place", ["direct", "slash"])

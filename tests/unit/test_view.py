@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -611,6 +612,51 @@ async def test_an_answer_that_took_long_ends_as_a_new_message_that_notifies(cloc
     assert channel.screen == [whole]
     assert [(seen.verb, seen.handle) for seen in channel.log] == [("post", "m1"), ("post", "m2"), ("remove", "m1")]
     assert records == [[""], ["m1"], ["", "m1"], ["m2", "m1"], ["m2"]]
+
+
+async def stood(channel: RecordingChannel, *texts: str) -> None:
+    """An earlier process posted these."""
+    for text in texts:
+        await channel.post(OutgoingMessage(text, final=False))
+
+
+async def recording(records: list[Sequence[str]], handles: Sequence[str]) -> None:
+    records.append(list(handles))
+
+
+async def test_what_stands_below_a_message_that_is_written_anew_is_known_until_it_is_gone(clock: FakeClock) -> None:
+    channel, records = LivelyChannel(clock), list[Sequence[str]]()
+    await stood(channel, "um", "dois", "três")
+    view = View(channel, clock, posted=["m1", "m2", "m3"], record=partial(recording, records), notify_from_s=0.0)
+    await tell(view, said("pronto"))
+    await finish(clock, view)
+    assert channel.texts == ["pronto"]
+    assert records == [["", "m1", "m2", "m3"], ["m4", "m1", "m2", "m3"], ["m4", "m2", "m3"], ["m4", "m2"], ["m4"]]
+
+
+async def test_what_may_be_there_is_doubted_in_its_place_until_something_was_written_there(clock: FakeClock) -> None:
+    channel, records = RecordingChannel(clock), list[Sequence[str]]()
+    await stood(channel, "um", "dois", "três")
+    view = View(channel, clock, posted=["m1", "", "m2", "m3"], record=partial(recording, records))
+    await view.show(OutgoingMessage("um"))
+    await clock.advance(5.0)
+    assert records == [["m1", "", "m2"], ["m1", ""]], "the next process must not take m2 for its second message"
+    await view.show(OutgoingMessage("pronto"))
+    await finish(clock, view)
+    assert records[2:] == [["m1", "↻", "m4"]], "as long as it stands there it says that it may be there twice"
+    assert channel.texts == ["um", "pronto"]
+
+
+async def test_only_what_is_known_to_be_there_can_be_stopped_by_a_button(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock, ChannelLimits(4096, 1.5, stops=True))
+    view = View(channel, clock, pace=AT_ONCE)
+    await view.status("pensando")
+    await clock.advance(2.0)
+    await tell(view, said("um ", "dois ", clock=clock, gap_s=0.0))
+    await finish(clock, view)
+    assert [(seen.verb, seen.shown.text, seen.shown.stoppable) for seen in channel.log] == [
+        ("post", "pensando", False), ("edit", "pensando", True), ("edit", "um", True), ("edit", "um dois", False),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("late", [False, True])
