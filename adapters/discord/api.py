@@ -202,8 +202,8 @@ class DiscordApi:
             self._typeless.note(channel_id)
             raise
 
-    async def mark_seen(self, channel_id: int, message_id: int) -> None:
-        """React to a message that waits, unless that was refused in this channel before.
+    async def mark_seen(self, channel_id: int, message_id: int, *, waits: bool = True) -> None:
+        """React to a message that `waits`, or take that back, unless it was refused in this channel before.
 
         Raises:
             ChannelError: it was not done.
@@ -214,14 +214,18 @@ class DiscordApi:
 
         async def request() -> None:
             if channel_id not in self._markless:  # still: others may have been before this one
-                await self.client.http.add_reaction(channel_id, message_id, emoji)
+                http = self.client.http
+                await (http.add_reaction if waits else http.remove_own_reaction)(channel_id, message_id, emoji)
 
+        verb = "PUT" if waits else "DELETE"
+        name = f"{verb} /channels/{channel_id}/messages/*/reactions/{self._waiting_reaction}/@me"
         try:
-            await self.perform(f"PUT /channels/{channel_id}/messages/*/reactions/{self._waiting_reaction}/@me", request)
+            await self.perform(name, request)
         except (ChannelBusy, MessageLost):
             raise
         except ChannelError:  # the bot lacks the right, and refusals count towards a ban
-            self._markless.note(channel_id)
+            if waits:
+                self._markless.note(channel_id)
             raise
 
     async def remove(self, channel_id: int, message_id: int) -> None:

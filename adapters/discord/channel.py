@@ -131,10 +131,10 @@ class DiscordChannel(Channel):
         if self._place.channel:
             await self._api.typing(self._place.channel)
 
-    async def show_waiting(self) -> None:
-        """React to the message that is answered."""
-        if self._place.asked:
-            await self._api.mark_seen(self._place.channel, self._place.asked)
+    async def show_waiting(self, *, waits: bool = True) -> None:
+        """React to the message that is answered, or take the reaction back."""
+        if self._began.asked:
+            await self._api.mark_seen(self._began.channel, self._began.asked, waits=waits)
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message: `file` is its address, good for a day."""

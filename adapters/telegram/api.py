@@ -341,8 +341,8 @@ class TelegramApi:
         except (TelegramError, *MALFORMED) as error:
             _LOG.info("a chat gave no sign", extra={"error": type(error).__name__})
 
-    async def mark_seen(self, place: Place, message_id: int) -> None:
-        """React to a message that waits, which takes nothing from the chat's budget.
+    async def mark_seen(self, place: Place, message_id: int, *, waits: bool = True) -> None:
+        """React to a message that `waits`, or take that back, which takes nothing from the chat's budget.
 
         A chat that refuses the reaction (its admins choose which are allowed) is left alone for ten minutes.
         """
@@ -351,10 +351,11 @@ class TelegramApi:
             return
         await self.pacer.admit_aside()
         try:
-            await self._bot.set_message_reaction(address, message_id, self._waiting_reaction)
+            await self._bot.set_message_reaction(address, message_id, self._waiting_reaction if waits else None)
         except TelegramError as error:
             _LOG.info("a message was not marked as seen", extra={"error": type(error).__name__})
-            self._markless.note(address, seconds(error) if isinstance(error, RetryAfter) else None)
+            if waits or isinstance(error, RetryAfter):
+                self._markless.note(address, seconds(error) if isinstance(error, RetryAfter) else None)
 
     async def acknowledge(self, query_id: str, notice: str = "") -> bool:
         """Tell the client that a press was received, with a notice to show for a moment; return whether that was shown.

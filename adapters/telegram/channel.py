@@ -157,10 +157,10 @@ class TelegramChannel(Channel):
         """Delete a message."""
         await self._api.remove(self._place, self._messages[handle].id)
 
-    async def show_waiting(self) -> None:
-        """React to the message that is answered."""
+    async def show_waiting(self, *, waits: bool = True) -> None:
+        """React to the message that is answered, or take the reaction back."""
         if self._asked is not None:
-            await self._api.mark_seen(self._place, self._asked)
+            await self._api.mark_seen(self._place, self._asked, waits=waits)
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message."""

@@ -111,10 +111,10 @@ class FallbackChannel(Channel):
         check_claim()
         await self._chat.show_typing()
 
-    async def show_waiting(self) -> None:
-        """Show in the chat that the message waits its turn."""
+    async def show_waiting(self, *, waits: bool = True) -> None:
+        """Show in the chat that the message waits, or no longer."""
         check_claim()
-        await self._chat.show_waiting()
+        await self._chat.show_waiting(waits=waits)
 
     def note(self, message: Message) -> None:
         """Let the chat take note of a message."""

@@ -9,13 +9,14 @@ import asyncio
 import logging
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 from core.delivery.fallback import ELSEWHERE, FallbackChannel, FindAside
+from core.delivery.line import Place, WaitingSign
 from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
 from core.errors import ChannelBusy, ChannelError, ClaimLost
 from core.outgoing import Button, OutgoingMessage
@@ -41,6 +42,12 @@ _ENDED = "…"
 
 _MARKED = "↻"
 """Stands in a record before the handle of a message that says that it may be there twice."""
+
+_HELD_S = 1.0
+"""Who has to wait for so long for the platform's pace is shown that they wait."""
+
+_BEHIND_S = 0.25
+"""How often an answer that is whole looks whether those to earlier questions were written."""
 
 _OTHERS_S = 1.0
 """How often a text that may still change looks whether the room has time for it."""
@@ -329,7 +336,7 @@ class View:
     writes go through `FallbackChannel` (`channel`). Undelivered, or the refusal of a file, is raised by one call; after
     that nothing is written or raised. `find_aside` finds another place for a refused answer. `posted` and `record` are
     those of `PostedMessages`. While `is_busy`, no message is begun with a text that may still change. An answer that is
-    completed after `notify_from_s`, on the clock, notifies whoever asked.
+    completed after `notify_from_s`, on the clock, notifies whoever asked. `place` is its place in the line of a room.
     """
 
     def __init__(
@@ -344,17 +351,20 @@ class View:
         record: Record | None = None,
         is_busy: Callable[[], bool] = lambda: False,
         notify_from_s: float = math.inf,
+        place: Place | None = None,
     ) -> None:
         self._clock = clock
         self._pace = pace or Pace()
         self._patience_s = patience_s
         self._is_busy = is_busy
         self._notify_from_s = notify_from_s
-        self._waiting: asyncio.Task[None] | None = None
-        """Shows that the message waits for others."""
+        self._place = place
+        self._held_s = math.inf
+        """Since when the platform's pace holds the answer back."""
         self.stop_mark = "⏹"
         """The end of an answer that was stopped."""
         self._begin(FallbackChannel(channel, clock, find_aside=find_aside, ended=_ENDED), posted, record)
+        self.sign = WaitingSign(self.channel, may_stand=place is not None and posted is not None)
         self.resumes = self._posted.adopted > 0
         """Whether the posts of an earlier process are taken over."""
 
@@ -387,7 +397,7 @@ class View:
         """Show that the message waits for others, and notify whoever asked when it is answered."""
         if self._notify_from_s < math.inf:
             self._notify_from_s = -math.inf
-        self._waiting = asyncio.create_task(self._show_waiting())
+        self.sign.show()
 
     def stop(self) -> None:
         """Let the answer end with the mark when it is completed, whatever holds its writes back."""
@@ -463,6 +473,7 @@ class View:
         """Halt, and return when the write under way has ended and is recorded."""
         self._writer.halt()
         await self._writer.end()
+        self._leave_line()
 
     async def drop(self) -> None:
         """Write nothing more: another worker goes on. A message of which that one does not know is removed.
@@ -471,9 +482,8 @@ class View:
         """
         self._writer.halt()
         await self._writer.end(_LAST_WRITE_S)
-        if self._waiting is not None:
-            self._waiting.cancel()
-            await asyncio.wait({self._waiting})
+        self._leave_line()
+        await self.sign.cancel()
         for handle in self._posted.unrecorded:
             removing = asyncio.create_task(self.channel.withdraw(handle))
             await until_done(removing, _LAST_WRITE_S, self._clock)
@@ -497,8 +507,7 @@ class View:
             raise
         finally:
             await self._writer.end(0.0)
-            if self._waiting is not None:
-                self._waiting.cancel()
+            self._leave_line()
         self._writer.raise_once()
 
     async def _settle(self) -> None:
@@ -512,7 +521,41 @@ class View:
         if isinstance(operation, Post) and not operation.shown.stays and self._is_busy():
             raise Deferred
         notify = self.channel.limits.notifies and self._is_late(operation)
-        await self._posted.put(operation.index, replace(operation.shown, notify=True) if notify else operation.shown)
+        shown = replace(operation.shown, notify=True) if notify else operation.shown
+        try:
+            self._queue(shown)
+            await self._posted.put(operation.index, shown)
+        except ChannelBusy as busy:
+            self._is_held(shown, busy)
+            raise
+        except BaseException:
+            self._leave_line()
+            raise
+        self._leave_line()
+
+    def _queue(self, shown: OutgoingMessage) -> None:
+        """Let the answers to earlier questions of the room go first, if they wait for the platform's pace.
+
+        Raises:
+            ChannelBusy: they do.
+        """
+        if shown.stays and not shown.urgent and self._place is not None and self._place.is_behind:
+            raise ChannelBusy(_BEHIND_S)
+
+    def _is_held(self, shown: OutgoingMessage, busy: ChannelBusy) -> None:
+        """Keep the place in line of an answer that the platform's pace holds back, and show that it waits."""
+        if self._place is None:
+            return
+        if shown.stays:
+            self._place.wait()
+        now_s = self._clock.monotonic()
+        self._held_s = min(self._held_s, now_s)
+        if self._posted.is_unseen and now_s + busy.retry_after_s - self._held_s >= _HELD_S:
+            self.sign.show()
+
+    def _leave_line(self) -> None:
+        if self._place is not None:
+            self._place.leave()
 
     def _is_late(self, operation: Post | Edit) -> bool:
         """Return whether whoever asked is to be notified of a write: it completes an answer that took its time."""
@@ -533,10 +576,6 @@ class View:
             except ChannelError as error:  # it is only a sign
                 _log.debug("no sign of life", extra={"error": type(error).__name__})
             await self._clock.sleep(pause_s)
-
-    async def _show_waiting(self) -> None:
-        with suppress(ChannelError, ClaimLost):  # it is only a sign
-            await self.channel.show_waiting()
 
 
 def _marked(posted: Sequence[str]) -> list[str]:

@@ -55,10 +55,10 @@ class Writing(People):
         post = chat.posts.get(int(params["message_id"]))
         if post is None:
             raise Refused(400, "Bad Request: message to react not found")
-        [reaction] = json.loads(params["reaction"])
-        if reaction["emoji"] not in chat.reactions:
+        reactions = [one["emoji"] for one in json.loads(params["reaction"])] if "reaction" in params else []
+        if not {*reactions} <= {*chat.reactions}:
             raise Refused(400, "Bad Request: REACTION_INVALID")
-        post.reaction = reaction["emoji"]
+        post.reaction = "".join(reactions)
         return True
 
     def _do_sendmessage(self, params: Json) -> Json:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.delivery.line import Line, Place
 from core.delivery.plan import Pace
 from core.delivery.view import View
 from core.errors import ChannelBusy, ChannelError, ChannelGone, ClaimLost, ProviderDown, StreamCut, Undelivered
@@ -508,8 +509,8 @@ class LivelyChannel(RecordingChannel):
             raise self.busy.pop()
         self.typed_s.append(self.clock.monotonic())
 
-    async def show_waiting(self) -> None:
-        self.waits += 1
+    async def show_waiting(self, *, waits: bool = True) -> None:
+        self.waits += 1 if waits else -1
 
 
 @pytest.mark.parametrize("after_s", [0.0, 1.5])
@@ -612,6 +613,58 @@ async def test_an_answer_that_took_long_ends_as_a_new_message_that_notifies(cloc
     assert channel.screen == [whole]
     assert [(seen.verb, seen.handle) for seen in channel.log] == [("post", "m1"), ("post", "m2"), ("remove", "m1")]
     assert records == [[""], ["m1"], ["", "m1"], ["m2", "m1"], ["m2"]]
+
+
+async def test_of_two_answers_that_a_room_cannot_take_yet_the_earlier_question_is_answered_first(
+    clock: FakeClock,
+) -> None:
+    line = Line()
+    room = RecordingChannel(clock, LIMITS, faults=[ChannelBusy(3.0)])
+    first, second = (View(room, clock, patience_s=0.1, place=Place(line, number)) for number in (1, 2))
+    one = asyncio.create_task(first.show(OutgoingMessage("um")))
+    await clock.advance(1.0)
+    two = asyncio.create_task(second.show(OutgoingMessage("dois")))  # the room would take it now
+    await clock.advance(4.0)
+    assert one.done()
+    assert two.done()
+    assert [seen.shown.text for seen in room.log] == ["um", "dois"]
+    await finish(clock, first)
+    await finish(clock, second)
+
+
+async def test_an_answer_that_is_refused_for_good_holds_nobody_up(clock: FakeClock) -> None:
+    line = Line()
+    room = RecordingChannel(clock, LIMITS, faults=[ChannelBusy(3.0), ChannelGone("kicked")])
+    first, second = (View(room, clock, patience_s=0.1, place=Place(line, number)) for number in (1, 2))
+    one = asyncio.create_task(first.show(OutgoingMessage("um")))
+    two = asyncio.create_task(second.show(OutgoingMessage("dois")))
+    await clock.advance(5.0)
+    await asyncio.gather(one, two, return_exceptions=True)
+    assert room.texts == ["dois"]
+    await finish(clock, second)
+
+
+@pytest.mark.parametrize(("wait_s", "signs"), [(0.5, 0), (3.0, 1)])
+async def test_who_waits_in_a_room_for_the_platforms_pace_sees_a_sign_until_the_answer_comes(
+    clock: FakeClock, wait_s: float, signs: int
+) -> None:
+    channel = LivelyChannel(clock, faults=[ChannelBusy(wait_s)])
+    view = View(channel, clock, place=Place(Line(), 1))
+    showing = asyncio.create_task(view.show(OutgoingMessage("pronto")))
+    await clock.advance(0.1)
+    assert channel.waits == signs
+    await clock.advance(5.0)
+    await showing
+    await view.close()
+    assert view.sign.may_stand == bool(signs)
+    await view.sign.take_back()
+    assert channel.waits == signs - 1
+
+
+async def test_a_sign_that_an_earlier_process_may_have_shown_is_taken_back_too(clock: FakeClock) -> None:
+    assert View(RecordingChannel(clock), clock, posted=[""], place=Place(Line(), 1)).sign.may_stand
+    assert not View(RecordingChannel(clock), clock, place=Place(Line(), 1)).sign.may_stand
+    assert not View(RecordingChannel(clock), clock, posted=[""]).sign.may_stand
 
 
 async def stood(channel: RecordingChannel, *texts: str) -> None:
