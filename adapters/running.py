@@ -152,6 +152,9 @@ class Backoff:
         self._next_s = self._first_s
 
 
+AGAIN = "↻"
+"""Marks what may be there twice: a post that was not confirmed, an answer that a restart interrupted."""
+
 _MAX_NAME_CHARS = 64
 _AROUND_MENTION = " \t\n,;:-–—"
 

@@ -67,9 +67,10 @@ class TelegramLike(RecordingChannel):
         self.began_s = self.clock.monotonic()
         self.signs_s: list[float] = []
 
-    async def show_waiting(self) -> None:
-        """Note the time."""
-        self.signs_s.append(self.clock.monotonic())
+    async def show_waiting(self, *, waits: bool = True) -> None:
+        """Note the time at which it is shown."""
+        if waits:
+            self.signs_s.append(self.clock.monotonic())
 
     async def post(self, shown: OutgoingMessage) -> str:
         """Note a new message.

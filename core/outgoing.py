@@ -111,6 +111,16 @@ class OutgoingMessage:
     notify: bool = False
     """Whether whoever asked is notified of it, as a new message, by the channel's own means."""
 
+    notice: bool = False
+    """Whether it only says that a press did nothing: for a moment, to who pressed, where the platform can do that."""
+
+    again: bool = False
+    """Whether it may be there already as another message, and says so where the platform has a mark for that."""
+
+    stoppable: bool = False
+    """Whether a button below it stops what may still change. A new message has none: one of which a crash leaves
+    nobody to know would keep it."""
+
     urgent: bool = False
     """Whether the person waits for it, such as that an answer was stopped; it goes before everything else."""
 
@@ -175,6 +185,9 @@ class ChannelLimits:
 
     typing_s: float = 0.0
     """How often `Channel.show_typing` is to be repeated; 0: there is no such sign."""
+
+    stops: bool = False
+    """Whether there is a button that stops an answer."""
 
     notifies: bool = False
     """Whether a new message notifies whoever asked, where an edit does not."""

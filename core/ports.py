@@ -149,12 +149,12 @@ class Channel(Protocol):
         """
         del self
 
-    async def show_waiting(self) -> None:
-        """Show on the message that is answered that it waits its turn, by a sign that does not count as a write.
+    async def show_waiting(self, *, waits: bool = True) -> None:
+        """Show on the message that is answered that it waits, or no longer, by a sign that does not count as a write.
 
         Do nothing where there is no such sign.
         """
-        del self
+        del self, waits
 
     def note(self, message: Message) -> None:
         """Take note of a message of the turn in the form of document 1 (T1), statuses included; most need only text."""

@@ -160,8 +160,10 @@ class DiscordApi:
         except _CannotReply:
             return await self.perform(name, lambda: request(None), timeout_s, leaves=leaves)
 
-    async def edit(self, channel_id: int, message_id: int, drawn: Drawn, *, leaves: int = WHOLE) -> None:
-        """Replace a message.
+    async def edit(
+        self, channel_id: int, message_id: int, drawn: Drawn, before: Drawn | None = None, *, leaves: int = WHOLE
+    ) -> None:
+        """Replace a message, or of one that was as `before` only what is below its text, if that stands.
 
         Raises:
             MessageLost: it was deleted.
@@ -170,9 +172,11 @@ class DiscordApi:
 
         async def request() -> None:
             # The library's own verb cannot give an embed back to a message that was sent without previews.
+            options = edit_options(drawn, before)
+            if "content" in options:
+                options["flags"] = discord.MessageFlags(suppress_embeds=not drawn.embed)
             with discord.http.handle_message_parameters(
-                **edit_options(drawn),
-                flags=discord.MessageFlags(suppress_embeds=not drawn.embed),
+                **options,
                 previous_allowed_mentions=client.allowed_mentions,
             ) as params:
                 await client.http.edit_message(channel_id, message_id, params=params)
@@ -202,8 +206,8 @@ class DiscordApi:
             self._typeless.note(channel_id)
             raise
 
-    async def mark_seen(self, channel_id: int, message_id: int) -> None:
-        """React to a message that waits, unless that was refused in this channel before.
+    async def mark_seen(self, channel_id: int, message_id: int, *, waits: bool = True) -> None:
+        """React to a message that `waits`, or take that back, unless it was refused in this channel before.
 
         Raises:
             ChannelError: it was not done.
@@ -213,14 +217,21 @@ class DiscordApi:
 
         async def request() -> None:
             if channel_id not in self._markless:  # still: others may have been before this one
-                await self._partial(channel_id, message_id).add_reaction(self._waiting_reaction)
+                message = self._partial(channel_id, message_id)
+                if waits:
+                    await message.add_reaction(self._waiting_reaction)
+                elif (me := self.client.user) is not None:  # None before the login
+                    await message.remove_reaction(self._waiting_reaction, me)
 
+        verb = "PUT" if waits else "DELETE"
+        name = f"{verb} /channels/{channel_id}/messages/*/reactions/{self._waiting_reaction}/@me"
         try:
-            await self.perform(f"PUT /channels/{channel_id}/messages/*/reactions/{self._waiting_reaction}/@me", request)
+            await self.perform(name, request)
         except (ChannelBusy, MessageLost):
             raise
         except ChannelError:  # the bot lacks the right, and refusals count towards a ban
-            self._markless.note(channel_id)
+            if waits:
+                self._markless.note(channel_id)
             raise
 
     async def remove(self, channel_id: int, message_id: int) -> None:
@@ -340,15 +351,22 @@ class DiscordApi:
         timeout_s: float = _TIMEOUT_S,
         *,
         leaves: int = WHOLE,
+        doubles: bool = False,
     ) -> _Answer:
-        """Make a request of that budget, which `leaves` so many to others.
+        """Make a request of that budget, which `leaves` so many to others; repeated, what `doubles` is there twice.
 
         Raises:
+            ChannelUnclear: one that doubles may have been done.
             ChannelError: it failed.
         """
         async with self._pacer.turn(name):
             await self._pacer.admit(name, leaves)
-            return await self._made(name, request, timeout_s)
+            try:
+                return await self._made(name, request, timeout_s)
+            except (ChannelDown, _Cut) as error:
+                if not doubles:
+                    raise
+                raise ChannelUnclear("no answer", error.retry_after_s) from None
 
     def _partial(self, channel_id: int, message_id: int) -> discord.PartialMessage:
         return self.client.get_partial_messageable(channel_id).get_partial_message(message_id)
@@ -368,7 +386,8 @@ class DiscordApi:
             raise _ours(error) from None
         except (aiohttp.ClientError, OSError, TimeoutError) as error:
             _LOG.warning("discord cannot be reached", extra={"error": type(error).__name__})
-            raise self._pacer.failed() from None
+            wait = self._pacer.failed()
+            raise (wait if isinstance(error, aiohttp.ClientConnectorError) else _Cut(wait.retry_after_s)) from None
         except Exception as error:  # noqa: BLE001  (whatever the library makes of an answer)
             if self.client.is_closed():  # the library's session was closed under us: another one is being opened
                 raise self._pacer.failed() from None
@@ -408,12 +427,21 @@ def _options(drawn: Drawn) -> dict[str, Any]:
     return options | ({"view": view} if view else {}) | ({"file": attachment(drawn.file)} if drawn.file else {})
 
 
-def edit_options(drawn: Drawn) -> dict[str, Any]:
-    """Return the arguments of an edit, all of them, so that nothing of the old message stays."""
+def edit_options(drawn: Drawn, before: Drawn | None = None) -> dict[str, Any]:
+    """Return the arguments of an edit, all of them, so that nothing of the old message stays.
+
+    Where a message that was as `before` has the same text, it is not sent again.
+    """
+    if before is not None and drawn.says(before):
+        return {"view": view_of(drawn)}
     return {
         "content": drawn.content or None, "embeds": drawn.embeds, "view": view_of(drawn),
         "allowed_mentions": drawn.allowed_mentions,
     }  # fmt: skip
+
+
+class _Cut(ChannelBusy):
+    """The connection broke off: the request may have been taken."""
 
 
 class _CannotReply(ChannelError):

@@ -88,7 +88,8 @@ class DiscordChannel(Channel):
     @property
     def limits(self) -> ChannelLimits:
         """What one message holds in UTF-16 units, and how often it may be edited."""
-        return ChannelLimits(MAX_CHARS, self._edit_interval_s, typing_s=TYPING_S, notifies=True)
+        stops = bool(self._renderer.stop)
+        return ChannelLimits(MAX_CHARS, self._edit_interval_s, typing_s=TYPING_S, stops=stops, notifies=True)
 
     def measure(self, text: str) -> int:
         """Return the UTF-16 units of the text."""
@@ -107,10 +108,11 @@ class DiscordChannel(Channel):
     async def edit(self, handle: str, shown: OutgoingMessage) -> None:
         """Replace a message in place."""
         drawn = self._renderer.draw(shown)
-        if drawn == self._drawn.get(handle):
+        before = self._drawn.get(handle)
+        if drawn == before:
             return
         leaves = LAST if shown.urgent else WHOLE if shown.stays else GROWING
-        await self._api.edit(*_ids(handle), drawn, leaves=leaves)
+        await self._api.edit(*_ids(handle), drawn, before, leaves=leaves)
         self._drawn[handle] = drawn
 
     async def remove(self, handle: str) -> None:
@@ -130,10 +132,10 @@ class DiscordChannel(Channel):
         if self._place.channel:
             await self._api.typing(self._place.channel)
 
-    async def show_waiting(self) -> None:
-        """React to the message that is answered."""
-        if self._place.asked:
-            await self._api.mark_seen(self._place.channel, self._place.asked)
+    async def show_waiting(self, *, waits: bool = True) -> None:
+        """React to the message that is answered, or take the reaction back."""
+        if self._began.asked:
+            await self._api.mark_seen(self._began.channel, self._began.asked, waits=waits)
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message: `file` is its address, good for a day."""

@@ -20,8 +20,9 @@ from adapters.discord.api import DiscordApi, InteractionOver, edit_options, sent
 from adapters.discord.attachment import attachment
 from adapters.discord.channel import DiscordChannel, Renderer
 from adapters.discord.markup import MAX_CHARS, Drawn, measure
+from adapters.running import AGAIN
 from core.enclosures import Quote
-from core.errors import ChannelBusy, ChannelError, MessageLost
+from core.errors import ChannelBusy, ChannelError, ChannelUnclear, MessageLost
 from core.outgoing import ChannelLimits, Mention, OutgoingMessage
 from core.ports import Channel, Clock
 from core.types import Localized
@@ -42,7 +43,7 @@ class Ticket:
     `ends_s` is when its token does, in seconds since 1970; `channel` is where everybody reads the answer, 0 for one
     that is hidden or that the bot could not edit by itself. The response to a press that is answered `in_place` is the
     message whose button was pressed; if that `names` the person whom it is for, it goes on doing so. `along` says that
-    the bot is no member there.
+    the bot is no member there, `beside` that the message whose button was pressed stays, whatever is said.
     """
 
     application: int
@@ -53,10 +54,17 @@ class Ticket:
     in_place: bool = False
     along: bool = False
     names: bool = False
+    beside: bool = False
 
     @classmethod
     def of(
-        cls, interaction: discord.Interaction[Any], *, hidden: bool, in_place: bool = False, names: bool = False
+        cls,
+        interaction: discord.Interaction[Any],
+        *,
+        hidden: bool,
+        in_place: bool = False,
+        names: bool = False,
+        beside: bool = False,
     ) -> Ticket:
         """Return the ticket of an interaction that just came."""
         visits = interaction.guild_id is not None and not interaction.is_guild_integration()
@@ -67,9 +75,10 @@ class Ticket:
             ends_s=(interaction.created_at + _LIFE).timestamp(),
             channel=0 if hidden or along else interaction.channel_id or 0,
             hidden=hidden,
-            in_place=in_place,
+            in_place=in_place or beside,
             along=along,
             names=names,
+            beside=beside,
         )
 
     @classmethod
@@ -113,12 +122,14 @@ class InteractionChannel(Channel):
         self._drawn: dict[str, Drawn] = {}
         self._open = asyncio.Event()
         self._is_taken_over = False
+        self._doubtful = False  # what is written next may be there already
         self._began = False  # the deferred response is a message of this answer
 
     @property
     def limits(self) -> ChannelLimits:
         """What one message holds, and how often it may be edited."""
-        return ChannelLimits(MAX_CHARS, self._later.limits.edit_interval_s)
+        limits = self._later.limits
+        return ChannelLimits(MAX_CHARS - len(AGAIN) - 1, limits.edit_interval_s, stops=limits.stops)
 
     @property
     def silent(self) -> bool:
@@ -159,6 +170,7 @@ class InteractionChannel(Channel):
             self._ends_s = 0.0
         if self._expired:
             return self._later.adopt([self._beyond(handle) if handle else "" for handle in handles])
+        self._doubtful = "" in handles and any(handles)  # the response itself is edited, which needs no mark
         known = [handle for handle in handles if handle] or ([] if self._ticket.in_place else [_ORIGINAL])
         self._began = bool(known)
         self._naming = next(iter(known), _ORIGINAL)
@@ -228,6 +240,16 @@ class InteractionChannel(Channel):
         if not self._ticket.in_place:
             await self._delete(_ORIGINAL)
 
+    async def take_buttons(self) -> None:
+        """Take away what can be pressed below the message whose button was pressed, which stays."""
+        webhook = self._webhook
+
+        async def request() -> None:
+            await webhook.edit_message(_message_id(_ORIGINAL), view=None)
+
+        with suppress(MessageLost, InteractionOver):
+            await self._api.perform(f"PATCH {self._path}/messages/*", request)
+
     def _end(self) -> None:
         """Go on in the other place.
 
@@ -255,15 +277,19 @@ class InteractionChannel(Channel):
 
     def _draw(self, shown: OutgoingMessage, handle: str) -> Drawn:
         named = shown.mention is None and handle == self._naming
-        return self._renderer.draw(replace(shown, mention=self._names) if named else shown)
+        drawn = self._renderer.draw(replace(shown, mention=self._names) if named else shown)
+        return drawn.again if shown.again else drawn
 
     @property
     def _webhook(self) -> discord.Webhook:
         return self._api.webhook(self._ticket.application, self._ticket.token)
 
     async def _respond(self, shown: OutgoingMessage) -> str:
-        fresh = self._began or (self._ticket.in_place and shown.file is not None)  # no file takes the place of a text
+        beside = self._ticket.beside or shown.file is not None  # no file takes the place of a text
+        fresh = self._began or (self._ticket.in_place and beside)
         drawn = self._draw(shown, "" if fresh else _ORIGINAL)
+        if fresh and self._doubtful:
+            drawn = drawn.again
         handle = await (self._follow_up(drawn, silent=shown.silent) if fresh else self._edit_response(_ORIGINAL, drawn))
         self._naming = self._naming if fresh else handle
         self._began = True
@@ -274,8 +300,8 @@ class InteractionChannel(Channel):
         webhook, message_id = self._webhook, _message_id(handle)
 
         async def request() -> discord.WebhookMessage:
-            options = edit_options(drawn)
-            if drawn.file:
+            options = edit_options(drawn, self._drawn.get(handle))
+            if drawn.file and "content" in options:
                 options["attachments"] = [attachment(drawn.file)]
             return await webhook.edit_message(message_id, **options)
 
@@ -290,7 +316,12 @@ class InteractionChannel(Channel):
                 options["file"] = attachment(drawn.file)
             return await webhook.send(wait=True, ephemeral=self._ticket.hidden, silent=silent, **options)
 
-        message = await self._api.perform(f"POST {self._path}", request, time_for(drawn))
+        try:
+            message = await self._api.perform(f"POST {self._path}", request, time_for(drawn), doubles=True)
+        except ChannelUnclear:
+            self._doubtful = True
+            raise
+        self._doubtful = False
         return str(sent(message).id)
 
     async def _delete(self, handle: str) -> None:

@@ -204,15 +204,9 @@ class InteractionHandler:
             return
         to = Readers(conversation.chat, private=True, hidden=True)
         incoming = _incoming(interaction, _STOP, to)
-        channel = await self._pass_on(interaction, incoming, Ticket.of(interaction, hidden=True))
-        if channel is None:
-            return
-        if channel.silent:
-            await self._insist(channel.hush)
-        elif (message := interaction.message) is not None and not message.flags.ephemeral:
-            # Nothing was running: the button outlived its answer.
-            name = f"PATCH /channels/{message.channel.id}/messages/*"
-            await self._insist(lambda: self._api.perform(name, lambda: message.edit(view=None)))
+        channel = await self._pass_on(interaction, incoming, Ticket.of(interaction, hidden=True, beside=True))
+        if channel is not None and not channel.silent:  # nothing was running: the button outlived its answer
+            await self._insist(channel.take_buttons)
 
     async def _pass_on(
         self, interaction: discord.Interaction[Any], incoming: Incoming, ticket: Ticket
@@ -230,7 +224,9 @@ class InteractionHandler:
         in_time = await self._insist(lambda: acknowledge(interaction, hidden=hidden, in_place=in_place))
         channel.acknowledged(in_time=in_time)
         is_here = await answered
-        if not is_here and in_time and incoming.text == _STOP:  # what it stops ends in its own place, there
+        if (
+            not is_here and in_time and incoming.text == _STOP and not in_place
+        ):  # what it stops ends in its own place, there
             await self._insist(lambda: channel.post(OutgoingMessage(_in_language(STOPPING, interaction))))
         return channel if in_time and is_here else None
 

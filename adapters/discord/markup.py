@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import discord
 
+from adapters.running import AGAIN
 from core.outgoing import Button, File, OutgoingMessage
 from core.text.markdown import TIME_LINK, outside_code
 from core.text.tables import without_tables
@@ -53,6 +54,15 @@ class Drawn:
     mentioned: int = 0
 
     @property
+    def again(self) -> Drawn:
+        """The same with the mark of what may be there twice, once."""
+        return self if self.content.startswith(AGAIN) else replace(self, content=f"{AGAIN} {self.content}".rstrip())
+
+    def says(self, other: Drawn) -> bool:
+        """Whether it has the text, the embed and the file of the other, whatever can be pressed below."""
+        return (self.content, self.embed, self.file) == (other.content, other.embed, other.file)
+
+    @property
     def allowed_mentions(self) -> discord.AllowedMentions:
         """Who may be notified, as the library takes it."""
         people = [discord.Object(self.mentioned)] if self.mentioned else False
@@ -70,7 +80,7 @@ def measure(markdown: str) -> int:
 
 
 def draw(shown: OutgoingMessage, *, stop: str = "", aside: bool = False) -> Drawn:
-    """Return how a message is shown; one that still changes carries the Stop button of that id ("" for none)."""
+    """Return how a message is shown; a stoppable one carries the Stop button of that id ("" for none)."""
     if not shown.final:
         shown = replace(shown, text=without_tables(shown.text, grows=True))
     if shown.mention is not None and shown.mention.user.isdecimal():
@@ -78,7 +88,7 @@ def draw(shown: OutgoingMessage, *, stop: str = "", aside: bool = False) -> Draw
         drawn = draw(replace(shown, text=text, mention=None), stop=stop, aside=aside)
         return replace(drawn, mentioned=int(shown.mention.user))
     if shown.plain or not shown.stays:
-        return Drawn(content=_text(shown), stop="" if shown.plain else stop)
+        return Drawn(content=_text(shown), stop=stop if shown.stoppable and not shown.plain else "")
     below = Drawn(choices=shown.choices, menu=shown.menu, aside=aside, file=shown.file)
     if shown.modal is Modal.MEMORY:
         embed = _memories(shown.memories) if shown.memories else _sendable(shown.text)[:_MAX_EMBED_CHARS]

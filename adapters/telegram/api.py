@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,7 +15,16 @@ from typing import TypeVar
 
 from telegram import Bot, ChatMember, InlineQueryResult, LinkPreviewOptions, Message, ReplyParameters
 from telegram.constants import ChatAction
-from telegram.error import BadRequest, ChatMigrated, Conflict, Forbidden, InvalidToken, RetryAfter, TelegramError
+from telegram.error import (
+    BadRequest,
+    ChatMigrated,
+    Conflict,
+    Forbidden,
+    InvalidToken,
+    NetworkError,
+    RetryAfter,
+    TelegramError,
+)
 
 from adapters.running import REFUSED_S, Backoff, Lately
 from adapters.telegram.failure import MALFORMED, NoPicture, Unchanged, Unreadable, failed, refused, seconds
@@ -22,8 +32,18 @@ from adapters.telegram.heard import Hearing, Where
 from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Pacer, Priority
 from adapters.telegram.state import State
-from core.errors import ChannelBusy, ChannelError, ChannelGone, ChannelUnclear, FileTooLarge, MessageLost, StorageError
+from core.errors import (
+    ChannelBusy,
+    ChannelDown,
+    ChannelError,
+    ChannelGone,
+    ChannelUnclear,
+    FileTooLarge,
+    MessageLost,
+    StorageError,
+)
 from core.outgoing import File
+from core.text.unicode import one_line
 
 _LOG = logging.getLogger(__name__)
 
@@ -36,6 +56,9 @@ _MAX_PICTURE_BYTES = 10_000_000
 """What a bot may send. Source: core.telegram.org/bots/faq#how-do-i-upload-a-large-file, bots/api#sendphoto."""
 TYPING_S = 4.0
 """After this time it is shown again that the bot is typing, before it fades. Source: bots/api#sendchataction, 5 s."""
+_MAX_NOTICE_CHARS = 200
+"""Source: core.telegram.org/bots/api#answercallbackquery."""
+_MOST_PRESSES = 1024
 _PICTURES = frozenset({"image/png", "image/jpeg", "image/webp"})
 
 
@@ -77,6 +100,7 @@ class TelegramApi:
         self._can_whisper = True  # the server knows of such messages, as far as we know
         self._waiting_reaction = waiting_reaction
         self._typed = Lately[Place](now_s, TYPING_S)  # where it was shown that the bot is typing
+        self._acknowledged: OrderedDict[str, str] = OrderedDict()  # presses of late, and what was shown
         self.takes_drafts = True
         """Whether the server has a method for drafts, as far as is known."""
         self.pacer = pacer
@@ -144,10 +168,15 @@ class TelegramApi:
             pictured, self._no_picture = False, file  # also if there is no room for another write now
             return await self._formatted(place, caption, priority, call)
 
-    async def edit(self, place: Place, message_id: int, rendered: Rendered, priority: Priority) -> None:
-        """Replace a message and its buttons; succeed if it says the same already."""
+    async def edit(
+        self, place: Place, message_id: int, rendered: Rendered, priority: Priority, *, stands: bool = False
+    ) -> None:
+        """Replace a message and its buttons, or only them where its text `stands`; succeed if it is so already."""
 
         async def call(chat_id: int, what: Rendered) -> None:
+            if stands:
+                await self._bot.edit_message_reply_markup(chat_id, message_id, reply_markup=what.keyboard)
+                return
             await self._bot.edit_message_text(
                 what.text,
                 chat_id=chat_id,
@@ -321,8 +350,25 @@ class TelegramApi:
             self._typed.forget(place)
             raise
 
-    async def mark_seen(self, place: Place, message_id: int) -> None:
-        """React to a message that waits, which takes nothing from the chat's budget.
+    async def knock(self, place: Place) -> None:
+        """Find out whether a chat can be written to, by a sign that fades. It takes no budget.
+
+        Raises:
+            ChannelBusy: its server does not answer.
+        """
+        address = self._state.address(place.chat_id)
+        try:
+            await self._bot.send_chat_action(address, ChatAction.TYPING, message_thread_id=place.thread_id)
+        except RetryAfter as error:
+            raise ChannelBusy(seconds(error)) from None
+        except NetworkError as error:
+            if not isinstance(error, BadRequest):  # else the message itself is refused, too
+                raise ChannelDown(self._backoff.next_s()) from None
+        except (TelegramError, *MALFORMED) as error:
+            _LOG.info("a chat gave no sign", extra={"error": type(error).__name__})
+
+    async def mark_seen(self, place: Place, message_id: int, *, waits: bool = True) -> None:
+        """React to a message that `waits`, or take that back, which takes nothing from the chat's budget.
 
         A chat that refuses the reaction (its admins choose which are allowed) is left alone for ten minutes.
         """
@@ -331,20 +377,28 @@ class TelegramApi:
             return
         await self.pacer.admit_aside()
         try:
-            await self._bot.set_message_reaction(address, message_id, self._waiting_reaction)
+            await self._bot.set_message_reaction(address, message_id, self._waiting_reaction if waits else None)
         except TelegramError as error:
             _LOG.info("a message was not marked as seen", extra={"error": type(error).__name__})
-            self._markless.note(address, seconds(error) if isinstance(error, RetryAfter) else None)
+            if waits or isinstance(error, RetryAfter):
+                self._markless.note(address, seconds(error) if isinstance(error, RetryAfter) else None)
 
-    async def acknowledge(self, query_id: str, notice: str = "") -> None:
-        """Tell the client that a press was received, with a notice to show for a moment. It takes no budget.
+    async def acknowledge(self, query_id: str, notice: str = "") -> bool:
+        """Tell the client that a press was received, with a notice to show for a moment; return whether that was shown.
 
-        Failures are logged only: the press counts in any case.
+        It takes no budget, and is done once for each press. Failures are logged only: the press counts in any case.
         """
+        if query_id in self._acknowledged:
+            return self._acknowledged[query_id] == notice
         try:
-            await self._bot.answer_callback_query(query_id, text=notice or None)
+            await self._bot.answer_callback_query(query_id, text=one_line(notice, _MAX_NOTICE_CHARS) or None)
         except (TelegramError, *MALFORMED) as error:
             _LOG.info("a press was not acknowledged", extra={"error": type(error).__name__})
+            return False
+        self._acknowledged[query_id] = notice
+        if len(self._acknowledged) > _MOST_PRESSES:
+            self._acknowledged.popitem(last=False)
+        return True
 
     async def offer(self, query_id: str, results: Sequence[InlineQueryResult]) -> None:
         """Answer an inline query, for that person alone and not to be kept by the server. It takes no budget.

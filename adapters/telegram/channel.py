@@ -7,8 +7,10 @@ decided in `core/delivery`.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 from telegram import InlineKeyboardMarkup
 from telegramify_markdown.config import RenderConfig
@@ -18,13 +20,15 @@ from adapters.telegram.keyboard import keyboard
 from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, naming, naming_nobody, render
 from adapters.telegram.pacer import Priority
 from core.enclosures import Quote
-from core.errors import ChannelBusy, ChannelDown, ChannelError, ChannelGone, ChannelUnclear
+from core.errors import ChannelBusy, ChannelDown, ChannelError, ChannelGone, ChannelUnclear, MessageLost
 from core.outgoing import ChannelLimits, File, Mention, OutgoingMessage
 from core.ports import Channel, Clock
 from core.tasks import aside
 from core.text.catalogue import text
 from core.text.tables import without_tables
 from core.types import Localized, Modal
+
+_Sent = TypeVar("_Sent")
 
 PRIVACY_MODE = text("pointing.privacy_mode")
 _REFRESH_S = 20.0  # a draft fades after 30 s
@@ -57,7 +61,8 @@ class TelegramChannel(Channel):
     begins with whom that `names`.
     `asked` is the message that is answered, if it can be marked as seen. `stop` gives the button below what is not
     whole yet; `moved` says that the group became a supergroup meanwhile, so that ids of before name other messages now.
-    `asker` is the id of who asks.
+    `asker` is the id of who asks; `press` is that of the press which is answered, if there is one, and `stopped` the
+    message whose Stop button it was.
     """
 
     def __init__(
@@ -74,6 +79,8 @@ class TelegramChannel(Channel):
         stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
         moved: bool = False,
         asker: str = "",
+        press: str = "",
+        stopped: int | None = None,
     ) -> None:
         self._api = api
         self._place = place
@@ -87,9 +94,11 @@ class TelegramChannel(Channel):
         self._stands_below = replaces is None  # what is asked, and not where a button was pressed
         self._moved = moved
         self._asker = asker
+        self._press = press
+        self._stopped = stopped
         self._again = False  # what an earlier process wrote may be there already, and nobody knows where
         self._doubtful = False  # what is written next may be there already
-        self._lost_status = False  # a status may be there already, which nothing will take the place of
+        self._lost = False  # what was sent last may be there, and the chat's server may be away
         self._measured: tuple[str, Rendered] = ("", Rendered(""))
         self._messages: dict[str, _PostedMessage] = {}
         self._introduced: OutgoingMessage | None = None
@@ -98,7 +107,8 @@ class TelegramChannel(Channel):
     def limits(self) -> ChannelLimits:
         """What one post holds in UTF-16 units, and how often it may be edited."""
         interval_s = self._api.pacer.pace(self._place.chat_id).edit_interval_s
-        return ChannelLimits(ROOM, interval_s, typing_s=TYPING_S, notifies=self._stands_below)
+        stops = self._stop is not None
+        return ChannelLimits(ROOM, interval_s, typing_s=TYPING_S, stops=stops, notifies=self._stands_below)
 
     def measure(self, text: str) -> int:
         """Return the UTF-16 units of the text after formatting; more than `max_chars` if it has too many entities."""
@@ -106,6 +116,8 @@ class TelegramChannel(Channel):
 
     async def post(self, shown: OutgoingMessage) -> str:
         """Write a new message; the first one replies to what it answers, or takes a message's place."""
+        if await self._noticed(shown):
+            return ""
         if shown.file is not None:
             message = await self._hand_over(shown, shown.file)
         elif self._replaces is not None and not shown.plain:
@@ -120,11 +132,12 @@ class TelegramChannel(Channel):
         if message is None:
             return await self.post(shown)
         rendered = await self._drawn(_named(shown, message.names))
-        if message.bears(shown):
+        if message.bears(shown) or shown.again:
             rendered = rendered.again
         if rendered == message.written:
             return None
-        await self._api.edit(self._place, message.id, rendered, self._rank(shown))
+        stands = replace(rendered, keyboard=message.written.keyboard) == message.written
+        await self._api.edit(self._place, message.id, rendered, self._rank(shown), stands=stands)
         message.written = rendered
         return None
 
@@ -145,10 +158,10 @@ class TelegramChannel(Channel):
         """Delete a message."""
         await self._api.remove(self._place, self._messages[handle].id)
 
-    async def show_waiting(self) -> None:
-        """React to the message that is answered."""
+    async def show_waiting(self, *, waits: bool = True) -> None:
+        """React to the message that is answered, or take the reaction back."""
         if self._asked is not None:
-            await self._api.mark_seen(self._place, self._asked)
+            await self._api.mark_seen(self._place, self._asked, waits=waits)
 
     async def fetch(self, file: str, max_bytes: int) -> bytes:
         """Return what is in a file that came with a message."""
@@ -174,6 +187,20 @@ class TelegramChannel(Channel):
         """Keep a message that was written by other means."""
         return self._keep(_PostedMessage(message_id, written))
 
+    async def _noticed(self, shown: OutgoingMessage) -> bool:
+        """Say by the press itself that it did nothing, if that is all there is to say; return whether that could be.
+
+        A Stop button that stops nothing is taken away.
+        """
+        if not shown.notice or self._replaces is not None or not self._press:
+            return False
+        if not await self._api.acknowledge(self._press, (await self._drawn(shown)).text):
+            return False
+        if self._stopped is not None:
+            with suppress(MessageLost):
+                await self._api.edit(self._place, self._stopped, Rendered(""), Priority.ANSWER, stands=True)
+        return True
+
     def _keep(self, message: _PostedMessage) -> str:
         handle = str(message.id)
         self._messages[handle] = message
@@ -190,16 +217,28 @@ class TelegramChannel(Channel):
         self, shown: OutgoingMessage, rendered: Rendered, send: Callable[[Rendered], Coroutine[None, None, int]]
     ) -> _PostedMessage:
         passing = shown.modal is Modal.TEXT_FOR_REPLACE
-        marked = self._doubtful or (passing and self._lost_status)
+        marked = self._doubtful or shown.again
         what = rendered.again if marked else rendered
-        try:
-            message_id = await send(what)
-        except (ChannelDown, ChannelUnclear):
-            self._lost_status |= passing
-            self._doubtful |= not passing
-            raise
+        message_id = await self._once(partial(send, what), passing=passing)
         self._doubtful, self._reply_to, self._replaces = False, None, None
         return _PostedMessage(message_id, what, marked, passing=passing and not self._again)
+
+    async def _once(self, send: Callable[[], Coroutine[None, None, _Sent]], *, passing: bool) -> _Sent:
+        """Send what would be there twice if it was sent twice.
+
+        Raises:
+            ChannelUnclear: it may be there. Nothing is sent after it before the chat can be written to again.
+        """
+        if self._lost:
+            await self._api.knock(self._place)
+        try:
+            sent = await send()
+        except (ChannelDown, ChannelUnclear) as error:
+            self._lost = True
+            self._doubtful |= not passing
+            raise ChannelUnclear(type(error).__name__, error.retry_after_s) from None
+        self._lost = False
+        return sent
 
     async def _replace(self, shown: OutgoingMessage, message_id: int) -> _PostedMessage:
         """Replace a message, which is safe to repeat; write a new one if it cannot be replaced."""
@@ -248,7 +287,7 @@ class TelegramChannel(Channel):
             return naming(shown, Rendered(drawn.text))
         drawn = naming(shown, drawn)
         if not shown.stays:
-            return drawn if self._stop is None else replace(drawn, keyboard=self._stop())
+            return replace(drawn, keyboard=self._stop()) if shown.stoppable and self._stop is not None else drawn
         return replace(drawn, keyboard=keyboard(shown)) if shown.choices or shown.menu else drawn
 
 
@@ -276,8 +315,10 @@ class DraftChannel(TelegramChannel):
         asked: int | None = None,
         whole: Priority = Priority.FINAL,
         stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
+        press: str = "",
+        stopped: int | None = None,
     ) -> None:
-        super().__init__(api, place, style, asked=asked, whole=whole, stop=stop)
+        super().__init__(api, place, style, asked=asked, whole=whole, stop=stop, press=press, stopped=stopped)
         self._clock = clock
         self._draft_id = draft_id
         self._shown: Rendered | None = None
@@ -287,7 +328,8 @@ class DraftChannel(TelegramChannel):
     @property
     def limits(self) -> ChannelLimits:
         """What one post holds, and how often it may be edited; a draft fades by itself."""
-        return replace(super().limits, previews=self._api.takes_drafts)
+        previews = self._api.takes_drafts
+        return replace(super().limits, previews=previews, stops=not previews)
 
     async def post(self, shown: OutgoingMessage) -> str:
         """Show a draft, or write the message if the text is whole."""

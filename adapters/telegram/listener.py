@@ -29,11 +29,10 @@ from telegram import (
 )
 from telegram.constants import ReactionEmoji
 
-from adapters.running import display_name, without_mention
+from adapters.running import AGAIN, display_name, without_mention
 from adapters.telegram.api import ephemeral_id
 from adapters.telegram.heard import HeardMessage
 from adapters.telegram.keyboard import Pressed
-from adapters.telegram.markup import AGAIN
 from core.commands.menu import DISLIKED
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.outgoing import Mention
@@ -129,7 +128,7 @@ def press_of(query: CallbackQuery, button: Pressed, at: datetime) -> Incoming | 
     named = not private and known is not None and asked is None and _named(known) == person
     theirs = private or named or (asked is not None and asked.from_user == person)
     in_place = button.in_place and theirs
-    hangs_on = message.message_id if in_place or asked is None or not theirs else asked.message_id
+    hangs_on = message.message_id if in_place or button.stops or asked is None or not theirs else asked.message_id
     ephemeral = None if known is None else ephemeral_id(known)
     place = f"{hangs_on}" if ephemeral is None else f"{_EPHEMERAL}{ephemeral}"
     return Incoming(
@@ -144,6 +143,7 @@ def press_of(query: CallbackQuery, button: Pressed, at: datetime) -> Incoming | 
         language=person.language_code or "",
         pressed=True,
         handle=person.username or "",
+        reply_token=query.id,
     )
 
 
@@ -249,6 +249,11 @@ def replaced_by(incoming: Incoming) -> int | None:
     """Return the id of the message whose place the answer takes, if it does."""
     head, _, press = incoming.message_id.partition(".")
     return int(head) if press.startswith(_IN_PLACE) and head.isdecimal() else None
+
+
+def stopped_by(incoming: Incoming) -> int | None:
+    """Return the id of the message whose Stop button was pressed; None for any other message or press."""
+    return asked_in(incoming) if incoming.reply_token and incoming.text == "/stop" else None
 
 
 def named_by(incoming: Incoming) -> Mention | None:

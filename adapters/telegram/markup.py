@@ -14,6 +14,7 @@ from telegramify_markdown.config import RenderConfig
 from telegramify_markdown.entity import MessageEntity as Span
 from telegramify_markdown.entity import utf16_len
 
+from adapters.running import AGAIN
 from core.outgoing import OutgoingMessage
 from core.text.markdown import outside_code
 from core.text.tables import without_tables
@@ -25,9 +26,6 @@ MAX_UNITS = 4096
 
 MAX_CAPTION_UNITS = 1024
 """The same of a file's caption. Source: core.telegram.org/bots/api#senddocument."""
-
-AGAIN = "↻"
-"""Marks what may be there twice: a post that was not confirmed, an answer that a restart interrupted."""
 
 ROOM = MAX_UNITS - utf16_len(f"{AGAIN} ")
 """UTF-16 units of a message besides that mark."""

@@ -43,6 +43,7 @@ from adapters.telegram.listener import (
     rehoused,
     replaced_by,
     stop_of,
+    stopped_by,
     unseen,
     unseen_in,
     unseen_replaced,
@@ -52,6 +53,7 @@ from adapters.telegram.pacer import Priority
 from adapters.telegram.state import State
 from adapters.telegram.whisper import WhisperChannel
 from core.commands.menu import DISLIKED
+from core.delivery.view import until_done
 from core.enclosures import QuoteKind
 from core.errors import StorageDown, StorageError
 from core.ports import Channels, Clock, MessageHandler
@@ -99,6 +101,7 @@ _LOG = logging.getLogger(__name__)
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
+_SPINS_S = 0.5  # for so long a button may turn that was pressed
 _REMEMBERED = 1024  # recent messages whose text tells a real edit from one that changed nothing a person wrote
 
 
@@ -217,6 +220,8 @@ class UpdateHandler(Channels):
                 whole=rank,
                 stop=stop,
                 moved=not there,
+                press=incoming.reply_token,
+                stopped=stopped_by(incoming) if there else None,
             )
         if self._config.drafts and incoming.private and replaced_by(incoming) is None:
             return DraftChannel(
@@ -228,6 +233,8 @@ class UpdateHandler(Channels):
                 asked=asked,
                 whole=rank,
                 stop=stop,
+                press=incoming.reply_token,
+                stopped=stopped_by(incoming),
             )
         return TelegramChannel(
             self._api,
@@ -241,6 +248,8 @@ class UpdateHandler(Channels):
             stop=stop,
             moved=not there,
             asker=incoming.user.user,
+            press=incoming.reply_token,
+            stopped=stopped_by(incoming) if there else None,
         )
 
     def _stop_button(self, incoming: Incoming) -> InlineKeyboardMarkup | None:
@@ -302,19 +311,24 @@ class UpdateHandler(Channels):
             await self._receive(incoming)
 
     async def _press(self, query: CallbackQuery) -> None:
-        """Acknowledge a press and send its command; a second press is ignored while the first is being answered."""
+        """Send the command of a press, and acknowledge it; a second one is ignored until the first was answered."""
         button = pressed(query.data or "")
         mine = button is None or button.stops in {"", str(query.from_user.id)}
-        notice = "" if mine else NOT_YOURS[choose("", query.from_user.language_code or "")]
-        self._session.keep(self._api.acknowledge(query.id, notice))
         incoming = press_of(query, button, self._clock.now()) if button is not None and mine else None
-        if incoming is None or query.message is None:
+        press = (_message_of(query), str(query.from_user.id), incoming.text if incoming else "")
+        if incoming is None or press in self._presses:
+            notice = "" if mine else NOT_YOURS[choose("", query.from_user.language_code or "")]
+            self._session.keep(self._api.acknowledge(query.id, notice))
             return
-        press = (f"{query.message.chat.id}:{query.message.message_id}", incoming.user.user, incoming.text)
-        if press not in self._presses:
-            self._presses.add(press)
-            answered = await self._receive(incoming)
-            answered.add_done_callback(lambda _: self._presses.discard(press))
+        self._presses.add(press)
+        answered = await self._receive(incoming)
+        answered.add_done_callback(lambda _: self._presses.discard(press))
+        self._session.keep(self._acknowledge(query.id, answered))
+
+    async def _acknowledge(self, query_id: str, answered: asyncio.Future[bool]) -> None:
+        """Acknowledge a press once it is answered, which its answer may do itself, or after a moment."""
+        await until_done(answered, _SPINS_S, self._clock)
+        await self._api.acknowledge(query_id)
 
     def _search(self, query: InlineQuery) -> None:
         """Offer memories for what a person writes; what they wrote before is not searched for any more."""
@@ -380,6 +394,11 @@ def _place(chat: ChatKey) -> Place:
     """Return where that chat is; for what is no id of Telegram's, a chat that nobody reads."""
     is_id = chat.chat.removeprefix("-").isdecimal()
     return Place(int(chat.chat) if is_id else 0, int(chat.thread) if chat.thread.isdecimal() else None)
+
+
+def _message_of(query: CallbackQuery) -> str:
+    """Return what names the message below which somebody pressed."""
+    return f"{query.message.chat.id}:{query.message.message_id}" if query.message is not None else ""
 
 
 def _says_something(incoming: Incoming) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from telegram import InlineKeyboardMarkup
 from telegramify_markdown.config import RenderConfig
@@ -19,6 +20,7 @@ from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Priority
 from core.errors import ChannelBusy, ChannelError, ChannelGone, ChannelUnclear
 from core.outgoing import ChannelLimits, OutgoingMessage
+from core.types import Modal
 
 _UNSEEN = "e"
 """Begins the handle of an ephemeral message, whose ids are none of the chat's."""
@@ -48,6 +50,8 @@ class WhisperChannel(TelegramChannel):
         whole: Priority = Priority.FINAL,
         stop: Callable[[], InlineKeyboardMarkup | None] | None = None,
         moved: bool = False,
+        press: str = "",
+        stopped: int | None = None,
     ) -> None:
         super().__init__(
             api,
@@ -59,6 +63,8 @@ class WhisperChannel(TelegramChannel):
             whole=whole,
             stop=stop,
             moved=moved,
+            press=press,
+            stopped=stopped,
         )
         self._to = to
         self._command = command
@@ -78,8 +84,11 @@ class WhisperChannel(TelegramChannel):
         Raises:
             ChannelError: also where nothing may be said aloud and the whisper was refused.
         """
-        if not (self._always or shown.unseen):
-            return await super().post(shown)
+        if await self._noticed(shown):
+            return ""
+        return await (self._whisper(shown) if self._always or shown.unseen else super().post(shown))
+
+    async def _whisper(self, shown: OutgoingMessage) -> str:
         if self._command is None and (shown.file is not None or not await self._api.can_whisper(self._place)):
             return await super().post(shown)
         if shown.file is not None:
@@ -90,9 +99,13 @@ class WhisperChannel(TelegramChannel):
             await self._api.edit_whisper(self._place, self._to, self._replaces_unseen, rendered, self._rank(shown))
             return self._keep_unseen(handle, rendered)
         try:
-            written, unseen = await self._api.whisper(
-                self._place, rendered, self._rank(shown), to=self._to, answers=self._command
+            what = rendered.again if self._doubtful or shown.again else rendered
+            whispering = partial(self._api.whisper, to=self._to, answers=self._command)
+            written, unseen = await self._once(
+                lambda: whispering(self._place, what, self._rank(shown)),
+                passing=shown.modal is Modal.TEXT_FOR_REPLACE,
             )
+            self._doubtful = False
         except (ChannelBusy, ChannelGone, ChannelUnclear):
             raise
         except ChannelError:
@@ -101,8 +114,8 @@ class WhisperChannel(TelegramChannel):
             self._api.whisper_no_more(self._place)
             return await super().post(shown)
         if not unseen:  # an older server knows of no whispers: the message is one like any other
-            return self._adopted(written, rendered)
-        return self._keep_unseen(f"{_UNSEEN}{written}", rendered)
+            return self._adopted(written, what)
+        return self._keep_unseen(f"{_UNSEEN}{written}", what)
 
     async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
         """Replace a message in place; a whisper that grew too long by a new one, whose handle is returned."""

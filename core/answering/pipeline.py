@@ -133,6 +133,8 @@ class MessagePipeline:
                     answered = asked.incoming
                     await self._answer_version(asked, view, _Attempt(clock.monotonic(), arrival))
                 asked.is_over = True  # no version comes after the last look
+            if view.sign.may_stand:
+                self._tasks.start(view.sign.take_back(), incoming.chat.platform)
         except ClaimLost:
             await view.drop()
             raise

@@ -173,6 +173,7 @@ class Speech:
             async with aclosing(self._pieces(prompt, citations, informing)) as pieces:
                 async for piece in pieces:
                     self._write(self.checked.feed(piece))
+            self.turn.answer.rest()
         except BaseException as error:
             if isinstance(error, ProviderError):
                 if citations and (rest := citations.finish(is_cut=True)):
@@ -234,10 +235,11 @@ class Speech:
         """Show a piece of the text; the first one begins a paragraph."""
         if not piece:
             return
+        answer = self.turn.answer
         if self.checked.said:
-            self.turn.answer.write_on(piece)
+            answer.write_on(piece, whole=answer.is_limited)
         elif piece := piece.lstrip():
-            self.turn.answer.write(piece)
+            answer.write(piece, whole=answer.is_limited)
         self.checked.said += piece
 
     async def _store(self, *, in_history: bool) -> None:

@@ -211,6 +211,10 @@ class Answer:
         self._said.append(piece)
         self.view.write(piece, whole=whole)
 
+    def rest(self) -> None:
+        """Begin to show it with what follows, if that comes soon: what was being said has ended."""
+        self.view.rest()
+
     async def say(self, text: str, *, in_history: bool, choices: Sequence[Button] = ()) -> None:
         """Add our own words, with buttons for the end of the message, and store them."""
         self.write(text, whole=True)
@@ -256,11 +260,13 @@ class Answer:
         if said or memories:
             await self.view.finish(buttons, tuple(noted(item, person.zone, person.locale) for item in memories))
 
-    async def tell(self, text: str, *, choices: Sequence[Button] = (), menu: Sequence[Button] = ()) -> None:
-        """Show a message that is not part of the conversation, such as a command's answer."""
+    async def tell(
+        self, text: str, *, choices: Sequence[Button] = (), menu: Sequence[Button] = (), notice: bool = False
+    ) -> None:
+        """Show a message that is not part of the conversation, such as a command's answer, or only a `notice`."""
         await self.complete()
-        offered = tuple(choices) if choices or menu else self.offers
-        await self.view.show(OutgoingMessage(text, choices=offered, menu=tuple(menu)))
+        offered = tuple(choices) if choices or menu or notice else self.offers
+        await self.view.show(OutgoingMessage(text, choices=offered, menu=tuple(menu), notice=notice))
 
     async def hand_over(self, file: File, text: str) -> None:
         """Send a file with a sentence, and return when it was sent."""

@@ -70,7 +70,10 @@ async def reset(request: Request, _: str) -> None:
 async def stop(replies: ReplyReader, request: Request, _: str) -> None:
     """Forget what the bot asked there; a running answer was stopped by the chatbot before this."""
     waited = await replies.drop(request.incoming)
-    await request.tell(NOTHING_WAITS if waited else NOTHING_TO_STOP)
+    if waited:
+        await request.tell(NOTHING_WAITS)
+    else:
+        await request.refuse(NOTHING_TO_STOP)
 
 
 async def retry(request: Request, _: str) -> None:

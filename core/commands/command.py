@@ -97,6 +97,10 @@ class Request:
         """Answer with a sentence of the catalogue, its placeholders filled in."""
         await self.answer.tell(text[self.locale].format(**values))
 
+    async def refuse(self, text: Localized, **values: object) -> None:
+        """Say that there is nothing to do; to who pressed a button, only for a moment."""
+        await self.answer.tell(text[self.locale].format(**values), notice=self.incoming.pressed)
+
     async def fetch(self, max_bytes: int) -> bytes:
         """Return the content of the file that came with the message.
 

@@ -24,14 +24,17 @@ from core.errors import (
 )
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, Clock
-from core.types import Localized, Message
+from core.types import Localized, Message, Modal
 from core.workers.port import check_claim, unclaimed
 
 _DOWN_S = 1800.0
 """A server that fails at one write for this long refuses it."""
 
 _POST_TRIES, _EDIT_TRIES = 2, 5
-"""How often an unclear write is tried: a repeated post may appear twice, a repeated edit cannot."""
+"""How often an unclear write is tried: a repeated post may appear twice, a repeated edit cannot.
+
+A text that may still change is not repeated: what follows it is.
+"""
 
 ELSEWHERE = "~"
 """First character of the handles of messages that are not in the chat: in the private chat, or not seen."""
@@ -56,7 +59,8 @@ FindAside: TypeAlias = Callable[[ChannelError], Awaitable[Aside | None]]
 class _Position:
     """Where a message is; without a channel, it is `assumed` to be seen, or was not written.
 
-    A `frozen` one can no longer be changed.
+    A `frozen` one can no longer be changed. Nobody knows whether what was `lost` is there; what was `repeated` says
+    that it may be there twice.
     """
 
     channel: Channel | None = None
@@ -64,6 +68,8 @@ class _Position:
     plain: bool = False
     assumed: bool = False
     frozen: bool = False
+    lost: OutgoingMessage | None = None
+    repeated: bool = False
 
 
 class FallbackChannel(Channel):
@@ -105,10 +111,10 @@ class FallbackChannel(Channel):
         check_claim()
         await self._chat.show_typing()
 
-    async def show_waiting(self) -> None:
-        """Show in the chat that the message waits its turn."""
+    async def show_waiting(self, *, waits: bool = True) -> None:
+        """Show in the chat that the message waits, or no longer."""
         check_claim()
-        await self._chat.show_waiting()
+        await self._chat.show_waiting(waits=waits)
 
     def note(self, message: Message) -> None:
         """Let the chat take note of a message."""
@@ -149,8 +155,10 @@ class FallbackChannel(Channel):
             edited = await self._edited(handle, place, shown)
             if edited is not None:
                 return edited
-        if place.assumed or (not shown.stays and not self._is_shut_out):
+        if place.assumed or not (shown.stays or self._is_shut_out or _follows(shown, place.lost)):
             return None
+        if place.lost is not None and place.lost.modal is not Modal.TEXT_FOR_REPLACE:
+            self._trying, self._unclear = ("post", shown.stays), 1  # that was the first of its tries
         anew: str | None = None
         try:
             if shown.text != self._ended:
@@ -162,6 +170,14 @@ class FallbackChannel(Channel):
             raise
         await self._take_away(place)
         return anew
+
+    def is_lost(self, handle: str) -> bool:
+        """Return whether nobody knows if that message is there, and it was not repeated."""
+        return self._places[handle].lost is not None
+
+    def is_repeated(self, handle: str) -> bool:
+        """Return whether that message was written a second time, as nobody knows if it is there."""
+        return self._places[handle].repeated
 
     async def remove(self, handle: str) -> None:
         """Remove a message, or at least its text."""
@@ -244,7 +260,8 @@ class FallbackChannel(Channel):
         try:
             if self._plain_only != shown:
                 try:
-                    return _Position(channel, await self._try("post", shown, lambda: channel.post(shown)))
+                    handle = await self._try("post", shown, lambda: channel.post(shown))
+                    return _Position(channel, handle, repeated=self._unclear > 0)
                 except (ChannelBusy, ChannelGone, ChannelUnclear):
                     raise
                 except ChannelError as error:
@@ -252,11 +269,14 @@ class FallbackChannel(Channel):
                         raise
                     _log.warning("a message was refused; sent as plain text", extra={"error": type(error).__name__})
                     self._plain_only = shown  # remembered if the plain one has to wait
-            return _Position(channel, await self._try("plain", shown, lambda: channel.post(_plain(shown))), plain=True)
+            handle = await self._try("plain", shown, lambda: channel.post(_plain(shown)))
+            return _Position(channel, handle, plain=True, repeated=self._unclear > 0)
         except ChannelUnclear as error:
-            _log.warning("a message was not confirmed, twice", extra={"error": type(error).__name__})
-            self.doubt = error
-            return _Position(assumed=shown.stays)
+            _log.warning("a message was not confirmed", extra={"error": type(error).__name__})
+            if _is_repeated(shown):
+                self.doubt = error
+                return _Position(assumed=True)
+            return _Position(lost=shown)
 
     async def _take_away(self, place: _Position) -> None:
         """Remove a message, or at least its text; if neither is possible, it stays."""
@@ -302,7 +322,8 @@ class FallbackChannel(Channel):
             raise ChannelError(f"its server failed for {_DOWN_S:g} s") from error
         except ChannelUnclear as error:
             self._unclear += 1
-            if again := self._unclear < (_EDIT_TRIES if verb == "edit" else _POST_TRIES):
+            tries = _EDIT_TRIES if verb == "edit" else _POST_TRIES if shown is None or _is_repeated(shown) else 1
+            if again := self._unclear < tries:
                 raise ChannelBusy(error.retry_after_s) from error
             raise
         except (ChannelError, ClaimLost):
@@ -322,5 +343,16 @@ class FallbackChannel(Channel):
         return now_s - self._down_since_s >= _DOWN_S
 
 
+def _is_repeated(shown: OutgoingMessage) -> bool:
+    """Whether it is written again if it is not clear that it was written; else something else takes its place."""
+    return shown.stays and not shown.notify
+
+
+def _follows(shown: OutgoingMessage, lost: OutgoingMessage | None) -> bool:
+    """Whether a text that may still change is news beside what may be there: a status and an answer are."""
+    return lost is not None and lost.modal is Modal.TEXT_FOR_REPLACE and shown.modal is not lost.modal
+
+
 def _plain(shown: OutgoingMessage) -> OutgoingMessage:
-    return OutgoingMessage(shown.text, shown.modal, shown.memories, shown.final, plain=True, mention=shown.mention)
+    shown = replace(shown, choices=(), menu=(), file=None, unseen=False, notify=False, notice=False)
+    return replace(shown, plain=True, stoppable=False, urgent=False)

@@ -2,8 +2,9 @@
 
 It takes statuses, whole messages, a growing text and the time, and returns one write after another. Three rules:
 
-1. News go out at once: a message, the first words of an answer, and its last write, which completes it; a status after
-   `Pace.status_after_s`, if nothing better has come by then.
+1. News go out at once: a message, and the last write of an answer, which completes it; its first words after
+   `Pace.gather_s`, in which a short answer ends and is written once; a status after `Pace.status_after_s`, if nothing
+   better has come by then.
    Every other write waits until the last one is an interval old: `edit_interval_s`, doubling as an answer grows
    (`Pace`). The channel itself refuses what its platform would not bear.
 2. The newest text wins: an outdated text is never written, and nothing is written twice.
@@ -26,11 +27,13 @@ from core.types import MemoryItem, Modal
 class Pace:
     """The pace of a growing answer, and the seconds before a status is shown.
 
-    The answer begins with `first_chars` characters, or with fewer when it is complete or `first_wait_s` after its first
-    one; the interval between its writes doubles every `stretch_edits` writes, up to `max_interval_s`.
+    The answer begins when it is complete, `gather_s` after it has `first_chars` characters, or, with fewer,
+    `first_wait_s` after its first one. The interval between its writes doubles every `stretch_edits` writes, up to
+    `max_interval_s`.
     """
 
     first_chars: int = 20
+    gather_s: float = 0.15
     first_wait_s: float = 1.0
     stretch_edits: int = 15
     max_interval_s: float = 8.0
@@ -110,6 +113,7 @@ class StreamPlan:
         self._held_s = self._whole_held_s = -math.inf
         self._whole_chars = 0  # of the answer, what came whole
         self._began_s = math.inf  # when the first characters of the answer were read
+        self._enough_s = math.inf  # when there were enough of them to begin with
         self._mark = ""  # ends the answer, which was stopped
         self.is_marked = False  # it was put there
         self._writing: int | None = None  # index of the message that is being written
@@ -161,10 +165,14 @@ class StreamPlan:
             self._answer = Splitter(self._limits.max_chars, self._measure)
             self._writes = 0
             self._told = self._growing = False
-            self._began_s = math.inf
+            self._began_s = self._enough_s = math.inf
             self._whole_chars = 0
         self._whole_chars += len(more) if whole else 0
         self._pending.append(more)
+
+    def rest(self) -> None:
+        """Let the answer, if nothing of it was written yet, wait like a whole text: what was being said has ended."""
+        self._whole_chars, self._enough_s = self.unread_chars, math.inf
 
     def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = ()) -> None:
         """Complete the answer, with `choices` and the memories it rests on below it.
@@ -218,8 +226,13 @@ class StreamPlan:
             if self._pending:
                 due_s = min(due_s, self._paced_s(self._held_s, at_once=not self._told))
             elif self._answer is not None and not self._told:
-                due_s = min(due_s, max(self._held_s, self._began_s + self._pace.first_wait_s))
+                due_s = min(due_s, max(self._held_s, self._begins_s))
         return due_s
+
+    @property
+    def _begins_s(self) -> float:
+        """When the first words of the answer are due."""
+        return min(self._began_s + self._pace.first_wait_s, self._enough_s + self._pace.gather_s)
 
     def _paced_s(self, due_s: float, *, at_once: bool) -> float:
         return due_s if at_once else max(due_s, self._wrote_s + self._interval_s())
@@ -239,7 +252,9 @@ class StreamPlan:
         if self.due_s > now_s:
             return None
         message, self._writing = self._messages[self._unsettled], self._unsettled
-        return (Post if message.written is None else Edit)(self._unsettled, message.wanted)
+        if message.written is None:
+            return Post(self._unsettled, replace(message.wanted, stoppable=False))
+        return Edit(self._unsettled, message.wanted)
 
     def completes(self, operation: Post | Edit) -> bool:
         """Return whether an answer is complete with that write."""
@@ -300,11 +315,15 @@ class StreamPlan:
 
     def _append(self, shown: OutgoingMessage, *, news: bool) -> None:
         stands = len(self._messages) < self._reused
-        self._messages.append(_PlannedMessage(shown, news, _UNKNOWN if stands else None))
+        self._messages.append(_PlannedMessage(self._stoppable(shown), news, _UNKNOWN if stands else None))
+
+    def _stoppable(self, shown: OutgoingMessage) -> OutgoingMessage:
+        """Return the message with the button that stops it, if it may still change."""
+        return replace(shown, stoppable=self._limits.stops and not shown.stays)
 
     def _change(self, shown: OutgoingMessage) -> None:
         """Replace the last message; no other ever changes."""
-        self._messages[-1].wanted = shown
+        self._messages[-1].wanted = self._stoppable(shown)
         self._unsettled = min(self._unsettled, len(self._messages) - 1)
 
     def _absorb(self, now_s: float = math.inf, *, final: bool = False) -> None:
@@ -320,8 +339,9 @@ class StreamPlan:
         text = self._answer.open.text
         if text:
             self._began_s = min(self._began_s, now_s)
-        late = now_s >= self._began_s + self._pace.first_wait_s
-        if final or self._told or late or len(text) >= self._pace.first_chars + self._whole_chars:
+        if len(text) >= self._pace.first_chars + self._whole_chars:
+            self._enough_s = min(self._enough_s, now_s)
+        if final or self._told or now_s >= self._begins_s:
             self._tell(text, final=final)
 
     def _tell(self, text: str, *, final: bool) -> None:

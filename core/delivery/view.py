@@ -9,12 +9,14 @@ import asyncio
 import logging
 import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from core.delivery.fallback import ELSEWHERE, FallbackChannel, FindAside
+from core.delivery.line import Place, WaitingSign
 from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
 from core.errors import ChannelBusy, ChannelError, ClaimLost
 from core.outgoing import Button, OutgoingMessage
@@ -38,6 +40,15 @@ _GRACE_S = 5.0
 _ENDED = "…"
 """What takes the place of a status that is left over."""
 
+_MARKED = "↻"
+"""Stands in a record before the handle of a message that says that it may be there twice."""
+
+_HELD_S = 1.0
+"""Who has to wait for so long for the platform's pace is shown that they wait."""
+
+_BEHIND_S = 0.25
+"""How often an answer that is whole looks whether those to earlier questions were written."""
+
 _OTHERS_S = 1.0
 """How often a text that may still change looks whether the room has time for it."""
 
@@ -49,22 +60,32 @@ class PostedMessages:
     """The messages of one turn that stand in the chat, by their places in the turn, and their record.
 
     `record` is called before and after each post; `posted` is what it was last given by an earlier process that began
-    the turn, None if none did.
+    the turn, None if none did. A "" in it stands for one that may be there, in the place of those after it.
     """
 
     def __init__(self, channel: FallbackChannel, posted: Sequence[str] | None, record: Record | None) -> None:
         self.channel = channel
-        adopted = list(channel.adopt(posted)) if posted is not None else []
+        known = [handle for handle in posted or () if handle != _MARKED]
+        adopted = list(channel.adopt(known)) if posted is not None else []
         self.adopted = len(adopted)
         """How many messages of the earlier process stand there."""
-        self.spare = _spare(posted or (), adopted)
+        self.spare = _spare(known, adopted)
         """How many of them, at the end, another one was to take the place of."""
         self.is_unseen = True
         """Whether nothing of the answer is on the screen."""
-        self._is_unsure = self.spare > 0  # what took the place of the spare ones may be there already
-        self._recorded = adopted
         self._handles: dict[int, str] = dict(enumerate(adopted))
+        self._unsure: int | None = None
+        """The place of the message that may be there."""
+        if "" in known and (any(known) or not adopted):
+            self._unsure = self.adopted - self.spare
+        self._doubted = self._unsure
+        """The place of the one that may be there since an earlier process."""
+        self._marked = {adopted.index(handle) for handle in _marked(posted or ()) if handle in adopted}
+        """The places of messages that say that they may be there twice: they go on doing so."""
+        self._leaving: dict[int, str] = {}
+        """What stands beside a message that took its place, until it is removed."""
         self._record_to = record
+        self._recorded = list(posted or ())
 
     @property
     def unrecorded(self) -> set[str]:
@@ -74,25 +95,26 @@ class PostedMessages:
     async def put(self, index: int, shown: OutgoingMessage) -> None:
         """Write the message, and record its handle; before a post, record that it is about to happen."""
         handle = self._handles.get(index)
+        if not handle and index == self._doubted:
+            self._marked.add(index)
+        shown = replace(shown, again=True) if index in self._marked else shown
         if shown.notify and handle and not handle.startswith(ELSEWHERE):
             await self._put_anew(index, handle, shown)
             return
         if not handle and (shown.stays or not self.channel.limits.previews):
-            await self._record([*self._recorded[:index], ""])
+            await self._doubt(index)
         if handle is None:
             handle = await self._post(shown)
         else:
             handle = await self.channel.edit(handle, shown) or handle
-        self._handles[index] = handle
-        if handle and not handle.startswith(ELSEWHERE):
-            await self._record([*self._recorded[:index], handle, *self._recorded[index + 1 :]])
+        await self._stands(index, handle)
         self._saw(shown, handle)
 
     async def remove(self, index: int) -> None:
         """Remove the last message."""
         await self.channel.remove(self._handles[index])
         del self._handles[index]
-        await self._record([*self._recorded[:index], *([""] if self._is_unsure else [])])
+        await self._record()
 
     async def _post(self, shown: OutgoingMessage) -> str:
         unseen = self.is_unseen
@@ -104,24 +126,52 @@ class PostedMessages:
             raise
 
     async def _put_anew(self, index: int, old: str, shown: OutgoingMessage) -> None:
-        """Write the message anew below its place, and remove the `old` one.
+        """Write the message anew below its place, and remove the `old` one; or edit it, if the new one may be lost.
 
         What is recorded meanwhile has the new one first: a restart removes what stands after it.
         """
-        before = self._recorded[:index]
-        await self._record([*before, "", old])
-        self._handles[index] = handle = await self.channel.post(shown)
-        if not handle.startswith(ELSEWHERE):
-            await self._record([*before, handle, old])
+        await self._doubt(index)
+        handle = await self.channel.post(shown)
+        if handle.startswith(ELSEWHERE) and self.channel.is_lost(handle):  # what is known to be there takes its place
+            await self.channel.edit(old, replace(shown, notify=False, again=True))
+            self._saw(shown, old)
+            return
+        self._leaving[index] = old
+        await self._stands(index, handle)
         self._saw(shown, handle)
         await self.channel.remove(old)
-        await self._record([*before, handle] if not handle.startswith(ELSEWHERE) else before)
+        del self._leaving[index]
+        await self._record()
+
+    async def _doubt(self, index: int) -> None:
+        """Record that the message is about to be there."""
+        self._unsure = index if self._unsure is None else min(index, self._unsure)
+        await self._record()
+
+    async def _stands(self, index: int, handle: str) -> None:
+        """Record that the message is there; of one that is not in the chat it stays unsure."""
+        self._handles[index] = handle
+        if handle and not handle.startswith(ELSEWHERE):
+            self._unsure = None if self._unsure == index else self._unsure
+            if self.channel.is_repeated(handle):
+                self._marked.add(index)
+            await self._record()
 
     def _saw(self, shown: OutgoingMessage, handle: str) -> None:
-        self._is_unsure = False
         self.is_unseen = not handle or shown.modal is Modal.TEXT_FOR_REPLACE
 
-    async def _record(self, handles: list[str]) -> None:
+    def _all(self) -> list[str]:
+        """Return what is to be recorded: the messages in the chat, in their order, and the one that may be there."""
+        listed: list[str] = []
+        for index in sorted({*self._handles, *(() if self._unsure is None else (self._unsure,))}):
+            there = (self._handles.get(index, ""), self._leaving.get(index, ""))
+            listed += [""] if index == self._unsure else []
+            listed += [_MARKED] if index in self._marked and self._handles.get(index) else []
+            listed += [handle for handle in there if handle and not handle.startswith(ELSEWHERE)]
+        return listed
+
+    async def _record(self) -> None:
+        handles = self._all()
         if self._record_to is not None and handles != self._recorded:
             await self._record_to(handles)
         self._recorded = handles
@@ -286,7 +336,7 @@ class View:
     writes go through `FallbackChannel` (`channel`). Undelivered, or the refusal of a file, is raised by one call; after
     that nothing is written or raised. `find_aside` finds another place for a refused answer. `posted` and `record` are
     those of `PostedMessages`. While `is_busy`, no message is begun with a text that may still change. An answer that is
-    completed after `notify_from_s`, on the clock, notifies whoever asked.
+    completed after `notify_from_s`, on the clock, notifies whoever asked. `place` is its place in the line of a room.
     """
 
     def __init__(
@@ -301,17 +351,20 @@ class View:
         record: Record | None = None,
         is_busy: Callable[[], bool] = lambda: False,
         notify_from_s: float = math.inf,
+        place: Place | None = None,
     ) -> None:
         self._clock = clock
         self._pace = pace or Pace()
         self._patience_s = patience_s
         self._is_busy = is_busy
         self._notify_from_s = notify_from_s
-        self._waiting: asyncio.Task[None] | None = None
-        """Shows that the message waits for others."""
+        self._place = place
+        self._held_s = math.inf
+        """Since when the platform's pace holds the answer back."""
         self.stop_mark = "⏹"
         """The end of an answer that was stopped."""
         self._begin(FallbackChannel(channel, clock, find_aside=find_aside, ended=_ENDED), posted, record)
+        self.sign = WaitingSign(self.channel, may_stand=place is not None and posted is not None)
         self.resumes = self._posted.adopted > 0
         """Whether the posts of an earlier process are taken over."""
 
@@ -344,7 +397,7 @@ class View:
         """Show that the message waits for others, and notify whoever asked when it is answered."""
         if self._notify_from_s < math.inf:
             self._notify_from_s = -math.inf
-        self._waiting = asyncio.create_task(self._show_waiting())
+        self.sign.show()
 
     def stop(self) -> None:
         """Let the answer end with the mark when it is completed, whatever holds its writes back."""
@@ -383,6 +436,10 @@ class View:
         self._writer.start()
         self._writer.raise_once()
 
+    def rest(self) -> None:
+        """Let what was written so far wait for what may follow it, if nothing of the answer is on the screen yet."""
+        self._plan.rest()
+
     async def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = ()) -> None:
         """Complete the growing answer, with `choices` and the memories it rests on below it.
 
@@ -416,6 +473,7 @@ class View:
         """Halt, and return when the write under way has ended and is recorded."""
         self._writer.halt()
         await self._writer.end()
+        self._leave_line()
 
     async def drop(self) -> None:
         """Write nothing more: another worker goes on. A message of which that one does not know is removed.
@@ -424,9 +482,8 @@ class View:
         """
         self._writer.halt()
         await self._writer.end(_LAST_WRITE_S)
-        if self._waiting is not None:
-            self._waiting.cancel()
-            await asyncio.wait({self._waiting})
+        self._leave_line()
+        await self.sign.cancel()
         for handle in self._posted.unrecorded:
             removing = asyncio.create_task(self.channel.withdraw(handle))
             await until_done(removing, _LAST_WRITE_S, self._clock)
@@ -450,8 +507,7 @@ class View:
             raise
         finally:
             await self._writer.end(0.0)
-            if self._waiting is not None:
-                self._waiting.cancel()
+            self._leave_line()
         self._writer.raise_once()
 
     async def _settle(self) -> None:
@@ -465,7 +521,41 @@ class View:
         if isinstance(operation, Post) and not operation.shown.stays and self._is_busy():
             raise Deferred
         notify = self.channel.limits.notifies and self._is_late(operation)
-        await self._posted.put(operation.index, replace(operation.shown, notify=True) if notify else operation.shown)
+        shown = replace(operation.shown, notify=True) if notify else operation.shown
+        try:
+            self._queue(shown)
+            await self._posted.put(operation.index, shown)
+        except ChannelBusy as busy:
+            self._is_held(shown, busy)
+            raise
+        except BaseException:
+            self._leave_line()
+            raise
+        self._leave_line()
+
+    def _queue(self, shown: OutgoingMessage) -> None:
+        """Let the answers to earlier questions of the room go first, if they wait for the platform's pace.
+
+        Raises:
+            ChannelBusy: they do.
+        """
+        if shown.stays and not shown.urgent and self._place is not None and self._place.is_behind:
+            raise ChannelBusy(_BEHIND_S)
+
+    def _is_held(self, shown: OutgoingMessage, busy: ChannelBusy) -> None:
+        """Keep the place in line of an answer that the platform's pace holds back, and show that it waits."""
+        if self._place is None:
+            return
+        if shown.stays:
+            self._place.wait()
+        now_s = self._clock.monotonic()
+        self._held_s = min(self._held_s, now_s)
+        if self._posted.is_unseen and now_s + busy.retry_after_s - self._held_s >= _HELD_S:
+            self.sign.show()
+
+    def _leave_line(self) -> None:
+        if self._place is not None:
+            self._place.leave()
 
     def _is_late(self, operation: Post | Edit) -> bool:
         """Return whether whoever asked is to be notified of a write: it completes an answer that took its time."""
@@ -487,9 +577,10 @@ class View:
                 _log.debug("no sign of life", extra={"error": type(error).__name__})
             await self._clock.sleep(pause_s)
 
-    async def _show_waiting(self) -> None:
-        with suppress(ChannelError, ClaimLost):  # it is only a sign
-            await self.channel.show_waiting()
+
+def _marked(posted: Sequence[str]) -> list[str]:
+    """Return the handles of those that say that they may be there twice."""
+    return [handle for mark, handle in pairwise(posted) if mark == _MARKED]
 
 
 def _spare(posted: Sequence[str], adopted: Sequence[str]) -> int:

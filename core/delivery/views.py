@@ -11,11 +11,14 @@ import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import blake2b
+from itertools import count
 from typing import Final
+from weakref import WeakValueDictionary
 
 from core.answering.language_choice import Locales
 from core.delivery.alerts import OwnerAlerts
 from core.delivery.fallback import Aside
+from core.delivery.line import Line, Place
 from core.delivery.notifier import Notifier
 from core.delivery.plan import Pace
 from core.delivery.view import View
@@ -56,6 +59,8 @@ class Views:
         self._clock = clock
         self._pace = Pace(status_after_s=status_after_s)
         self._notify_after_s = notify_after_s or math.inf
+        self._lines: WeakValueDictionary[tuple[str, str], Line] = WeakValueDictionary()
+        self._numbers = count()
 
     def open(
         self,
@@ -76,7 +81,15 @@ class Views:
             record=partial(self._record, incoming) if recorded else None,
             is_busy=is_busy,
             notify_from_s=self._notify_from_s(incoming),
+            place=None if incoming.private else self._place(incoming),
         )
+
+    def _place(self, incoming: Incoming) -> Place:
+        """Return the place in the line of a room behind those who asked before."""
+        room = incoming.chat.platform, incoming.chat.chat
+        line = self._lines.get(room) or Line()
+        self._lines[room] = line
+        return Place(line, next(self._numbers))
 
     def _notify_from_s(self, incoming: Incoming) -> float:
         """Return the time, on the clock, from which an answer notifies whoever asked."""

@@ -121,8 +121,10 @@ async def _undo_memories(request: Request, access: Access, act: str, besides: Se
         await request.tell(TOO_LATE, within=in_words(within, request.locale))
     elif act and (other := await request.turn.memory.store.whose(act)) is not None:
         await _tell_whose(request, access, other)
+    elif act:
+        await request.refuse(NOTHING_OF_IT)
     else:
-        await request.tell(NOTHING_OF_IT if act else NOTHING)
+        await request.tell(NOTHING)
 
 
 async def _tell_whose(request: Request, access: Access, other: UserKey) -> None:
@@ -130,9 +132,9 @@ async def _tell_whose(request: Request, access: Access, other: UserKey) -> None:
     person = await access.person(other)
     names = [*(named(person.name) if person else []), *at_name(await access.handle(other))]
     if names:
-        await request.tell(THEIRS, name=names[0])
+        await request.refuse(THEIRS, name=names[0])
     else:
-        await request.tell(ANOTHERS)
+        await request.refuse(ANOTHERS)
 
 
 async def _newest(request: Request, act: str) -> Change | None:

@@ -13,7 +13,7 @@ import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager, closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -182,6 +182,17 @@ class TelegramScene:
         else:
             self._server.says(self._owner, f"ask-{number}")
 
+    def strike(self, number: int, kill: Callable[[], None]) -> None:
+        """Kill at that write from now on, once it is done."""
+        count = _nth(number, kill)
+
+        def done(method: str, _: object) -> bool:
+            if method in {"sendmessage", "editmessagetext", "editmessagereplymarkup", "deletemessage"}:
+                count()
+            return False
+
+        self._server.denies = done
+
     def place(self, language: str) -> TelegramPlace:
         """The owner's private chat, in that language."""
         self._owner = replace(self._owner, language_code=language)
@@ -219,6 +230,17 @@ class DiscordScene:
     async def ready(self, _: asyncio.StreamReader) -> None:
         await self._server.until(lambda: len(self._server.gateway.identified) > self._sessions)
         self._sessions = len(self._server.gateway.identified)
+
+    def strike(self, number: int, kill: Callable[[], None]) -> None:
+        """Kill at that write from now on, once it is done."""
+        count = _nth(number, kill)
+
+        def done(method: str, path: str) -> bool:
+            if method != "GET" and ("/messages" in path or "webhooks" in path) and "reactions" not in path:
+                count()
+            return False
+
+        self._server.denies = done
 
     def place(self, language: str) -> DiscordPlace:
         """The owner's direct messages, in that language."""
@@ -318,6 +340,37 @@ async def killed(scene: Scene, folder: Path, *, kills: int, seed: int, cycle: Cy
             child.terminate()
             assert await asyncio.wait_for(child.wait(), 120) == 0
     return tally(scene.bubbles(), asked)
+
+
+async def struck(scene: TelegramScene | DiscordScene, folder: Path, *, kills: int, seed: int, cycle: Cycle) -> Tally:
+    """Kill the bot that often, each time when a write of its own was done and before it hears of that."""
+    chance = random.Random(seed)  # noqa: S311 - a dice
+    model, asked = SlowModel(), 0
+    async with model.running():
+        for _ in range(kills):
+            async with process(scene, model, folder, cycle) as child:
+                scene.strike(chance.randrange(1, 6), child.kill)
+                for _ in range(2):
+                    await scene.ask(asked)
+                    asked += 1
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(child.wait(), 5.0)  # else it wrote less
+        async with process(scene, model, folder, cycle) as child:
+            await _until_answered(folder, asked, 120.0 + 2 * asked)
+            child.terminate()
+            assert await asyncio.wait_for(child.wait(), 120) == 0
+    return tally(scene.bubbles(), asked)
+
+
+def _nth(number: int, then: Callable[[], None]) -> Callable[[], None]:
+    """Return what does that when it is called so often."""
+    left = iter(range(number))
+
+    def count() -> None:
+        if next(left, None) == number - 1:
+            then()
+
+    return count
 
 
 async def pressed(scene: TelegramScene | DiscordScene, folder: Path, *, kills: int, seed: int) -> Presses:

@@ -78,7 +78,8 @@ async def test_a_status_is_edited_into_the_next_one_and_then_into_the_answer() -
         await flow(server, clock, lambda: bot.handler.answered)
         assert server.direct(ANA).screen() == ["É abc123."]
         assert [write.text for write in server.writes] == [
-            "IA está pensando...", "Buscando por memórias...", "Buscando por memórias..., pesquisando", "É abc123.",
+            "IA está pensando...", "IA está pensando...",  # the Stop button comes with the second write
+            "Buscando por memórias...", "Buscando por memórias..., pesquisando", "É abc123.",
         ]  # fmt: skip
         assert len(server.done("POST", "/messages")) == 1
 
@@ -166,7 +167,7 @@ async def test_answers_that_are_whole_at_once_one_after_another_meet_no_429() ->
         assert server.direct(ANA).screen() == [f"Você disse uma coisa: n{number}" for number in range(6)]
         assert not server.invalid
         edits = [write.at_s for write in server.writes if write.verb == "edit"]
-    assert edits[:4] == pytest.approx([0.0, 0.2, 0.2, 0.4], abs=0.1)  # between what the start asked Discord
+    assert edits[:4] == pytest.approx([0.15, 0.2, 0.35, 0.4], abs=0.1)  # between what the start asked Discord
 
 
 @pytest.mark.parametrize("wait_s", [3.0, 35.0, 491.0])

@@ -97,6 +97,21 @@ async def test_a_long_answer_to_a_command_goes_on_in_follow_ups() -> None:
             assert [call.body["flags"] >> 12 for call in server.done("POST", "/webhooks")] == [1, 1]  # none notifies
 
 
+async def test_a_follow_up_that_discord_denies_for_a_minute_is_there_twice_at_most_and_says_so() -> None:
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(OutgoingMessage("um"))
+        await view.show(OutgoingMessage("dois"))
+        await view.flush()
+
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock, script) as bot:
+        server.denies = lambda method, path: method == "POST" and "webhooks" in path and clock.monotonic() < 60.0
+        used = await server.interactions.command(ANA, "ask", message="conte")
+        await flow(server, clock, lambda: bot.handler.answered)
+        await clock.advance(100.0)
+        assert used.screen == ["um", "dois", "↻ dois"]
+
+
 @pytest.mark.parametrize("private", [False, True])
 async def test_an_answer_that_outlives_its_fifteen_minutes_moves_to_an_ordinary_message(*, private: bool) -> None:
     async def script(_: Incoming, view: View) -> None:
@@ -347,7 +362,7 @@ async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears() ->
             await flow(server, clock, lambda: bot.handler.answered and not pressed.thinking)
             assert not note.buttons
             assert 0 < len(note.content) < len(LONG)
-            assert pressed.screen == []
+            assert pressed.notes == [note]
             assert bot.handler.received[-1].conversation == bot.handler.received[0].conversation
 
 
@@ -365,7 +380,8 @@ async def test_a_button_pressed_after_a_restart_is_understood_and_taken_away() -
             pressed = await server.interactions.press(ANA, note, note.buttons[0])
             await flow(server, clock, lambda: not note.buttons)
             assert [incoming.text for incoming in bot.handler.received] == ["/stop"]
-            assert pressed.screen == ["Você disse: /stop"]
+            assert pressed.screen == [note_then[1], "Você disse: /stop"]
+            assert pressed.notes[1].flags & EPHEMERAL
 
 
 async def test_stop_as_a_command_stops_the_answer_and_says_so_in_private() -> None:

@@ -14,6 +14,7 @@ from tests.e2e import discord_kit, telegram_kit
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.discord_refusal import Refused as DiscordRefused
 from tests.fakes.discord_server import DiscordServer
+from tests.fakes.discord_world import BOT
 from tests.fakes.handler import Script
 from tests.fakes.telegram_people import Json, Person, Post, units
 from tests.fakes.telegram_server import TOKEN, TelegramServer
@@ -105,6 +106,49 @@ async def test_the_end_of_an_answer_that_stands_already_costs_no_request() -> No
         await telegram_kit.flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[ANA.id].screen() == ["É abc123."]
     assert len(server.done("sendmessage", "editmessagetext")) == 1
+
+
+async def read_before_it_ends(_: Incoming, view: View) -> None:
+    """Answer, and be silent for a while before the end."""
+    view.write("É abc123.")
+    await view._clock.sleep(5)
+    await view.finish()
+
+
+async def test_the_last_edit_of_a_text_that_stands_takes_only_the_stop_button_away() -> None:
+    clock = FakeClock()
+    async with (
+        TelegramServer(clock) as server,
+        telegram_kit.running(server, clock, read_before_it_ends) as bot,
+    ):
+        server.says(ANA, "qual é a senha?")
+        await telegram_kit.flow(server, clock, lambda: bot.handler.answered == 1)
+        [post] = server.chats[ANA.id].ours()
+        assert (post.text, post.labels) == ("É abc123.", [])
+    given, taken = server.done("editmessagereplymarkup")
+    assert not server.done("editmessagetext")
+    assert not {"text"} & (given.params.keys() | taken.params.keys())
+    assert "reply_markup" in given.params
+    assert "reply_markup" not in taken.params
+    [posted] = server.done("sendmessage")
+    assert "reply_markup" not in posted.params, "a message of which nobody knows yet has no Stop button"
+
+
+@pytest.mark.parametrize("place", ["direct", "slash"])
+async def test_nor_does_discord_get_the_text_again(place: str) -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, discord_kit.running(server, clock, read_before_it_ends) as bot:
+        if place == "direct":
+            await server.says(discord_kit.ANA, "qual é a senha?")
+        else:
+            await server.interactions.command(discord_kit.ANA, "ask", message="qual é a senha?", private=True)
+        await discord_kit.flow(server, clock, lambda: bot.handler.answered == 1)
+        answers = [note for used in server.interactions.all.values() for note in used.notes]
+        [note] = answers or [note for note in server.direct(discord_kit.ANA).notes.values() if note.by is BOT]
+        assert (note.content, note.buttons) == ("É abc123.", [])
+    last = server.done("PATCH", "/messages/")[-1]
+    assert "components" in last.body
+    assert not last.body.keys() & {"content", "embeds", "flags"}
 
 
 async def test_telegram_shows_the_text_and_lines_of_memories_if_it_refuses_the_formatting() -> None:

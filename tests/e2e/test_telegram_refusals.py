@@ -186,7 +186,7 @@ async def test_a_server_that_fails_for_long_is_waited_for_and_then_given_up(seco
     clock = FakeClock()
 
     def fault(method: str, _: object) -> None:
-        if method == "sendmessage" and clock.monotonic() < seconds:
+        if method in {"sendmessage", "sendchataction"} and clock.monotonic() < seconds:
             raise Refused(500, "Internal Server Error")
 
     async with TelegramServer(clock) as server, running(server, clock, answer, EDITS_ONLY) as bot:

@@ -13,11 +13,12 @@ from core.answering.sentences import AGAIN
 from core.delivery.view import View
 from core.outgoing import Button, File, OutgoingMessage
 from core.types import ChatKey, Incoming, Locale, UserKey
-from tests.e2e.telegram_kit import flow, running
+from tests.e2e.telegram_kit import flow, running, serving
 from tests.fakes.clock import FakeClock
-from tests.fakes.handler import echo, slowly, tell, words
+from tests.fakes.handler import ScriptedHandler, echo, slowly, tell, words
 from tests.fakes.telegram_people import BOT_ID, Person, Post
 from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_wire import Refused
 
 ANA = Person(7, "Ana")
 STOPS_AT_ONCE = TelegramConfig(TOKEN, drain_s=0.0)
@@ -92,7 +93,7 @@ async def test_where_a_status_got_lost_the_answer_that_takes_its_place_is_there_
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, "um dois", 3.0)) as bot:
         swallows(server, "sendmessage", "IA está pensando")
         server.says(ANA, "conte")
-        await flow(server, clock, lambda: server.chats[7].screen()[1:] == ["↻ IA está pensando..."])
+        await flow(server, clock, lambda: server.chats[7].screen()[1:] == ["um"])  # no second status
         await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == ["IA está pensando...", "um dois"]
 
@@ -129,6 +130,65 @@ async def test_a_file_whose_confirmation_got_lost_is_repeated_with_a_mark(tmp_pa
         server.says(ANA, "/export")
         await flow(server, clock, lambda: bot.handler.answered == 1)
         assert server.chats[7].screen() == ["tudo o que guardo", "↻ tudo o que guardo"]
+
+
+@pytest.mark.parametrize("grows", [True, False])
+async def test_a_server_that_denies_what_it_does_gets_a_text_twice_at_most_whatever_other_chats_do(
+    *, grows: bool
+) -> None:
+    async def script(incoming: Incoming, view: View) -> None:
+        if grows:
+            await tell(view, chunks())
+        else:
+            await plain(incoming, view)
+
+    async def chunks() -> AsyncIterator[str]:
+        for word in ("um ", "dois ", "três"):
+            yield word
+            await clock.sleep(3.0)
+
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock, script) as bot:
+        server.denies = lambda method, params: (
+            method == "sendmessage" and params["chat_id"] == "7" and clock.monotonic() < 60.0
+        )
+        server.says(ANA, "conte")
+        for number in range(30):
+            server.says(Person(100 + number), "oi")
+            await flow(server, clock, lambda: bot.handler.answered > number)  # noqa: B023
+            await clock.advance(2.0)
+        await flow(server, clock, lambda: bot.handler.answered == 31)
+        screen = server.chats[7].screen()
+    assert len(screen) <= 2
+    assert [text.startswith("↻") for text in screen] == [False, True]
+
+
+async def test_nothing_is_repeated_while_the_chat_gives_no_sign() -> None:
+    clock = FakeClock()
+
+    def fault(method: str, _: object) -> None:
+        if method in {"sendmessage", "sendchataction"} and clock.monotonic() < 600.0:
+            raise Refused(502, "Bad Gateway")
+
+    async with TelegramServer(clock) as server, running(server, clock, plain) as bot:
+        server.faults.append(fault)
+        server.says(ANA, "qual é a senha?")
+        await flow(server, clock, lambda: bot.handler.answered == 1)
+        assert server.chats[7].screen() == ["↻ é abc123"]
+    assert len([call for call in server.calls if call.method == "sendmessage"]) == 2
+
+
+async def test_a_late_answer_that_may_be_lost_takes_the_place_of_what_had_grown_and_says_so() -> None:
+    """It would have come as a new message, which notifies."""
+    clock = FakeClock()
+    async with TelegramServer(clock) as server:
+        handler = ScriptedHandler(clock, slowly(clock, "um dois três", 3.0), notify_after_s=5.0)
+        async with serving(server, clock, handler):
+            server.denies = lambda method, params: method == "sendmessage" and "três" in params["text"]
+            server.says(ANA, "conte")
+            await flow(server, clock, lambda: handler.answered == 1)
+            await handler.close()
+        assert server.chats[7].screen() == ["↻ um dois três", "um dois três"]
 
 
 async def test_the_longest_message_leaves_room_for_the_mark() -> None:

@@ -81,6 +81,7 @@ class DiscordServer(World):
         self.busy = 0
         self.faults: list[Callable[[str, str], None]] = []  # each sees every call first and may raise
         self.swallow: Callable[[str, str], bool] = lambda _method, _path: False  # done, but the answer gets lost
+        self.denies: Callable[[str, str], bool] = lambda _method, _path: False  # done, and said to have failed
 
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 * 2**20)
@@ -217,6 +218,8 @@ class DiscordServer(World):
         if self.swallow(request.method, path):
             assert request.transport is not None
             request.transport.close()
+        if status < 300 and self.denies(request.method, path):
+            answer, status = Refused(502, 0, "502: Bad Gateway").body, 502
         if status == 204:
             return web.Response(status=204, headers=headers)
         # A charset behind the type would make discord.py take the body for text.

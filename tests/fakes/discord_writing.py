@@ -56,6 +56,8 @@ class Writing:
                 return None
             case "PUT", ["messages", message_id, "reactions", emoji, "@me"]:
                 return self._react(channel, int(message_id), emoji)
+            case "DELETE", ["messages", message_id, "reactions", emoji, "@me"]:
+                return self._react(channel, int(message_id), emoji, back=True)
             case "POST", ["messages", message_id, "threads"]:
                 return self._open_thread(channel, int(message_id), body)
         raise Refused(404, 0, "404: Not Found")
@@ -115,13 +117,18 @@ class Writing:
         self._server.wrote("delete", channel.notes.pop(message_id))
         return {}
 
-    def _react(self, channel: Channel, message_id: int, emoji: str) -> None:
+    def _react(self, channel: Channel, message_id: int, emoji: str, *, back: bool = False) -> None:
         note = channel.notes.get(message_id)
         if note is None:
             raise Refused(404, 10008, "Unknown Message")
         if channel.no_reactions:
             raise Refused(403, 50013, "Missing Permissions")
-        note.reactions.append(emoji)
+        if not back:
+            note.reactions.append(emoji)
+        elif emoji in note.reactions:
+            note.reactions.remove(emoji)
+        else:
+            raise Refused(404, 10014, "Unknown Emoji")
 
     def _open_thread(self, channel: Channel, message_id: int, body: Json) -> Json:
         if message_id in self._server.channels:

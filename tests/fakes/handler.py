@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -76,6 +77,8 @@ class ScriptedHandler(MessageHandler):
     posted: Sequence[str] = ("",)
     """What is known to stand on the screen for each message that is owed: perhaps something."""
     pace: Pace = field(default_factory=Pace)
+    notify_after_s: float = math.inf
+    """After so long an answer notifies whoever asked."""
 
     def __post_init__(self) -> None:
         self.notifier = Notifier(self.clock)
@@ -118,7 +121,8 @@ class ScriptedHandler(MessageHandler):
 
     async def _answer(self, incoming: Incoming, channel: Channel, posted: Sequence[str] | None) -> None:
         is_busy = partial(self._lanes.has_others, incoming.conversation)
-        view = View(channel, self.clock, pace=self.pace, posted=posted, is_busy=is_busy)
+        late_s = self.clock.monotonic() + self.notify_after_s
+        view = View(channel, self.clock, pace=self.pace, posted=posted, is_busy=is_busy, notify_from_s=late_s)
         waits = None if incoming.private else view.waits
         async with self._lanes.lane(incoming.conversation, waits), view.typing():
             working = asyncio.create_task(self._work(incoming, view))

@@ -58,6 +58,7 @@ class TelegramServer(Writing):
         self.busy = 0  # requests being worked on, long polls aside
         self.faults: list[Callable[[str, Json], None]] = []  # each sees every call first and may raise
         self.swallow: Callable[[str, Json], bool] = lambda _method, _params: False  # done, but the answer gets lost
+        self.denies: Callable[[str, Json], bool] = lambda _method, _params: False  # done, and said to have failed
         self.offset = 0
         self.polled = False
         self.handed_out = 0  # the most updates that one answer held
@@ -127,6 +128,8 @@ class TelegramServer(Writing):
         if self.swallow(method, params):
             assert request.transport is not None
             request.transport.close()
+        if code == 200 and self.denies(method, params):
+            answer, code = Refused(502, "Bad Gateway").body, 502
         return web.json_response(answer, status=code)
 
     async def _download(self, request: web.Request) -> web.Response:

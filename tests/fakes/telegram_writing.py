@@ -55,10 +55,10 @@ class Writing(People):
         post = chat.posts.get(int(params["message_id"]))
         if post is None:
             raise Refused(400, "Bad Request: message to react not found")
-        [reaction] = json.loads(params["reaction"])
-        if reaction["emoji"] not in chat.reactions:
+        reactions = [one["emoji"] for one in json.loads(params["reaction"])] if "reaction" in params else []
+        if not {*reactions} <= {*chat.reactions}:
             raise Refused(400, "Bad Request: REACTION_INVALID")
-        post.reaction = reaction["emoji"]
+        post.reaction = "".join(reactions)
         return True
 
     def _do_sendmessage(self, params: Json) -> Json:
@@ -159,23 +159,31 @@ class Writing(People):
         return message | {"entities": entities}
 
     def _do_editmessagetext(self, params: Json) -> Json:
-        chat = self._writable(params)
         text, entities = checked(params)
+        return self._edited(params, text, entities)
+
+    def _do_editmessagereplymarkup(self, params: Json) -> Json:
+        return self._edited(params)
+
+    def _edited(self, params: Json, text: str | None = None, entities: list[Json] | None = None) -> Json:
+        """Replace what is given; no markup in the request takes it off."""
+        chat = self._writable(params)
         buttons = checked_keyboard(params)
         post = chat.posts.get(int(params["message_id"]))
         if post is None:
             raise Refused(400, "Bad Request: message to edit not found")
         if post.by != BOT_ID:
             raise Refused(400, "Bad Request: message can't be edited")
-        if post.file is not None:
+        if post.file is not None and text is not None:
             raise Refused(400, "Bad Request: there is no text in the message to edit")
+        text, entities = (post.text, post.entities) if text is None else (text, entities or [])
         if (post.text, post.entities, post.buttons) == (text, entities, buttons):
             raise Refused(
                 400,
                 "Bad Request: message is not modified: specified new message content and reply markup are exactly the "
                 "same as a current content and reply markup of the message",
             )
-        post.text, post.entities, post.buttons = text, entities, buttons  # no markup in the request takes it off
+        post.text, post.entities, post.buttons = text, entities, buttons
         return self.shown(chat, post)
 
     def _do_deletemessage(self, params: Json) -> bool:

@@ -20,7 +20,7 @@ LIMITS = ChannelLimits(max_chars=60, edit_interval_s=1.5)
 AT = datetime(2026, 3, 14, tzinfo=UTC)
 ITEMS = tuple(MemoryItem(f"m{n}", MemoryKind.TEXT, "x" * n, ("senha",), AT, AT) for n in (1, 2))
 UNDO = Button("Undo", "/undo")
-AT_ONCE = Pace(first_chars=1)
+AT_ONCE = Pace(first_chars=1, gather_s=0.0)
 words = st.text("abc .\n", max_size=20)
 
 
@@ -219,12 +219,14 @@ def test_the_first_text_comes_at_once_and_the_pace_doubles_every_fifteen_writes_
     assert gaps[44:] == pytest.approx([8.0] * len(gaps[44:]), abs=0.051)
 
 
-def test_the_first_words_wait_for_as_many_characters_as_asked_but_not_for_more_text() -> None:
-    plan = StreamPlan(LIMITS, len, Pace(first_chars=10))
+def test_the_first_words_wait_for_as_many_characters_as_asked_but_no_longer_for_more_text() -> None:
+    plan = StreamPlan(LIMITS, len, Pace(first_chars=10, gather_s=0.5))
     plan.feed("Oi ")
     assert plan.next(0.0) is None
     plan.feed("e bom dia")
-    assert plan.next(0.0) == Post(0, OutgoingMessage("Oi e bom dia", final=False))
+    assert plan.next(0.25) is None
+    assert plan.due_s == 0.75
+    assert plan.next(0.75) == Post(0, OutgoingMessage("Oi e bom dia", final=False))
     short = StreamPlan(LIMITS, len, Pace(first_chars=10))
     short.feed("Oi")
     short.finish()
@@ -259,7 +261,7 @@ def test_whole_words_wait_a_second_for_their_buttons_and_growing_ones_do_not() -
 
 
 def test_the_last_write_of_an_answer_goes_out_at_once_also_while_another_is_on_its_way() -> None:
-    plan = StreamPlan(LIMITS, len, Pace(first_chars=1, stretch_edits=1))
+    plan = StreamPlan(LIMITS, len, Pace(first_chars=1, gather_s=0.0, stretch_edits=1))
     for second in range(0, 40, 8):
         plan.feed("a")
         operation = plan.next(float(second))
@@ -360,7 +362,7 @@ def test_what_overtakes_a_status_while_it_is_being_written_follows_at_once() -> 
 
 
 def test_every_answer_begins_at_the_unstretched_pace() -> None:
-    plan = StreamPlan(LIMITS, len, Pace(first_chars=1, stretch_edits=1))
+    plan = StreamPlan(LIMITS, len, Pace(first_chars=1, gather_s=0.0, stretch_edits=1))
     for text in ("um", "dois"):
         plan.feed(text)
         first = plan.next(0.0)

@@ -53,6 +53,7 @@ def seen(server: TelegramServer) -> list[Line]:
         mark = {
             "sendmessage": f"#{call.message_id}" + (f" ↩{reply.get('message_id', '')}" if reply else ""),
             "editmessagetext": f"#{call.params.get('message_id')} ✎",
+            "editmessagereplymarkup": f"#{call.params.get('message_id')} ✎",
             "senddocument": f"#{call.message_id} 📎",
             "sendphoto": f"#{call.message_id} 🖼",
             "sendmessagedraft": "draft",
@@ -73,7 +74,9 @@ def seen(server: TelegramServer) -> list[Line]:
 
 
 def _shown(call: Call) -> str:
-    """The file's name, and the text."""
+    """The file's name, and the text; of an edit that changes only what is below it, that it stays."""
+    if call.method == "editmessagereplymarkup":
+        return "[the same text; what is below it]"
     file = call.params.get("document") or call.params.get("photo")
     name = f"({file.name}) " if isinstance(file, Upload) else ""
     return f"{name}{call.params.get('caption', '') or call.text}"

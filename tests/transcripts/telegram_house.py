@@ -68,7 +68,8 @@ class Scene:
         return self.server.chats[person.id if chat_id is None else chat_id].ours()[-1]
 
     def _written(self) -> int:
-        return len(self.server.done("sendmessage", "editmessagetext", "senddocument", "sendphoto"))
+        notices = len(self.server.notifier)
+        return notices + len(self.server.done("sendmessage", "editmessagetext", "senddocument", "sendphoto"))
 
 
 def scripted() -> House:

@@ -44,8 +44,8 @@ class WaitingChannel(RecordingChannel):
 
     waits: int = 0
 
-    async def show_waiting(self) -> None:
-        self.waits += 1
+    async def show_waiting(self, *, waits: bool = True) -> None:
+        self.waits += waits
 
 
 @dataclass

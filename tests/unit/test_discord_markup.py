@@ -28,8 +28,9 @@ def test_a_text_without_anything_to_see_is_still_a_message() -> None:
 
 
 def test_only_what_may_still_change_has_a_stop_button_and_only_for_who_asked() -> None:
-    assert draw(OutgoingMessage("a", final=False), stop="7").stop == "7"
-    assert draw(OutgoingMessage("a", Modal.TEXT_FOR_REPLACE), stop="7").stop == "7"
+    assert draw(OutgoingMessage("a", final=False, stoppable=True), stop="7").stop == "7"
+    assert draw(OutgoingMessage("a", Modal.TEXT_FOR_REPLACE, stoppable=True), stop="7").stop == "7"
+    assert draw(OutgoingMessage("a", final=False), stop="7").stop == ""
     assert draw(OutgoingMessage("a"), stop="7").stop == ""
     assert draw(OutgoingMessage("a", Modal.MEMORY), stop="7").stop == ""
 

@@ -12,6 +12,7 @@ from itertools import count, pairwise
 import pytest
 
 from core.answering.parts import TurnLimits
+from core.answering.sentences import AGAIN
 from core.dialogue import Prompt, StreamEvent, Task
 from core.errors import ChannelGone, StorageError
 from core.features.access.people import Person
@@ -19,7 +20,7 @@ from core.features.admin.decisions import ON, Decision, DecisionKind
 from core.models import Cycle
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.storage.inbox import SqlInbox
-from core.types import Incoming, MemoryDraft, MemoryKind, Modal, Role
+from core.types import Incoming, Locale, MemoryDraft, MemoryKind, Modal, Role
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.house import ANA, House, Script, over
@@ -111,14 +112,21 @@ class MarkingChannel(FragileChannel):
     doubtful: bool = False
 
     async def post(self, shown: OutgoingMessage) -> str:
-        marked = replace(shown, text=f"↻ {shown.text}") if self.doubtful else shown
+        handle = await FragileChannel.post(self, _again(shown) if self.doubtful or shown.again else shown)
         self.doubtful = False
-        return await FragileChannel.post(self, marked)
+        return handle
+
+    async def edit(self, handle: str, shown: OutgoingMessage) -> str | None:
+        return await FragileChannel.edit(self, handle, _again(shown) if shown.again else shown)
 
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
         known = FragileChannel.adopt(self, handles)
         self.doubtful = len(known) < len(handles)
         return known
+
+
+def _again(shown: OutgoingMessage) -> OutgoingMessage:
+    return replace(shown, text=f"↻ {shown.text}")
 
 
 def decides(prompt: Prompt) -> str:
@@ -338,6 +346,29 @@ async def test_a_crash_that_was_cleaned_up_after_can_be_followed_by_another() ->
         assert len(words) >= len(LONG.split())
         if not second.in_doubt:
             assert words == LONG.split(), at
+
+
+@pytest.mark.parametrize("second_at", [long(2), 4, long(6), long(8), long(10)])
+async def test_after_two_crashes_nothing_is_there_twice_without_a_mark(second_at: int) -> None:
+    whole, _, _ = await answered("look for it", late=True)
+    for at in count(1):
+        channel, crash, _ = await answered("look for it", at, late=True)
+        if crash.stores is None:
+            break
+        house = crash.stores
+        house.inbox = fragile = FragileInbox(house.database)
+        channel.crash = fragile.crash = second = Crash(second_at, lambda house=house: after_the_crash(house))  # type: ignore[misc]
+        async with house.chatbot() as bot:
+            await bot.resume("test", OneChannel(channel))
+        channel.crash = None
+        if second.stores is not None:
+            async with second.stores.chatbot() as bot:
+                await bot.resume("test", OneChannel(channel))
+        seen = [shown.text for shown in channel.screen if shown.stays]
+        bare = {shown.removeprefix("↻ ").removeprefix(f"{AGAIN[Locale.EN]}\n\n") for shown in seen}
+        assert bare == {shown.text for shown in whole.screen}, (at, seen)
+        assert len(set(seen)) == len(seen), (at, seen)
+    assert at > 10
 
 
 class Silent(ScriptedModel):

@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.delivery.line import Line, Place
 from core.delivery.plan import Pace
 from core.delivery.view import View
 from core.errors import ChannelBusy, ChannelError, ChannelGone, ClaimLost, ProviderDown, StreamCut, Undelivered
@@ -20,7 +22,7 @@ from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import tell
 
-AT_ONCE = Pace(first_chars=1)
+AT_ONCE = Pace(first_chars=1, gather_s=0.0)
 LIMITS = ChannelLimits(max_chars=4096, edit_interval_s=1.5)
 AT = datetime(2026, 3, 14, tzinfo=UTC)
 MEMORIES = (MemoryItem("m1", MemoryKind.TEXT, "abc123", ("senha",), AT, AT),)
@@ -268,7 +270,7 @@ async def test_a_channel_that_hangs_does_not_hold_back_the_turn(clock: FakeClock
 @pytest.mark.spec("T5")
 async def test_the_end_of_an_answer_does_not_wait(clock: FakeClock) -> None:
     channel = RecordingChannel(clock)
-    view = View(channel, clock, pace=Pace(first_chars=1, stretch_edits=1))
+    view = View(channel, clock, pace=Pace(first_chars=1, gather_s=0.0, stretch_edits=1))
     reading = asyncio.create_task(tell(view, said(*"abcdefghijkl", clock=clock, gap_s=1.0)))
     await clock.advance(11.5)
     assert [seen.at_s for seen in channel.log] == [0.0, 3.0, 9.0]
@@ -507,8 +509,8 @@ class LivelyChannel(RecordingChannel):
             raise self.busy.pop()
         self.typed_s.append(self.clock.monotonic())
 
-    async def show_waiting(self) -> None:
-        self.waits += 1
+    async def show_waiting(self, *, waits: bool = True) -> None:
+        self.waits += 1 if waits else -1
 
 
 @pytest.mark.parametrize("after_s", [0.0, 1.5])
@@ -534,8 +536,8 @@ async def test_a_quick_answer_is_posted_once_and_whole_and_words_do_not_wait_for
     await view.status("IA está pensando...")
     await clock.advance(0.5)
     view.write("Vinte letras são o que se espera. ")
-    await clock.advance(0.0)
-    assert [(seen.at_s, seen.verb) for seen in channel.log] == [(1.0, "post"), (1.5, "post")]
+    await clock.advance(0.2)
+    assert [(seen.at_s, seen.verb) for seen in channel.log] == [(1.0, "post"), (1.65, "post")]
     await finish(clock, view)
 
 
@@ -622,6 +624,103 @@ async def test_of_a_long_answer_the_first_part_rings_and_the_end_of_a_late_one(
     view.write("palavra " * 15)
     await finish(clock, view)
     assert [seen.silent for seen in channel.screen] == [False, True, not is_late]
+
+
+async def test_of_two_answers_that_a_room_cannot_take_yet_the_earlier_question_is_answered_first(
+    clock: FakeClock,
+) -> None:
+    line = Line()
+    room = RecordingChannel(clock, LIMITS, faults=[ChannelBusy(3.0)])
+    first, second = (View(room, clock, patience_s=0.1, place=Place(line, number)) for number in (1, 2))
+    one = asyncio.create_task(first.show(OutgoingMessage("um")))
+    await clock.advance(1.0)
+    two = asyncio.create_task(second.show(OutgoingMessage("dois")))  # the room would take it now
+    await clock.advance(4.0)
+    assert one.done()
+    assert two.done()
+    assert [seen.shown.text for seen in room.log] == ["um", "dois"]
+    await finish(clock, first)
+    await finish(clock, second)
+
+
+async def test_an_answer_that_is_refused_for_good_holds_nobody_up(clock: FakeClock) -> None:
+    line = Line()
+    room = RecordingChannel(clock, LIMITS, faults=[ChannelBusy(3.0), ChannelGone("kicked")])
+    first, second = (View(room, clock, patience_s=0.1, place=Place(line, number)) for number in (1, 2))
+    one = asyncio.create_task(first.show(OutgoingMessage("um")))
+    two = asyncio.create_task(second.show(OutgoingMessage("dois")))
+    await clock.advance(5.0)
+    await asyncio.gather(one, two, return_exceptions=True)
+    assert room.texts == ["dois"]
+    await finish(clock, second)
+
+
+@pytest.mark.parametrize(("wait_s", "signs"), [(0.5, 0), (3.0, 1)])
+async def test_who_waits_in_a_room_for_the_platforms_pace_sees_a_sign_until_the_answer_comes(
+    clock: FakeClock, wait_s: float, signs: int
+) -> None:
+    channel = LivelyChannel(clock, faults=[ChannelBusy(wait_s)])
+    view = View(channel, clock, place=Place(Line(), 1))
+    showing = asyncio.create_task(view.show(OutgoingMessage("pronto")))
+    await clock.advance(0.1)
+    assert channel.waits == signs
+    await clock.advance(5.0)
+    await showing
+    await view.close()
+    assert view.sign.may_stand == bool(signs)
+    await view.sign.take_back()
+    assert channel.waits == signs - 1
+
+
+async def test_a_sign_that_an_earlier_process_may_have_shown_is_taken_back_too(clock: FakeClock) -> None:
+    assert View(RecordingChannel(clock), clock, posted=[""], place=Place(Line(), 1)).sign.may_stand
+    assert not View(RecordingChannel(clock), clock, place=Place(Line(), 1)).sign.may_stand
+    assert not View(RecordingChannel(clock), clock, posted=[""]).sign.may_stand
+
+
+async def stood(channel: RecordingChannel, *texts: str) -> None:
+    """An earlier process posted these."""
+    for text in texts:
+        await channel.post(OutgoingMessage(text, final=False))
+
+
+async def recording(records: list[Sequence[str]], handles: Sequence[str]) -> None:
+    records.append(list(handles))
+
+
+async def test_what_stands_below_a_message_that_is_written_anew_is_known_until_it_is_gone(clock: FakeClock) -> None:
+    channel, records = LivelyChannel(clock), list[Sequence[str]]()
+    await stood(channel, "um", "dois", "três")
+    view = View(channel, clock, posted=["m1", "m2", "m3"], record=partial(recording, records), notify_from_s=0.0)
+    await tell(view, said("pronto"))
+    await finish(clock, view)
+    assert channel.texts == ["pronto"]
+    assert records == [["", "m1", "m2", "m3"], ["m4", "m1", "m2", "m3"], ["m4", "m2", "m3"], ["m4", "m2"], ["m4"]]
+
+
+async def test_what_may_be_there_is_doubted_in_its_place_until_something_was_written_there(clock: FakeClock) -> None:
+    channel, records = RecordingChannel(clock), list[Sequence[str]]()
+    await stood(channel, "um", "dois", "três")
+    view = View(channel, clock, posted=["m1", "", "m2", "m3"], record=partial(recording, records))
+    await view.show(OutgoingMessage("um"))
+    await clock.advance(5.0)
+    assert records == [["m1", "", "m2"], ["m1", ""]], "the next process must not take m2 for its second message"
+    await view.show(OutgoingMessage("pronto"))
+    await finish(clock, view)
+    assert records[2:] == [["m1", "↻", "m4"]], "as long as it stands there it says that it may be there twice"
+    assert channel.texts == ["um", "pronto"]
+
+
+async def test_only_what_is_known_to_be_there_can_be_stopped_by_a_button(clock: FakeClock) -> None:
+    channel = RecordingChannel(clock, ChannelLimits(4096, 1.5, stops=True))
+    view = View(channel, clock, pace=AT_ONCE)
+    await view.status("pensando")
+    await clock.advance(2.0)
+    await tell(view, said("um ", "dois ", clock=clock, gap_s=0.0))
+    await finish(clock, view)
+    assert [(seen.verb, seen.shown.text, seen.shown.stoppable) for seen in channel.log] == [
+        ("post", "pensando", False), ("edit", "pensando", True), ("edit", "um", True), ("edit", "um dois", False),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("late", [False, True])

@@ -82,7 +82,7 @@ class ConfirmCommand:
         proposal: Proposal | None = await self._confirmations.take(request.incoming, code, *PROPOSALS)
         chosen = _places(numbers)
         if proposal is None:
-            await request.tell(NOT_OPEN)
+            await request.refuse(NOT_OPEN)
         elif isinstance(proposal, Keeping | Replacement):
             await _on_message(request, proposal, verb, chosen)
         elif verb != YES:

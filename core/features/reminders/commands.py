@@ -154,9 +154,9 @@ class ReminderCommands:
         if name is None:
             await self._refuse(request, Refusal.GONE)
         elif names := named(name):
-            await request.tell(THEIRS, name=names[0])
+            await request.refuse(THEIRS, name=names[0])
         else:
-            await request.tell(NOT_YOURS)
+            await request.refuse(NOT_YOURS)
 
     async def _page(self, request: Request, number: int) -> None:
         locale, (now, _) = request.locale, local_now(request.turn)
