@@ -66,7 +66,7 @@ STAFFS = {
     "/admin actions disable MemorySave": "Done. `MemorySave`: as the settings say → off",
     "/admin policy": "What a model is shown of a conversation, in the whole bot: last-messages.",
     "/admin policy here summary": "Done. history policy `{platform}:{here}`: as the settings say → summary",
-    "/admin room": "Context is off: of this room I read only what is said to me.",
+    "/admin room": "In this room I answer only people who were let in.",
     "/admin room here reminders off": "Done. reminders in `{platform}:{here}`: on → off",
     "/admin usage": "No model was asked in the last 30 days.",
     "/admin quota": "Limits (days and months of UTC):",
@@ -93,6 +93,7 @@ OWNERS = {
     "/admin resume": "That is already so. the bot: answering",
 }
 WHERE_IT_WAS_LET_IN = {
+    "/admin room": "I answer everybody in this room.",
     "/admin allow here": "That is already so. `{platform}:{here}`: let in",
     "/admin deny here": "Done. `{platform}:{here}`: let in → not let in",
     "/admin changes": "Last changes",

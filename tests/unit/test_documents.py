@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import uuid
@@ -28,7 +27,7 @@ from core.history.tokens import ByCharacters, Calibration
 from core.threads import Summary, is_thread_id
 from core.types import ChatKey, ConversationKey, MemoryItem, MemoryKind, Message, MessageRole, Modal, ThreadStatus
 from tests.fakes.channel import RecordingChannel
-from tests.fakes.clock import START
+from tests.fakes.clock import START, FakeClock
 from tests.fakes.house import ANA, BIA, House, Script
 from tests.fakes.model import Answer, ScriptedModel
 from tests.fakes.talk import talking
@@ -231,6 +230,7 @@ class Halting(ScriptedModel):
     """Halts in its last answer until the person sees a part of it: `seen`."""
 
     channel: RecordingChannel
+    clock: FakeClock
     last = ""
     seen = ""
 
@@ -238,7 +238,7 @@ class Halting(ScriptedModel):
         async for event in super()._events(answer):
             yield event
             for _ in range(100 if answer == self.last and not self.seen else 0):
-                await asyncio.sleep(0)
+                await self.clock.advance(0.01)
                 shown = [text for text in self.channel.texts if text and self.last.startswith(text[:10])]
                 self.seen = shown[-1] if shown else ""
 
@@ -246,7 +246,7 @@ class Halting(ScriptedModel):
 async def halted(house: House, text: str, answer: str) -> tuple[str, RecordingChannel]:
     """Say that to a bot whose chat model halts in that answer; return what was to be seen meanwhile, and in the end."""
     channel, model = house.channel(), Halting(house.script)
-    model.channel, model.last = channel, answer
+    model.channel, model.clock, model.last = channel, cast("FakeClock", house.clock), answer
     house.models = replace(house.models, chat=model)
     turn = await house.turn(text, channel)
     await house.think(turn)

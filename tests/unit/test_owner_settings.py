@@ -448,7 +448,7 @@ async def test_a_broadcast_is_shown_as_it_will_look_and_sent_once_confirmed(offi
     assert begun.text == "Sending to 3 people, one by one."
     assert [choice.command for choice in begun.choices] == ["/admin broadcast status", "/admin broadcast cancel"]
     assert await office.house.broadcasts.tally(1) == ReceiptCount(waiting=3)
-    assert "`test:ana` · broadcast to everybody: never → 2026-03-14T15:09:26" in await office.say("/admin changes")
+    assert "`test:ana` · broadcast to everybody: never → 2026-03-14 15:09" in await office.say("/admin changes")
     [again] = await office.shown("/admin broadcast send 1")
     assert again.text.startswith("That broadcast is no longer waiting")
 
