@@ -157,6 +157,14 @@ class Confirmations:
         since = self._clock.now() - VALID_FOR
         return any(each.kind in names and each.at >= since for each in found)
 
+    async def drop_offers(self, conversation: ConversationKey, verb: str) -> None:
+        """Remove the offers of a command: it was given, so that they are out of date."""
+        found = _opened(await self._store.find(conversation))
+        others = [each for each in found if _verb(each) != verb]
+        if len(others) < len(found):
+            await self._store.take(conversation)
+            await self._put(conversation, others)
+
     def arrived(self, at: datetime, *, again: bool = False) -> Arrival:
         """Number a message that came, so that it does not answer a later question."""
         return Arrival(next(self._numbers), at, again)
@@ -185,6 +193,11 @@ def _opened(row: Confirmation | None) -> list[Open]:
         return [] if row is None else _OPEN.validate_json(row.data)
     except ValidationError:
         return []
+
+
+def _verb(asked: Open) -> str:
+    """Return the name of the command that is offered; "" where another thing is asked."""
+    return read_open(asked, Offer).command.partition(" ")[0] if asked.kind == Offer.__name__ else ""
 
 
 def _read(asked: Open, kinds: tuple[type[Wanted], ...]) -> Wanted | None:

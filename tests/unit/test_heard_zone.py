@@ -75,6 +75,21 @@ async def test_a_yes_takes_the_zone_of_where_one_lives_and_the_fact_is_kept(ana:
     assert await zone_of(ana) == "America/Manaus"
 
 
+async def test_an_offer_is_taken_once_by_a_word_or_by_its_button(ana: Talk) -> None:
+    await ana.say("I'm in Tokyo this week")
+    await ana.say("moro em Manaus")
+    assert (await ana.say("sim")).startswith("Pronto. Seu fuso: horário de Manaus (UTC−4).")
+    assert "?" not in await ana.say("sim"), "the other clock is out of date"
+    assert await zone_of(ana) == "America/Manaus"
+    await ana.say("aqui são 10:15")
+    await ana.press(ana.shown.choices[0].label)
+    assert await zone_of(ana) != "America/Manaus"
+    moved = await zone_of(ana)
+    await ana.say("/timezone Manaus")
+    await ana.say("sim")
+    assert await zone_of(ana) == "America/Manaus" != moved
+
+
 async def test_what_a_clock_shows_is_answered_and_not_kept(ana: Talk) -> None:
     said = await ana.say("aqui são 9:15")
     assert said == "Quer que eu siga este fuso: horário de Manaus (UTC−4)? Agora são 9:15 lá."

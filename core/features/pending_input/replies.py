@@ -81,6 +81,8 @@ class PendingReplies(ReplyReader):
         waiting = await self._store.find(here)
         if arrival.again:
             waiting = await self._store.taken(here, incoming.message_id) or waiting
+        if incoming.pressed and text.startswith("/"):
+            await self._take_offer(incoming, await self._confirmations.all_open(here, arrival), text)
         if not incoming.pressed or is_retry(text):
             if waiting is None and (answer := await self._answer(incoming, arrival, conversation)):
                 return answer
@@ -112,6 +114,7 @@ class PendingReplies(ReplyReader):
         again = await self._confirmations.all_taken(incoming) if arrival.again else ()
         found = again or await self._confirmations.all_open(here, arrival)
         if not found or incoming.text.startswith("/"):
+            await self._take_offer(incoming, found, incoming.text)
             return ""
         answered = [(each, command) for each in found if (command := self._command(each, incoming))]
         last = [command for each, command in answered if not each.passed]
@@ -122,9 +125,16 @@ class PendingReplies(ReplyReader):
             await self._confirmations.pass_over(here)
             return ""
         if len(commands) == 1:
+            await self._take_offer(incoming, found, commands[0])
             return commands[0]
         about = "\n".join(each.about for each, command in answered if command in commands)
         return f"/confirm {WHICH} {await self._confirmations.ask(here, Choice(tuple(commands)), about)}"
+
+    async def _take_offer(self, incoming: Incoming, found: Sequence[Open], command: str) -> None:
+        """Close the offer of that command, if it is one: it is taken once, by a word or by its button."""
+        for each in found:
+            if each.kind == Offer.__name__ and read_open(each, Offer).command == command:
+                await self._confirmations.take(incoming, each.code, Offer)
 
     def _command(self, asked: Open, incoming: Incoming) -> str:
         """Return the command that answers that question as the message does; "" if it is no answer."""

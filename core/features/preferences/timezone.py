@@ -88,6 +88,7 @@ class TimezoneCommand:
         user = request.incoming.user
         await self._preferences.put(user, replace(await self._preferences.of(user), zone=zone))
         request.person.own_zone = ZoneInfo(zone) if zone else None
+        await request.turn.services.confirmations.drop_offers(request.incoming.conversation, "/timezone")
 
 
 def local_now(turn: Turn) -> tuple[datetime, bool]:
