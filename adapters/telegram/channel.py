@@ -101,7 +101,7 @@ class TelegramChannel(Channel):
         self._lost = False  # what was sent last may be there, and the chat's server may be away
         self._measured: tuple[str, Rendered] = ("", Rendered(""))
         self._messages: dict[str, _PostedMessage] = {}
-        self._introduced: OutgoingMessage | None = None
+        self._introduced: str | None = None
 
     @property
     def limits(self) -> ChannelLimits:
@@ -258,9 +258,9 @@ class TelegramChannel(Channel):
         """Write the file with its text as caption, or before it if the text is too long for one."""
         caption = await self._drawn(shown) if shown.text else Rendered("", keyboard=keyboard(shown))
         if caption.size > MAX_CAPTION_UNITS:
-            if self._introduced is not shown:  # else only the file is tried again
+            if self._introduced != shown.text:  # else only the file is tried again
                 await self._send(shown, replace(caption, keyboard=None))
-                self._introduced = shown
+                self._introduced = shown.text
             caption = Rendered("", keyboard=caption.keyboard)
         return await self._sent(
             shown, caption, lambda what: self._api.send_file(self._place, file, what, self._whole, self._reply_to)

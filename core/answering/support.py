@@ -133,7 +133,8 @@ class Support:
         denied, again = _shared(new, said.denied), _shared(said.words, wanted.denied)
         is_turned = not (denied <= {*wanted.denied} and again <= {*said.denied, *before.denied})
         other = _other(new, said.words)
-        if is_other or is_turned or len(other) > _MAX_OTHER or (not known and _is_twisted(wanted, text)):
+        is_twisted = not known and _is_twisted(wanted, text, ordered=not around)
+        if is_other or is_turned or is_twisted or len(other) > _MAX_OTHER:
             return None
         folded, words, forms = fold(text), frozenset(folded_words(text)), folded_words(content)
         figures = set(_FIGURES.findall(content)) <= set(_FIGURES.findall(f"{known} {told}"))
@@ -168,10 +169,10 @@ def _without_questions(text: str) -> str:
     return "\n".join(kept)
 
 
-def _is_twisted(wanted: Statement, text: str) -> bool:
+def _is_twisted(wanted: Statement, text: str, *, ordered: bool) -> bool:
     """Return whether what is wanted turns a text's words: of somebody else, as if it were so, the other way round.
 
-    The clause that has most of the words counts.
+    The clause that has most of the words counts. Names are in the order of a text that is `ordered`: one person's.
     """
     clauses = [_read(clause) for clause in _CLAUSES.split(flat(text))[:_MAX_CLAUSES]]
     told = max(clauses, key=lambda each: len(_shared(wanted.words, each.words)))
@@ -181,6 +182,8 @@ def _is_twisted(wanted: Statement, text: str) -> bool:
         "end" in told.cues and "end" not in wanted.cues
     ):
         return True
+    if not ordered:
+        return False
     order = {word.text: -at for at, word in enumerate(reversed(_read(text).words))}  # where each was said first
     named = [order[word.text] for word in wanted.words if word.text in wanted.names and word.text in order]
     return named != sorted(named)

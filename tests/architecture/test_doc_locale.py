@@ -58,7 +58,7 @@ def test_what_the_new_language_lacks_is_listed_and_nothing_else_is_wrong(tree: P
     command, options = "python -m pytest -q ", "tests/architecture/test_catalogues.py"
     assert f"{command}{options}" in PAGE
     told = run(tree, "-m", "pytest", "-q", "-p", "no:cacheprovider", options)
-    assert re.search(r"fr.toml lacks \d{3} sentences: .*access.card.card, ", told)
+    assert re.search(r"fr.toml lacks \d+ sentences: .*access.card.card, ", told)
 
 
 @pytest.mark.long

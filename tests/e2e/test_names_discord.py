@@ -61,10 +61,12 @@ async def test_who_wrote_once_is_let_in_by_their_name_or_by_a_slash_command(stag
     assert "I have never seen `@bia_b`" in await stage.says(ANA, "/admin allow @bia_b")
     await stage.says(BIA, "may I?")
     await flow(stage.server, stage.clock, lambda: "@bia_b" in stage.last(ANA).text)  # the card
-    assert f"`discord:{BIA.id}`: stranger → member" in await stage.says(ANA, "/admin allow @BIA_B")
+    assert f"(https://discord.com/users/{BIA.id}) (`bia_b`): stranger → member" in await stage.says(
+        ANA, "/admin allow @BIA_B"
+    )
     used = await stage.server.interactions.command(ANA, "admin block", person=BIA)
     await flow(stage.server, stage.clock, lambda: used.screen)
-    assert f"`discord:{BIA.id}`: member → blocked" in used.screen[0]
+    assert f"(https://discord.com/users/{BIA.id}) (`bia_b`): member → blocked" in used.screen[0]
 
 
 async def test_a_reply_in_a_room_lets_the_person_in(stage: Stage) -> None:

@@ -50,9 +50,10 @@ async def test_two_who_decide_at_once_on_two_platforms_make_one_decision_and_bot
             await until(lambda: not card.labels, lambda: not note.components, lambda: pressed.kind)
             decided = [one for one in await house.decisions.newest(9) if one.name == str(STRANGER)]
             assert len(decided) == 1
-            by = f"{decided[0].by}"
+            by = {ANA.id: "Ana", DONA.id: "Dona"}[int(decided[0].by.user)] if decided[0].by else ""
             for text in (card.text, note.text.replace("`", "")):
-                assert f"telegram:9: stranger → {decided[0].after}" in text or f"telegram:9: {decided[0].after}" in text
+                assert f"Eva: stranger → {decided[0].after}" in text or f"Eva: {decided[0].after}" in text
+                assert by
                 assert by in text
             found = await house.people.find(STRANGER)
             assert found is not None

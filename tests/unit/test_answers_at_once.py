@@ -82,7 +82,7 @@ class Room(Channels):
 
 
 async def settle() -> None:
-    for _ in range(300):
+    for _ in range(3000):
         await asyncio.sleep(0)
 
 
