@@ -34,11 +34,20 @@ class HeardZone:
     by_clock: bool = False
 
 
-def heard_zone(message: str, now: datetime, locale: Locale) -> HeardZone | None:
-    """Return where a person says that they are now; None if they do not say so, or ask. `now` is in their zone."""
+def sounds_like_place(message: str) -> bool:
+    """Return whether a message begins as one does that says where somebody is: soon, for most do not."""
     text = message.strip()
     if len(text) > _MAX_CHARS or text.endswith("?"):
+        return False
+    said = flat(text)
+    return any(pattern.match(said) for pattern in _patterns().values())
+
+
+def heard_zone(message: str, now: datetime, locale: Locale) -> HeardZone | None:
+    """Return where a person says that they are now; None if they do not say so, or ask. `now` is in their zone."""
+    if not sounds_like_place(message):
         return None
+    text = message.strip()
     said, patterns = flat(text), _patterns()
     if patterns["clock"].fullmatch(said):
         found = zones.find_zones(text, now, locale)

@@ -12,7 +12,7 @@ from core.features.preferences.timezone import NOW, local_now, option
 from core.outgoing import Button
 from core.text.catalogue import counted, text
 from core.times import wording
-from core.times.heard import HeardZone, heard_zone
+from core.times.heard import HeardZone, heard_zone, sounds_like_place
 from core.times.zones import Zone, zone_key
 from core.types import MemoryItem
 
@@ -30,6 +30,8 @@ class ZoneAdditions(Additions):
 
     async def heard(self, turn: Turn) -> Heard | None:
         """Return the offer to go by the clock of where the person says that they are, if it is another than theirs."""
+        if not sounds_like_place(turn.asked.text):  # the cities of the world are not read for a greeting
+            return None
         now, is_guess = local_now(turn)
         found = await asyncio.to_thread(heard_zone, turn.asked.text, now, turn.person.locale)
         if found is None:
