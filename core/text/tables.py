@@ -75,7 +75,7 @@ def _drawn(lines: Sequence[str], columns: int, *, fenced: bool) -> list[str]:
     drawn.insert(1, _GAP.join("-" * width for width in widths))
     if not any(head):
         del drawn[:2]
-    return ["```", *(line.replace("```", "´´´") for line in drawn), "```"] if fenced else drawn
+    return ["```", *map(_without_fences, drawn), "```"] if fenced else drawn
 
 
 def _fitted(row: list[str], count: int) -> list[str]:
@@ -90,7 +90,12 @@ def _blocks(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
         lines += [""] if lines else []
         named = zip(head if rows else [""] * len(head), row, strict=True)
         lines += [f"{name}: {cell or _NOTHING}" if name else cell for name, cell in named if name or cell]
-    return lines
+    return [_without_fences(line) for line in lines]
+
+
+def _without_fences(line: str) -> str:
+    """Return a line that neither opens nor closes a code block."""
+    return line.replace("```", "´´´")
 
 
 def _apart(drawn: list[str], before: Sequence[str], behind: Sequence[str]) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from wcwidth import wcswidth
 
@@ -93,6 +93,7 @@ def test_a_table_that_grows_never_shows_a_bar() -> None:
 words = st.text(alphabet="abcé咖☕*_`|\\ ", max_size=12)
 
 
+@example([["```", "\\\\\\\\\\\\", "\\"]], 5)
 @given(st.lists(st.lists(words, min_size=1, max_size=4), min_size=1, max_size=4), st.integers(5, 60))
 def test_no_letter_of_a_table_is_lost_and_no_aligned_line_is_wider_than_there_is_room(
     rows: list[list[str]], columns: int
