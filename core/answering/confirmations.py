@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
@@ -148,22 +148,12 @@ class Confirmations:
 
     async def drop(self, conversation: ConversationKey, *kinds: type[object]) -> bool:
         """Remove the open questions of those kinds; return whether one was still valid."""
-        names = {kind.__name__ for kind in kinds}
-        found = _opened(await self._store.find(conversation))
-        others = [each for each in found if each.kind not in names]
-        if len(others) < len(found):
-            await self._store.take(conversation)
-            await self._put(conversation, others)
-        since = self._clock.now() - VALID_FOR
-        return any(each.kind in names and each.at >= since for each in found)
+        names, since = {kind.__name__ for kind in kinds}, self._clock.now() - VALID_FOR
+        return any(each.at >= since for each in await self._remove(conversation, lambda each: each.kind in names))
 
     async def drop_offers(self, conversation: ConversationKey, verb: str) -> None:
         """Remove the offers of a command: it was given, so that they are out of date."""
-        found = _opened(await self._store.find(conversation))
-        others = [each for each in found if _verb(each) != verb]
-        if len(others) < len(found):
-            await self._store.take(conversation)
-            await self._put(conversation, others)
+        await self._remove(conversation, lambda each: _verb(each) == verb)
 
     def arrived(self, at: datetime, *, again: bool = False) -> Arrival:
         """Number a message that came, so that it does not answer a later question."""
@@ -176,6 +166,14 @@ class Confirmations:
     async def _open(self, conversation: ConversationKey) -> list[Open]:
         since = self._clock.now() - VALID_FOR
         return [each for each in _opened(await self._store.find(conversation)) if each.at >= since]
+
+    async def _remove(self, conversation: ConversationKey, is_meant: Callable[[Open], bool]) -> Sequence[Open]:
+        """Remove the questions that are meant, and return them."""
+        found = _opened(await self._store.find(conversation))
+        if removed := [each for each in found if is_meant(each)]:
+            await self._store.take(conversation)
+            await self._put(conversation, [each for each in found if each not in removed])
+        return removed
 
     async def _put(self, conversation: ConversationKey, found: Sequence[Open]) -> None:
         """Store the questions, if there are any, as one row."""

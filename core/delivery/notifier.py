@@ -67,7 +67,8 @@ class Notifier:
 
         `once` names the message, so that a platform that can tells a repeat from another one.
         """
-        channels = self.platforms.get(user.platform)
+        platform = user.platform if room is None else room.platform
+        channels = self.platforms.get(platform)
         if channels is None:
             return Delivery.OFFLINE
         try:
@@ -75,7 +76,7 @@ class Notifier:
             await self._write(channel, shown)
         except ChannelError as error:
             refusal = error.refusal if isinstance(error, Undelivered) else error
-            _log.info("notice not delivered", extra={"platform": user.platform, "error": type(refusal).__name__})
+            _log.info("notice not delivered", extra={"platform": platform, "error": type(refusal).__name__})
             return Delivery.GONE if isinstance(refusal, ChannelGone) else Delivery.REFUSED
         return Delivery.ARRIVED
 

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import asyncio
 
-from core.delivery.notifier import Notifier
+from core.delivery.notifier import Delivery, Notifier
 from core.errors import ChannelGone
 from core.outgoing import ChannelLimits, OutgoingMessage
-from core.types import UserKey
+from core.ports import Channel
+from core.types import ChatKey, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import FakeClock
+
+
+class Rooms(OneChannel):
+    """A platform with rooms."""
+
+    def room(self, chat: ChatKey, once: str) -> Channel:
+        del chat, once
+        return self._channel
 
 
 class SlowChannel(RecordingChannel):
@@ -37,3 +46,14 @@ async def test_a_message_that_is_stopped_and_then_refused_is_stopped() -> None:
     channel.answers.set()
     await clock.advance(10)
     assert writing.cancelled()
+
+
+async def test_a_room_of_another_platform_than_the_person_s_is_written_into_there() -> None:
+    clock = FakeClock()
+    home, away = (RecordingChannel(clock, ChannelLimits(4096, 0.0)) for _ in range(2))
+    notifier = Notifier(clock)
+    notifier.connect("discord", Rooms(home))
+    notifier.connect("telegram", Rooms(away))
+    shown = OutgoingMessage("I read along from now on.")
+    assert await notifier.write(UserKey("discord", "1"), ChatKey("telegram", "-100"), shown) is Delivery.ARRIVED
+    assert (home.texts, away.texts) == ([], ["I read along from now on."])

@@ -565,6 +565,15 @@ async def test_a_briefing_has_a_name_on_the_button_that_deletes_it() -> None:
     assert all(len(choice.label) > len("1. ") for choice in shown.choices)
 
 
+@pytest.mark.parametrize("question", ["delete all reminders", "actually, delete all reminders"])
+async def test_who_deletes_all_reminders_is_asked_or_reads_that_there_are_none(question: str) -> None:
+    house = await limited()
+    assert (await say(house, question)).text.startswith("No reminder is set.")
+    await say(house, "remind me to call mom tomorrow at 10am")
+    await say(house, "remind me to call Bob on Friday at 10am")
+    assert (await say(house, question)).text.startswith("Delete all 2 reminders?")
+
+
 async def test_a_list_goes_by_the_clock_of_where_the_person_is() -> None:
     house = await limited()
     await say(house, "remind me to call mom tomorrow at 10am")

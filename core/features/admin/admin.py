@@ -10,13 +10,14 @@ from core.answering.confirmations import Confirmations
 from core.commands.command import Command, Complete, CompletionRequest, Request, missing_words, word_buttons
 from core.commands.menu import MenuEntry, MenuOption, choice_field
 from core.commands.table import ONLY_OWNER, offer_of
+from core.delivery.notifier import Delivery, Notifier
 from core.features.pending_input.replies import PendingReplies
-from core.outgoing import Button, Suggestion
+from core.outgoing import Button, OutgoingMessage, Suggestion
 from core.text.catalogue import text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.text.words import nearest
-from core.types import Localized, Role
+from core.types import ChatKey, Localized, Role, room_name
 
 HERE: Final = "here"
 """Names the place where a verb is said."""
@@ -220,6 +221,14 @@ class Admin(VerbCommand):
         return [verb for verb in self.verbs.values() if verb.is_for(request.role)]
 
 
+async def tell_room(request: Request, notifier: Notifier, room: str, said: str) -> None:
+    """Say what was decided in the room, named as PLATFORM:ID, that it is about; tell who decided if that fails."""
+    here = request.incoming.chat.without_aside
+    place = here if room_name(here) == room else ChatKey(*room.split(":", 1))
+    if await notifier.write(request.incoming.user, place, OutgoingMessage(said)) is not Delivery.ARRIVED:
+        await request.tell(ROOM_NOT_TOLD)
+
+
 _MAX_COMMAND_CHARS: Final = 200
 
 WHERE: Final = choice_field("where", text("menus.fields.where"), {HERE: text("menus.where.here")})
@@ -228,6 +237,7 @@ WHERE: Final = choice_field("where", text("menus.fields.where"), {HERE: text("me
 ROOM: Final = choice_field("where", text("menus.fields.room"), WHERE.words)
 """Says that a verb is about that place and no person."""
 
+ROOM_NOT_TOLD = text("pointing.room_not_told")
 NOT_HERE = text("admin.not_here")
 NO_VERB = text("admin.verbs.no_verb")
 MEANT_VERB = text("admin.verbs.meant")

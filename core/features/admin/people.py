@@ -6,19 +6,18 @@ from typing import Final
 
 from core.answering.sentences import LET_IN
 from core.commands.command import Request
-from core.delivery.notifier import Delivery
 from core.enclosures import Speaker
 from core.features.access.gate import ALL_HERE, ROLES, card, fits, named, person_line, stranger_line, verdicts
 from core.features.access.people import DENIED, Stranger
 from core.features.access.rules import Mode
-from core.features.admin.admin import HERE, MAX_ID_CHARS, WrongUse, ask_to_confirm
+from core.features.admin.admin import HERE, MAX_ID_CHARS, WrongUse, ask_to_confirm, tell_room
 from core.features.admin.decisions import Decision, DecisionKind
 from core.features.admin.names import NOT_SEEN_YET
 from core.features.feature import Shared
 from core.outgoing import Button, OutgoingMessage
 from core.text.catalogue import counted, forms, text
 from core.text.unicode import one_line
-from core.types import ChatKey, Incoming, Localized, Role, UserKey, room_name
+from core.types import Incoming, Localized, Role, UserKey, room_name
 
 GIVEN: Final = (Role.ADMIN.value, Role.MEMBER.value, Role.GUEST.value)
 """The roles that /admin role gives."""
@@ -41,11 +40,8 @@ class People:
 
     async def _announce(self, request: Request, decision: Decision) -> None:
         """Tell a room that it was let in from elsewhere."""
-        platform, _, chat = decision.name.partition(":")
         if decision.after and decision.name != room_name(request.incoming.chat):
-            said, place = OutgoingMessage(ALL_HERE[request.locale]), ChatKey(platform, chat)
-            if await self._shared.notifier.write(UserKey(platform, chat), place, said) is not Delivery.ARRIVED:
-                await request.tell(ROOM_NOT_TOLD)
+            await tell_room(request, self._shared.notifier, decision.name, ALL_HERE[request.locale])
 
     async def users(self, request: Request, argument: str) -> None:
         """Show who has which role, which rooms are let in and who asked to be; or what is known of one person."""
@@ -166,7 +162,6 @@ def _is_about_room(incoming: Incoming) -> bool:
     return is_in_room and not incoming.quoted_user and all(each.speaker is Speaker.BOT for each in incoming.quotes)
 
 
-ROOM_NOT_TOLD = text("pointing.room_not_told")
 USERS = text("admin.survey.users")
 ROOMS = text("admin.survey.rooms")
 ASKED = text("admin.survey.asked")

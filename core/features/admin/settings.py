@@ -10,16 +10,15 @@ from core.actions.registry import Registry
 from core.answering.shown import MAX_MESSAGES
 from core.commands.command import CompletionRequest, Request, offered
 from core.commands.table import offer_of
-from core.delivery.notifier import Delivery
 from core.errors import ChannelError
 from core.features.access.gate import ALL_THERE, KNOWN_THERE
-from core.features.admin.admin import HERE, MAX_ID_CHARS, WrongUse
+from core.features.admin.admin import HERE, MAX_ID_CHARS, WrongUse, tell_room
 from core.features.admin.decisions import ALL_MODES, ALLOWED, OFF, ON, Decision, DecisionKind, of_modes
 from core.features.admin.machine import Doubt, Proof
 from core.features.feature import Shared
 from core.history.window import POLICIES, SUMMARY
 from core.models import MODES
-from core.outgoing import Button, OutgoingMessage, Suggestion
+from core.outgoing import Button, Suggestion
 from core.text.catalogue import text
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
@@ -292,9 +291,8 @@ class Settings:
         place = here if room_name(here) == decision.name else ChatKey(platform, chat)
         if (why := await self._why_unread(place)) is not None:
             await request.answer.tell(why[request.locale])
-        said = OutgoingMessage(TO_THE_ROOM[request.locale].format(most=decision.after))
-        if await self._shared.notifier.write(request.incoming.user, place, said) is not Delivery.ARRIVED:
-            await request.tell(ROOM_NOT_TOLD)
+        said = TO_THE_ROOM[request.locale].format(most=decision.after)
+        await tell_room(request, self._shared.notifier, decision.name, said)
 
     async def _why_unread(self, chat: ChatKey) -> Localized | None:
         channels = self._shared.notifier.platforms.get(chat.platform)
@@ -376,5 +374,4 @@ HOW_MANY = text("pointing.how_many")
 CONTEXT_ON = text("pointing.context_on")
 CONTEXT_OFF = text("pointing.context_off")
 TO_THE_ROOM = text("pointing.to_the_room")
-ROOM_NOT_TOLD = text("pointing.room_not_told")
 NO_PLATFORM = text("admin.names.no_platform")

@@ -81,7 +81,7 @@ class PendingReplies(ReplyReader):
         waiting = await self._store.find(here)
         if arrival.again:
             waiting = await self._store.taken(here, incoming.message_id) or waiting
-        if incoming.pressed and text.startswith("/"):
+        if text.startswith("/"):
             await self._take_offer(incoming, await self._confirmations.all_open(here, arrival), text)
         if not incoming.pressed or is_retry(text):
             if waiting is None and (answer := await self._answer(incoming, arrival, conversation)):
@@ -114,7 +114,6 @@ class PendingReplies(ReplyReader):
         again = await self._confirmations.all_taken(incoming) if arrival.again else ()
         found = again or await self._confirmations.all_open(here, arrival)
         if not found or incoming.text.startswith("/"):
-            await self._take_offer(incoming, found, incoming.text)
             return ""
         answered = [(each, command) for each in found if (command := self._command(each, incoming))]
         last = [command for each, command in answered if not each.passed]

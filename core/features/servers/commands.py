@@ -14,20 +14,18 @@ from typing import Final
 from core.answering.shown import MAX_MESSAGES
 from core.commands.command import STAFF, Command, Request
 from core.commands.menu import MenuOption, OptionKind, choice_field, number_field, text_field
-from core.delivery.notifier import Delivery
 from core.errors import ChannelError
-from core.features.admin.admin import HERE, Verb, VerbCommand, WrongUse
+from core.features.admin.admin import HERE, Verb, VerbCommand, WrongUse, tell_room
 from core.features.admin.decide import UNSET
 from core.features.admin.decisions import OFF, Decision, DecisionKind, Matter, entries, of_entries
 from core.features.admin.settings import DEFAULT, MAX_PERSONA_CHARS, TO_THE_ROOM
 from core.features.feature import Contribution, Shared
 from core.features.quotas.limits import Limit, NotALimit, read, written
-from core.outgoing import OutgoingMessage
 from core.text.catalogue import text
 from core.text.language_names import find_language, name_in
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
-from core.types import ChatKey, Locale, Localized, places_of, room_name, server_name
+from core.types import Locale, Localized, places_of, room_name, server_name
 
 EVERYWHERE: Final = "everywhere"
 EVERYBODY: Final = "everybody"
@@ -259,11 +257,8 @@ class Servers:
         """Tell the room that its talk is read from now on."""
         if not decision.after or decision.before:
             return
-        here = request.incoming.chat.without_aside
-        place = here if room_name(here) == decision.name else ChatKey(*decision.name.split(":", 1))
-        said = OutgoingMessage(TO_THE_ROOM[request.locale].format(most=decision.after))
-        if await self._shared.notifier.write(request.incoming.user, place, said) is not Delivery.ARRIVED:
-            await request.tell(ROOM_NOT_TOLD)
+        said = TO_THE_ROOM[request.locale].format(most=decision.after)
+        await tell_room(request, self._shared.notifier, decision.name, said)
 
 
 def _names(value: str, locale: Locale) -> str:
@@ -321,6 +316,5 @@ NO_MONEY = text("servers.no_money")
 TOO_LONG = text("servers.too_long")
 NO_LANGUAGE = text("preferences.language.unknown")
 HOW_MANY = text("pointing.how_many")
-ROOM_NOT_TOLD = text("pointing.room_not_told")
 CHANGES = text("admin.survey.changes")
 NO_CHANGES = text("admin.survey.no_changes")

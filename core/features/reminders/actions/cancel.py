@@ -47,7 +47,8 @@ def reminder_cancel(reminders: Reminders) -> Action:
         if len(found) > 1 and asks_for_all(turn.asked.text):
             answer = await _all(turn, found)
         elif not found:
-            answer = ReminderNotice(NONE[turn.person.locale].format(words=quoted(words)))
+            none = NONE_SET if asks_for_all(turn.asked.text) else NONE
+            answer = ReminderNotice(none[turn.person.locale].format(words=quoted(words)))
         elif len(found) > 1 or not await _is_asked(turn, words):
             answer = await _which(turn, found)
         else:
@@ -119,6 +120,7 @@ def _step(answer: ReminderNotice) -> Step:
 
 LOOKING = text("reminders.actions.looking")
 NONE = text("reminders.actions.none_of_these_words")
+NONE_SET = text("reminders.actions.none")
 WHICH = text("reminders.actions.which")
 CLEAR_ALL = text("reminders.steering.clear_all")
 CLEAR = text("reminders.steering.clear")
