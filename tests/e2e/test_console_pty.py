@@ -73,7 +73,7 @@ def test_the_bot_itself_thinks_visibly_saves_and_finds_again_in_a_new_process(tm
     terminal.wait(lambda: terminal.rows[-1:] == ["›"] and "123456" in terminal.text)
     assert terminal.text.count("123456") == 1, "what the answer says stands there once"
     terminal.type(f"/memories{ENTER}")
-    terminal.wait("Suas memórias (1)")
+    terminal.wait(lambda: terminal.rows[-1:] == ["›"] and "Suas memórias (1)" in terminal.text)
     terminal.type(f"/stop{ENTER}")
     terminal.wait("Não há nada em andamento.")
     terminal.type(f"/quit{ENTER}")
