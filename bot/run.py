@@ -214,7 +214,7 @@ async def _talk(settings: Settings, thread_id: str) -> None:
                     data_dir=settings.data_dir,
                     language=settings.locale,
                     keeps_lines=not settings.in_memory,
-                    menu=app.parts.commands.menu(),
+                    menu=app.parts.menu(),
                 )
         except ConfigError as error:
             failure = error  # raised in here it would be one of a group

@@ -164,6 +164,19 @@ class ActionInfo:
     reads: ArgumentsReader | None = None
     """Reads its arguments off a message that asks for it."""
 
+    writes: Written | None = None
+    """What it changes."""
+
+    is_on: bool = True
+    """Whether it may run: what a message asks for that is off is told to be off."""
+
+
+def switched_off(actions: Iterable[ActionInfo]) -> frozenset[Written]:
+    """Return the kinds of change that no action may make, as the owner turned it off."""
+    all_actions = tuple(actions)
+    on = {action.writes for action in all_actions if action.is_on}
+    return frozenset(action.writes for action in all_actions if action.writes is not None) - on
+
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:

@@ -20,7 +20,7 @@ class ReminderSettings(BaseSettings):
         ge=0,
         le=10_000,
         description="How many reminders a person may have that are still to come, on all their accounts together. 0: "
-        "nobody can set any, and the bot has no actions for it.",
+        "nobody can set any; those set before can be seen and deleted (/reminders).",
     )
     reminder_min_interval_s: float = Field(
         default=_USUAL.smallest_interval.total_seconds(),

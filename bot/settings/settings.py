@@ -113,10 +113,12 @@ class Settings(
         default=Learn.OFFERED,
         description="What becomes of facts that people tell about themselves in passing, at most: only what they ask "
         "for is saved (asked), a button below the answer offers to save it (offered), it is saved (auto). Each person "
-        "can choose less by /memory.",
+        "can choose less by /memory. Without a language model what people tell is taken for something to keep.",
     )
     actions_off: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(), description="Actions that are not offered, separated by commas, such as MemoryDelete."
+        default=(),
+        description="Actions that are off, by words, command, button and model, separated by commas, such as "
+        "MemorySave. People can always see, change and delete by hand what is kept of them (/memories, /forget).",
     )
     cycle: Literal["auto", "stepwise", "single"] = Field(
         default="auto",

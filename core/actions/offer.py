@@ -19,7 +19,7 @@ from core.outgoing import Button
 from core.text.catalogue import text
 from core.text.markdown import quoted
 from core.text.words import FUNCTION_WORDS, folded_words
-from core.types import Learn, MemoryDraft, Message, MessageRole
+from core.types import ChangeKind, Learn, MemoryDraft, Message, MessageRole
 
 OFFERED_FOR: Final = timedelta(days=1)
 _MAX_NAMED: Final = 3
@@ -61,7 +61,8 @@ async def offer_saving(turn: Turn, drafts: Sequence[MemoryDraft]) -> tuple[Butto
 def offer_keeping(turn: Turn) -> tuple[Button, ...]:
     """Return the button that keeps what the person said earlier, if the answer quotes it word for word."""
     said = [each.message for step in turn.log.steps for each in step.quotes if each.message.role is MessageRole.USER]
-    quoted = [message for message in said if turn.person.remembers and turn.answer.quotes(message.text)]
+    may_save = turn.person.remembers and ChangeKind.SAVED not in turn.services.off
+    quoted = [message for message in said if may_save and turn.answer.quotes(message.text)]
     return tuple(Button(REMEMBER_THIS[turn.person.locale], f"/confirm said {message.id}") for message in quoted[:1])
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from core.actions.action import Action
+from core.dialogue import ActionInfo
 from core.errors import ConfigError
 
 
@@ -35,6 +37,10 @@ class Registry:
     def disabled(self) -> tuple[Action, ...]:
         """The actions that are off."""
         return tuple([action for name, action in self._actions.items() if name in self._off])
+
+    def infos(self) -> tuple[ActionInfo, ...]:
+        """Return all actions as data, with whether they are on."""
+        return tuple([replace(action.info, is_on=name not in self._off) for name, action in self._actions.items()])
 
     def disable(self, name: str) -> None:
         """Turn the action off."""

@@ -106,7 +106,7 @@ class Opening:
     def _services(self) -> Services:
         """Return the services with the models and actions of this moment."""
         services = self._parts.services
-        actions = tuple(action.info for action in self._parts.registry.enabled)
+        actions = self._parts.registry.infos()
         return replace(services, models=services.models.now(), actions=actions)
 
 

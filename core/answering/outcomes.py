@@ -78,12 +78,26 @@ def left_undone(steps: Sequence[Step], message: str, effects: Collection[Effect]
     return asked - {*ChangeKind} - handled if handled else asked
 
 
-def undone(steps: Sequence[Step], kinds: Collection[Written], locale: Locale, *, remembers: bool = True) -> str:
-    """Return the sentences on changes of these kinds that the steps did not make."""
+def undone(
+    steps: Sequence[Step],
+    kinds: Collection[Written],
+    locale: Locale,
+    *,
+    remembers: bool = True,
+    off: Collection[Written] = (),
+) -> str:
+    """Return the sentences on changes of these kinds that the steps did not make; of those that are `off`, only that.
+
+    Nothing advises what is turned off.
+    """
     tried, done = missing(steps), committed(steps)
-    return "\n".join(
-        not_done(kind, tried.get(kind, ()), locale, some=kind in done, remembers=remembers) for kind in _in_order(kinds)
-    )
+    told = [
+        SWITCHED_OFF[locale]
+        if kind in off
+        else not_done(kind, tried.get(kind, ()), locale, some=kind in done, remembers=remembers)
+        for kind in _in_order(kinds)
+    ]
+    return "\n".join(dict.fromkeys(told))
 
 
 def nothing(kinds: Collection[Written], locale: Locale) -> str:
@@ -113,6 +127,7 @@ NOTHING: dict[ChangeKind, Localized] = {
 UNCHANGED = text("outcomes.unchanged")
 _WHICH = text("outcomes.which")
 TURNED_OFF = text("outcomes.turned_off")
+SWITCHED_OFF = text("outcomes.switched_off")
 HINTS: dict[ChangeKind, Localized] = {
     ChangeKind.SAVED: text("outcomes.hints.saved"),
     ChangeKind.UPDATED: _WHICH,

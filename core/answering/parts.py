@@ -9,9 +9,11 @@ from core.actions.registry import Registry
 from core.answering.hooks import Gate, Limiter, PreferencesOf, ReplyReader, TakeBack, TurnEnded
 from core.answering.language_choice import Locales
 from core.answering.turn import Services, Turn
+from core.commands.menu import MenuEntry
 from core.commands.table import CommandTable
 from core.delivery.alerts import OwnerAlerts
 from core.delivery.notifier import Notifier
+from core.dialogue import switched_off
 from core.history.conversation import Conversations
 from core.memory.memories import Memories
 from core.models import Cycle
@@ -100,3 +102,7 @@ class ChatBotParts:
     hooks: Hooks
     reach: Reach
     settings: TurnSettings = field(default_factory=TurnSettings)
+
+    def menu(self) -> tuple[MenuEntry, ...]:
+        """Return the entries of menus, without commands of what is turned off."""
+        return self.commands.menu(switched_off(self.registry.infos()))

@@ -222,7 +222,10 @@ class Speech:
             for kind in wanted
             if kind not in tried or outcomes.not_done(kind, tried[kind], person.locale, some=True) not in said
         ]
-        told = outcomes.undone(log.steps, untold, person.locale, remembers=person.remembers)
+        off = self.turn.services.off
+        if outcomes.SWITCHED_OFF[person.locale] in self.text:  # limited mode says so itself
+            untold = [kind for kind in untold if kind not in off]
+        told = outcomes.undone(log.steps, untold, person.locale, remembers=person.remembers, off=off)
         effects = self.turn.services.effects
         if assertions.asserted(self.text, effects) - (log.written - wanted):
             held = assertions.without(held, effects)

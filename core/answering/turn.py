@@ -17,7 +17,7 @@ from core.answering.confirmations import Confirmations
 from core.answering.shown import Shown
 from core.answering.support import Support
 from core.delivery.view import View
-from core.dialogue import ActionInfo, Effect, Step, Written, committed
+from core.dialogue import ActionInfo, Effect, Step, Written, committed, switched_off
 from core.errors import ContextTooLong
 from core.history.conversation import Context, Conversation, Conversations
 from core.history.quotes import find_quotes
@@ -451,7 +451,12 @@ class Services:
     """What actions of features do besides changing memories, whichever are on."""
 
     actions: tuple[ActionInfo, ...] = ()
-    """The actions that are on."""
+    """All actions, with whether they are on."""
+
+    @property
+    def off(self) -> frozenset[Written]:
+        """The kinds of change that are turned off."""
+        return switched_off(self.actions)
 
 
 @dataclass(slots=True)

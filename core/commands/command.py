@@ -10,6 +10,7 @@ from typing import Final, TypeAlias
 from core.answering.deadline import Deadline
 from core.answering.turn import Answer, Person, Turn
 from core.commands.menu import MenuEntry, MenuOption
+from core.dialogue import Written
 from core.outgoing import MAX_COMMAND_BYTES, Button, Suggestion
 from core.text.catalogue import text
 from core.text.unicode import fold, one_line
@@ -150,7 +151,8 @@ class Command:
 
     `for_staff`: only owners and admins may run it, and lists show it to nobody else. `in_private`: it is answered only
     where nobody else reads along. `searches`: it shows the person's memories that its argument finds, or the newest,
-    which can be done while nothing can be stored. `in_menus` is False for commands of buttons only. The other fields
+    which can be done while nothing can be stored. `writes` is the change that it makes without a model: where that is
+    turned off, it is refused, and no list shows it. `in_menus` is False for commands of buttons only. The other fields
     are those of `MenuEntry`.
     """
 
@@ -162,6 +164,7 @@ class Command:
     for_managers: bool = False
     in_private: bool = False
     searches: bool = False
+    writes: Written | None = None
     in_menus: bool = True
     in_conversation: bool = False
     for_all: bool = False

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from core.answering.outcomes import SWITCHED_OFF
 from core.commands.command import ONLY_IN_PRIVATE, Command, CompletionRequest, Request, missing_words, word_buttons
 from core.commands.menu import FORM_TEXT, MenuEntry
+from core.dialogue import Written
 from core.outgoing import MAX_COMMAND_BYTES, Button, Suggestion
 from core.text.catalogue import text
 from core.text.unicode import one_line
@@ -43,9 +45,9 @@ class CommandTable:
     def __iter__(self) -> Iterator[Command]:
         return iter(self._commands.values())
 
-    def menu(self) -> tuple[MenuEntry, ...]:
-        """Return the entries of menus."""
-        return tuple(command.entry() for command in self if command.in_menus)
+    def menu(self, off: Collection[Written] = ()) -> tuple[MenuEntry, ...]:
+        """Return the entries of menus, without the commands that make a change which is `off`."""
+        return tuple(command.entry() for command in self if command.in_menus and command.writes not in off)
 
     async def run(self, request: Request, said: str) -> None:
         """Run the command that `said` starts with ("/name argument"), or say that there is none.
@@ -59,6 +61,8 @@ class CommandTable:
             await request.tell(ONLY_OWNER)
         elif command.in_private and not request.incoming.private:
             await request.tell(ONLY_IN_PRIVATE)
+        elif command.writes in request.turn.services.off:
+            await request.tell(SWITCHED_OFF)
         else:
             argument = said.partition(" ")[2].strip()
             words = missing_words(command.fields, argument)
@@ -117,7 +121,7 @@ class CommandTable:
         lines += [
             f"/{command.name}{command.usage} — {command.about[request.locale]}"
             for command in self
-            if command.is_listed_for(request.role)
+            if command.is_listed_for(request.role) and command.writes not in request.turn.services.off
         ]
         await request.answer.tell("\n".join(lines))
 

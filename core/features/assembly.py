@@ -88,7 +88,9 @@ class Features(Shared):
         )
         for build in FEATURES:
             self.added.add(build(self))
-        self.registry = registry or Registry((*ACTIONS[:-1], *self.added.actions, ACTIONS[-1]), actions_off)
+        self.registry = registry or Registry(
+            (*ACTIONS[:-1], *self.added.actions, ACTIONS[-1]), (*self.added.off, *actions_off)
+        )
         staff = admin(self, self.registry)
         own = (RESET, RETRY, CONTINUE_COMMAND, stop_command(self.replies))
         self.commands = CommandTable((*self.added.commands, *own, *staff.commands))

@@ -168,6 +168,9 @@ class Contribution:
     """Verbs of /admin."""
 
     actions: Sequence[Action] = ()
+    off: Sequence[str] = ()
+    """Names of its actions that are off at first, as settings of the feature leave them nothing to do."""
+
     effects: Sequence[Effect] = ()
     """What its actions do besides changing memories, so that a model's words about that are checked."""
 

@@ -23,6 +23,8 @@ from core.types import Localized, MessageRole, OpenQuestion
 _LEAST_SHARED: Final = 2.0
 """What a statement that says of no change must have in common with a memory of which it has another value."""
 
+_EXAMPLES: Final = (SAVE, SEARCH, UPDATE, DELETE)
+
 _BARE_SENSES: Final = 2
 """A correction with at most so many words that tell something names nothing that could be kept: "no, it's 3pm"."""
 
@@ -229,7 +231,15 @@ def _called(scene: Scene, part: MessagePart) -> Move:
 
 
 def _about(scene: Scene, part: MessagePart) -> Move:
-    return Move(FINISH, say.ABOUT[part.about or "help"][scene.locale])
+    told = say.ABOUT[part.about or "help"][scene.locale]
+    return Move(FINISH, told if part.about not in {"", "help"} else _what_can_be_done(scene, told))
+
+
+def _what_can_be_done(scene: Scene, told: str) -> str:
+    """Return the lead and, of the examples below it, which are of the four actions in this order, those that are on."""
+    lead, *examples = told.splitlines()
+    shown = [line for action, line in zip(_EXAMPLES, examples, strict=False) if scene.is_on(action)]
+    return "\n".join((lead, *shown, *examples[len(_EXAMPLES) :]))
 
 
 def _chat(scene: Scene, part: MessagePart) -> Move:

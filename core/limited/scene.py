@@ -102,6 +102,10 @@ class Scene:
         """Return whether a decision may name the action; True for a prompt that asks for no decision."""
         return not self.context.choices or self._name_of(action) in self.context.choices
 
+    def is_on(self, action: str) -> bool:
+        """Return whether the owner did not turn the action off."""
+        return all(info.is_on for info in self.context.actions if action == (info.task or info.name))
+
     def choice(self, action: str) -> str:
         """Return the name to decide for; the last choice, which ends the turn, if the action is not offered."""
         name = self._name_of(action)

@@ -33,7 +33,7 @@ KNOW_NOTHING: Final = text("limited.know_nothing")
 WORLD: Final = text("limited.world")
 UNSEEN: Final = text("limited.unseen")
 NOT_YOUR_WORDS: Final = text("limited.not_your_words")
-SWITCHED_OFF: Final = text("limited.switched_off")
+SWITCHED_OFF: Final = text("outcomes.switched_off")
 CLOCK: Final = text("limited.clock")
 WEEKDAYS: Final = text("limited.weekdays")
 

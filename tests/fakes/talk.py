@@ -12,6 +12,7 @@ from typing import Any
 from core.answering.chatbot import ChatBot
 from core.features.links.storage import LinkCodes
 from core.features.preferences.storage import PreferenceStore
+from core.features.reminders.service import Limits
 from core.features.reminders.storage import ReminderStore
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 from core.ports import ChatModel
@@ -40,6 +41,7 @@ class Talk:
     embedder: HashEmbedder = field(default_factory=HashEmbedder)
     mind: ChatModel | None = None
     off: tuple[str, ...] = ()
+    most_reminders: int = Limits().most
     shown: OutgoingMessage = field(default_factory=lambda: OutgoingMessage(""))
     seen: list[str] = field(default_factory=list)
     house: House = field(init=False)
@@ -55,6 +57,7 @@ class Talk:
             clock=self.clock,
             embedder=self.embedder,
             off=self.off,
+            reminder_limits=replace(Limits(), most=self.most_reminders),
             store=SqlMemories(database),
             history=SqlHistory(database),
             inbox=SqlInbox(database),

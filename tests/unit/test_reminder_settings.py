@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 
 from bot.settings.settings import load
+from core.dialogue import switched_off
 from core.errors import ConfigError
 from core.features.reminders.service import Limits
 from tests.fakes.house import House
@@ -20,8 +21,9 @@ def test_what_is_set_is_what_holds() -> None:
 
 async def test_where_nobody_may_have_any_there_is_no_action_and_no_command_to_set_one() -> None:
     def names(house: House) -> tuple[set[str], set[str]]:
+        off = switched_off(house.registry.infos())
         return {action.name for action in house.registry.enabled}, {
-            command.name for command in house.features().commands
+            entry.name for entry in house.features().commands.menu(off)
         }
 
     actions, commands = names(House())

@@ -56,7 +56,7 @@ from core.text.markdown import verbatim
 from core.text.pointing import points_only
 from core.text.unicode import one_line
 from core.times.wording import zone_told
-from core.types import Localized, MemoryDraft, MemoryItem, MemoryKind
+from core.types import ChangeKind, Localized, MemoryDraft, MemoryItem, MemoryKind
 
 _log = logging.getLogger(__name__)
 
@@ -110,6 +110,7 @@ REMEMBER = Command(
     remember,
     usage=" …",
     in_order=True,
+    writes=ChangeKind.SAVED,
     fields=(text_field("text", text("menus.fields.remember"), required=True),),
 )
 

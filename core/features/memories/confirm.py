@@ -28,6 +28,7 @@ from core.actions.proposal import (
 )
 from core.answering import outcomes
 from core.answering.confirmations import Choice, Confirmations
+from core.answering.outcomes import SWITCHED_OFF
 from core.commands.command import Command, Request
 from core.commands.menu import CONFIRM
 from core.dialogue import Outcome, Step
@@ -36,7 +37,16 @@ from core.features.preferences.language import NOT_REMEMBERING
 from core.outgoing import Button
 from core.stores import SaidMessage
 from core.text.catalogue import counted, forms, text
-from core.types import ChangeKind, MemoryDraft, MemoryItem, Message, MessageRole, UserKey, is_said_by_person
+from core.types import (
+    ChangeKind,
+    Localized,
+    MemoryDraft,
+    MemoryItem,
+    Message,
+    MessageRole,
+    UserKey,
+    is_said_by_person,
+)
 
 YES: Final = "yes"
 SAVE: Final = "save"
@@ -116,8 +126,8 @@ async def _on_message(request: Request, proposal: Keeping | Replacement, verb: s
         await turn.answer.say(NOT_KEPT[request.locale], in_history=True)
     elif not said:
         await request.tell(OFFER_OVER)
-    elif not turn.person.remembers:
-        await request.tell(NOT_REMEMBERING)
+    elif why := _refused(request):
+        await request.tell(why)
     elif isinstance(proposal, Keeping):
         drafts = _of(proposal.drafts, chosen if len(proposal.drafts) > 1 else ())
         await _keep(request, said[0].message, drafts)
@@ -189,11 +199,18 @@ async def _said(request: Request, user: UserKey, message_id: str) -> Sequence[Sa
     return await request.turn.conversation.store.said(user, [int(message_id)]) if known_form else ()
 
 
+def _refused(request: Request) -> Localized | None:
+    """Return why nothing may be saved: the person turned remembering off, or the owner saving."""
+    if not request.turn.person.remembers:
+        return NOT_REMEMBERING
+    return SWITCHED_OFF if ChangeKind.SAVED in request.turn.services.off else None
+
+
 async def _keep(request: Request, said: Message, drafts: Sequence[MemoryDraft]) -> None:
     """Save drafts of a message of the person's, on which the memories rest, and say what was saved."""
     turn = request.turn
-    if not turn.person.remembers:
-        await request.tell(NOT_REMEMBERING)
+    if why := _refused(request):
+        await request.tell(why)
         return
     turn.log.asked = replace(said, turn=turn.asked.turn)  # what the memories rest on
     kept = await keep(turn, drafts)

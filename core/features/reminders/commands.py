@@ -18,6 +18,7 @@ from core.features.preferences.timezone import local_now
 from core.features.reminders.agenda import AgendaCommand
 from core.features.reminders.card import back, entry, line, show_card
 from core.features.reminders.completion import ReminderCompletion, TimeCompletion
+from core.features.reminders.effect import REMINDER_SET
 from core.features.reminders.reminders import Reminder, ReminderState
 from core.features.reminders.request import Clearing
 from core.features.reminders.service import Refusal, ReminderPlace, Reminders
@@ -86,12 +87,13 @@ class ReminderCommands:
 
     @property
     def commands(self) -> Sequence[Command]:
-        """The commands, in the order of menus; where nobody may set a reminder, those for what was set before."""
+        """The commands, in the order of menus."""
         remind = Command(
             "remind",
             text("commands.remind"),
             self._remind,
             usage=" …",
+            writes=REMINDER_SET,
             in_conversation=True,
             for_all=True,
             fields=(WHAT_AND_WHEN,),
@@ -108,7 +110,7 @@ class ReminderCommands:
             verbs=_VERBS,
         )
         agenda = AgendaCommand(self._reminders).command
-        return (remind, reminders, agenda) if self._reminders.limits.most else (reminders, agenda)
+        return remind, reminders, agenda
 
     async def _begun(self, request: CompletionRequest) -> Sequence[Suggestion]:
         """Return the text of the reminder that a button edits, as it is now."""
@@ -162,7 +164,8 @@ class ReminderCommands:
         locale, (now, _) = request.locale, local_now(request.turn)
         found = await self._reminders.of(place_of(request.turn))
         if not found:
-            await request.tell(NONE if request.incoming.private else NONE_HERE)
+            none = NONE_SET if REMINDER_SET in request.turn.services.off else NONE
+            await request.tell(none if request.incoming.private else NONE_HERE)
             return
         page = Page.of("reminders", number, len(found))
         title = TITLE if request.incoming.private else TITLE_HERE
@@ -410,6 +413,7 @@ TITLE = text("reminders.list.title")
 TITLE_HERE = text("reminders.list.title_here")
 NONE = text("reminders.list.none")
 NONE_HERE = text("reminders.list.none_here")
+NONE_SET = text("reminders.actions.none")
 HOW_TO_BROWSE = text("reminders.list.how_to_browse")
 ASK_WORDS = text("reminders.list.ask_words")
 HOW_TO_REMIND = text("reminders.remind.how_to")

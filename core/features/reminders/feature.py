@@ -60,7 +60,7 @@ class ReminderAdditions(Additions):
     async def below_saved(self, turn: Turn, saved: Sequence[MemoryItem]) -> Sequence[Button]:
         """Return a button for each memory that names a time ahead, unless a reminder was asked for, too."""
         is_asked = REMINDER_SET in turn.log.written or assertions.asks_for(turn.asked.text, REMINDER_SET)
-        if not self._reminders.limits.most or is_asked:
+        if is_asked or REMINDER_SET in turn.services.off:
             return ()
         now, _ = local_now(turn)
         timed = [item for item in saved if time_in(item, now, turn.person.locale) is not None][:_MAX_OFFERED]
@@ -301,9 +301,11 @@ def build(shared: Shared) -> Contribution:
     reminders.wake = scheduler.wake
     listed = ListedMemories(stores.kept, "reminders")
     completion = TimeCompletion(stores.preferences.of, clock, stores.quotas.zone)
+    actions = reminder_actions(reminders)
     return Contribution(
         commands=ReminderCommands(listed, reminders, confirmations, shared.replies, completion).commands,
-        actions=reminder_actions(reminders) if reminders.limits.most else (),
+        actions=actions,
+        off=() if reminders.limits.most else tuple(action.name for action in actions),
         effects=(REMINDER_SET,),
         additions=(ReminderAdditions(reminders),),
         matters=(_MATTER,),

@@ -18,6 +18,7 @@ from typing import Final
 from core.answering.turn import Heard, Turn
 from core.features.preferences.timezone import local_now
 from core.features.reminders.days import Days
+from core.features.reminders.effect import REMINDER_SET
 from core.features.reminders.reminders import OPEN, Kind, Reminder
 from core.features.reminders.service import Refusal, Reminders
 from core.features.reminders.telling import (
@@ -245,7 +246,7 @@ async def _of_others(turn: Turn, reminders: Reminders, words: _Words, message: s
     """Say that who asks is reminded and nobody else, and offer that: "lembra a Ana de trazer o bolo"."""
     said = flat(message)
     found = words.remind.match(said, _after_space(said, words.begin(said)))
-    if found is None or not reminders.limits.most:
+    if found is None or not reminders.limits.most or REMINDER_SET in turn.services.off:
         return None
     name = message[found.start("who") : found.end("who")].split()
     is_person = name[-1][:1].isupper() or words.people.fullmatch(flat(name[-1])) is not None

@@ -47,7 +47,7 @@ def reminder_cancel(reminders: Reminders) -> Action:
         if len(found) > 1 and asks_for_all(turn.asked.text):
             answer = await _all(turn, found)
         elif not found:
-            none = NONE_SET if asks_for_all(turn.asked.text) else NONE
+            none = NONE if words and not asks_for_all(turn.asked.text) else NONE_SET
             answer = ReminderNotice(none[turn.person.locale].format(words=quoted(words)))
         elif len(found) > 1 or not await _is_asked(turn, words):
             answer = await _which(turn, found)
