@@ -22,7 +22,7 @@ from tests.fakes.house import House
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
 
-ONLY_MANAGERS = "Só quem pode gerenciar este servidor pode fazer isso."
+ONLY_MANAGERS = "Só quem pode gerenciar este grupo pode fazer isso."
 GROUP = -1001
 
 
