@@ -12,17 +12,17 @@ from bench import table
 
 BENCHES = {
     "changes": "what becomes of changes that people tell, and of questions about a neighbour; --report, --show",
-    "chat": "what people see of an answer, and when; parts: turns, room, crowd, cpu; it takes minutes",
+    "chat": "what people see of an answer, and when; parts: turns, room, crowd; it takes minutes",
     "cycle": "the stepwise and the single cycle beside a bare bot of one call: calls, tokens, seconds, messages",
     "limited": "how well limited mode keeps, finds, changes and removes, by language; --help for what it can show",
     "limited_examples": "how well the classifier of limited mode judges messages that it never saw",
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
-    "recall": "how well memory finds what was told, and says nothing otherwise, beside simple ways; --data PATH",
+    "recall": "how well memory finds what was told, and says nothing otherwise; --data PATH",
     "structure": "lines, modules, importers, and the files that one plain message enters",
     "start": "seconds and memory of a start, and of a bot that waits",
     "turn": "CPU of a whole turn in limited mode",
     "times": "how well times and requests for reminders are read, by language; --data PATH for other labels",
-    "workers": "turns a second at 1, 2 and 4 workers over PostgreSQL, beside SQLite; storm: killed; far: 100 ms away",
+    "workers": "turns a second at 1, 2 and 4 workers over PostgreSQL, beside SQLite; storm: killed",
 }
 """Modules of this package that have a `main()`, and what each measures."""
 

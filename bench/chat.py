@@ -1,6 +1,6 @@
 """What people see in the chat, and when: `elefante run` with the real SDKs, over loopback servers of both platforms.
 
-`python -m bench chat [turns] [room] [crowd] [cpu]`; without a name all of it, in real time, some four minutes. The bot
+`python -m bench chat [turns] [room] [crowd]`; without a name all of it, in real time, some four minutes. The bot
 is a process of its own, so are the models. A new message notifies, an edit and a draft do not. CHAT_FULL=1 prints every
 request of the turns.
 """
@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from bench.model_server import FIRST_TOKEN_S, PACED, SECOND, SECOND_S, TOKENS_A_S, serving, tokens
-from bench.process import cpu_s
 from bench.sensible_model import HELLO, SCENARIOS, TOLD
 from bench.table import show
 from bot.settings.settings import load
@@ -45,7 +44,7 @@ APART_S: Final = 2.0
 """Between the kinds of turns, each of which is in a chat of its own."""
 
 PATIENCE_S: Final = 240.0
-IN_ROOM, IN_CROWD, FOR_CPU = 10, 200, 100
+IN_ROOM, IN_CROWD = 10, 200
 _SAYS: Final = {scenario.name: scenario for scenario in (HELLO, *SCENARIOS)}
 TURNS: Final = {name: _SAYS[name].says for name in ("hello", "save", "recall", "update", "delete")}
 PRESSED: Final = "delete, agreed"
@@ -243,7 +242,6 @@ class World:
 
     telegram: TelegramServer
     discord: DiscordServer
-    process: asyncio.subprocess.Process
 
     def private(self, platform: str, number: int) -> Place:
         """Return the private chat of a person of that number."""
@@ -299,13 +297,13 @@ def _wrote(place: Place, since_s: float) -> bool:
 
 
 @asynccontextmanager
-async def world(model: str = "", *, program: Sequence[str] = (), unlimited: bool = False) -> AsyncIterator[World]:
-    """Run the bot with the model of that name ("": none), open to everybody; or a bare `program` in its place."""
+async def world(model: str = "") -> AsyncIterator[World]:
+    """Run the bot with the model of that name ("": none), open to everybody."""
     clock = SystemClock()
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        telegram = await stack.enter_async_context(TelegramServer(clock, None if unlimited else TelegramLimits()))
-        discord = await stack.enter_async_context(DiscordServer(clock, None if unlimited else DiscordLimits()))
+        telegram = await stack.enter_async_context(TelegramServer(clock, TelegramLimits()))
+        discord = await stack.enter_async_context(DiscordServer(clock, DiscordLimits()))
         own = {name: value for name, value in os.environ.items() if not name.endswith(("_TOKEN", "_KEY", "_URL"))}
         env = own | {
             "TELEGRAM_TOKEN": TELEGRAM_TOKEN, "TELEGRAM_API_BASE_URL": telegram.url, "DISCORD_TOKEN": DISCORD_TOKEN,
@@ -319,7 +317,7 @@ async def world(model: str = "", *, program: Sequence[str] = (), unlimited: bool
         (folder / ".env").touch()
         await _own(folder)
         told = stack.enter_context((folder / "told.txt").open("w+"))
-        command = (sys.executable, "-m", *(program or ("bot", "run")))
+        command = (sys.executable, "-m", "bot", "run")
         process = await asyncio.create_subprocess_exec(*command, env=env, stderr=told)
         try:
             async with asyncio.timeout(PATIENCE_S):
@@ -327,7 +325,7 @@ async def world(model: str = "", *, program: Sequence[str] = (), unlimited: bool
                     assert process.returncode is None, "the bot ended"
                     await asyncio.sleep(0.1)
             await asyncio.sleep(2.0)  # menus are written
-            yield World(telegram, discord, process)
+            yield World(telegram, discord)
         finally:
             if process.returncode is not None:
                 told.seek(0)
@@ -471,32 +469,7 @@ async def crowd() -> None:
     show(f"{IN_CROWD} people at once in private, {SECOND_S:.0f} s a model call: p50, p90", _MANY, rows)
 
 
-# --- CPU ---
-
-
-async def cpu() -> None:
-    """Print the CPU of an answer beside that of the bare library, which says each question back."""
-    rows = []
-    bots = (
-        ("the bare library", "", ("bench.chat_bare",)),
-        ("Elefante without a model", "", ()),
-        ("Elefante with a model", PACED, ()),
-    )
-    found: dict[str, list[str]] = {"Telegram": [], "Discord": []}
-    for _, model, program in bots:
-        async with world(model, program=program, unlimited=True) as here:
-            first = [here.private(platform, FOR_CPU + number) for platform in found for number in range(5)]
-            await here.ask(first, do=lambda place: place.say(HELLO.says))
-            for platform, cells in found.items():
-                places = [here.private(platform, number) for number in range(FOR_CPU)]
-                before_s = cpu_s(here.process.pid)
-                await here.ask(places, do=lambda place: place.say(HELLO.says))
-                cells.append(f"{(cpu_s(here.process.pid) - before_s) / FOR_CPU * 1000:.1f} ms")
-    rows = [[name, *(cells[at] for cells in found.values())] for at, (name, *_) in enumerate(bots)]
-    show("CPU of an answer to a greeting, the SDK included", ("bot", *found), rows)
-
-
-PARTS: Final = {"turns": turns, "room": room, "crowd": crowd, "cpu": cpu}
+PARTS: Final = {"turns": turns, "room": room, "crowd": crowd}
 
 
 def main(names: Sequence[str] = ()) -> None:

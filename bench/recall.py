@@ -1,19 +1,15 @@
 """How well memory finds what was told, and says nothing otherwise. `python -m bench recall [OPTION ...]`.
 
 --data PATH        a file of lives or of talks (bench/recall_data.py tells the forms) instead of this project's sets
---keys KEYS        of a talk: `turns` (the default), `facts` or `both` are saved
---dates            turns are saved with their date before the text
 --bindings WHICH   `given` by the data where there are any (the default), the bot's `own` as in limited mode, or `none`
 --sizes N,N        memories a person: those of the life, padded (bench/fillers.py) or chosen; 20,200,1000,5000
 --postgres         in a PostgreSQL server of its own, instead of SQLite and FAISS
 --misses           also print the questions whose answer is not first
---mem0             mem0 beside the others, with the same embedder. It is no dependency; in another environment:
-                   python -m venv V && V/bin/pip install . mem0ai && V/bin/python -m bench recall --mem0
 
-All goes through the door of the house: people save, and search, in a real database with the real embedder. The
-simple ways (bench/rankers.py) see the same texts and vectors. R@1: the first memory is right; R@5 and R@10: the share
-of the right ids among the first 5 and 10; MRR: one over the place of the first right one, of 50. What a search costs
-beside the baseline, up to 100,000 memories, `bench memory` tells.
+
+All goes through the door of the house: people save, and search, in a real database with the real embedder. R@1: the
+first memory is right; R@5 and R@10: the share of the right ids among the first 5 and 10; MRR: one over the place of the
+first right one, of 50. What a search costs beside the baseline, up to 100,000 memories, `bench memory` tells.
 """
 
 from __future__ import annotations
@@ -26,7 +22,7 @@ from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from itertools import islice
 from pathlib import Path
 from typing import Final
@@ -34,10 +30,7 @@ from typing import Final
 import numpy as np
 
 from bench.fillers import padding
-from bench.rankers import Rankers, best, phrases
 from bench.recall_data import ADVERSARIAL, Held, Life, Question, read
-from bench.recall_mem0 import Mem0
-from bench.recall_mem0 import texts as mem0_texts
 from bench.table import show
 from core.clock import SystemClock
 from core.library import new_search
@@ -60,7 +53,6 @@ from core.types import NEAR, SURE, MemoryDraft, MemoryHit, MemoryKind, UserKey
 DATA: Final = Path(__file__).parents[1] / "tests" / "data"
 SETS: Final = ("recall_tune.json", "recall_report.json")
 SIZES: Final = (20, 200, 1_000, 5_000)
-OURS: Final = "elefante"
 DEPTH: Final = 50
 SHOWN: Final = 5
 """How many candidates a language model is shown."""
@@ -163,26 +155,24 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Answers to questions and to unrelated ones, by the name of the way, and the CPU seconds of our searches."""
+    """Answers to questions and to unrelated ones, and the CPU seconds of the searches."""
 
-    right: dict[str, list[Answer]]
-    unrelated: dict[str, list[Answer]]
-    searched_s: list[float]
+    right: list[Answer] = field(default_factory=list)
+    unrelated: list[Answer] = field(default_factory=list)
+    searched_s: list[float] = field(default_factory=list)
 
     @property
     def search_ms(self) -> float:
-        """The CPU of one of our searches."""
-        return 1000 * sum(self.searched_s) / sum(len(each[OURS]) for each in (self.right, self.unrelated))
+        """The CPU of a search."""
+        return 1000 * sum(self.searched_s) / (len(self.right) + len(self.unrelated))
 
 
 class House:
     """Memories in one database. `open` it within a stack that closes it."""
 
-    def __init__(self, embedder: Embedder, memories: Memories, bindings: Bindings, mem0: Path | None) -> None:
-        self._embedder = embedder
+    def __init__(self, memories: Memories, bindings: Bindings) -> None:
         self._memories = memories
         self._bindings = bindings
-        self._mem0 = mem0
 
     @classmethod
     async def open(
@@ -192,7 +182,6 @@ class House:
         stack: AsyncExitStack,
         which: str = "given",
         *,
-        mem0: bool = False,
         url: str = "",
     ) -> House:
         """Open a file in the folder, or the database of a URL."""
@@ -201,34 +190,19 @@ class House:
         store = SqlMemories(database)
         memories = Memories(store, embedder, new_search(store), SystemClock())
         stack.push_async_callback(memories.close)
-        return cls(embedder, memories, lambda held: bound(held, which), folder / "mem0" if mem0 else None)
+        return cls(memories, lambda held: bound(held, which))
 
     def person(self, name: str) -> Person:
         """Return one of that name."""
         return Person(name, self._memories.of(UserKey("bench", name)), self._bindings)
 
-    async def ask(
-        self, person: Person, memories: Sequence[Held], life: Life, questions: Sequence[Question], asked: Asked
-    ) -> None:
-        """Ask that person, who was told those memories, and all other ways: these questions, and the unrelated."""
-        every = [*questions, *life.unrelated]
-        texts = [*phrases(memories), *mem0_texts(memories), *(question.text for question in every)]
-        vectors = dict(zip(texts, await self._embedder.embed(texts), strict=True))
-        rankers = Rankers(memories, vectors, life.language)
-        mem0 = Mem0(self._mem0 / person.name, memories, vectors) if self._mem0 else None
-        person.searched_s = 0.0
-        for question in every:
-            into = asked.right if question.answers else asked.unrelated
-            into[OURS].append(await person.answer(question))
-            for name, scores in rankers.scores(question.text, vectors[question.text]).items():
-                places = best(scores, DEPTH)
-                found = [memories[place] for place in places]
-                into[name].append(Answer(question, found, float(scores[places[0]])))
-            if mem0:
-                into["mem0"].append(Answer(question, *mem0.search(question.text, DEPTH)))
-        if mem0:
-            mem0.close()
-        asked.searched_s.append(person.searched_s)
+
+async def ask(person: Person, life: Life, questions: Sequence[Question], asked: Asked) -> None:
+    """Ask that person these questions of a life, and the unrelated ones."""
+    person.searched_s = 0.0
+    for question in (*questions, *life.unrelated):
+        (asked.right if question.answers else asked.unrelated).append(await person.answer(question))
+    asked.searched_s.append(person.searched_s)
 
 
 def bound(held: Held, which: str) -> tuple[str, ...]:
@@ -267,20 +241,20 @@ async def sized(house: House, lives: Sequence[Life], sizes: Sequence[int]) -> Ma
     grown = {life.name: (house.person(life.name), list[Held]()) for life in lives}
     paddings = {life.name: padding(life) for life in lives}
     for size in sorted(sizes):
-        found[size] = asked = Asked(defaultdict(list), defaultdict(list), [])
+        found[size] = asked = Asked()
         for life in lives:
             if size and size < len(life.memories):
                 for number, (memories, questions) in enumerate(groups(life, size)):
                     person = house.person(f"{life.name}-{size}-{number}")
                     await person.tell(memories)
-                    await house.ask(person, memories, life, questions, asked)
+                    await ask(person, life, questions, asked)
                 continue
             person, memories = grown[life.name]
             own = () if memories else life.memories
             more = [*own, *islice(paddings[life.name], max(size - len(memories) - len(own), 0))]
             await person.tell(more, 1 if life.is_talk else _AT_ONCE)
             memories.extend(more)
-            await house.ask(person, memories, life, life.questions, asked)
+            await ask(person, life, life.questions, asked)
     return found
 
 
@@ -334,56 +308,41 @@ def figures(answers: Sequence[Answer]) -> list[str]:
 HEAD: Final = ("questions", "R@1", "R@5", "R@10", "MRR")
 
 
-def show_ways(title: str, found: Mapping[int, Asked]) -> None:
-    """Print all ways of finding by size; of adversarial questions, with and without them."""
-    rows = []
-    for size, asked in found.items():
-        for way, answers in asked.right.items():
-            apart = [each for each in answers if each.question.kind != ADVERSARIAL]
-            rows.append([_size(size), way, *figures(apart)])
-            if len(apart) < len(answers):
-                rows.append([_size(size), f"{way}, with {ADVERSARIAL}", *figures(answers)])
-    show(f"{title}: ours beside simple ways", ("memories", "way", *HEAD), rows)
-
-
 def show_kinds(title: str, found: Mapping[int, Asked]) -> None:
-    """Print ours by kind and by language, beside the same with a simple fusion."""
+    """Print how well all is found, but for adversarial questions, then by kind and by language."""
     rows = []
     for size, asked in found.items():
-        for name, mine, theirs in zip(
-            *_parts(asked.right[OURS]), _parts(asked.right["min-max of stems"])[1], strict=True
-        ):
-            rows.append([_size(size), name, *figures(mine), *figures(theirs)[1:4]])
-    head = ("memories", "kind", *HEAD, *(f"min-max of stems {name}" for name in HEAD[1:4]))
-    show(f"{title}: ours by kind and language", head, rows)
+        apart = [each for each in asked.right if each.question.kind != ADVERSARIAL]
+        rows += [[_size(size), name, *figures(part)] for name, part in (("all", apart), *_parts(asked.right).items())]
+    show(f"{title}: by kind and language", ("memories", "kind", *HEAD), rows)
 
 
-def _parts(answers: Sequence[Answer]) -> tuple[Sequence[str], Sequence[Sequence[Answer]]]:
-    """Return the names of the kinds and languages, and the answers of each."""
+def _parts(answers: Sequence[Answer]) -> Mapping[str, Sequence[Answer]]:
+    """Return the answers by their kinds, and by their languages."""
     found: dict[str, list[Answer]] = defaultdict(list)
     for answer in answers:
         found[answer.question.kind].append(answer)
     if len(languages := {answer.question.language for answer in answers}) > 1:
         for language in sorted(languages):
             found[f"in {language}"] = [each for each in answers if each.question.language == language]
-    return list(found), list(found.values())
+    return found
 
 
 def show_accepted(title: str, found: Mapping[int, Asked]) -> None:
     """Print what is answered at the shipped acceptance: right, wrong, and where nothing should be."""
     rows = []
-    kinds: Sequence[str] = ()
+    kinds: Mapping[str, Sequence[Answer]] = {}
     for size, asked in found.items():
-        kinds, parts = _parts(asked.unrelated[OURS])
+        kinds = _parts(asked.unrelated)
         for way in ACCEPTED:
-            surer = [each for each in asked.right[OURS] if accepted(each.certainty) == way]
+            surer = [each for each in asked.right if accepted(each.certainty) == way]
             right = sum(each.is_right for each in surer)
             in_five = sum(each.share(SHOWN) > 0 for each in surer)
-            total = len(asked.right[OURS])
+            total = len(asked.right)
             cells = [_percent(count, total) for count in (right, in_five, len(surer) - right)]
             cells += [
                 _percent(sum(accepted(each.certainty) == way for each in part), len(part))
-                for part in (asked.unrelated[OURS], *parts)
+                for part in (asked.unrelated, *kinds.values())
             ]
             rows.append([_size(size), way, *cells])
     head = ("memories", "way", "right first", "right in five", "wrong first", "unrelated")
@@ -394,14 +353,12 @@ def show_curve(title: str, found: Mapping[int, Asked]) -> None:
     """Print the share of questions answered rightly, and wrongly, by the share of unrelated ones that are answered."""
     rows = []
     for size, asked in found.items():
-        for way in (OURS, "dense"):
-            every = asked.unrelated[way]
-            akin = [each for each in every if each.question.kind == OTHER_SUBJECT]
-            rest = [each for each in every if each.question.kind != OTHER_SUBJECT]
-            for name, unrelated in (("all", every), (OTHER_SUBJECT, akin), ("the rest", rest)):
-                if unrelated:
-                    rows.append([_size(size), way, name, *_curve(asked.right[way], unrelated)])
-    head = ("memories", "way", "unrelated", *(f"{share:.1%}" for share in CURVE))
+        akin = [each for each in asked.unrelated if each.question.kind == OTHER_SUBJECT]
+        rest = [each for each in asked.unrelated if each.question.kind != OTHER_SUBJECT]
+        for name, unrelated in (("all", asked.unrelated), (OTHER_SUBJECT, akin), ("the rest", rest)):
+            if unrelated:
+                rows.append([_size(size), name, *_curve(asked.right, unrelated)])
+    head = ("memories", "unrelated", *(f"{share:.1%}" for share in CURVE))
     show(f"{title}: right first / wrong first, by the share of unrelated questions answered", head, rows)
 
 
@@ -420,7 +377,7 @@ def show_misses(title: str, found: Mapping[int, Asked]) -> None:
     rows = [
         [_size(size), each.question.text, each.found[0].text if each.found else "", f"{each.certainty:.3f}"]
         for size, asked in found.items()
-        for each in asked.right[OURS]
+        for each in asked.right
         if not each.is_right
     ]
     show(f"{title}: not first", ("memories", "question", "first", "certainty"), rows)
@@ -447,10 +404,9 @@ def _percent(count: int, total: int) -> str:
 
 async def judge(path: Path, house: House, options: Namespace) -> None:
     """Print all about one file."""
-    lives = read(path, keys=options.keys, dated=options.dates)
+    lives = read(path)
     sizes = [0] if all(life.is_talk for life in lives) else options.sizes
     found = await sized(house, lives, sizes)
-    show_ways(path.name, found)
     show_kinds(path.name, found)
     if any(life.unrelated for life in lives):
         show_accepted(path.name, found)
@@ -474,7 +430,7 @@ async def measure(folder: Path, options: Namespace) -> None:
                 from tests.postgres import own_server
 
                 url = stack.enter_context(own_server()).url()
-            house = await House.open(of_file, embedder, stack, options.bindings, mem0=options.mem0, url=url)
+            house = await House.open(of_file, embedder, stack, options.bindings, url=url)
             await judge(path, house, options)
 
 
@@ -482,12 +438,9 @@ def main(arguments: Sequence[str] = ()) -> None:
     """Measure, in a temporary folder."""
     parser = ArgumentParser("python -m bench recall", allow_abbrev=False)
     parser.add_argument("--data", type=Path, action="append")
-    parser.add_argument("--keys", choices=("turns", "facts", "both"), default="turns")
-    parser.add_argument("--dates", action="store_true")
     parser.add_argument("--bindings", choices=("given", "own", "none"), default="given")
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=SIZES)
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--misses", action="store_true")
-    parser.add_argument("--mem0", action="store_true")
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(measure(Path(folder), parser.parse_args(arguments)))

@@ -1,19 +1,18 @@
 """Data by which recall is judged, read from two forms of JSON that are told apart by their keys.
 
 A life: {language, memories: [{id, text, bindings?}], questions: [{text, answers, kind?, language?}], unrelated?,
-changes?}. A talk: {turns: [{id, text, speaker?, date?}], questions: [{text, evidence, category?}], facts?: [{text,
-evidence}]}; LoCoMo's file is one of them under other names (conversation, qa, observation). A file holds one, a list of
-them, or {"lives": [...]}.
+changes?}. A talk, as LoCoMo's file has them: {conversation: {session_1: [{dia_id, text, speaker}], ...}, qa:
+[{question, evidence, category}]}. A file holds one, a list of them, or {"lives": [...]}.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from core.text.language import detect
 
@@ -24,13 +23,10 @@ _CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop",
 _SESSION = re.compile(r"session_\d+")
 _BETWEEN_IDS = re.compile(r"[;,\s]+")
 
-Keys: TypeAlias = Literal["turns", "facts", "both"]
-"""What of a talk is saved."""
-
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A memory, and the ids for which finding it counts: its own, or those of the turns that a fact comes from."""
+    """A memory, and the ids for which finding it counts."""
 
     text: str
     bindings: tuple[str, ...] = ()
@@ -74,32 +70,34 @@ class Life:
     is_talk: bool = False
 
 
-def read(path: Path, *, keys: Keys = "turns", dated: bool = False) -> Sequence[Life]:
-    """Return what a file holds. Turns are saved as "speaker: text", `dated` ones with their date before it.
+def read(path: Path) -> Sequence[Life]:
+    """Return what a file holds. Turns are saved as "speaker: text".
 
     Raises:
         ValueError: one of its entries has neither form.
     """
     data = json.loads(path.read_text("utf-8"))
     entries = data.get("lives", [data]) if isinstance(data, dict) else data
-    return [_life(entry, f"{path.stem}-{number}", keys, dated=dated) for number, entry in enumerate(entries, 1)]
+    return [_life(entry, f"{path.stem}-{number}") for number, entry in enumerate(entries, 1)]
 
 
-def _life(entry: Mapping[str, Any], name: str, keys: Keys, *, dated: bool) -> Life:
+def _life(entry: Mapping[str, Any], name: str) -> Life:
     is_talk = "memories" not in entry
     if not is_talk:
         memories = [
             Held(_first(each, "text", "content"), tuple(each.get("bindings", ())), frozenset({str(each["id"])}))
             for each in entry["memories"]
         ]
-        known = frozenset(id_ for held in memories for id_ in held.ids)
-    elif "turns" in entry or "conversation" in entry:
-        turns = list(_turns(entry, dated=dated))
-        known = frozenset(id_ for turn in turns for id_ in turn.ids)
-        facts = [Held(text, (), _ids(ids, known)) for text, ids in _facts(entry)]
-        memories = {"turns": turns, "facts": facts, "both": [*turns, *facts]}[keys]
+    elif "conversation" in entry:
+        memories = [
+            Held(f"{turn['speaker']}: {turn['text']}", (), frozenset({turn["dia_id"]}))
+            for session_name, session in entry["conversation"].items()
+            if _SESSION.fullmatch(session_name)
+            for turn in session
+        ]
     else:
         raise ValueError(f"neither memories nor turns: {sorted(entry)}")
+    known = frozenset(id_ for held in memories for id_ in held.ids)
     language = str(entry.get("language") or detect(" ".join(held.text for held in memories[:20])) or "en")[:2]
     asked = [_question(each, known, language) for each in _first(entry, "questions", "qa")]
     return Life(
@@ -121,29 +119,6 @@ def _question(entry: Mapping[str, Any], known: frozenset[str], language: str) ->
     answers = _ids(_first(entry, "answers", "evidence", "ids", default=()), known)
     text = _first(entry, "text", "question", "content")
     return Question(text, _CATEGORIES.get(kind, str(kind)), entry.get("language", language), answers)
-
-
-def _turns(entry: Mapping[str, Any], *, dated: bool) -> Iterator[Held]:
-    turns = entry.get("turns") or [
-        turn | {"date": entry["conversation"].get(f"{name}_date_time", "")}
-        for name, session in entry["conversation"].items()
-        if _SESSION.fullmatch(name)
-        for turn in session
-    ]
-    for turn in turns:
-        parts = [f"[{turn['date']}]"] if dated and turn.get("date") else []
-        parts += [f"{turn['speaker']}:"] if turn.get("speaker") else []
-        yield Held(
-            " ".join((*parts, _first(turn, "text", "content"))), (), frozenset({str(_first(turn, "id", "dia_id"))})
-        )
-
-
-def _facts(entry: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for each in entry.get("facts", ()):
-        yield _first(each, "text", "content"), _first(each, "evidence", "ids", "answers")
-    for session in entry.get("observation", {}).values():
-        for told in session.values():
-            yield from ((text, ids) for text, ids in told)
 
 
 def _ids(found: Any, known: frozenset[str]) -> frozenset[str]:

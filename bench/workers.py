@@ -14,9 +14,9 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -46,7 +46,6 @@ CALM: Final = 60
 CALM_A_S: Final = 3.0
 _PLATFORM: Final = "bench"
 _LOOK_S: Final = 0.05
-_FAR_S: Final = 0.1
 _STORMS: Final = (
     Storm(workers=2, kills=40, restarts=4, every_s=1.0),
     Storm(workers=4, kills=100, restarts=10, every_s=0.6),
@@ -244,85 +243,6 @@ def on_disk() -> Iterator[Server]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-class FarServer:
-    """A server whose every byte takes `way_s` there and back; counts the round trips of all connections."""
-
-    def __init__(self, target: int, way_s: float) -> None:
-        self.trips = 0
-        self._target = target
-        self._way_s = way_s
-
-    @asynccontextmanager
-    async def open(self) -> AsyncIterator[int]:
-        """Listen while the context is entered; give the port."""
-        server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        try:
-            yield server.sockets[0].getsockname()[1]
-        finally:
-            server.close()
-
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        there_reader, there_writer = await asyncio.open_connection("127.0.0.1", self._target)
-        answered = asyncio.Event()
-        answered.set()
-        await asyncio.gather(self._pump(reader, there_writer, answered), self._pump(there_reader, writer, answered))
-
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, answered: asyncio.Event) -> None:
-        loop, there = asyncio.get_running_loop(), writer.get_extra_info("peername")[1] == self._target
-        with suppress(OSError):
-            while data := await reader.read(1 << 16):
-                if there and answered.is_set():
-                    self.trips += 1
-                    answered.clear()
-                elif not there:
-                    answered.set()
-                loop.call_later(self._way_s, writer.write, data)  # what follows is not held up by what went before
-        loop.call_later(self._way_s, writer.close)
-
-
-async def _far_turns(server: Server, name: str, settings: dict[str, Any], texts: Sequence[str]) -> list[list[str]]:
-    """Return for each text what its answer cost over a link of 100 ms there and back, once everything is known."""
-    far, rows = FarServer(server.port, _FAR_S / 2), []
-    with psycopg.connect(server.url(), autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}".encode())
-    async with far.open() as port, AsyncExitStack() as stack:
-        near = server.url(name)
-        urls = {"storage_url": near.replace(f":{server.port}/", f":{port}/"), "storage_direct_url": near}
-        app = await stack.enter_async_context(build(load(None, access="open", **urls, **settings)))
-        bot = await stack.enter_async_context(open_chatbot(app))
-        await bot.resume(_PLATFORM, TimedChannels())
-        for number, text in enumerate(["Good morning!"] * 2 + [*texts]):
-            await asyncio.sleep(3)
-            idle_s, idle_trips, idle_sent = time.monotonic(), far.trips, _statements()
-            await asyncio.sleep(3)
-            lasted_s = time.monotonic() - idle_s
-            each_s = (far.trips - idle_trips) / lasted_s, (_statements() - idle_sent) / lasted_s
-            began_s, trips, sent = time.monotonic(), far.trips, _statements()
-            message = replace(incoming(0), message_id=str(number), text=text)
-            await (await bot.receive(message, TimedChannel(str(number))))
-            took_s = time.monotonic() - began_s
-            counts = (_statements() - sent, far.trips - trips)
-            own = (max(count - each * took_s, 0) for count, each in zip(counts, reversed(each_s), strict=True))
-            rows.append([name, text, *(f"{count:.0f}" for count in own), f"{took_s:.1f}"])
-    return rows[-len(texts) :]
-
-
-def _far() -> None:
-    """Print what an answer costs if the database is far away; signs of life and looks at the inbox are not in it."""
-    _count_statements()
-    rows = []
-    with own_server() as server, serving() as model_url, tempfile.TemporaryDirectory() as folder:
-        model = {"model": "openai:instant", "openai_base_url": f"{model_url}/v1", "openai_api_key": "none"}
-        asked = ["Good morning!", "my favourite colour is green", "what is my favourite colour?"]
-        for name, settings, texts in (("model", model, asked[:1]), ("limited", {}, asked)):
-            rows += asyncio.run(_far_turns(server, name, {"data_dir": Path(folder) / name, **settings}, texts))
-    show(
-        f"Answers with a database that is {1000 * _FAR_S:.0f} ms away, there and back",
-        ("mind", "message", "statements", "round trips", "s"),
-        rows,
-    )
-
-
 def _kill() -> None:
     rows = []
     for plan in _STORMS:
@@ -366,10 +286,7 @@ def _row(plan: Storm, outcome: Outcome) -> list[str]:
 
 
 def main(arguments: Sequence[str] = ()) -> None:
-    """Print the table; with `storm`, those of the kills; with `far`, that of a database far away."""
-    if list(arguments) == ["far"]:
-        _far()
-        return
+    """Print the table; with `storm`, those of the kills."""
     if list(arguments) == ["storm"]:
         _kill()
         _press()

@@ -77,7 +77,7 @@ _CLAUDE_RATIO = 1.3  # Source: Anthropic's migration notes: about 30 % more toke
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ConversationNeeds:
     """What conversations ask while they run: the models in place, their token counts, decisions of a place.
 
     `known` returns the memories that a person has now.
@@ -95,14 +95,14 @@ def new_calibration(tokenizer: str = "") -> Calibration:
 
 
 async def build_conversations(
-    settings: Settings, store: HistoryStore, heard: Heard, clock: Clock, stack: AsyncExitStack, *, dry: bool
+    settings: Settings, store: HistoryStore, needs: ConversationNeeds, clock: Clock, stack: AsyncExitStack, *, dry: bool
 ) -> Conversations:
     """Build the conversations.
 
     Nothing is summarised in limited mode, nor by a `dry` bot. `stack` breaks off a summary in the background; the next
     answer begins it again.
     """
-    models, calibration = heard.models, heard.calibration
+    models, calibration = needs.models, needs.calibration
     limits = replace(settings.history_limits(), answer_tokens=settings.model_chat_max_tokens)
     tokenizer = TokenizerInUse(lambda: models.chat.name, lambda name: build_tokenizer(settings, name, stack))
 
@@ -120,7 +120,7 @@ async def build_conversations(
             window=lambda: room(models.summary.names),
             shown_in=lambda: room((models.heavy.name, models.reasoning.name, models.chat.name)),
             zone=settings.zone(),
-            lookup=heard.known,
+            lookup=needs.known,
         )
         summaries = Summaries(summarizer, clock, able=lambda: not models.summary.name.startswith(f"{LIMITED}:"))
         await stack.enter_async_context(summaries)
@@ -133,7 +133,7 @@ async def build_conversations(
         system=SYSTEM,
         calibration=calibration,
         model_of=lambda mode: str(getattr(models, mode).name),
-        place_settings=heard.place_settings,
+        place_settings=needs.place_settings,
         version=metadata.version("elefante"),
         zone=settings.zone(),
     )
@@ -247,8 +247,8 @@ async def _build_over(
     memories = new_memories(stores.memories, stores.history, models.embedder, clock, undo_within=undo_within)
     stack.push_async_callback(memories.close)
     await memories.start()
-    heard = Heard(models, calibration, stores.decisions.place_settings, memories.known)
-    conversations = await build_conversations(settings, stores.history, heard, clock, stack, dry=dry)
+    needs = ConversationNeeds(models, calibration, stores.decisions.place_settings, memories.known)
+    conversations = await build_conversations(settings, stores.history, needs, clock, stack, dry=dry)
     features = Features(
         stores.stores(settings, memories, quotas, clock),
         access=stores.access(settings, clock, grants),

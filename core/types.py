@@ -231,6 +231,11 @@ class Incoming:
     """Whether its sender took the question back before it was answered."""
 
     @property
+    def is_alone(self) -> bool:
+        """Whether it was sent in no room: in private, and not aside in a room."""
+        return self.private and not self.chat.is_aside
+
+    @property
     def conversation(self) -> ConversationKey:
         """The message's conversation."""
         return ConversationKey(self.chat, self.user)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from adapters.console.channel import Page
+from adapters.console.channel import Layout
 from adapters.console.output import Output
 from adapters.console.person import TerminalUser
 from adapters.console.pipe import PipeChannel
@@ -99,7 +99,7 @@ def _and_key(provider: str) -> str:
 async def _talk(messages: Sequence[str]) -> str:
     """Return what a terminal shows of a new bot without a model that is sent those messages, a minute apart."""
     settings = load(None, storage_url="memory:", model="", timezone="America/New_York", console_user="ana")
-    clock, layout, shown = StoppedClock(SAID_AT), Page(COLUMNS, colour=False), io.StringIO()
+    clock, layout, shown = StoppedClock(SAID_AT), Layout(COLUMNS, colour=False), io.StringIO()
     person, channel = TerminalUser(settings.console_owner, "en_US.UTF-8", clock), PipeChannel(Output(shown))
     async with build(settings, clock=clock) as app, ChatBot(app.parts) as chatbot:
         for message in messages:

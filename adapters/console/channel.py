@@ -33,7 +33,7 @@ class Style(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ScreenRow:
     """One row of the screen: what is written to the terminal, and how many columns it takes."""
 
     text: str
@@ -44,7 +44,7 @@ _Cell: TypeAlias = tuple[str, Style, int]
 """What is drawn as one (`clusters`), with its style and its columns."""
 
 
-class Page:
+class Layout:
     """Lays out one Markdown text while it grows; lines that did not change are not laid out again.
 
     No row is wider than `columns` (>= 2). Bold and code are styled, everything else is shown as it is; without `colour`
@@ -55,11 +55,11 @@ class Page:
         self.columns = columns
         self._style = style
         self._colour = colour
-        self._known: dict[tuple[str, bool], list[Row]] = {}
+        self._known: dict[tuple[str, bool], list[ScreenRow]] = {}
 
-    def rows(self, text: str) -> list[Row]:
+    def rows(self, text: str) -> list[ScreenRow]:
         """Return the rows of the text, at least one."""
-        rows: list[Row] = []
+        rows: list[ScreenRow] = []
         in_code = False
         for line in printable(text).split("\n"):
             if (line, in_code) not in self._known:
@@ -68,7 +68,7 @@ class Page:
             in_code ^= _FENCE.match(line) is not None
         return rows
 
-    def _line(self, line: str, *, in_code: bool) -> list[Row]:
+    def _line(self, line: str, *, in_code: bool) -> list[ScreenRow]:
         fence = _FENCE.match(line) is not None
         if not self._colour:
             spans = [(Style.PLAIN, line)]
@@ -110,7 +110,7 @@ def _wrap(cells: list[_Cell], columns: int) -> list[list[_Cell]]:
     return [*rows, row] if row or not rows else rows
 
 
-def _row(cells: list[_Cell]) -> Row:
+def _row(cells: list[_Cell]) -> ScreenRow:
     end = len(cells)
     while end and cells[end - 1][0] == " ":
         end -= 1
@@ -120,7 +120,7 @@ def _row(cells: list[_Cell]) -> Row:
             text += ("\x1b[0m" if look else "") + (f"\x1b[{style.value}m" if style else "")
             look = style
         text += char
-    return Row(text + ("\x1b[0m" if look else ""), sum(wide for _, _, wide in cells[:end]))
+    return ScreenRow(text + ("\x1b[0m" if look else ""), sum(wide for _, _, wide in cells[:end]))
 
 
 _LIMITS = ChannelLimits(max_chars=16_000, edit_interval_s=0.04, shows_pictures=False)
@@ -147,10 +147,10 @@ class ConsoleChannel(Channel):
         self._posts = 0
         self._last = ""  # the handle of the last message
         self._drawn: list[
-            Row
+            ScreenRow
         ] = []  # the last message, as it is on the screen; empty if the cursor is on a line of its own
         self._grows = False  # the last message may still change
-        self._page: Page | None = None  # of the last message, while its text grows
+        self._page: Layout | None = None  # of the last message, while its text grows
         self._above: Above | None = None
 
     def measure(self, text: str) -> int:
@@ -209,7 +209,7 @@ class ConsoleChannel(Channel):
     def say(self, text: str) -> None:
         """Write a line of the program's own, dimmed."""
         self.settle()
-        self._draw(Page(self._columns, style=Style.DIM, colour=self._colour).rows(text))
+        self._draw(Layout(self._columns, style=Style.DIM, colour=self._colour).rows(text))
         self.settle()
 
     def settle(self) -> None:
@@ -234,19 +234,19 @@ class ConsoleChannel(Channel):
         """The width of a row; the last column stays free, as terminals disagree on what a full row does."""
         return self._output.size.columns - 1
 
-    def _rows(self, shown: OutgoingMessage) -> list[Row]:
+    def _rows(self, shown: OutgoingMessage) -> list[ScreenRow]:
         columns = self._columns
-        dim = Page(columns, style=Style.DIM, colour=self._colour)
+        dim = Layout(columns, style=Style.DIM, colour=self._colour)
         memories = "\n".join(memory_line(item, columns) for item in shown.memories)
         if shown.modal is not Modal.TEXT:
             return dim.rows(memories or shown.words)
         if self._page is None or self._page.columns != columns:
-            self._page = Page(columns, colour=self._colour)
+            self._page = Layout(columns, colour=self._colour)
         below = filter(None, [memories, self.buttons.line(shown)])
         words = without_tables(shown.words, columns, fenced=False, grows=not shown.final)
         return self._page.rows(words) + [row for text in below for row in dim.rows(text)]
 
-    def _draw(self, rows: list[Row]) -> None:
+    def _draw(self, rows: list[ScreenRow]) -> None:
         """Redraw the last message as those rows, touching no row that stays the same."""
         size = self._output.size
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._drawn, rows, strict=False)))

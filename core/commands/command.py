@@ -183,9 +183,11 @@ class Command:
         """Return whether a person of that role may run it."""
         return not self.for_staff or role in STAFF
 
-    def is_listed_for(self, role: Role) -> bool:
-        """Return whether lists show it to a person of that role; who manages what, nobody knows there."""
-        return self.in_menus and self.is_for(role) and (not self.for_managers or role in STAFF)
+    def is_listed_for(self, request: Request) -> bool:
+        """Return whether lists show it to who asks there; who manages a room, nobody knows then, but for the staff."""
+        can_manage = request.role in STAFF and not request.incoming.is_alone
+        is_off = self.writes in request.turn.services.off
+        return self.in_menus and self.is_for(request.role) and (can_manage or not self.for_managers) and not is_off
 
 
 ONLY_IN_PRIVATE = text("common.only_in_private")

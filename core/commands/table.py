@@ -85,7 +85,7 @@ class CommandTable:
     async def _unknown(self, request: Request, said: str) -> None:
         """Say that there is no such command, and offer the one that was meant."""
         name, argument = _name(said), said.partition(" ")[2].strip()
-        known = [command.name for command in self if command.is_listed_for(request.role)]
+        known = [command.name for command in self if command.is_listed_for(request)]
         told = UNKNOWN[request.locale].format(name=name[:_MAX_NAME_CHARS])
         if meant := nearest(name, known):
             told = f"{told} {MEANT[request.locale].format(name=meant)}"
@@ -121,7 +121,7 @@ class CommandTable:
         lines += [
             f"/{command.name}{command.usage} — {command.about[request.locale]}"
             for command in self
-            if command.is_listed_for(request.role) and command.writes not in request.turn.services.off
+            if command.is_listed_for(request)
         ]
         await request.answer.tell("\n".join(lines))
 

@@ -16,7 +16,7 @@ from core.storage.postgres_errors import translated
 from core.storage.postgres_migrations import MIGRATIONS
 from core.storage.postgres_schema import connected, prepare
 from core.storage.sqlite import open_copy
-from core.storage.tables import OF_NOBODY, TABLES, Table
+from core.storage.tables import OF_NOBODY, TABLES, OwnedTable
 from core.types import UserKey
 
 _NOT_NEEDED: Final = frozenset({"broadcasts", "recipients", "kept"})
@@ -76,7 +76,7 @@ def _read(url: str, user: UserKey, columns: Mapping[str, Sequence[str]]) -> _Cop
         }
 
 
-def _rows(source: PostgresEnd, table: Table, columns: Sequence[str], accounts: Sequence[Row]) -> Sequence[Row]:
+def _rows(source: PostgresEnd, table: OwnedTable, columns: Sequence[str], accounts: Sequence[Row]) -> Sequence[Row]:
     """Return the rows of these accounts; all of a table that is nobody's."""
     names = ", ".join(f't."{column}"' for column in columns)
     asked = f'SELECT {names} FROM "{table.name}" AS t {table.joined}'

@@ -140,7 +140,7 @@ def _migrate(connection: psycopg.Connection, migrations: Sequence[Migration]) ->
                 if not migration.statements:  # before the baseline
                     continue
                 for statement in migration.statements:
-                    connection.execute(statement)
+                    connection.execute(statement.encode())
                 connection.execute(
                     "INSERT INTO schema_history (version, oldest, program) VALUES (%s, %s, %s)",
                     (number, migration.oldest or number, program_version()),

@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 
 Migration: TypeAlias = tuple[str, ...]
 
-_BASELINE: Final[Migration] = (
+BASELINE: Final[Migration] = (
     """
     CREATE TABLE threads (
         id TEXT PRIMARY KEY,
@@ -348,7 +348,7 @@ _BASELINE: Final[Migration] = (
     *(
         f"""
         CREATE TABLE {table} (
-            slot INTEGER NOT NULL, {key},
+            slot INTEGER NOT NULL, {columns},
             calls INTEGER NOT NULL, failed INTEGER NOT NULL, unpriced INTEGER NOT NULL,
             input_tokens INTEGER NOT NULL, cached_tokens INTEGER NOT NULL,
             reasoning_tokens INTEGER NOT NULL, output_tokens INTEGER NOT NULL,
@@ -356,7 +356,10 @@ _BASELINE: Final[Migration] = (
             PRIMARY KEY (slot, {key})
         ) WITHOUT ROWID
         """
-        for table, key in (("call_quarters", "model"), ("call_payers", "platform, user, room"))
+        for table, key, columns in (
+            ("call_quarters", "model", "model TEXT NOT NULL"),
+            ("call_payers", "platform, user, room", "platform TEXT NOT NULL, user TEXT NOT NULL, room TEXT NOT NULL"),
+        )
     ),
     # Messages that were about to be thought about: '' for a person who was forgotten, and for no room.
     """
@@ -396,4 +399,4 @@ _HALVES: Final[Migration] = (
     "CREATE UNIQUE INDEX vectors_phrase ON vectors (phrase, space)",
 )
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, _BASELINE, _HALVES)
+MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, BASELINE, _HALVES)

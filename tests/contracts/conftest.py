@@ -1,10 +1,14 @@
-"""Every statement that a store runs here is judged: PostgreSQL would take it, too."""
+"""Every statement that a store runs here is judged: PostgreSQL would take it, too.
+
+In `make test`, one test of each module runs over PostgreSQL itself; `make test-long` runs them all.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +21,20 @@ from tests.profile import long
 
 STATEMENTS: set[str] = set()
 """What the stores have run so far."""
+
+_HERE = Path(__file__).parent
+_NOTHING = SimpleNamespace(params={})
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave to `make test-long` what runs over PostgreSQL, but for the first test of each module."""
+    begun: set[Path] = set()
+    for item in items:
+        if "postgres" in getattr(item, "callspec", _NOTHING).params.values() and _HERE in item.path.parents:
+            if item.path in begun:
+                item.add_marker(pytest.mark.long)
+            begun.add(item.path)
 
 
 @pytest.fixture(params=[*ENGINES])

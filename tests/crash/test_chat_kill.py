@@ -46,6 +46,7 @@ def environ(folder: Path, **settings: str) -> dict[str, str]:
     return usual | {"LANG": "pt_BR.UTF-8", "CONSOLE_USER": "ana", "ELEFANTE_ENV": os.devnull} | settings
 
 
+@pytest.mark.long
 def test_a_message_that_was_accepted_is_answered_after_a_kill(
     tmp_path: Path, silent_server: tuple[str, threading.Event]
 ) -> None:

@@ -22,7 +22,7 @@ from tests.fakes.house import House
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
 
-ONLY_MANAGERS = "Só quem pode gerenciar este servidor pode fazer isso."
+ONLY_MANAGERS = "Só quem pode gerenciar este grupo pode fazer isso."
 GROUP = -1001
 
 
@@ -84,7 +84,7 @@ async def test_a_worker_that_is_not_connected_asks_discord_for_the_servers_roles
             api.use(client)
             assert await api.may_manage(GUILD_ID, ANA.id)
             assert not await api.may_manage(GUILD_ID, BIA.id)
-            server.faults.append(refusing(500, 0))
+            server.faults.append(refusing(403, 50001))
             with pytest.raises(ChannelError):
                 await api.may_manage(GUILD_ID, ANA.id)
 

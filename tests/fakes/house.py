@@ -134,8 +134,8 @@ class House:
     memories: Memories = field(init=False)
     conversations: Conversations = field(init=False)
     reminding: Reminders = field(init=False)
-    registry: Registry = field(init=False)
     machine: Machine = field(init=False)
+    _registry: Registry | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -158,7 +158,18 @@ class House:
             self.reminder_limits,
             wake=lambda: None,
         )
-        self.registry = Features(**self._shared(self.access()), actions_off=self.off).registry
+
+    @property
+    def registry(self) -> Registry:
+        """The actions of the first features that were made, which all later ones share."""
+        if self._registry is None:
+            self.features()
+        assert self._registry is not None
+        return self._registry
+
+    @registry.setter
+    def registry(self, registry: Registry) -> None:
+        self._registry = registry
 
     def answered_by(self, mind: ChatModel) -> None:
         """Let that model take the place of the scripted one."""
@@ -170,7 +181,11 @@ class House:
         return Access(self.people, self.decisions, self.kept, self.clock, trusted=self.trusted, mode=self.mode)
 
     def features(self, access: Access | None = None, worker: Worker | None = None) -> Features:
-        return Features(**self._shared(access or self.access()), worker=worker, registry=self.registry)
+        made = Features(
+            **self._shared(access or self.access()), worker=worker, registry=self._registry, actions_off=self.off
+        )
+        self._registry = made.registry
+        return made
 
     def _shared(self, access: Access) -> dict[str, Any]:
         stores = Stores(

@@ -19,12 +19,13 @@ from core.features.privacy.erasure import Erasure
 from core.types import ChatKey, ConversationKey, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
 from tests.fakes.clock import START
 from tests.postgres import database_of
+from tests.profile import long
 
 BIA = UserKey("telegram", "5")
 _ROWS: Final = 'SELECT t::text FROM "{}" AS t'
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", long("postgres")])
 def data(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The data folder of a bot that knows a password."""
     if request.param == "postgres":

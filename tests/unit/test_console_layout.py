@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from wcwidth import wcstwidth
 
-from adapters.console.channel import Page, Row, Style
+from adapters.console.channel import Layout, ScreenRow, Style
 from adapters.console.output import cut, memory_line, printable
 from core.types import MemoryItem, MemoryKind
 
@@ -21,8 +21,8 @@ texts = st.lists(st.sampled_from(PIECES) | st.text(max_size=8), max_size=40).map
 SGR = re.compile("\x1b\\[(?:0|1|2|36)m")
 
 
-def layout(text: str, columns: int, *, style: Style = Style.PLAIN, colour: bool = True) -> list[Row]:
-    return Page(columns, style=style, colour=colour).rows(text)
+def layout(text: str, columns: int, *, style: Style = Style.PLAIN, colour: bool = True) -> list[ScreenRow]:
+    return Layout(columns, style=style, colour=colour).rows(text)
 
 
 def columns_of(text: str) -> int:
@@ -77,7 +77,7 @@ def test_rows_break_between_words_where_they_can(text: str, rows: list[str]) -> 
 
 @given(texts, st.integers(2, 40))
 def test_a_text_that_grew_has_the_rows_of_the_whole(text: str, columns: int) -> None:
-    page = Page(columns)
+    page = Layout(columns)
     for end in range(len(text)):
         assert page.rows(text[:end])
     assert page.rows(text) == layout(text, columns)

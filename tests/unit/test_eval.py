@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bench.eval import words
-from bench.eval.labels import DATA, HALVES, Label, load, sample
+from bench.eval.labels import DATA, HALVES, load, sample
 from bench.eval.observed import Bench, ModelCall, Observed, open_bench
 from bench.eval.results import Results, summary
 from bench.eval.score import judge
@@ -43,15 +43,16 @@ def test_there_are_enough_turns_in_enough_languages_in_two_halves_by_theme() -> 
     assert {label.category for label in load("tune")} == {label.category for label in load("report")}
 
 
-@pytest.mark.parametrize("label", LABELS.values(), ids=LABELS)
-def test_a_label_names_actions_and_memories_that_there_are(label: Label) -> None:
-    assert set(label.first) <= {action.name for action in ACTIONS}
-    assert label.first
-    assert label.data
-    named = {key for changes in label.data for key in (*changes.updated, *changes.deleted)}
-    assert named | set(label.recalls) <= set(label.memories)
-    assert all(label.memories[text] for role, text in label.earlier if role == "memory")
-    assert all(changes.count[1] >= 1 for changes in label.data if changes.saved is not None)
+def test_a_label_names_actions_and_memories_that_there_are() -> None:
+    actions = {action.name for action in ACTIONS}
+    for name, label in LABELS.items():
+        assert label.first, name
+        assert set(label.first) <= actions, name
+        assert label.data, name
+        named = {key for changes in label.data for key in (*changes.updated, *changes.deleted)}
+        assert named | set(label.recalls) <= set(label.memories), name
+        assert all(label.memories[text] for role, text in label.earlier if role == "memory"), name
+        assert all(changes.count[1] >= 1 for changes in label.data if changes.saved is not None), name
 
 
 def test_a_sample_is_balanced_and_always_the_same() -> None:

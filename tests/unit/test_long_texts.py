@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from adapters.console.channel import Page
+from adapters.console.channel import Layout
 from adapters.discord import markup as discord
 from adapters.telegram import markup as telegram
 from core.delivery.split import split
@@ -56,7 +56,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "Discord's marks": lambda text: discord._written(f"|| [x](time:1) {text}"),
     "times": lambda text: plain_times(f"[x](time:1) {text}"),
     "Discord's text": discord._sendable,
-    "the terminal": lambda text: Page(79, colour=True).rows(text),
+    "the terminal": lambda text: Layout(79, colour=True).rows(text),
     "a wish to keep": frames.kept_from,
     "a closing wish to keep": frames.kept_until,
     "a wish to delete": frames.removed,

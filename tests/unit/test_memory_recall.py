@@ -59,7 +59,7 @@ def in_ram(embedder: RecordedEmbedder) -> Memories:
     return Memories(store, embedder, Indexes(store, FaissIndex), FakeClock())
 
 
-@pytest.fixture(params=["ram", *ENGINES])
+@pytest.fixture(params=["ram", "sqlite", long("postgres")])
 async def person(request: pytest.FixtureRequest, embedder: RecordedEmbedder, tmp_path: Path) -> AsyncIterator[Person]:
     if request.param == "ram":
         yield Person(in_ram(embedder))

@@ -48,9 +48,9 @@ def read(label: dict[str, str]) -> str:
     return f"{'said' if found.said else 'about'} {begin}/{end}"
 
 
-@pytest.mark.parametrize("label", LABELS, ids=lambda label: label["say"])
-def test_labelled_words_are_read_as_labelled(label: dict[str, str]) -> None:
-    assert read(label) == label["want"]
+def test_labelled_words_are_read_as_labelled() -> None:
+    wrong = [(label["say"], found) for label in LABELS if (found := read(label)) != label["want"]]
+    assert wrong == []
 
 
 @pytest.mark.parametrize(

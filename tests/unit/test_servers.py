@@ -178,6 +178,15 @@ async def test_the_owner_takes_back_what_was_decided_on_a_server_and_sees_which(
     assert dict(await house.decisions.values(DecisionKind.SERVER_PERSONA)) == {}
 
 
-async def test_help_shows_it_to_nobody_but_the_staff(town: Town) -> None:
+async def test_help_shows_it_to_nobody_but_the_staff_and_only_where_it_can_be_run(town: Town) -> None:
     assert "/server" not in await town.say("/help", BIA)
     assert "/server" in await town.say("/help", ANA)
+    channel = town.house.channel()
+    async with town.house.chatbot() as bot:
+        await (await bot.receive(town.house.incoming("/help", user=ANA, message_id="h"), channel))
+    assert "/server" not in channel.texts[0]
+
+
+async def test_a_group_is_called_a_group_and_a_server_a_server(town: Town) -> None:
+    assert await town.say("/server", CARO) == "Only people who may manage this server can do that."
+    assert await town.say("/server", CARO, server="") == "Only people who may manage this group can do that."

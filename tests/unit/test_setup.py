@@ -87,6 +87,11 @@ def _keys_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Settings, "is_own_address", lambda _self, provider: provider != "anthropic")
 
 
+@pytest.fixture(autouse=True)
+def _retries_wait_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("openai._base_client.MAX_RETRY_DELAY", 0.0)
+
+
 def strict(asked: Asked) -> Answer:
     """Answer as a provider with two accounts, one without credit, that knows one model."""
     if (key := asked.headers["authorization"].removeprefix("Bearer ")) not in {KEY, "sk-poor"}:

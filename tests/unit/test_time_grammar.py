@@ -22,10 +22,13 @@ CASES = [(Locale(tag), *pair) for tag, phrases in PHRASES.items() for pair in ph
 ZONES = {Locale.PT: "America/Sao_Paulo", Locale.EN: "America/New_York", Locale.ES: "America/Mexico_City"}
 
 
-@pytest.mark.parametrize(("locale", "phrase", "expected"), CASES)
-def test_a_phrase_is_read_as_people_mean_it(locale: Locale, phrase: str, expected: str) -> None:
-    found = find_time(phrase, datetime(2026, 11, 22, 10, 15, tzinfo=ZoneInfo(ZONES[locale])), locale)
-    assert (shown(found.time) if found else "none") == expected
+def test_phrases_are_read_as_people_mean_them() -> None:
+    wrong = {}
+    for locale, phrase, expected in CASES:
+        found = find_time(phrase, datetime(2026, 11, 22, 10, 15, tzinfo=ZoneInfo(ZONES[locale])), locale)
+        if (read := shown(found.time) if found else "none") != expected:
+            wrong[phrase] = read, expected
+    assert wrong == {}
 
 
 def shown(time: Time) -> str:

@@ -28,7 +28,7 @@ MAX_LABEL_CHARS: Final = 40
 _OUTSIDE: Final = {"", DENIED}
 
 
-class People:
+class PeopleVerbs:
     """Verbs that let people and rooms in, turn them away, and show who is who."""
 
     def __init__(self, shared: Shared) -> None:

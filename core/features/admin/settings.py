@@ -39,7 +39,7 @@ _SWITCHES: Final = {"enable": ON, "disable": OFF}
 _log = logging.getLogger(__name__)
 
 
-class Settings:
+class SettingVerbs:
     """Verbs that show what holds, and decide something else. What they decide holds at once and for good."""
 
     def __init__(self, shared: Shared, registry: Registry) -> None:

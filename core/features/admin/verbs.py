@@ -21,8 +21,8 @@ from core.features.admin.admin import ROOM, WHERE, Admin, Verb
 from core.features.admin.decisions import ALL_MODES, ALLOWED, OFF, ON, DecisionKind
 from core.features.admin.handover import LEAVE, Handover
 from core.features.admin.names import EXAMPLE
-from core.features.admin.people import GIVEN, MODE_LABELS, People
-from core.features.admin.settings import ABOUT_MODES, CONTEXT, DEFAULT, Settings
+from core.features.admin.people import GIVEN, MODE_LABELS, PeopleVerbs
+from core.features.admin.settings import ABOUT_MODES, CONTEXT, DEFAULT, SettingVerbs
 from core.features.admin.status import MOST_LOGS, RETRY, Status
 from core.features.feature import Contribution, Shared
 from core.history.window import LAST_MESSAGES, LAST_TOKENS, SUMMARY
@@ -32,7 +32,12 @@ from core.types import Role
 
 def build(shared: Shared, registry: Registry) -> Contribution:
     """Contribute /admin with the verbs of all features."""
-    people, owners, settings, status = People(shared), Handover(shared), Settings(shared, registry), Status(shared)
+    people, owners, settings, status = (
+        PeopleVerbs(shared),
+        Handover(shared),
+        SettingVerbs(shared, registry),
+        Status(shared),
+    )
     decider = shared.decider
     decider.on(DecisionKind.MODEL, shared.machine.models.put)
     decider.on(DecisionKind.ACTION, partial(_turn_action, registry))

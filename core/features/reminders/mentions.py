@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,29 +13,36 @@ from typing import Final
 from core.features.reminders.days import Days
 from core.features.reminders.planned import WEEK
 from core.text.unicode import flat
+from core.text.word_tables import POLITE, word_tables
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.times.said import asked
 from core.types import JSONValue, Locale
 
 _WORDS: Final = Path(__file__).with_name("mentions.toml")
 _MAX_CHARS: Final = 200
-_LOCALES: Final = (Locale.PT, Locale.EN, Locale.ES)
-"""Of the tables, in their order."""
+_FORMS: Final = {
+    "polite": POLITE,
+    "agenda": r"(?:{})(?!\w)",
+    "agenda_more": r"(?:\W*(?:{})(?!\w))*\W*",
+    "week": r"(?:{})\W*(?:(?:{after})\W*)*",
+    "joint": r"\s*{}",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class _MentionWords:
     """The patterns of one language."""
 
+    locale: Locale
     polite: re.Pattern[str]
-    lists: re.Pattern[str]
+    list: re.Pattern[str]
     agenda: re.Pattern[str]
     agenda_more: re.Pattern[str]
     week: re.Pattern[str]
-    cancels: tuple[re.Pattern[str], ...]
-    changes: re.Pattern[str]
-    pauses: re.Pattern[str]
-    resumes: re.Pattern[str]
+    cancel: tuple[re.Pattern[str], ...]
+    change: re.Pattern[str]
+    pause: re.Pattern[str]
+    resume: re.Pattern[str]
     joint: re.Pattern[str]
     all: re.Pattern[str]
     reply: frozenset[str]
@@ -45,7 +51,7 @@ class _MentionWords:
 def read_list(message: str, now: datetime, _: Locale) -> Mapping[str, JSONValue] | None:
     """Return no arguments for a message that asks which reminders are set; None if it asks for something else."""
     text = flat(message[:_MAX_CHARS])
-    listed = any(words.lists.match(text, _begin(words, text)) for words in _tables())
+    listed = any(words.list.match(text, _begin(words, text)) for words in _tables())
     return {} if listed or read_agenda(message, now) is not None else None
 
 
@@ -55,18 +61,18 @@ def read_agenda(message: str, now: datetime) -> Days | None:
     "What do I have on friday?" asks for one day, "my week" for seven from today. `now` is in the person's zone.
     """
     text = flat(message[:_MAX_CHARS])
-    for words, spoken in zip(_tables(), _LOCALES, strict=True):
+    for words in _tables():
         begin = _begin(words, text)
         if words.week.fullmatch(text, begin):
             return Days.of(now.date(), WEEK)
-        if words.agenda.match(text, begin) and (days := _days_alone(words, message, now, spoken)):
+        if words.agenda.match(text, begin) and (days := _days_alone(words, message, now)):
             return days
     return None
 
 
-def _days_alone(words: _MentionWords, message: str, now: datetime, locale: Locale) -> Days | None:
+def _days_alone(words: _MentionWords, message: str, now: datetime) -> Days | None:
     """Return the days ahead that a question names, if it says nothing else beside what asks for an agenda."""
-    named = asked(message, now, locale, ahead=True)
+    named = asked(message, now, words.locale, ahead=True)
     if named is None or named.said:
         return None
     rest = flat(named.rest)
@@ -79,9 +85,9 @@ def asks_to_hold(message: str) -> bool | None:
     """Return whether a message asks to pause a reminder (True), or to let one go on (False); None for neither."""
     text = flat(message[:_MAX_CHARS])
     for words in _tables():
-        if words.pauses.match(text, _begin(words, text)):
+        if words.pause.match(text, _begin(words, text)):
             return True
-        if words.resumes.match(text, _begin(words, text)):
+        if words.resume.match(text, _begin(words, text)):
             return False
     return None
 
@@ -94,12 +100,12 @@ def asks_for_all(message: str) -> bool:
 
 def read_change(message: str) -> str | None:
     """Return the words for the reminder that a message asks to move, and for its new time; None if it asks for none."""
-    return _which(message, lambda words: (words.changes,))
+    return _which(message, lambda words: (words.change,))
 
 
 def read_cancel(message: str, _: datetime, __: Locale) -> Mapping[str, JSONValue] | None:
     """Return the arguments of a message that asks to delete or hold a reminder; None if it asks for something else."""
-    which = _which(message, lambda words: (*words.cancels, words.pauses, words.resumes))
+    which = _which(message, lambda words: (*words.cancel, words.pause, words.resume))
     return None if which is None else {"which": which}
 
 
@@ -130,21 +136,4 @@ def _begin(words: _MentionWords, text: str) -> int:
 
 @cache
 def _tables() -> tuple[_MentionWords, ...]:
-    tables = tomllib.loads(_WORDS.read_text(encoding="utf-8")).values()
-    return tuple(
-        _MentionWords(
-            re.compile(rf"(?:\W*{table['polite']})*\W*"),
-            re.compile("|".join(f"(?:{pattern})" for pattern in table["list"])),
-            re.compile(rf"(?:{'|'.join(table['agenda'])})(?!\w)"),
-            re.compile(rf"(?:\W*(?:{table['agenda_more']})(?!\w))*\W*"),
-            re.compile(rf"(?:{table['week']})\W*(?:(?:{table['after']})\W*)*"),
-            tuple(map(re.compile, table["cancel"])),
-            re.compile(table["change"]),
-            re.compile(table["pause"]),
-            re.compile(table["resume"]),
-            re.compile(rf"\s*{table['joint']}"),
-            re.compile(table["all"]),
-            frozenset(table["reply"].split()),
-        )
-        for table in tables
-    )
+    return word_tables(_WORDS, _MentionWords, _FORMS)

@@ -6,12 +6,11 @@ What to remind of are the person's own words, without those of the request and o
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import Final, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -20,6 +19,7 @@ from core.features.reminders.telling import Wish
 from core.text.language import choose
 from core.text.replies import Doing, means_no, means_yes, numbered
 from core.text.unicode import flat
+from core.text.word_tables import WORD, word_tables
 from core.times.grammar import MAX_CHARS, find_time, names_time
 from core.times.reading import Beside, FoundTime, Once
 from core.types import Incoming, Locale
@@ -27,6 +27,14 @@ from core.types import Incoming, Locale
 _EDGES: Final = " \t\n,.;:!?-–—"
 _MAX_POLITE: Final = 6
 _MAX_REST_CHARS: Final = 12
+
+_WORDS: Final = Path(__file__).with_name("request.toml")
+_FORMS: Final = {
+    "before": rf"[\s¿¡{re.escape(_EDGES)}]*(?:(?:{{}})(?!\w)[\s{re.escape(_EDGES)}¿¡]*)?",
+    "after": r"(?:^|[\s,.!?]+)(?:{})[\W_]*$",
+    "others": r"(?<!\w)(?:{})\s+$",
+    **dict.fromkeys(("ask", "question", "named", "wake", "timer", "briefing", "task"), WORD),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,7 @@ class ReminderRequest:
 class _RequestWords:
     """The patterns of one language, and what is said where a request names no deed."""
 
-    code: str
+    locale: Locale
     before: re.Pattern[str]
     after: re.Pattern[str]
     ask: re.Pattern[str]
@@ -80,7 +88,7 @@ def read_request(message: str, now: datetime, locale: Locale) -> ReminderRequest
     `now` is in the person's zone. The first 1,000 characters are read; what is to be reminded of may be longer.
     """
     text = flat(message[:MAX_CHARS])
-    tables = sorted(_tables(), key=lambda words: words.code != locale.code)
+    tables = sorted(_tables(), key=lambda words: words.locale.code != locale.code)
     for words in tables:
         if (asked := _asked(words, message, text)) is not None:
             return _read(words, message, asked, now, locale)
@@ -135,8 +143,7 @@ def _names_deed(words: _RequestWords, rest: str, masked: str) -> bool:
 
 def _names_task(words: _RequestWords, rest: str) -> bool:
     """Whether a request names what to do behind words for a time that were not understood: "até sexta de pagar"."""
-    locale = next(each for each in Locale if each.code == words.code)
-    return not rest.endswith("?") and words.task.search(rest) is not None and names_time(rest, locale)
+    return not rest.endswith("?") and words.task.search(rest) is not None and names_time(rest, words.locale)
 
 
 def _deed(words: _RequestWords, text: str, spans: Sequence[tuple[int, int]]) -> str:
@@ -180,24 +187,7 @@ def _after_polite(words: _RequestWords, text: str) -> int:
 
 @cache
 def _tables() -> tuple[_RequestWords, ...]:
-    data = tomllib.loads(resources.files(__package__).joinpath("request.toml").read_text("utf-8"))
-    return tuple(
-        _RequestWords(
-            code,
-            before=re.compile(rf"[\s¿¡{re.escape(_EDGES)}]*(?:(?:{table['before']})(?!\w)[\s{re.escape(_EDGES)}¿¡]*)?"),
-            after=re.compile(rf"(?:^|[\s,.!?]+)(?:{table['after']})[\W_]*$"),
-            joint=re.compile(table["joint"]),
-            others=re.compile(rf"(?<!\w)(?:{table['others']})\s+$"),
-            deed=re.compile(table["deed"]),
-            woken=table["woken"],
-            timed=table["timed"],
-            **{
-                name: re.compile(rf"(?<!\w)(?:{table[name]})(?!\w)")
-                for name in ("ask", "question", "named", "wake", "timer", "briefing", "task")
-            },
-        )
-        for code, table in data.items()
-    )
+    return word_tables(_WORDS, _RequestWords, _FORMS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ names none is left to whatever else reads the message.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -35,6 +34,7 @@ from core.outgoing import Button
 from core.text.catalogue import text
 from core.text.markdown import quoted
 from core.text.unicode import flat
+from core.text.word_tables import POLITE, WORD, word_tables
 from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.times.grammar import find_amount, find_time
 from core.times.reading import Found, Once, Recurrence
@@ -51,7 +51,7 @@ _MAX_STEERED: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _SteeringWords:
     """The patterns of one language: see `steering.toml`."""
 
     locale: Locale
@@ -95,7 +95,7 @@ async def steered(turn: Turn, reminders: Reminders) -> Heard | None:
 # --- one that is named ------------------------------------------------------------------------------------------------
 
 
-async def _postponed(turn: Turn, reminders: Reminders, words: _Words, message: str) -> ReminderNotice | None:
+async def _postponed(turn: Turn, reminders: Reminders, words: _SteeringWords, message: str) -> ReminderNotice | None:
     """Put the next time of a reminder off, by an amount or to a time: "snooze the trash for a day"."""
     if (begin := _begun(words, words.snooze, message)) is None:
         return None
@@ -120,7 +120,7 @@ async def _postponed(turn: Turn, reminders: Reminders, words: _Words, message: s
     return _told(turn, reminders, await reminders.postpone(place_of(turn), named.id, until))
 
 
-async def _moved(turn: Turn, reminders: Reminders, words: _Words, message: str) -> ReminderNotice | None:
+async def _moved(turn: Turn, reminders: Reminders, words: _SteeringWords, message: str) -> ReminderNotice | None:
     """Give a reminder another time: "move call home to 10am"."""
     if (begin := _begun(words, words.move, message)) is None:
         return None
@@ -135,7 +135,7 @@ async def _moved(turn: Turn, reminders: Reminders, words: _Words, message: str) 
     return await settle_time(turn, reminders, wish, found.time)
 
 
-async def _skipped(turn: Turn, reminders: Reminders, words: _Words, message: str) -> ReminderNotice | None:
+async def _skipped(turn: Turn, reminders: Reminders, words: _SteeringWords, message: str) -> ReminderNotice | None:
     """Leave out the times of some days, or the next: "skip the trash next week"."""
     said = flat(message)
     if not (words.skip.search(said) or words.spare.search(said)):  # the rest takes a moment
@@ -170,7 +170,7 @@ def _told(turn: Turn, reminders: Reminders, changed: Reminder | Refusal) -> Remi
     return told(turn, changed, sentence, can_undo=bool(reminders.undo_within))
 
 
-def _begun(words: _Words, pattern: re.Pattern[str], message: str) -> int | None:
+def _begun(words: _SteeringWords, pattern: re.Pattern[str], message: str) -> int | None:
     """Return where a message goes on behind words that begin it."""
     said = flat(message)
     found = pattern.match(said, words.begin(said))
@@ -178,7 +178,7 @@ def _begun(words: _Words, pattern: re.Pattern[str], message: str) -> int | None:
 
 
 async def _named(
-    turn: Turn, reminders: Reminders, words: _Words, said: str, *, said_lately: bool = False
+    turn: Turn, reminders: Reminders, words: _SteeringWords, said: str, *, said_lately: bool = False
 ) -> Reminder | None:
     """Return the one reminder that has all the words which tell something; None if they name none, or several.
 
@@ -201,7 +201,7 @@ async def _named(
     return fitting[0] if len(fitting) == 1 else None
 
 
-def _bare(words: _Words, said: str) -> str:
+def _bare(words: _SteeringWords, said: str) -> str:
     """Return what names a reminder without the words at its edges that say nothing."""
     pieces = said.split()
     while pieces and words.filler.fullmatch(flat(pieces[0])):
@@ -218,7 +218,7 @@ def _said_lately(reminder: Reminder, now: datetime) -> bool:
 # --- the last one -----------------------------------------------------------------------------------------------------
 
 
-async def _corrected(turn: Turn, reminders: Reminders, words: _Words, message: str) -> ReminderNotice | None:
+async def _corrected(turn: Turn, reminders: Reminders, words: _SteeringWords, message: str) -> ReminderNotice | None:
     """Give the reminder that was set last another time: "actually make that an hour"."""
     if (begin := _begun(words, words.last, message)) is None:
         return None
@@ -242,7 +242,7 @@ async def _corrected(turn: Turn, reminders: Reminders, words: _Words, message: s
 # --- somebody else's --------------------------------------------------------------------------------------------------
 
 
-async def _of_others(turn: Turn, reminders: Reminders, words: _Words, message: str) -> ReminderNotice | None:
+async def _of_others(turn: Turn, reminders: Reminders, words: _SteeringWords, message: str) -> ReminderNotice | None:
     """Say that who asks is reminded and nobody else, and offer that: "lembra a Ana de trazer o bolo"."""
     said = flat(message)
     found = words.remind.match(said, _after_space(said, words.begin(said)))
@@ -271,23 +271,8 @@ def _after_space(said: str, begin: int) -> int:
 
 
 @cache
-def _tables() -> Sequence[_Words]:
-    data = tomllib.loads(_WORDS.read_text(encoding="utf-8"))
-    return [
-        _Words(
-            Locale(tag),
-            infinitive=table["infinitive"],
-            polite=re.compile(rf"(?:\W*{table['polite']})*\W*"),
-            last_end=re.compile(rf"(?<!\w)(?:{table['last_end']})(?!\w)"),
-            called=re.compile(rf"(?<!\w)(?:{table['called']})(?!\w)"),
-            next=re.compile(rf"(?<!\w)(?:{table['next']})(?!\w)"),
-            **{
-                name: re.compile(table[name])
-                for name in ("snooze", "move", "skip", "spare", "filler", "last", "remind", "people", "deed")
-            },
-        )
-        for tag, table in data.items()
-    ]
+def _tables() -> Sequence[_SteeringWords]:
+    return word_tables(_WORDS, _SteeringWords, {"polite": POLITE, "last_end": WORD, "called": WORD, "next": WORD})
 
 
 NONE = text("reminders.actions.none_of_these_words")

@@ -47,16 +47,17 @@ class ServerCommand(VerbCommand):
     async def run(self, request: Request, argument: str) -> None:
         """Run a verb; without one, show what holds."""
         incoming = request.incoming
-        if incoming.private and not incoming.chat.is_aside:
+        if incoming.is_alone:
             await request.tell(IN_A_SERVER)
             return
+        here = (A_SERVER if incoming.chat.server else A_GROUP)[request.locale]
         try:
             if request.role not in STAFF and not await request.answer.view.channel.may_manage():
-                await request.tell(ONLY_MANAGERS)
+                await request.tell(ONLY_MANAGERS, here=here)
                 return
         except ChannelError as error:
             _log.warning("who manages a room is not told", extra={"error": type(error).__name__})
-            await request.tell(NOT_TOLD)
+            await request.tell(NOT_TOLD, here=here)
             return
         name, _, rest = argument.partition(" ")
         await self.run_named(request, name.casefold() or "show", rest.strip())
@@ -307,6 +308,8 @@ MATTERS: Final = (
 )
 
 IN_A_SERVER = text("servers.in_a_server")
+A_SERVER = text("servers.here.server")
+A_GROUP = text("servers.here.group")
 ONLY_MANAGERS = text("servers.only_managers")
 NOT_TOLD = text("servers.not_told")
 HOLDS = text("servers.holds")

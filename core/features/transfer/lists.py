@@ -31,7 +31,7 @@ _RULE: Final = frozenset("-*_= \t")
 
 
 @dataclass(slots=True)
-class _Reading:
+class _Outline:
     """What stands in the lines so far: the headings by level, and the lines of the memory that is not yet complete."""
 
     headings: dict[int, str]
@@ -59,7 +59,7 @@ def from_text(content: str, about: Sequence[str] = (), *, is_markdown: bool = Fa
     """
     lines = content.splitlines()
     is_markdown = is_markdown or any(_is_structure(line.strip()) for line in lines)
-    so_far, gap = _Reading(dict(enumerate(reversed(about), -len(about))), []), False
+    so_far, gap = _Outline(dict(enumerate(reversed(about), -len(about))), []), False
     for line in lines:
         said = line.strip()
         if not said:
@@ -88,7 +88,7 @@ def _is_wrapped(lines: Sequence[str], said: str) -> bool:
     return len(before) >= _WRAPPED_CHARS and before[-1] not in ".!?:;…" and said[0].islower()
 
 
-def _take(so_far: _Reading, line: str, *, after_gap: bool, joins: bool) -> Iterator[Taken]:
+def _take(so_far: _Outline, line: str, *, after_gap: bool, joins: bool) -> Iterator[Taken]:
     """Take a line that says something: it goes on with the memory, or begins one."""
     said, was_item = line.lstrip(), so_far.item is not None
     indent, mark = len(line) - len(said), _ITEM.match(said)
