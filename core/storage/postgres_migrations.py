@@ -346,4 +346,9 @@ _BASELINE: Final = Migration(
     )
 )
 
-MIGRATIONS: Final = (*[Migration(())] * 2, _BASELINE)
+_MENTIONS: Final = Migration(
+    # JSON of what a reminder waits for to be mentioned, or ''
+    ("ALTER TABLE reminders ADD COLUMN mention TEXT NOT NULL DEFAULT ''",)
+)
+
+MIGRATIONS: Final = (*[Migration(())] * 2, _BASELINE, _MENTIONS)

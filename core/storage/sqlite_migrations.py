@@ -396,4 +396,9 @@ _HALVES: Final[Migration] = (
     "CREATE UNIQUE INDEX vectors_phrase ON vectors (phrase, space)",
 )
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, _BASELINE, _HALVES)
+_MENTIONS: Final[Migration] = (
+    # JSON of what a reminder waits for to be mentioned, or ''
+    "ALTER TABLE reminders ADD COLUMN mention TEXT NOT NULL DEFAULT ''",
+)
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, _BASELINE, _HALVES, _MENTIONS)
