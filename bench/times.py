@@ -2,10 +2,12 @@
 
 Labels have `lang`, `now` (wall time), `zone`, `say`, `kind`, and what a careful secretary would take it for: `at`
 (instants) or `loose` (a range), `first` (the first instants of a recurrence), `offset_min`, `what` (texts of the deed).
+Those of `--mentions` are in `tests/fakes/mentions.py`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
@@ -20,12 +22,16 @@ from zoneinfo import ZoneInfo
 
 from bench.table import show
 from core.features.reminders.request import ReminderRequest, read_request
+from core.memory.embedding import Embedding
+from core.providers.cached_embedder import CachedEmbedder
+from core.providers.usem3 import Usem3Embedder
 from core.text.unicode import fold
 from core.times import rules
 from core.times.grammar import find_time
 from core.times.reading import Beside, Once, Past, Recurrence, Time, Unclear
 from core.times.zones import zone_key
 from core.types import Locale
+from tests.fakes import mentions
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 SETS = ("times_tune.json", "times_tune2.json", "times_tune3.json", "times_report.json")
@@ -116,7 +122,14 @@ def _bare(text: str) -> str:
 
 
 def main(paths: Sequence[str] = ()) -> None:
-    """Print how many messages of each file of labels were read right, by language and kind, and what is not right."""
+    """Print how many messages of each file of labels were read right, by language and kind, and what is not right.
+
+    With `--mentions`, print how well mentions are heard; a path behind it is a JSON list of further ordinary turns.
+    """
+    if paths[:1] == ["--mentions"]:
+        turns = [turn for path in paths[1:] for turn in json.loads(Path(path).read_text("utf-8"))]
+        asyncio.run(_hear(turns or None))
+        return
     for path in [Path(name) for name in paths] or [DATA / name for name in SETS]:
         found = labels(path)
         started_s = time.process_time()
@@ -144,6 +157,29 @@ def _show(title: str, verdicts: Sequence[Verdict]) -> None:
     ]
     if failed:
         show("Not right", ["message", "outcome", "time", "text"], failed)
+
+
+async def _hear(turns: Sequence[str] | None) -> None:
+    """Print what becomes of requests for reminders at a mention, and of what is said later."""
+    embedder, rows, wrong = Usem3Embedder(), list[list[str]](), list[tuple[str, str]]()
+    for name in mentions.HALVES:
+        half = mentions.half(name)
+        judged = await mentions.judge(half, Embedding(CachedEmbedder(embedder)), turns=turns)
+        fires, silent = (sum(len(each[key]) for each in half.intents) for key in ("fires", "silent"))
+        said = len(turns or half.turns)
+        rows.append(
+            [
+                name,
+                f"{len(half.intents) - len(judged.unread)} of {len(half.intents)}",
+                f"{fires - len(judged.missed)} of {fires}",
+                f"{len(judged.near)} of {silent}",
+                f"{len({turn for _, turn in judged.wrong})} of {said}",
+                f"{judged.cpu_ms:.1f}",
+            ]
+        )
+        wrong += [*judged.missed, *judged.near, *judged.wrong]
+    show("Mentions", ["half", "read", "fired", "near misses fired", "ordinary turns fired", "CPU ms a turn"], rows)
+    show("Not right, or not judged", ["to be mentioned", "said"], wrong)
 
 
 if __name__ == "__main__":

@@ -581,6 +581,13 @@ async def _offer(turn: Turn, heard: Heard) -> None:
         await open_offers(turn, [heard.offer], heard.text)
 
 
+async def say_below(turn: Turn) -> None:
+    """Say what features have to say below the answer, unless it stands there since before a restart."""
+    said = await turn.services.additions.below_answer(turn) if turn.services.additions else None
+    if said is not None and said.text not in turn.answer.text:
+        await _offer(turn, said)
+
+
 def _points_at_nothing(turn: Turn) -> bool:
     """Return whether the message is about the one that it replies to, and of that only is known that it is there."""
     pointed = turn.asked.quotes[:1]

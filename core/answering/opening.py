@@ -121,14 +121,12 @@ async def resume(turn: Turn, undo: Sequence[Button] = ()) -> bool:
     context = await turn.conversation.context("")
     mine = [m for m in context.messages if m.turn == turn.asked.turn and not m.error]  # without apologies
     said = [m for m in mine if m.role is MessageRole.ASSISTANT and m.modal is Modal.TEXT]
-    is_complete = bool(said) and not said[-1].in_history  # only a final answer is kept out of its turn's calls
+    is_complete = not all(m.in_history for m in said)  # only a final answer is kept out of its turn's calls
     if said and not answer.view.resumes:
         answer.write(AGAIN[turn.person.locale])
     answer.put_below(await turn.memory.get([m.memory_id for m in mine if m.modal is Modal.MEMORY]))
     for message in said:
         answer.write(message.text)
-    if is_complete:
-        await answer.complete()
     return is_complete
 
 

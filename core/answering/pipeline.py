@@ -21,7 +21,7 @@ from core.answering.deadline import Deadline
 from core.answering.edits import Asked, Edits, act_of, tell_of_earlier
 from core.answering.hooks import Verdict
 from core.answering.lookup import still_known
-from core.answering.loop import think
+from core.answering.loop import say_below, think
 from core.answering.opening import Opening, check, has_media, recover, resume
 from core.answering.parts import ChatBotParts
 from core.answering.sentences import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
@@ -231,6 +231,9 @@ class MessagePipeline:
             else:
                 await self._think(turn)
             await tell_of_earlier(turn, taken_back)
+        except BaseException:
+            turn.answer.below = None
+            raise
         finally:
             await turn.search.close()
             await turn.answer.complete()
@@ -248,6 +251,7 @@ class MessagePipeline:
         await turn.log.enter(TurnState.VALIDATED)
         if limits.cycle.is_single(turn.services.models):
             turn.search.begin()
+        turn.answer.below = partial(say_below, turn)
         began, turn.log.asked = turn.asked.turn, await turn.conversation.add(turn.asked)
         if turn.asked.turn != began:  # the message was stored before: a restart broke its turn off
             turn.memory = replace(turn.memory, context=replace(turn.memory.context, act=turn.asked.turn))

@@ -6,7 +6,7 @@ Each does one job: who is answered, what is kept, what stands on the screen, wha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Final, Protocol
@@ -181,6 +181,9 @@ class Answer:
     offers: tuple[Button, ...] = ()
     """Buttons for what a command says without any of its own."""
 
+    below: Callable[[], Awaitable[None]] | None = None
+    """Adds what stands below the answer, once: called when its first message, or the turn, is about to be complete."""
+
     _said: list[str] = field(default_factory=list)
     _buttons: list[Button] = field(default_factory=list)
     _recalled: list[MemoryItem] = field(default_factory=list)
@@ -251,6 +254,9 @@ class Answer:
 
         A memory that it says word for word, or that the turn changed, is not shown; and none in limited mode.
         """
+        below, self.below = self.below, None
+        if below is not None:
+            await below()
         said, buttons, recalled, person = self.text, tuple(self._buttons), self._recalled, self.log.person
         self._said, self._buttons, self._recalled = [], [], []
         changed = self.log.changed_ids
@@ -434,6 +440,9 @@ class Additions(Protocol):
 
     async def heard(self, turn: Turn) -> Heard | None:
         """Return what a feature offers about the message itself, or None."""
+
+    async def below_answer(self, turn: Turn) -> Heard | None:
+        """Return what a feature says below the answer, or None: the same if a restart begins the answer anew."""
 
 
 @dataclass(frozen=True, slots=True)

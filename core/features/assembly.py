@@ -163,3 +163,10 @@ class AllAdditions(Additions):
             if (found := await each.heard(turn)) is not None:
                 return found
         return None
+
+    async def below_answer(self, turn: Turn) -> Heard | None:
+        """Return what the first of the features says that has anything to say below the answer."""
+        for each in self._additions:
+            if (found := await each.below_answer(turn)) is not None:
+                return found
+        return None

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from core.storage.sqlite_migrations import BASELINE
+from core.storage.sqlite_migrations import BASELINE, STEPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,4 +112,8 @@ def _shared() -> tuple[str, ...]:
 
 _BASELINE: Final = Migration((*_FUNCTIONS, *_shared(), *_WORKERS))
 
-MIGRATIONS: Final = (*[Migration(())] * 2, _BASELINE)
+MIGRATIONS: Final = (
+    *[Migration(())] * 2,
+    _BASELINE,
+    *[Migration(tuple([in_postgres(statement) for statement in step])) for step in STEPS],
+)

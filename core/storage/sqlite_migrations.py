@@ -399,4 +399,10 @@ _HALVES: Final[Migration] = (
     "CREATE UNIQUE INDEX vectors_phrase ON vectors (phrase, space)",
 )
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, BASELINE, _HALVES)
+STEPS: Final[tuple[Migration, ...]] = (
+    # JSON of what a reminder waits for to be mentioned, or ''
+    ("ALTER TABLE reminders ADD COLUMN mention TEXT NOT NULL DEFAULT ''",),
+)
+"""The steps after it that both engines take (`core/storage/postgres_migrations.py`)."""
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, BASELINE, _HALVES, *STEPS)

@@ -50,9 +50,9 @@ def zone_told(zone: str, at: datetime, locale: Locale) -> str:
     return ZONE[locale].format(place=exemplar(zone, locale), offset=away)
 
 
-def day_told(at: datetime, locale: Locale) -> str:
-    """Return a day without its year: "sexta-feira, 27 de novembro"."""
-    return _date(at, at.year, _spoken(locale))
+def day_told(at: datetime, locale: Locale, now: datetime | None = None) -> str:
+    """Return a day: "sexta-feira, 27 de novembro"; with its year only if that of `now` is given and another one."""
+    return _date(at, (now or at).year, _spoken(locale))
 
 
 def hour_told(at: datetime, locale: Locale) -> str:

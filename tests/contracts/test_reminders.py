@@ -11,7 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from core.features.reminders.reminders import LEASE, OPEN, Before, DueClaim, Kind, Reminder, ReminderState, Schedule
+from core.features.reminders.reminders import (
+    LEASE,
+    OPEN,
+    REST,
+    Before,
+    DueClaim,
+    Kind,
+    Mention,
+    Reminder,
+    ReminderState,
+    Schedule,
+)
 from core.features.reminders.storage import ReminderStore
 from core.storage.database import Database
 from core.storage.sqlite import open_database
@@ -70,6 +81,7 @@ async def test_a_reminder_is_kept_with_all_that_it_is(store: ReminderStore) -> N
         batch="abc",
         changed_at=START - SECOND,
         before=Before("café", SCHEDULE, START, ReminderState.WAITING),
+        mention=Mention("João 🐘", each=True),
     )
     stored = await store.add(whole, most=1)
     assert stored is not None
@@ -81,6 +93,58 @@ async def test_a_reminder_is_kept_with_all_that_it_is(store: ReminderStore) -> N
     bare = replace(stored, due=None, sent_at=None, changed_at=None, before=replace(whole.before, due=None))  # type: ignore[type-var]
     assert await store.replace(stored, bare)
     assert await store.find([BIA], stored.id) == bare
+
+
+def waiting(user: UserKey = ANA, text: str = "the bill", *, each: bool = False) -> Reminder:
+    """Return one that waits for a mention of the dentist, for an hour."""
+    return replace(new(user, text, START + HOUR), kind=Kind.MENTION, mention=Mention("dentist", each=each))
+
+
+async def test_a_mention_is_said_once_by_the_act_that_has_it_however_often_that_begins(store: ReminderStore) -> None:
+    once, each, others = await added(store, waiting(), waiting(text="gloves", each=True), waiting(BIA))
+    ids = [once.id, each.id, others.id]
+    first = await store.mention([ANA], ids, "act", START)
+    assert sorted(texts(first)) == ["gloves", "the bill"]
+    assert {found.state for found in first} == {ReminderState.DONE, ReminderState.WAITING}
+    assert all((found.batch, found.sent_at) == ("act", START) for found in first)
+    assert sorted(texts(await store.mention([ANA], ids, "act", START + MINUTE))) == ["gloves", "the bill"]
+    assert await store.mention([ANA], ids, "other act", START + MINUTE) == []
+    assert await store.mention([ANA], ids, "", START) == []
+    assert texts(await store.mention([BIA], [others.id], "act", START)) == ["the bill"]
+
+
+async def test_what_is_held_over_or_not_rested_is_said_at_no_mention(store: ReminderStore) -> None:
+    states = (
+        ReminderState.PAUSED,
+        ReminderState.SENDING,
+        ReminderState.REMOVED,
+        ReminderState.DONE,
+        ReminderState.FAILED,
+    )
+    held = await added(store, *(replace(waiting(), state=state) for state in states))
+    [each, over, timed] = await added(
+        store,
+        replace(waiting(each=True), due=START + 9 * REST, sent_at=START),
+        replace(waiting(), due=START),
+        new(),
+    )
+    ids = [found.id for found in (*held, each, over, timed)]
+    assert await store.mention([ANA], ids, "one", START + REST - SECOND) == []
+    assert [found.id for found in await store.mention([ANA], ids, "two", START + REST)] == [each.id]
+
+
+async def test_of_workers_that_hear_a_mention_at_once_one_says_it(stores: Callable[[], ReminderStore]) -> None:
+    [made] = await added(stores(), waiting())
+    acts = [stores().mention([ANA], [made.id], f"act {number}", START) for number in range(5)]
+    assert sorted(map(len, await asyncio.gather(*acts))) == [0, 0, 0, 0, 1]
+
+
+async def test_what_waits_for_a_mention_is_claimed_at_its_end_unless_it_was_said(store: ReminderStore) -> None:
+    said, unsaid = await added(store, waiting(text="said"), waiting(text="unsaid"))
+    await store.mention([ANA], [said.id], "act", START)
+    assert await store.next_due(BOTH) == START + HOUR
+    assert texts(await store.claim(DueClaim(START + HOUR, BOTH))) == ["unsaid"]
+    assert await store.mention([ANA], [unsaid.id], "later", START) == []
 
 
 async def test_what_is_no_text_does_not_keep_a_reminder_from_being_stored(store: ReminderStore) -> None:

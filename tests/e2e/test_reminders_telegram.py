@@ -136,6 +136,25 @@ async def test_what_is_set_in_private_is_confirmed_with_its_time_and_said_at_the
         assert len(seen(place.chat())) == 2, "once"
 
 
+async def test_what_waits_for_a_mention_is_said_below_the_answer_also_after_a_restart(place: Place) -> None:
+    async with place.running():
+        assert await place.say("when I mention the dentist, remind me about the bill") == (
+            "All right, I will remind you: “the bill”\n"
+            f"💬 when you mention “dentist” · until Sunday, March 14, 2027{UNDO}"
+        )
+    async with place.running():
+        assert "💬" not in await place.say("the dentist is at 5 tomorrow, remember that", BIA)
+        answer = await place.say("remember that the dentist is at 5 tomorrow")
+        assert "\n\n💬 By the way, you wanted to be reminded when you mention “dentist”: “the bill”" in answer
+        assert answer.startswith("Saved: “the dentist is at 5 tomorrow”")
+        await place.say("when I mention the plumber, remind me about the leak until tomorrow")
+        await place.skip_to(utc(16, 4))
+        assert seen(place.chat())[-1] == (
+            "💬 You have not mentioned “plumber”, and that was until today. "
+            "This is what I was to remind you of: “the leak”"
+        )
+
+
 @pytest.mark.parametrize(
     ("label", "told", "again", "restarted"),
     [

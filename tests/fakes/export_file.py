@@ -107,6 +107,14 @@ class ReminderBefore(ScheduleEntry):
     state: State
 
 
+class MentionEntry(Exact):
+    """What a reminder waits for."""
+
+    subject: str
+    each: bool
+    """It is said each time, at most once a day; else once."""
+
+
 class ReminderEntry(ScheduleEntry):
     """A reminder, also one that is over or was deleted, for as long as it is kept."""
 
@@ -120,7 +128,7 @@ class ReminderEntry(ScheduleEntry):
     """Nobody else reads along there."""
     name: str
     text: str
-    kind: Literal["reminder", "briefing"]
+    kind: Literal["reminder", "mention", "briefing", "return"]
     language: str
     due: datetime | None
     """The next time; null: there is none."""
@@ -133,6 +141,8 @@ class ReminderEntry(ScheduleEntry):
     """One for all that were said in one message, or came in one file."""
     changed_at: datetime | None
     before: ReminderBefore | None
+    mention: MentionEntry | None
+    """What the person is to mention before it is said; it is over at `due`. Null: it is said when it is due."""
 
 
 class UsageEntry(Exact):

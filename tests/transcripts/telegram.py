@@ -238,6 +238,12 @@ SCENARIOS = (
         housed(telegram_house.first),
     ),
     Scenario(
+        "mention",
+        "Reminded when something is mentioned",
+        "Below the answer, by a name without its accent; one that comes each time has a button that ends it.",
+        housed(telegram_house.mention),
+    ),
+    Scenario(
         "buttons",
         "Memories by buttons",
         "What was saved is taken back by the button below it; a list is looked through in one message.",

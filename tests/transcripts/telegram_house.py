@@ -205,3 +205,15 @@ async def first() -> TelegramServer:
         await there.say(ANA, "what's my bike lock code?")
         await there.say(ANA, "remind me to oil the chain every Saturday at 10")
         return there.server
+
+
+async def mention() -> TelegramServer:
+    """Something is wanted when a person is spoken of, and said below the answer to the message that speaks of them."""
+    async with scene(await _without_a_model()) as there:
+        await there.say(ANA, "when I speak to João, remind me about the money")
+        await there.say(ANA, "did I ask you to remind me about João?")
+        await there.say(ANA, "remember that joao moved to Porto")
+        await there.say(ANA, "every time I mention the car, remind me of the warranty")
+        await there.say(ANA, "remember that the car is at the garage")
+        await there.press(ANA, "Not any more")
+        return there.server

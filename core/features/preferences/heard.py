@@ -28,6 +28,10 @@ class ZoneAdditions(Additions):
         """Return nothing: what is heard in the message is offered whether it is saved or not."""
         return ()
 
+    async def below_answer(self, _: Turn) -> Heard | None:
+        """Return nothing."""
+        return None
+
     async def heard(self, turn: Turn) -> Heard | None:
         """Return the offer to go by the clock of where the person says that they are, if it is another than theirs."""
         if not sounds_like_place(turn.asked.text):  # the cities of the world are not read for a greeting

@@ -10,7 +10,7 @@ from core.commands.command import Request
 from core.features.preferences.timezone import local_now
 from core.features.reminders.reminders import OPEN, Kind, Reminder, ReminderState
 from core.features.reminders.service import may_reword
-from core.features.reminders.telling import heading, place_of, undo_button, when
+from core.features.reminders.telling import MENTION_SIGN, at_mention, heading, place_of, undo_button, when
 from core.outgoing import Button
 from core.text.catalogue import text
 from core.text.markdown import time_link, verbatim
@@ -44,7 +44,7 @@ def line(reminder: Reminder, now: datetime, locale: Locale) -> str:
 
 def entry(reminder: Reminder, locale: Locale) -> Button:
     """Return the button that chooses a reminder from a list, without its number."""
-    is_own = reminder.kind is Kind.REMINDER
+    is_own = reminder.kind in {Kind.REMINDER, Kind.MENTION}
     label = one_line(reminder.text if is_own else heading(reminder, locale), _MAX_LABEL_CHARS)
     return Button(label, f"/reminders show {reminder.id}", in_place=True)
 
@@ -56,7 +56,8 @@ def back(locale: Locale) -> Button:
 
 def mark(reminder: Reminder) -> str:
     """Return the sign before a reminder in lists, by its state."""
-    return _MARKS.get(reminder.state) or ("🔁" if reminder.schedule.rule else "⏰")
+    usual = "⏰" if reminder.mention is None else MENTION_SIGN
+    return _MARKS.get(reminder.state) or ("🔁" if reminder.schedule.rule else usual)
 
 
 def _briefly(reminder: Reminder, now: datetime, locale: Locale) -> str:
@@ -64,6 +65,8 @@ def _briefly(reminder: Reminder, now: datetime, locale: Locale) -> str:
     schedule = reminder.schedule
     if reminder.state is ReminderState.FAILED:
         return FAILED_BRIEFLY[locale]
+    if reminder.mention is not None:
+        return at_mention(reminder.mention, locale)
     rule = wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone) if schedule.rule else ""
     if rule or reminder.due is None:
         return rule
@@ -74,7 +77,7 @@ def _buttons(request: Request, reminder: Reminder) -> Sequence[Button]:
     """Return the buttons for what the person may do with a reminder here."""
     locale, key = request.locale, reminder.id
     buttons: list[Button] = []
-    if reminder.kind is Kind.REMINDER and may_reword(reminder, place_of(request.turn)):
+    if reminder.kind in {Kind.REMINDER, Kind.MENTION} and may_reword(reminder, place_of(request.turn)):
         buttons.append(
             Button(EDIT[locale], f"/reminders edit {key}", asks=EDITED[locale], text=reminder.text, in_place=True)
         )

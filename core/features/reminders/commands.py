@@ -19,7 +19,8 @@ from core.features.reminders.agenda import AgendaCommand
 from core.features.reminders.card import back, entry, line, show_card
 from core.features.reminders.completion import ReminderCompletion, TimeCompletion
 from core.features.reminders.effect import REMINDER_SET
-from core.features.reminders.reminders import Reminder, ReminderState
+from core.features.reminders.on_mention import read_mention
+from core.features.reminders.reminders import Kind, Reminder, ReminderState
 from core.features.reminders.request import Clearing
 from core.features.reminders.service import Refusal, ReminderPlace, Reminders
 from core.features.reminders.telling import (
@@ -35,6 +36,7 @@ from core.features.reminders.telling import (
     ReminderNotice,
     Wish,
     as_time,
+    at_mentions,
     heading,
     place_of,
     put,
@@ -272,9 +274,13 @@ class ReminderCommands:
             pass
         else:
             now, _ = local_now(request.turn)
+            asked = read_mention(argument, now, request.locale, is_asked=True)
             read = find_time(argument, now, request.locale)
             wish = Wish(argument if read is None else read.without(argument))
-            if wish.text:
+            if asked is not None:
+                wish = Wish(asked.text, kind=Kind.MENTION, mention=asked.mention)
+                await self._tell(request, wish, await at_mentions(request.turn, self._reminders, wish, asked.until))
+            elif wish.text:
                 time = None if read is None else read.time
                 await self._tell(request, wish, await settle_time(request.turn, self._reminders, wish, time))
             else:

@@ -43,9 +43,12 @@ class Days:
 def instants(reminder: Reminder, now: datetime, days: Days) -> Sequence[datetime]:
     """Return when a reminder is due on those days, in the zone of `now`: not before its next instant.
 
-    One that is paused is due when it would be if it went on. Of more than four on one day there are five.
+    One that is paused is due when it would be if it went on. Of more than four on one day there are five. One that
+    waits for a mention is due on no day.
     """
     schedule, due = reminder.schedule, reminder.due
+    if reminder.mention is not None:
+        return []
     begin, end = (datetime.combine(day, time(), now.tzinfo) for day in (days.first, days.last + _DAY))
     if not schedule.rule or reminder.state not in OPEN:
         return [due.astimezone(now.tzinfo)] if due is not None and begin <= due < end else []

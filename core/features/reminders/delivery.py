@@ -10,10 +10,10 @@ from typing import Final
 
 from core.answering.language_choice import Locales
 from core.features.reminders.reminders import Kind, Reminder
-from core.features.reminders.telling import skipped
+from core.features.reminders.telling import MENTION_SIGN, heading, skipped
 from core.outgoing import Button, Mention, OutgoingMessage
 from core.text.catalogue import counted, forms, text
-from core.text.markdown import time_link, verbatim
+from core.text.markdown import quoted, time_link, verbatim
 from core.text.unicode import one_line
 from core.times import wording
 from core.types import Locale, Localized
@@ -56,6 +56,8 @@ class DueMessages:
         elif first.kind is Kind.RETURN:
             zone = wording.zone_told(first.text, now, locale)
             words = f"{_sign(batch[0])}{BACK[locale].format(zone=zone)}{_late(batch[0], now, locale)}"
+        elif first.kind is Kind.MENTION:
+            words = "\n".join(_over(due, locale) for due in batch)
         else:
             words = _listed(batch, now, locale)
         return OutgoingMessage(
@@ -85,6 +87,14 @@ def _listed(batch: Sequence[Due], now: datetime, locale: Locale) -> str:
         words = verbatim(one_line(due.reminder.text, len(due.reminder.text)))
         lines.append(f"• {_sign(due)}{words}{_late(due, now, locale, ' · ')}")
     return "\n".join(lines)
+
+
+def _over(due: Due, locale: Locale) -> str:
+    """Return that one is not said at a mention any more; what was never said at one is said now."""
+    reminder, mention = due.reminder, due.reminder.mention
+    subject = quoted(mention.subject) if mention is not None else ""
+    sentence = UNMENTIONED if reminder.sent_at is None else ENDED
+    return f"{_sign(due)}{MENTION_SIGN} {sentence[locale].format(text=heading(reminder, locale), subject=subject)}"
 
 
 def _sign(due: Due) -> str:
@@ -130,6 +140,8 @@ def _buttons(batch: str, locale: Locale) -> tuple[Button, ...]:
 
 BACK = text("reminders.due.back")
 BACK_YES = text("reminders.due.back_yes")
+UNMENTIONED = text("reminders.mention.unmentioned")
+ENDED = text("reminders.mention.ended")
 SEVERAL = forms("reminders.due.several")
 WAS_DUE = text("reminders.due.was_due")
 MISSED = forms("reminders.due.missed")

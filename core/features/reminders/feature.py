@@ -25,6 +25,7 @@ from core.features.reminders.commands import ReminderCommands, tell_undone
 from core.features.reminders.completion import TimeCompletion
 from core.features.reminders.delivery import DueMessages
 from core.features.reminders.effect import REMINDER_SET
+from core.features.reminders.on_mention import asks_about_reminders, read_mention
 from core.features.reminders.reminders import IMPORTED, Reminder, Schedule
 from core.features.reminders.request import QUESTIONS, reply
 from core.features.reminders.scheduler import LONGEST_SLEEP_S, Allowed, Permission, Scheduler
@@ -32,7 +33,16 @@ from core.features.reminders.section import ReminderSection
 from core.features.reminders.service import ReminderPlace, Reminders, is_heard
 from core.features.reminders.steering import steered
 from core.features.reminders.storage import ReminderStore
-from core.features.reminders.telling import Wish, heading, label, place_of, time_in, undo_button, when
+from core.features.reminders.telling import (
+    Wish,
+    heading,
+    label,
+    mentioned,
+    place_of,
+    time_in,
+    undo_button,
+    when,
+)
 from core.outgoing import Button
 from core.text import assertions
 from core.text.catalogue import counted, forms, text
@@ -52,9 +62,13 @@ class ReminderAdditions(Additions):
         self._reminders = reminders
 
     async def known(self, turn: Turn, queries: Sequence[str]) -> Sequence[str]:
-        """Return the reminders that share a telling word with what is looked for, a line each."""
-        place = place_of(turn)
-        found = [each for query in queries for each in await self._reminders.matching(place, query)]
+        """Return the reminders that share a telling word with what is looked for, a line each.
+
+        What waits for a mention is said then, and here only to a question about reminders.
+        """
+        place, is_about = place_of(turn), asks_about_reminders(turn.asked.text)
+        matching = [each for query in queries for each in await self._reminders.matching(place, query)]
+        found = [each for each in matching if each.mention is None or is_about]
         return [line(turn, each) for each in {each.id: each for each in found}.values()]
 
     async def below_saved(self, turn: Turn, saved: Sequence[MemoryItem]) -> Sequence[Button]:
@@ -71,12 +85,22 @@ class ReminderAdditions(Additions):
         """Do to a reminder what the message asks for in words, and return what is told; None if it asks for nothing."""
         return await steered(turn, self._reminders)
 
+    async def below_answer(self, turn: Turn) -> Heard | None:
+        """Return what the person wanted to be reminded of when they mention what their message mentions."""
+        message, locale = turn.asked.text, turn.person.locale
+        is_about = asks_about_reminders(message) or read_mention(message, local_now(turn)[0], locale) is not None
+        said = await self._reminders.mentioned(place_of(turn), "" if is_about else message, turn.memory.embedding)
+        again = next((each for each in said if each.mention is not None and each.mention.each), None)
+        ending = () if again is None else (Button(NO_MORE[locale], f"/reminders delete {again.id}"),)
+        return Heard("\n".join(mentioned(each, locale) for each in said), ending) if said else None
+
 
 def _label(turn: Turn, item: MemoryItem) -> str:
     return f"{OFFER[turn.person.locale]} {one_line(item.content, _MAX_LABEL_CHARS)}"
 
 
 OFFER = text("reminders.actions.offer")
+NO_MORE = text("reminders.mention.no_more")
 
 
 MUTED: Final = "reminders"
@@ -160,6 +184,7 @@ def _document(reminder: Reminder, locale: Locale, now: datetime) -> dict[str, JS
         "next": instants,
         "zone": schedule.zone,
         "words": plain_times(when(reminder, now, locale)),
+        "mention": None if reminder.mention is None else reminder.mention.subject,
     }
 
 
@@ -176,6 +201,7 @@ class ReminderUndo(Undoes):
 
     async def take_back(self, turn: Turn, act: str) -> bool | None:
         """Take back all that the act changed; None if it changed nothing, False if something of it stays."""
+        await self._reminders.unsaid(place_of(turn), act)
         undone = await self._reminders.undo_act(place_of(turn), act)
         return all(undone) if undone else None
 

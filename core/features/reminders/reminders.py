@@ -22,10 +22,18 @@ KEPT: Final = timedelta(days=30)
 """How long a reminder that was fired for the last time stays, for the buttons below it."""
 
 
+REST: Final = timedelta(days=1)
+"""How long one that is said each time that something is mentioned is not said again."""
+
+
 class Kind(StrEnum):
-    """What is said when it is due: the text, what the day has in store, or whether they are back by the zone in it."""
+    """What is said when it is due: the text, what the day has in store, or whether they are back by the zone in it.
+
+    A MENTION is said as soon as the person mentions something; it is over when it is due.
+    """
 
     REMINDER = "reminder"
+    MENTION = "mention"
     BRIEFING = "briefing"
     RETURN = "return"
 
@@ -71,6 +79,14 @@ class Schedule:
 
 
 @dataclass(frozen=True, slots=True)
+class Mention:
+    """What the person is to mention, in their own words, and whether they are reminded each time or once."""
+
+    subject: str
+    each: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Reminder:
     """One reminder."""
 
@@ -95,6 +111,9 @@ class Reminder:
     """The person's name, for a mention."""
 
     kind: Kind = Kind.REMINDER
+    mention: Mention | None = None
+    """Of a MENTION."""
+
     locale: Locale = Locale.PT
     """The language it was set in."""
 
@@ -109,7 +128,7 @@ class Reminder:
     """When it was said last."""
 
     batch: str = ""
-    """The id under which several that are said in one message are acted on together."""
+    """The id under which several that are said in one message are acted on together; of a MENTION, the act."""
 
     changed_at: datetime | None = None
     """When the person changed it last."""
@@ -122,6 +141,17 @@ class Reminder:
 
     id: str = ""
     """"" until stored."""
+
+    @property
+    def named_by(self) -> str:
+        """The words by which the person may name it."""
+        return self.text if self.mention is None else f"{self.text} {self.mention.subject}"
+
+    def is_ready(self, now: datetime) -> bool:
+        """Return whether one that waits for a mention is said at the next."""
+        is_over = self.due is None or self.due <= now
+        has_rested = self.sent_at is None or now - self.sent_at >= REST
+        return self.mention is not None and self.state is ReminderState.WAITING and not is_over and has_rested
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,13 +24,13 @@ from core.times.grammar import MAX_CHARS, find_time, names_time
 from core.times.reading import Beside, FoundTime, Once
 from core.types import Incoming, Locale
 
-_EDGES: Final = " \t\n,.;:!?-–—"
+EDGES: Final = " \t\n,.;:!?-–—"
 _MAX_POLITE: Final = 6
 _MAX_REST_CHARS: Final = 12
 
 _WORDS: Final = Path(__file__).with_name("request.toml")
 _FORMS: Final = {
-    "before": rf"[\s¿¡{re.escape(_EDGES)}]*(?:(?:{{}})(?!\w)[\s{re.escape(_EDGES)}¿¡]*)?",
+    "before": rf"[\s¿¡{re.escape(EDGES)}]*(?:(?:{{}})(?!\w)[\s{re.escape(EDGES)}¿¡]*)?",
     "after": r"(?:^|[\s,.!?]+)(?:{})[\W_]*$",
     "others": r"(?<!\w)(?:{})\s+$",
     **dict.fromkeys(("ask", "question", "named", "wake", "timer", "briefing", "task"), WORD),
@@ -51,7 +51,7 @@ class ReminderRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _RequestWords:
+class RequestWords:
     """The patterns of one language, and what is said where a request names no deed."""
 
     locale: Locale
@@ -88,26 +88,26 @@ def read_request(message: str, now: datetime, locale: Locale) -> ReminderRequest
     `now` is in the person's zone. The first 1,000 characters are read; what is to be reminded of may be longer.
     """
     text = flat(message[:MAX_CHARS])
-    tables = sorted(_tables(), key=lambda words: words.locale.code != locale.code)
+    tables = sorted(request_words(), key=lambda words: words.locale.code != locale.code)
     for words in tables:
         if (asked := _asked(words, message, text)) is not None:
             return _read(words, message, asked, now, locale)
     return None
 
 
-def _asked(words: _RequestWords, message: str, text: str) -> _RequestSpan | None:
+def _asked(words: RequestWords, message: str, text: str) -> _RequestSpan | None:
     """Return the request in a text, unless it is a question about something known."""
     begin = _after_polite(words, text)
     for pattern, deed, is_timer in ((words.timer, words.timed, True), (words.wake, words.woken, False)):
         if found := pattern.match(text, begin) or pattern.search(text):
-            is_last = len(text[found.end() :].strip(_EDGES)) <= _MAX_REST_CHARS
-            if found.start() == begin or is_last or text[: found.start()].rstrip(" ").endswith(tuple(_EDGES)):
+            is_last = len(text[found.end() :].strip(EDGES)) <= _MAX_REST_CHARS
+            if found.start() == begin or is_last or text[: found.start()].rstrip(" ").endswith(tuple(EDGES)):
                 return _RequestSpan(found.start(), found.end(), deed, is_timer, needs_time=True)
     if (briefing := words.briefing.search(text)) is not None:
         return _RequestSpan(briefing.start(), briefing.end(), needs_time=True)
     if (found := words.ask.search(text)) and not words.others.search(text[: found.start()]):
         # An accent tells what is asked in Spanish from "that".
-        rests = (each[found.end() :].lstrip(_EDGES) for each in (text, message[:MAX_CHARS].lower()))
+        rests = (each[found.end() :].lstrip(EDGES) for each in (text, message[:MAX_CHARS].lower()))
         return None if any(map(words.question.match, rests)) else _RequestSpan(found.start(), found.end())
     if (found := words.named.match(text, begin)) and found.end() < len(text):
         return _RequestSpan(found.start(), found.end(), needs_time=text[found.end()] != ":")
@@ -115,66 +115,66 @@ def _asked(words: _RequestWords, message: str, text: str) -> _RequestSpan | None
 
 
 def _read(
-    words: _RequestWords, message: str, asked: _RequestSpan, now: datetime, locale: Locale
+    words: RequestWords, message: str, asked: _RequestSpan, now: datetime, locale: Locale
 ) -> ReminderRequest | None:
     head, tail = message[:MAX_CHARS], message[MAX_CHARS:]
     polite = min(_after_polite(words, flat(head)), asked.start)  # "good morning" names no time
     masked = f"{',' * polite}{head[polite : asked.start]}{',' * (asked.end - asked.start)}{head[asked.end :]}"
     is_briefing = words.briefing.fullmatch(flat(head[asked.start : asked.end])) is not None
     found = find_time(masked, now, locale, bare=asked.is_timer)
-    rest = flat(head[asked.end :]).lstrip(_EDGES)
+    rest = flat(head[asked.end :]).lstrip(EDGES)
     if found is None and (asked.needs_time or not (_names_deed(words, rest, masked) or _names_task(words, rest))):
         return None
     if is_briefing and found is not None and isinstance(found.time, Once) and not found.time.has_hour:
         return None  # "remind me what I have to do tomorrow" is a question
     spans = found.spans if found is not None else ()
     when = " ".join(head[start:end] for start, end in spans)
-    deed = _deed(words, head, sorted([(asked.start, asked.end), *spans])) + tail
+    what = deed(words, head, sorted([(asked.start, asked.end), *spans])) + tail
     event = found.time.event if found is not None and isinstance(found.time, Beside) else ""
-    return ReminderRequest("" if is_briefing else deed.strip() or asked.deed or event, found, when, is_briefing)
+    return ReminderRequest("" if is_briefing else what.strip() or asked.deed or event, found, when, is_briefing)
 
 
-def _names_deed(words: _RequestWords, rest: str, masked: str) -> bool:
+def _names_deed(words: RequestWords, rest: str, masked: str) -> bool:
     """Whether a request without a time names a deed, and not just something that is known: "me lembra a senha"."""
     if words.deed.match(rest):
         return not masked.rstrip().endswith("?") or not rest.startswith(("of ", "do ", "da "))
-    return not rest.strip(_EDGES)
+    return not rest.strip(EDGES)
 
 
-def _names_task(words: _RequestWords, rest: str) -> bool:
+def _names_task(words: RequestWords, rest: str) -> bool:
     """Whether a request names what to do behind words for a time that were not understood: "até sexta de pagar"."""
     return not rest.endswith("?") and words.task.search(rest) is not None and names_time(rest, words.locale)
 
 
-def _deed(words: _RequestWords, text: str, spans: Sequence[tuple[int, int]]) -> str:
+def deed(words: RequestWords, text: str, spans: Sequence[tuple[int, int]]) -> str:
     """Return the text without the spans, nor the words that join them, nor polite ones around it."""
     pieces, end = [], 0
     for start, stop in spans:
         pieces.append(text[end:start])
         end = max(end, stop)
     pieces.append(text[end:])
-    kept = [_bare(words, piece, is_first=number == 0) for number, piece in enumerate(pieces)]
+    kept = [bare(words, piece, is_first=number == 0) for number, piece in enumerate(pieces)]
     return " ".join(filter(None, kept))
 
 
-def _bare(words: _RequestWords, piece: str, *, is_first: bool) -> str:
+def bare(words: RequestWords, piece: str, *, is_first: bool) -> str:
     """Return a piece of the text without joints and polite words at its edges."""
-    piece = piece.strip(_EDGES)
+    piece = piece.strip(EDGES)
     for _ in range(_MAX_POLITE):
         low = flat(piece)
         found = words.before.match(low) if is_first else words.joint.match(f"{low} ")
         if not found or not found.end():
             break
-        piece = piece[found.end() :].strip(_EDGES)
+        piece = piece[found.end() :].strip(EDGES)
     for _ in range(_MAX_POLITE):
         found = words.after.search(flat(piece))
         if not found:
             break
-        piece = piece[: found.start()].rstrip(_EDGES)
+        piece = piece[: found.start()].rstrip(EDGES)
     return piece
 
 
-def _after_polite(words: _RequestWords, text: str) -> int:
+def _after_polite(words: RequestWords, text: str) -> int:
     """Return where a text begins behind greetings and the like."""
     at = 0
     for _ in range(_MAX_POLITE):
@@ -186,8 +186,9 @@ def _after_polite(words: _RequestWords, text: str) -> int:
 
 
 @cache
-def _tables() -> tuple[_RequestWords, ...]:
-    return word_tables(_WORDS, _RequestWords, _FORMS)
+def request_words() -> tuple[RequestWords, ...]:
+    """Return the patterns of each language."""
+    return word_tables(_WORDS, RequestWords, _FORMS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from icalendar.prop import vRecur
 
 from core.commands.command import Request
 from core.features.feature import Counts, Section
-from core.features.reminders.reminders import IMPORTED, OPEN, Kind, Reminder, ReminderState, Schedule
+from core.features.reminders.reminders import IMPORTED, OPEN, Kind, Mention, Reminder, ReminderState, Schedule
 from core.features.reminders.service import MAX_TEXT_CHARS, Refusal, Reminders
 from core.features.reminders.telling import as_time, heading, place_of
 from core.memory.memories import Memories
@@ -41,7 +41,7 @@ def to_ics(reminders: Iterable[Reminder], now: datetime) -> str:
     calendar.add("prodid", _PRODUCT)
     starts = [now]
     for each in reminders:
-        if (start := _start(each)) is not None:
+        if each.mention is None and (start := _start(each)) is not None:
             calendar.add_component(_event(each, start, now))
             starts.append(start)
     first, last = min(starts) - timedelta(days=1), max(starts) + _AHEAD
@@ -116,6 +116,7 @@ _READ: Final = (
     "user",
     "chat",
     "topic",
+    "mention",
 )
 """What is read of an entry."""
 
@@ -130,6 +131,7 @@ class TakenReminder:
     text: str
     schedule: Schedule
     kind: Kind
+    mention: Mention | None
     locale: Locale | None
     paused: bool
     private: bool
@@ -210,7 +212,12 @@ class ReminderSection(Section):
                 time, guessed = as_time(each.schedule), each.schedule.guessed
                 state = ReminderState.PAUSED if each.paused else ReminderState.WAITING
                 done = await self._reminders.set(
-                    place, each.text, time, guessed=guessed, kind=each.kind, state=state, batch=batch
+                    *(place, each.text, time),
+                    guessed=guessed,
+                    kind=each.kind,
+                    mention=each.mention,
+                    state=state,
+                    batch=batch,
                 )
                 made += [done] if isinstance(done, Reminder) else []
                 if done is not Refusal.OFF_HERE:
@@ -218,24 +225,28 @@ class ReminderSection(Section):
         return len(made)
 
 
-def _plain(value: Any) -> str | bool:
-    return value if isinstance(value, bool) else clean(str(value))
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    return value if isinstance(value, bool) or value is None else clean(str(value))
 
 
 def same(reminder: Reminder | TakenReminder) -> tuple[str, ...]:
     """Return what two reminders have in common that say the same at the same times."""
     schedule = reminder.schedule
-    return (reminder.kind, fold(reminder.text), schedule.wall.isoformat(), schedule.zone, schedule.rule)
+    subject = "" if reminder.mention is None else fold(reminder.mention.subject)
+    return (reminder.kind, fold(reminder.text), schedule.wall.isoformat(), schedule.zone, schedule.rule, subject)
 
 
 def _entry(reminder: Reminder) -> Mapping[str, object]:
-    before = reminder.before
+    before, mention = reminder.before, reminder.mention
     return {
         **_of(reminder, "id user private name text kind due state tries failures created_at sent_at batch changed_at"),
         **_of(reminder.schedule, "wall zone rule guessed"),
         "chat": reminder.chat.chat,
         "topic": reminder.chat.thread,
         "language": reminder.locale,
+        "mention": mention and _of(mention, "subject each"),
         "before": before and {**_of(before, "text due state"), **_of(before.schedule, "wall zone rule guessed")},
     }
 
@@ -253,11 +264,13 @@ def _taken(entry: Any, accounts: Collection[UserKey]) -> TakenReminder | None:
         is_time = wall.tzinfo is None and wall.year in _YEARS and not (schedule.rule and problem(schedule.rule))
         if state not in OPEN or not is_time or len(text) > MAX_TEXT_CHARS or not (text or kind is Kind.BRIEFING):
             return None
+        mention = _mention(entry.get("mention")) if kind is Kind.MENTION else None
         user = next((user for user in accounts if str(user) == entry["user"]), None)
         return TakenReminder(
             text,
             schedule,
             kind,
+            mention,
             from_tag(str(entry.get("language"))),
             state is ReminderState.PAUSED,
             entry["private"] is True,
@@ -266,6 +279,18 @@ def _taken(entry: Any, accounts: Collection[UserKey]) -> TakenReminder | None:
         )
     except (KeyError, TypeError, ValueError, OSError):  # OSError: the name of a zone that no file can have
         return None
+
+
+def _mention(given: Any) -> Mention:
+    """Return what an entry waits for.
+
+    Raises:
+        ValueError: it says nothing.
+    """
+    subject = clean(str(given["subject"]), MAX_TEXT_CHARS)
+    if not subject:
+        raise ValueError("nothing to be mentioned")
+    return Mention(subject, given["each"] is True)
 
 
 IN_IT = forms("transfer.import.reminders_in_it")

@@ -10,8 +10,10 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.features.reminders.days import Days, instants
-from core.features.reminders.reminders import KEPT, OPEN, Before, Kind, Reminder, ReminderState, Schedule
+from core.features.reminders.mentioned import Subjects
+from core.features.reminders.reminders import KEPT, OPEN, Before, Kind, Mention, Reminder, ReminderState, Schedule
 from core.features.reminders.storage import ReminderStore
+from core.memory.embedding import Embedding
 from core.memory.memories import Memories
 from core.ports import Clock
 from core.storage.lexicon import Lexicon, keywords
@@ -99,6 +101,7 @@ class Reminders:
         self._is_off = is_off
         self._answering = frozenset(answering)
         self._lexicon = Lexicon()
+        self._subjects = Subjects()
 
     @property
     def undo_within(self) -> timedelta:
@@ -113,12 +116,16 @@ class Reminders:
         *,
         guessed: bool = False,
         kind: Kind = Kind.REMINDER,
+        mention: Mention | None = None,
         state: ReminderState = ReminderState.WAITING,
         batch: str = "",
     ) -> Reminder | Refusal:
-        """Store a reminder; it is on disk when this returns. `time` is in the person's zone; `guessed`: our guess."""
+        """Store a reminder; it is on disk when this returns. `time` is in the person's zone; `guessed`: our guess.
+
+        One for a `mention` is over at that time.
+        """
         text, now = _kept(text), self._clock.now()
-        if not text and kind is Kind.REMINDER:
+        if not text and kind in {Kind.REMINDER, Kind.MENTION}:
             return Refusal.NO_TEXT
         if place.user.platform in self._answering:
             return Refusal.UNREACHABLE
@@ -140,6 +147,7 @@ class Reminders:
             private=place.private,
             name=place.name,
             kind=kind,
+            mention=mention,
             locale=place.locale,
             state=state,
             batch=batch,
@@ -185,7 +193,7 @@ class Reminders:
         if FUNCTION_WORDS.issuperset(keywords(words)):
             return []
         wanted = self._lexicon.query_terms(words)
-        scored = [(reminder, self._shared(wanted, reminder.text)) for reminder in await self.of(place)]
+        scored = [(reminder, self._shared(wanted, reminder.named_by)) for reminder in await self.of(place)]
         best = sorted(scored, key=lambda each: -each[1])  # of equals, the next first
         return [reminder for reminder, shared in best if shared]
 
@@ -193,6 +201,38 @@ class Reminders:
         """Return the person's reminders that were said in that batch, and may be spoken of there."""
         found = await self.store.in_batch(await self._memories.accounts(place.user), batch)
         return [reminder for reminder in found if is_heard(reminder, place)]
+
+    async def mentioned(self, place: ReminderPlace, message: str, embedding: Embedding) -> Sequence[Reminder]:
+        """Mark as said what is to be said there at that message; return all that its act said, before a restart, too.
+
+        Nothing is that the act set or changed itself.
+        """
+        now, users = self._clock.now(), await self._memories.accounts(place.user)
+        waiting = [
+            each for each in await self.store.of(users, _LISTED | {ReminderState.DONE}) if each.mention is not None
+        ]
+        ready = [each for each in waiting if each.is_ready(now) and each.act != place.act and is_heard(each, place)]
+        if ready and self._is_off is not None and await self._is_off(place.chat):
+            ready = []
+        subjects = [each.mention.subject for each in ready if each.mention is not None]
+        has = await self._subjects.mentioned(message, subjects, embedding) if subjects else ()
+        ids = [each.id for each, is_mentioned in zip(ready, has, strict=True) if is_mentioned]
+        if not ids:
+            return [each for each in waiting if place.act and each.batch == place.act]
+        return await self.store.mention(users, ids, place.act, now)
+
+    async def unsaid(self, place: ReminderPlace, act: str) -> None:
+        """Let what an act said at a mention be said again: its message was edited, or deleted."""
+        users = await self._memories.accounts(place.user)
+
+        def ready(old: Reminder) -> Reminder:
+            if old.batch != act or old.state not in {ReminderState.WAITING, ReminderState.DONE}:
+                return old
+            due = rules.instant(old.schedule.wall, old.schedule.zone)
+            return replace(old, state=ReminderState.WAITING, due=due, sent_at=None, batch="")
+
+        for each in await self.store.mention(users, (), act, self._clock.now()):
+            await self._replace(users, each.id, ready)
 
     async def any_guessed(self, user: UserKey, besides: Reminder | None = None) -> bool:
         """Return whether the person has a reminder, in any state, but that one, set by our guess of their zone."""
@@ -234,6 +274,8 @@ class Reminders:
             if is_full and old.state not in OPEN:
                 return Refusal.TOO_MANY
             schedule, due = timed
+            if old.mention is not None:
+                schedule = replace(schedule, rule="")
             guessed = old.schedule.guessed and old.schedule.zone == schedule.zone
             return _waiting(replace(self._changing(old), schedule=replace(schedule, guessed=guessed)), due)
 
@@ -360,7 +402,7 @@ class Reminders:
         users = await self._memories.accounts(user)
         for each in await self.store.of(users):
             of_another = bool(each.schedule.rule and before) and each.schedule.zone != before
-            is_same = each.schedule.zone == zone or of_another or each.kind is Kind.RETURN
+            is_same = each.schedule.zone == zone or of_another or each.kind in {Kind.RETURN, Kind.MENTION}
             if is_same and not each.schedule.guessed:
                 continue
             if not (each.schedule.rule or each.schedule.guessed):

@@ -15,7 +15,17 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from core.features.reminders.reminders import LEASE, OPEN, Before, DueClaim, Kind, Reminder, ReminderState, Schedule
+from core.features.reminders.reminders import (
+    LEASE,
+    OPEN,
+    Before,
+    DueClaim,
+    Kind,
+    Mention,
+    Reminder,
+    ReminderState,
+    Schedule,
+)
 from core.storage.database import Database, Query, Row
 from core.storage.record import NO_LIMIT, OF_USER, listed, microseconds, moment, random_id, storable, to_json, user_key
 from core.text.language import from_tag
@@ -24,9 +34,10 @@ from core.types import ChatKey, JSONValue, Locale, UserKey
 _FIELDS: Final = (
     "platform", '"user"', "chat", "topic", "private", "name", "text", "kind", "language", "wall", "zone", "rule",
     "guessed", "due", "state", "tries", "failures", "created", "sent", "batch", "changed", "before", "act",
+    "mention",
 )  # fmt: skip
 _REMINDER: Final = f"id, {', '.join(_FIELDS)}"
-_SET: Final = ", ".join(f"{name} = ?" for name in _FIELDS)
+_CHANGE: Final = f"UPDATE reminders SET {', '.join(f'{name} = ?' for name in _FIELDS)}, claimable = ? WHERE id = ?"
 _MARKS: Final = ", ".join("?" * (len(_FIELDS) + 2))
 
 _NEXT: Final = """
@@ -111,14 +122,13 @@ class ReminderStore:
 
         One that is WAITING can be claimed from its due time, though it was to be tried later.
         """
-        change = f"UPDATE reminders SET {_SET}, claimable = ? WHERE id = ?"
 
         def job(query: Query) -> bool:
             for claimable, *row in query.run(f"{_HOLD} RETURNING claimable, {_REMINDER}", (listed([old.id]),)):
                 if _read(tuple(row)) != old:
                     return False
                 leased = claimable if new.state is ReminderState.SENDING else None
-                query.run(change, (*_written(new), _claimable(new, leased), old.id))
+                query.run(_CHANGE, _row(new, leased))
                 return True
             return False
 
@@ -166,6 +176,26 @@ class ReminderStore:
             return claimed
 
         return await self._database.write(job)
+
+    async def mention(
+        self, users: Sequence[UserKey], reminder_ids: Collection[str], act: str, now: datetime
+    ) -> Sequence[Reminder]:
+        """Mark those that wait for a mention as said by that act; return all that it has said, also before a restart.
+
+        One that is not ready any more stays as it is. With no `act`, nothing is marked.
+        """
+
+        def job(query: Query) -> None:
+            for held in map(_read, query.run(f"{_HOLD} RETURNING {_REMINDER}", (listed(reminder_ids),))):
+                if held.user in users and held.is_ready(now) and held.mention is not None:
+                    said = replace(held, sent_at=now, batch=act)
+                    if not held.mention.each:
+                        said = replace(said, state=ReminderState.DONE, due=None)
+                    query.run(_CHANGE, _row(said))
+
+        if reminder_ids and act:
+            await self._database.write(job)
+        return [each for each in await self.in_batch(users, act) if each.mention is not None]
 
     async def renew(self, claimed: Sequence[Reminder], now: datetime) -> None:
         """Hold those claims until `now + LEASE`, as far as nobody else has claimed the reminders since."""
@@ -256,9 +286,14 @@ def _claimable(reminder: Reminder, held_us: int | None = None) -> int | None:
     return max(microseconds(reminder.due), held_us or 0)
 
 
+def _row(reminder: Reminder, held_us: int | None = None) -> tuple[object, ...]:
+    """Return the values of `_CHANGE`, for a reminder that is held until then."""
+    return *_written(reminder), _claimable(reminder, held_us), reminder.id
+
+
 def _written(reminder: Reminder) -> tuple[object, ...]:
     """Return the values of `_FIELDS`."""
-    schedule, before = reminder.schedule, reminder.before
+    schedule, before, mention = reminder.schedule, reminder.before, reminder.mention
     return (
         *user_key(reminder.user),
         reminder.chat.chat,
@@ -279,13 +314,14 @@ def _written(reminder: Reminder) -> tuple[object, ...]:
         _us(reminder.changed_at),
         "" if before is None else to_json(_before_to_json(before)),
         reminder.act,
+        "" if mention is None else to_json({"subject": storable(mention.subject), "each": mention.each}),
     )
 
 
 def _read(row: Row) -> Reminder:
     """Return the reminder of a row of `_REMINDER`."""
     reminder_id, platform, user, chat, topic, private, name, text, kind, language, *rest = row
-    wall, zone, rule, guessed, due, state, tries, failures, created, sent, batch, changed, before, act = rest
+    wall, zone, rule, guessed, due, state, tries, failures, created, sent, batch, changed, before, act, mention = rest
     return Reminder(
         UserKey(platform, user),
         ChatKey(platform, chat, topic),
@@ -305,6 +341,7 @@ def _read(row: Row) -> Reminder:
         changed_at=_moment(changed),
         before=_before(json.loads(before)) if before else None,
         act=act,
+        mention=Mention(**json.loads(mention)) if mention else None,
         id=reminder_id,
     )
 

@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 from core.actions.change_report import open_offers
 from core.answering.turn import Turn
 from core.features.preferences.timezone import local_now
-from core.features.reminders.reminders import Kind, Reminder, ReminderState, Schedule
+from core.features.reminders.reminders import Kind, Mention, Reminder, ReminderState, Schedule
 from core.features.reminders.service import Refusal, ReminderPlace, Reminders
 from core.outgoing import Button
 from core.text.catalogue import in_words, text
@@ -30,6 +30,8 @@ _MAX_OPTIONS: Final = 5
 _MAX_MEMORIES: Final = 5
 _EVENING_HOUR: Final = 18
 _MORNING_HOUR: Final = 8
+_KEPT_FOR: Final = timedelta(days=365)
+MENTION_SIGN: Final = "💬"
 _HOURS_OF_RULE: Final = re.compile("BYHOUR|HOURLY|MINUTELY")
 
 
@@ -37,13 +39,14 @@ _HOURS_OF_RULE: Final = re.compile("BYHOUR|HOURLY|MINUTELY")
 class Wish:
     """A reminder that lacks its time, as it is stored with the question about it (`core.answering.confirmations`).
 
-    `options` are the times that the person is offered. `reminder_id`: it is to be moved, and not to be set anew. `past`
-    is the time that they named, if it has passed.
+    `options` are the times that the person is offered, at which one for a `mention` is over. `reminder_id`: it is to be
+    moved, and not to be set anew. `past` is the time that they named, if it has passed.
     """
 
     text: str
     options: tuple[Schedule, ...] = ()
     kind: Kind = Kind.REMINDER
+    mention: Mention | None = None
     reminder_id: str = ""
     past: datetime | None = None
 
@@ -131,7 +134,7 @@ async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Recurre
         return told(turn, moved, MOVED_TEXT, can_undo=bool(reminders.undo_within))
     # The zone that was named is no guess.
     guessed = guessed and as_schedule(time).zone == zone_key(now)
-    made = await reminders.set(place, wish.text, time, guessed=guessed, kind=wish.kind)
+    made = await reminders.set(place, wish.text, time, guessed=guessed, kind=wish.kind, mention=wish.mention)
     if isinstance(made, Refusal):
         if made is Refusal.PAST and isinstance(time, Once):
             return await _past(turn, wish, time.at)
@@ -163,11 +166,15 @@ def told(turn: Turn, reminder: Reminder, sentence: Localized, *, can_undo: bool)
     locale = turn.person.locale
     lines = [
         sentence[locale].format(text=heading(reminder, locale)),
-        f"⏰ {when(reminder, turn.services.clock.now(), locale, zone_key(local_now(turn)[0]))}",
+        f"{_sign(reminder)} {when(reminder, turn.services.clock.now(), locale, zone_key(local_now(turn)[0]))}",
         *_at_home(turn, reminder),
     ]
     choices = (undo_button(reminder, locale),) if can_undo else ()
     return ReminderNotice("\n".join(lines), choices, reminder)
+
+
+def _sign(reminder: Reminder) -> str:
+    return "⏰" if reminder.mention is None else MENTION_SIGN
 
 
 def _at_home(turn: Turn, reminder: Reminder) -> list[str]:
@@ -175,7 +182,7 @@ def _at_home(turn: Turn, reminder: Reminder) -> list[str]:
     now, _ = local_now(turn)
     zone, due, locale = reminder.schedule.zone, reminder.due, turn.person.locale
     own = zone_key(now)
-    if due is None or wording.offset(zone, due) == wording.offset(own, due):
+    if due is None or reminder.mention is not None or wording.offset(zone, due) == wording.offset(own, due):
         return []
     at = wording.told(due, now, own, locale)
     return [AT_HOME[locale].format(at=time_link(at, due), zone=wording.zone_told(own, due, locale))]
@@ -199,6 +206,10 @@ def when(reminder: Reminder, now: datetime, locale: Locale, own_zone: str = "") 
     By another clock than that of `own_zone` no day is called today: there it may be tomorrow already.
     """
     schedule, due = reminder.schedule, reminder.due
+    if reminder.mention is not None:
+        until = "" if due is None else wording.day_told(due.astimezone(ZoneInfo(schedule.zone)), locale, now)
+        words = at_mention(reminder.mention, locale)
+        return UNTIL[locale].format(when=words, day=until) if until else words
     rule = wording.rule_told(schedule.rule, schedule.wall, locale, schedule.zone) if schedule.rule else ""
     if due is None or (rule and reminder.state in {ReminderState.PAUSED, ReminderState.REMOVED}):
         return rule
@@ -211,6 +222,17 @@ def when(reminder: Reminder, now: datetime, locale: Locale, own_zone: str = "") 
     explained = skipped(schedule, due, locale)
     words = NEXT[locale].format(rule=rule, next=named) if rule else named
     return f"{words}\n{explained}" if explained else words
+
+
+def at_mention(mention: Mention, locale: Locale) -> str:
+    """Return at which mention something is said, and whether each time."""
+    return (EACH_MENTION if mention.each else MENTION)[locale].format(subject=quoted(mention.subject))
+
+
+def mentioned(reminder: Reminder, locale: Locale) -> str:
+    """Return the line by which it is said, as the person has mentioned what it waited for."""
+    subject = "" if reminder.mention is None else quoted(reminder.mention.subject)
+    return f"{MENTION_SIGN} {MENTIONED[locale].format(text=heading(reminder, locale), subject=subject)}"
 
 
 def skipped(schedule: Schedule, due: datetime, locale: Locale) -> str:
@@ -255,6 +277,21 @@ async def _ask(
     choices.append(Button(ANOTHER[locale], f"/remind at {code}", asks=ANOTHER_ASKED[locale], in_place=True))
     asked = question[locale].format(text=heading(wish, locale), time=labels[0] if labels else "", **values)
     return ReminderNotice(asked, tuple(choices), asks=True)
+
+
+async def at_mentions(
+    turn: Turn, reminders: Reminders, wish: Wish, until: datetime | None, *, is_sure: bool = True
+) -> ReminderNotice:
+    """Set the reminder for a mention, or ask whether it is meant; it is over then, after a year if that is not said."""
+    now, locale = local_now(turn)[0], turn.person.locale
+    end = Once(until if until is not None and until > now else now + _KEPT_FOR)
+    if is_sure or wish.mention is None:
+        return await put(turn, reminders, wish, end)
+    code = await turn.services.confirmations.ask(
+        turn.conversation.thread.conversation, replace(wish, options=(as_schedule(end),))
+    )
+    asked = MENTION_MEANT[locale].format(text=heading(wish, locale), when=at_mention(wish.mention, locale))
+    return ReminderNotice(asked, (Button(YES[locale], f"/remind pick {code} 1", in_place=True),), asks=True)
 
 
 async def _past(turn: Turn, wish: Wish, at: datetime) -> ReminderNotice:
@@ -330,6 +367,12 @@ def label(option: Schedule, now: datetime, locale: Locale, own_zone: str = "") -
 
 
 SET = text("reminders.told.set")
+MENTION = text("reminders.mention.once")
+EACH_MENTION = text("reminders.mention.each")
+MENTIONED = text("reminders.mention.mentioned")
+UNTIL = text("reminders.mention.until")
+MENTION_MEANT = text("reminders.mention.meant")
+YES = text("reminders.steering.oneself")
 MOVED = text("reminders.told.moved")
 MOVED_TEXT = text("reminders.told.moved_text")
 REWORDED = text("reminders.told.reworded")

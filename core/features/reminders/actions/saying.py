@@ -66,7 +66,7 @@ async def named_by(turn: Turn, reminders: Reminders, words: str) -> Sequence[Rem
 def _best(found: Sequence[Reminder], words: str) -> Sequence[Reminder]:
     """Return those that share the most words with what was said."""
     wanted = set(folded_words(words)) - FUNCTION_WORDS
-    scores = [sum(any(same(word, own) for own in folded_words(each.text)) for word in wanted) for each in found]
+    scores = [sum(any(same(word, own) for own in folded_words(each.named_by)) for word in wanted) for each in found]
     return [each for each, score in zip(found, scores, strict=True) if score == max(scores)]
 
 

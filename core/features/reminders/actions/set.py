@@ -17,7 +17,8 @@ from core.features.preferences.timezone import local_now
 from core.features.reminders.actions.saying import named_by, say
 from core.features.reminders.effect import REMINDER_SET
 from core.features.reminders.mentions import read_change
-from core.features.reminders.reminders import Kind, Reminder
+from core.features.reminders.on_mention import MentionRequest, is_each, read_mention, subject_in
+from core.features.reminders.reminders import Kind, Mention, Reminder
 from core.features.reminders.request import read_request
 from core.features.reminders.service import Refusal, Reminders
 from core.features.reminders.telling import (
@@ -25,6 +26,7 @@ from core.features.reminders.telling import (
     ReminderNotice,
     Wish,
     as_schedule,
+    at_mentions,
     place_of,
     refused,
     settle_time,
@@ -54,7 +56,7 @@ INSTRUCTION = """\
 `text` is what to remind of, in the person's words without the time. `when` are their words for the time, copied and \
 never computed ("dia 5", "every other Friday at 9", "an hour before my flight"), or "". Only if these words leave it \
 open: `at` as 2026-11-23T08:00, local, and `rule`, an RRULE; else "". `briefing`: they want to hear what each day has \
-in store."""
+in store. `mention`: their words for what to wait for, if they want it said when they mention that ("the dentist")."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,7 @@ class ReminderWish:
     at: Annotated[str, NOT_BRIEF] = ""
     rule: Annotated[str, NOT_BRIEF] = ""
     briefing: Annotated[bool, NOT_BRIEF] = False
+    mention: Annotated[str, NOT_BRIEF] = ""
 
 
 def reminder_set(reminders: Reminders) -> Action:
@@ -78,7 +81,10 @@ def reminder_set(reminders: Reminders) -> Action:
         moved = await _to_move(turn, reminders, wish.text)
         if moved is not None:
             wish = Wish(moved.text, kind=moved.kind, reminder_id=moved.id)
-        if not wish.text and kind is Kind.REMINDER:
+        at_mention = _at_mention(turn, wanted)
+        if at_mention is not None:
+            answer = await _set_at_mention(turn, reminders, wanted, at_mention)
+        elif not wish.text and kind is Kind.REMINDER:
             answer = refused(turn, reminders, Refusal.NO_TEXT)
         else:
             time, is_sure = _read(turn, wanted)
@@ -113,8 +119,34 @@ def read_arguments(message: str, now: datetime, locale: Locale) -> dict[str, JSO
         which = change if found is None else found.without(change)
         when = "" if found is None else " ".join(change[start:end] for start, end in found.spans)
         return {"text": which, "when": when, "briefing": False} if which else None
+    if (asked := read_mention(message, now, locale)) is not None:
+        return {"text": asked.text, "when": "", "briefing": False, "mention": asked.mention.subject}
     request = read_request(message, now, locale)
     return None if request is None else {"text": request.text, "when": request.when, "briefing": request.briefing}
+
+
+def _at_mention(turn: Turn, wanted: ReminderWish) -> MentionRequest | None:
+    """Return the wish to be reminded at a mention: as rules read it, else as the model does in the person's words."""
+    read = read_mention(turn.asked.text, local_now(turn)[0], spoken(turn.asked.text) or turn.person.locale)
+    if read is not None and (wanted.mention or not wanted.when):
+        return read
+    subject = subject_in(clean(wanted.mention, _MAX_WHEN_CHARS))
+    if not subject or not wanted.text or not turn.shown.is_said_as(subject):
+        return None
+    return MentionRequest(clean(wanted.text), Mention(subject, is_each(turn.asked.text)))
+
+
+async def _set_at_mention(
+    turn: Turn, reminders: Reminders, wanted: ReminderWish, asked: MentionRequest
+) -> ReminderNotice:
+    """Set the reminder, or ask whether to, if it was not asked for in these words."""
+    is_own = wanted.text in asked.text or asked.text in wanted.text
+    wish = Wish(clean(wanted.text) if is_own else asked.text, kind=Kind.MENTION, mention=asked.mention)
+    same = (each for each in await reminders.of(place_of(turn)) if _is(each, wish) and each.mention == wish.mention)
+    if (known := next(same, None)) is not None:
+        return told(turn, known, SET, can_undo=bool(reminders.undo_within))
+    is_sure = turn.support.asks_for(REMINDER_SET) and await turn.support.has(wish.text, asked=True)
+    return await at_mentions(turn, reminders, wish, asked.until, is_sure=is_sure)
 
 
 def _read(turn: Turn, wanted: ReminderWish) -> tuple[Time | None, bool]:
