@@ -264,12 +264,9 @@ async def ask_models(settings: ModelSettings, asked: Iterable[tuple[Mode, ModelN
     async with AsyncExitStack() as stack:
         embedder = build_embedder(settings)
         stack.push_async_callback(embedder.close)
+        prices = prices_of(settings)
         chains = Chains(
-            settings,
-            embedder,
-            ModelHealth(settings, clock),
-            stack,
-            meter=Meter(record, prices_of(settings), clock),
+            settings, embedder, ModelHealth(settings, clock), stack, prices, meter=Meter(record, prices, clock)
         )
         for mode, name in asked:
             calls.clear()

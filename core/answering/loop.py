@@ -359,7 +359,7 @@ _KEPT_CALLS: Final = 1_024
 def tool_of(action: Action) -> Tool:
     """Return the action as a tool: its arguments, and what is to come after it (`then`).
 
-    After one that informs the model goes on anyway: only those that are told in words are asked, as all calls are alike.
+    After one that informs the model goes on anyway: only one that is told in words is asked, as all calls are alike.
     """
     whole, brief = (_with_then(action, brief=brief) for brief in (False, True))
     return Tool(action.name, f"{action.when}\n{action.instruction}".strip(), whole, brief)
