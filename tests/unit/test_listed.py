@@ -69,8 +69,8 @@ async def chains_of(
         raise AssertionError("a list costs nothing")
 
     async with server.running(), AsyncExitStack() as stack:
-        address = {f"{name}_base_url": server.url for name in ("openrouter", "llamacpp", "openai")}
-        given = ModelSettings(openrouter_api_key="k", **address, **settings)
+        address: dict[str, Any] = {f"{name}_base_url": server.url for name in ("openrouter", "llamacpp", "openai")}
+        given = ModelSettings(**address, **settings | {"openrouter_api_key": "k"})
         yield await build_chains(given, FakeClock(), stack, record, calibration), calibration
         assert not server.asked, "no model is asked"
 
