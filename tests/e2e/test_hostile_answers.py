@@ -1,4 +1,4 @@
-"""Thirty answers of a model gone wrong, by name, over a real socket: what a person reads, and what is kept."""
+"""Thirty-one answers of a model gone wrong, by name, over a real socket: what a person reads, and what is kept."""
 
 from __future__ import annotations
 
@@ -83,6 +83,12 @@ SEEN: Final = (
         "remember that my dog is called Tom",
         [f"Sure! <tool_call>\n{written(**TOM)}\n</tool_call>"],
         told="Nothing was saved.",
+    ),
+    Case(
+        "a written call that is wanted",
+        "my dog is called Tom, note it",
+        [f"Sure! <tool_call>\n{written(**TOM)}\n</tool_call>"],
+        told="Nothing in your memory was changed",
     ),
     Case(
         "a written call behind talk",
