@@ -145,7 +145,9 @@ def _with_usage(answered: Answer, counted: Counted, api: Any) -> list[bytes]:
     if api is anthropic_server:
         fresh = counted.input_tokens - counted.cached_tokens
         usage = {"input_tokens": fresh, "cache_read_input_tokens": counted.cached_tokens, "output_tokens": 1}
-        return list(anthropic_server.counted(answered, usage).frames or ())
+        *frames, end, stop = anthropic_server.counted(answered, usage).frames or ()
+        told = json.loads(end.partition(b"data: ")[2]) | {"usage": {"output_tokens": counted.output_tokens}}
+        return [*frames, b"event: message_delta\ndata: " + json.dumps(told).encode() + b"\n\n", stop]
     usage = {"prompt_tokens": counted.input_tokens, "completion_tokens": counted.output_tokens}
     *frames, _, done = answered.frames or ()
     return [*frames, f"data: {json.dumps({'id': 'c1', 'choices': [], 'usage': usage})}\n\n".encode(), done]

@@ -228,7 +228,7 @@ def _next(scenario: Scenario, done: Sequence[str], found: Sequence[re.Match[str]
 def _data(scenario: Scenario, action: str, found: Sequence[re.Match[str]]) -> str:
     """Return the arguments of an action as JSON."""
     if action == "MemorySearch":
-        return json.dumps({"items": scenario.queries})
+        return json.dumps({"items": scenario.queries, "then": "continue" if scenario.data else "stop"})
     known = _ID.search(found[-1]["body"]) if found else None
     return json.dumps(scenario.data[action]).replace("@id", known[1] if known else _mark(found))
 

@@ -22,7 +22,7 @@ from bot.models.health import ModelHealth
 from bot.models.hot import prove
 from bot.models.metering import Meter
 from bot.models.presets import PROVIDERS, Mode
-from bot.models.prices import prices_of
+from bot.models.prices import Prices, prices_of
 from bot.origins import origins
 from bot.platforms import PLATFORMS, Platform, about
 from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
@@ -170,7 +170,8 @@ async def examine(settings: Settings) -> Document:
         for name, platform in PLATFORMS.items()
         if platform.enabled(settings)
     ]
-    report = await doctor(settings)
+    prices = prices_of(settings)
+    report = await doctor(settings, prices)
     stored = [_stored(settings)] if settings.engine == "postgres" else []  # a file is read whole by `check`
     findings = [
         *_settings(settings),
@@ -178,7 +179,7 @@ async def examine(settings: Settings) -> Document:
         *await _running(settings),
         *platforms,
         *report["findings"],
-        *_unpriced(settings),
+        *_unpriced(settings, prices),
     ]
     return report | {"ok": all(finding["ok"] for finding in findings), "findings": findings}
 
@@ -190,11 +191,10 @@ def _settings(settings: Settings) -> list[Document]:
     return [here, *({"mode": "settings", "ok": True, "warning": True, "said": sentence} for sentence in unknown)]
 
 
-def _unpriced(settings: Settings) -> list[Document]:
+def _unpriced(settings: Settings, prices: Prices) -> list[Document]:
     """Return a warning for each model without a known price, if a limit in money is set."""
     if not any(limit.is_cost for limits in astuple(settings.quotas()) for limit in limits):
         return []
-    prices = prices_of(settings)
     names = dict.fromkeys(name for mode in Mode for name in settings.chain(mode) if name.provider != LIMITED)
     warning = {"mode": "price", "ok": True, "warning": True, "said": UNPRICED}
     return [warning | {"model": str(name)} for name in names if prices.of(str(name)) is None]
@@ -237,9 +237,13 @@ async def _introduced(name: str, platform: Platform, settings: Settings) -> Docu
     return finding | {"ok": True, "said": "\n      ".join(lines)}
 
 
-async def doctor(settings: ModelSettings) -> Document:
-    """Ask each model of each mode once, and the embedder; return the findings, and in `ok` whether all answered."""
-    findings = await ask_models(settings, ((mode, name) for mode in Mode for name in settings.chain(mode)))
+async def doctor(settings: ModelSettings, prices: Prices | None = None) -> Document:
+    """Ask each model of each mode once, and the embedder; return the findings, and in `ok` whether all answered.
+
+    `prices` learn from the lists of providers.
+    """
+    asked = ((mode, name) for mode in Mode for name in settings.chain(mode))
+    findings = await ask_models(settings, asked, prices)
     findings.append(await _embedded(settings, SystemClock()))
     return {
         "ok": all(finding["ok"] for finding in findings),
@@ -249,7 +253,9 @@ async def doctor(settings: ModelSettings) -> Document:
     }
 
 
-async def ask_models(settings: ModelSettings, asked: Iterable[tuple[Mode, ModelName]]) -> list[Document]:
+async def ask_models(
+    settings: ModelSettings, asked: Iterable[tuple[Mode, ModelName]], prices: Prices | None = None
+) -> list[Document]:
     """Ask models one tiny question each, of the kind that the mode asks, and return a finding for each.
 
     That of a model that did not answer has `error` (the class of core.errors), `said` and `advice`.
@@ -264,15 +270,13 @@ async def ask_models(settings: ModelSettings, asked: Iterable[tuple[Mode, ModelN
     async with AsyncExitStack() as stack:
         embedder = build_embedder(settings)
         stack.push_async_callback(embedder.close)
+        prices = prices or prices_of(settings)
         chains = Chains(
-            settings,
-            embedder,
-            ModelHealth(settings, clock),
-            stack,
-            meter=Meter(record, prices_of(settings), clock),
+            settings, embedder, ModelHealth(settings, clock), stack, prices, meter=Meter(record, prices, clock)
         )
         for mode, name in asked:
             calls.clear()
+            await chains.read_lists([name])
             [link] = chains.links(mode, [name])
             finding = await _asked(mode, settings, name, link.model, calls)
             if mode is Mode.CHAT and finding["ok"] and name.provider != LIMITED:

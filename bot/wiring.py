@@ -166,6 +166,7 @@ class App:
     features: Features
     health: ModelHealth
     worker: Worker
+    models: HotModels
 
 
 @asynccontextmanager
@@ -283,6 +284,7 @@ async def _build_over(
         features,
         chains.health,
         stores.worker,
+        hot_models,
     )
 
 
@@ -388,10 +390,13 @@ async def warm_embedder(app: App) -> None:
 async def warm_up(app: App) -> None:
     """Load and compile what the first message would wait for: the words of times and replies, schemas, the embedder.
 
+    Then ask providers' lists for what is not known of the models.
+
     Run it in the background: a message that comes meanwhile is answered, and waits for what it needs alone.
     """
     await asyncio.to_thread(_compile, app)
     await warm_embedder(app)
+    await app.models.read_lists()
 
 
 def _compile(app: App) -> None:

@@ -125,6 +125,9 @@ class Step:
     asks: bool = False
     """Whether it asked the person, which ends the turn."""
 
+    suffices: bool = False
+    """Whether nothing is left but to answer from what it found, as the model that asked for it said."""
+
     decide_s: float = 0.0
     run_s: float = 0.0
 

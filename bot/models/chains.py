@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final
 
 from bot.models.health import ModelHealth
+from bot.models.listed import Listed, find
 from bot.models.metering import Meter, MeteredEmbedder, Record
 from bot.models.presets import PROVIDERS, Mode, Wire
-from bot.models.prices import prices_of
+from bot.models.prices import Prices, prices_of
 from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
+from core.errors import ProviderError
 from core.history.tokens import Calibration, ReportingModel
 from core.models import Models
 from core.ports import ChatModel, Clock, Embedder
@@ -46,6 +49,8 @@ _FORMS: Final = {
     "prompted": "calls as JSON, by the prompt alone",
 }
 
+_log = logging.getLogger(__name__)
+
 _NO_KEY = "none"  # the SDK always sends a key, also to a server that asks for none
 
 
@@ -66,17 +71,20 @@ async def build_chains(
     Raises:
         ConfigError: a setting is wrong.
     """
-    meter = Meter(record, prices_of(settings), clock) if record else None
+    prices = prices_of(settings)
+    meter = Meter(record, prices, clock) if record else None
     health = ModelHealth(settings, clock)
     embedder = build_embedder(settings, meter, health)
     stack.push_async_callback(embedder.close)
-    return Chains(settings, embedder, health, stack, meter=meter, calibration=calibration, window_tokens=window_tokens)
+    return Chains(
+        settings, embedder, health, stack, prices, meter=meter, calibration=calibration, window_tokens=window_tokens
+    )
 
 
 class Chains:
     """Build chains of models that share connections by provider, circuit breakers by model, and one limited mode.
 
-    `health` makes the circuit breakers, and so hears of every failure and answer.
+    `health` makes the circuit breakers, and so hears of every failure and answer; `prices` learn from providers' lists.
     """
 
     def __init__(
@@ -85,6 +93,7 @@ class Chains:
         embedder: Embedder,
         health: ModelHealth,
         stack: AsyncExitStack,
+        prices: Prices,
         *,
         meter: Meter | None = None,
         calibration: Calibration | None = None,
@@ -94,6 +103,7 @@ class Chains:
         self._embedder = embedder
         self.health = health
         self._stack = stack
+        self.prices = prices
         self._meter = meter
         self._calibration = calibration
         self._window_tokens = window_tokens
@@ -125,6 +135,36 @@ class Chains:
         endpoint = self._endpoint(name.provider)
         label = endpoint.concessions.forms.get(name.model, "")
         return f"{endpoint.api}, {_FORMS.get(label.removesuffix(' of calls'), 'no tools')}"
+
+    async def read_lists(self, names: Iterable[ModelName]) -> None:
+        """Learn from providers' lists what is not known of these models: windows, prices. No list, nothing learnt."""
+        unknown: dict[str, list[ModelName]] = {}
+        for name in dict.fromkeys(names):
+            if name.provider != LIMITED and not (self._window_of(name) and self._has_price(name)):
+                unknown.setdefault(name.provider, []).append(name)
+        for provider, models in unknown.items():
+            try:
+                listing = await self._endpoint(provider).models()
+            except ProviderError as error:
+                _log.info("models not listed", extra={"provider": provider, "error": type(error).__name__})
+                continue
+            for name in models:
+                self._learn(name, find(listing, name.model, alone=PROVIDERS[provider].is_local))
+
+    def _learn(self, name: ModelName, listed: Listed) -> None:
+        if listed.price is not None:
+            self.prices.listed[str(name)] = listed.price
+        if listed.window_tokens is not None and not self._window_of(name):
+            self._endpoint(name.provider).concessions.windows[name.model] = listed.window_tokens
+            if self._calibration is not None:
+                self._calibration.observe_window(str(name), listed.window_tokens)
+
+    def _window_of(self, name: ModelName) -> int | None:
+        known = self._endpoint(name.provider).concessions.windows.get(name.model)
+        return known or self._settings.window_of(name)
+
+    def _has_price(self, name: ModelName) -> bool:
+        return self.prices.of(str(name)) is not None or name.provider in self.prices.own_servers
 
     def _link(self, mode: Mode, name: ModelName) -> ChainLink:
         circuit = self.health.circuit(str(name))

@@ -11,7 +11,6 @@ from typing import Final
 from bot.models.chains import Chains
 from bot.models.metering import EMBEDDING
 from bot.models.presets import PROVIDERS, Mode
-from bot.models.prices import prices_of
 from bot.settings.models import LIMITED, ModelName, ModelSettings, model_name
 from core.dialogue import Delta, Finish, Prompt, PromptContext, PromptTurn, Stop, Task, Tool, ToolCall
 from core.errors import ConfigError, ProviderError, ProviderRefused
@@ -64,7 +63,7 @@ class HotModels(ModelSwitch):
         self._chains = chains
         self._clock = clock
         self._patience_s = patience_s
-        self._prices = prices_of(settings)
+        self._prices = chains.prices
         self._decided = dict.fromkeys(MODE_OF, "")
         usual = chains.models()
         self._places = {mode: HotModel(getattr(usual, mode)) for mode in MODE_OF}
@@ -99,6 +98,11 @@ class HotModels(ModelSwitch):
         """Return the models in place whose price is not known."""
         held = {name.strip() for mode in MODE_OF for name in self.held(mode).split(",")} - {LIMITED}
         return sorted(name for name in held if self._prices.of(name) is None)
+
+    async def read_lists(self) -> None:
+        """Learn from providers' lists what is not known of the models in place: their windows and prices."""
+        held = dict.fromkeys(name.strip() for mode in MODE_OF for name in self.held(mode).split(","))
+        await self._chains.read_lists([model_name(name, _SETTING) for name in held if name])
 
     def _priced(self) -> Sequence[str]:
         return [name for name in self._prices.models if not name.endswith("*")]
@@ -177,6 +181,7 @@ class HotModels(ModelSwitch):
             return Proof(Doubt.ANSWER, str(name), f"no answer within {self._patience_s:g} s")
         except ProviderError as error:
             return Proof(Doubt.ANSWER, str(name), one_line(str(error), _MAX_DETAIL_CHARS))
+        await self._chains.read_lists([name])
         link.circuit.succeeded()  # it need not rest, and what was wrong with it is over
         return Proof(priced=self._prices.of(str(name)) is not None)
 

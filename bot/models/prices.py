@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Final
@@ -79,10 +79,13 @@ class Prices:
     source: str = ""
     note: str = ""
     own_servers: frozenset[str] = frozenset()
+    listed: dict[str, Price] = field(default_factory=dict, init=False)
+    """Those that providers' own lists told while this runs, of models that the table lacks."""
 
     def of(self, model: str) -> Price | None:
         """Return the price of a model; None if it is not known."""
-        return self.models.get(model) or self.models.get(f"{model.partition(':')[0]}:*")
+        table = self.models
+        return table.get(model) or table.get(f"{model.partition(':')[0]}:*") or self.listed.get(model)
 
     def cost_usd(self, model: str, usage: Usage | None) -> float | None:
         """Return the cost of a call, by the dearest price that it may have if its own is not known.

@@ -55,6 +55,11 @@ class Action:
     asks: bool = False
     """Whether it may have to ask the person to agree, which ends the turn, too."""
 
+    called_for: Callable[[str], bool] | None = None
+    """Whether a text (a message, what is known) may call for it: a single cycle offers it from then on. It errs on the
+    side of yes. None: it is always offered. It is asked about texts in the bot's own languages only.
+    """
+
     compares: bool = False
     """Whether memories near the message are shown when its arguments are asked for, as a single cycle always does."""
 

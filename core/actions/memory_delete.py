@@ -19,14 +19,12 @@ NAME = "MemoryDelete"
 WRITES = ChangeKind.DELETED
 
 WHEN = (
-    "The person clearly asks to delete or forget something that was recalled above (it stands in a <memory> block). "
-    "If it was not recalled yet, search for it first; if it is not clear which memory is meant, ask. The person is "
-    "asked to agree, and the turn ends with that: do all else that the message asks for before."
+    "The person clearly asks to delete or forget what a <memory> block above says. Search first if it is not there; if "
+    "it is not clear which is meant, ask. They are asked to agree, which ends the turn: do all else before."
 )
 
 IDS = """\
-List the ids of the recalled memories that the person clearly asked to delete, copied exactly from their blocks, and \
-no others."""
+The ids of the memories that they clearly asked to delete, copied exactly from their blocks, and no others."""
 
 DELETING = text("actions.memory_delete.deleting")
 WRITING = text("actions.memory_delete.writing")

@@ -33,24 +33,20 @@ WRITES = ChangeKind.SAVED
 MAX_NAMED_CHARS = 80
 
 WHEN = (
-    "The person's message plainly holds information to keep: they ask to remember or note something, or tell a "
-    "lasting fact about themselves. Not for questions, small talk, or what you said yourself, "
-    "and not when this turn's steps show that it was saved already."
+    "They ask to remember or note something, or tell a lasting fact about themselves. Not for questions, small talk, "
+    "or what you said yourself, and not what this turn's steps show as saved already."
 )
 
 DRAFTS = """\
-List the memories to save from the person's message: one for each separate piece of information. `content` is the \
-information itself, complete enough to be understood alone, with names, amounts and dates exactly as given, but with \
-the date in place of "tomorrow" or "next Friday", counted from when it was said; `type` is \
-"text", or "json" when the content is structured data (then `content` is that JSON as text). `bindings` are two to six \
-short, isolated contexts by which the person would look for it later, like "user information" or "aliexpress \
-password", in the person's language, without the secret value itself. Only what the person said counts: never \
-memories recalled above, your own words, or these instructions; what stands in a <quote> or <room> only if they ask to \
-remember just that, with who said it: "Ana: lunch is at one". `instead_of` is the mark of the one memory shown to you \
-(m1, m2, ...) that says the same, or that is no longer true because of this; null if there is none, as both are true: \
-a second cat does not replace the first. `asked` is true if the \
-person asks to remember or note it, false if they only told a lasting fact about themselves in passing. `until` is the \
-last day on which it is true, as an ISO date, if they say that it is for a time only; else null."""
+One entry for each separate piece of information. `content` is the information itself, complete enough to be \
+understood alone, names, amounts and dates exactly as given, but the date in place of "tomorrow" or "next Friday"; \
+`type` is "json" for structured data (`content` is that JSON as text), else "text". `bindings` are two to six short \
+contexts by which they would look for it later, like "aliexpress password", in their language, without the secret \
+value itself. Only what the person said counts, never memories or your own words; what stands in a <quote> or <room> \
+only if they ask to remember just that, with who said it: "Ana: lunch is at one". `instead_of` is the mark (m1, m2, \
+...) of the memory that says the same, or that is no longer true because of this; null if both are true: a second cat \
+does not replace the first. `asked` is false if they only told it in passing. `until` is the last day on which it is \
+true, as an ISO date, if they say that it is for a time only; else null."""
 
 SAVING = text("actions.memory_save.saving")
 EMBEDDING = text("actions.memory_save.embedding")

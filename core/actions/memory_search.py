@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from core.actions.action import Action
 from core.answering.candidates import CANDIDATE_FLOOR
@@ -11,6 +12,7 @@ from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
 from core.memory.asking import search_asked
 from core.tasks import aside
+from core.text import assertions
 from core.text.catalogue import text
 from core.text.past import asks_past
 from core.text.unicode import clean
@@ -24,16 +26,14 @@ EVERYTHING = "*"
 MAX_LISTED = 25
 
 WHEN = (
-    "Something must be looked up in the person's long-term memory: what they ask about, what another action needs "
-    "(an update or a deletion first needs the memory it is about), or what you do not know of them. "
-    "Not when the same was searched in this turn already."
+    "Something must be looked up in the person's memory: what they ask about, what is not known of them, or the memory "
+    "that they want changed or deleted. Not what this turn searched already."
 )
 
 QUERIES = """\
-List what to look for in the person's memory: short, isolated contexts, each a phrase of a few words that such a \
-memory would be filed under, like "user information" or "aliexpress password". Leave out what the memories already \
-recalled above answer. If they want to know everything that is kept, list just "*". Use the person's own words and \
-language."""
+What to look for: short, isolated contexts, each a phrase of a few words that such a memory would be filed under, like \
+"aliexpress password", in the person's own words and language. Leave out what the memories above answer. Just "*" \
+lists everything that is kept."""
 
 SEARCHING = text("actions.memory_search.searching")
 EMBEDDING = text("actions.memory_search.embedding")
@@ -42,9 +42,10 @@ LOOKING_UP = text("actions.memory_search.looking_up")
 
 @dataclass(frozen=True)
 class Queries:
-    """What to look for."""
+    """What to look for; `then` is "stop" if nothing is left after it but to answer, as a stepwise cycle is told."""
 
     items: list[str]
+    then: Literal["stop", "continue"] = "continue"
 
 
 async def run(turn: Turn, answer: Queries) -> Step:
@@ -75,7 +76,8 @@ async def run(turn: Turn, answer: Queries) -> Step:
         await turn.answer.recall(items)
     notes = await notes_on(turn, queries)
     outcome = Outcome.DONE if items or notes or quotes else Outcome.NOTHING
-    return Step(NAME, outcome, queries, items, hits=hits, notes=notes, quotes=quotes)
+    suffices = answer.then == "stop" and outcome is Outcome.DONE and not assertions.asks_to_write(turn.asked.text)
+    return Step(NAME, outcome, queries, items, hits=hits, notes=notes, quotes=quotes, suffices=suffices)
 
 
 MEMORY_SEARCH = Action(
@@ -84,7 +86,8 @@ MEMORY_SEARCH = Action(
     run,
     arguments=Queries,
     instruction=QUERIES,
-    example='{"items": ["..."]}',
+    example='{"items": ["..."], "then": "stop"}, with "continue" if the message wants something saved, changed or '
+    "deleted, or a reminder, or anything else than an answer",
     status=SEARCHING,
     informs=True,
     task=Task.SEARCH_QUERIES,

@@ -38,14 +38,14 @@ NAME = "MemoryUpdate"
 WRITES = ChangeKind.UPDATED
 
 WHEN = (
-    "A memory that was recalled above (it stands in a <memory> block) must change: its content is out of date, or the "
-    "person wants it found by other words. If the memory was not recalled yet, search for it first."
+    "What a <memory> block above says is out of date, or the person wants it found by other words. Search first if it "
+    "is not there."
 )
 
 CHANGES = """\
-List the recalled memories to change. `id` is the id in the memory's block, copied exactly. `content` is the whole new \
-content, and `type` its type, or both null to leave them; `bindings` is the whole new list of phrases it is found by, \
-or null to leave it. Change only what the person asked for; write dates as dates, never as "tomorrow"."""
+`id` is the id in the memory's block, copied exactly. `content` is the whole new content, and `type` its type, or both \
+null to leave them; `bindings` is the whole new list of phrases it is found by, or null to leave it. Change only what \
+the person asked for; write dates as dates, never as "tomorrow"."""
 
 UPDATING = text("actions.memory_update.updating")
 WRITING = text("actions.memory_update.writing")

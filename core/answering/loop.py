@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
+from itertools import chain
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from pydantic import ValidationError
@@ -44,6 +45,7 @@ from core.history.withholding import tells_of
 from core.models import Cycle, adapter_of, choose, parsed, schema_of
 from core.text.catalogue import text
 from core.text.citations import Citations
+from core.text.language import is_foreign
 from core.text.pointing import points_only
 from core.types import JSONValue, MemoryItem, MessageRole, Modal
 
@@ -328,7 +330,8 @@ class StepByStep(Chooser):
         """Do nothing: the steps are in every prompt."""
 
     async def _decide(self, choices: Sequence[Action]) -> Action:
-        if len(choices) == 1:
+        steps = self.turn.log.steps
+        if len(choices) == 1 or (steps and steps[-1].suffices):
             return self.fallback
         actions = "\n".join(f"- {action.name}: {action.when}" for action in choices)
         names = [action.name for action in choices]
@@ -350,10 +353,14 @@ STOP: Final = "stop"
 _THEN: Final = {"type": "string", "enum": [STOP, "continue"]}
 _QUESTION_MARKS: Final = ("?", "？", "؟")
 _MAX_TOLD_LATELY: Final = 4
+_KEPT_CALLS: Final = 1_024
 
 
 def tool_of(action: Action) -> Tool:
-    """Return the action as a tool: its arguments, and what is to come after it (`then`)."""
+    """Return the action as a tool: its arguments, and what is to come after it (`then`).
+
+    After one that informs the model goes on anyway: only one that is told in words is asked, as all calls are alike.
+    """
     whole, brief = (_with_then(action, brief=brief) for brief in (False, True))
     return Tool(action.name, f"{action.when}\n{action.instruction}".strip(), whole, brief)
 
@@ -362,9 +369,9 @@ def _with_then(action: Action, *, brief: bool) -> dict[str, JSONValue]:
     schema: dict[str, Any] = {"type": "object", "properties": {}, "required": [], "additionalProperties": False}
     if action.arguments is not None:
         schema = dict(schema_of(action.arguments, brief=brief))
-    schema["properties"] = {**schema["properties"], "then": _THEN}
-    schema["required"] = [*schema["required"], "then"]
-    return schema
+    rest = {name: each for name, each in schema["properties"].items() if name != "then"}
+    then = {"then": _THEN} if brief or not action.informs else {}
+    return schema | {"properties": rest | then, "required": [*rest, *then]}
 
 
 def tools_of(registry: Registry) -> tuple[Tool, ...]:
@@ -384,6 +391,9 @@ class SingleCall(Chooser):
 
     _base: Prompt | None = None
     """The prompt before the exchange: the same in all calls of the turn, until the conversation is shortened."""
+
+    _called_for: frozenset[str] = frozenset()
+    """The names of the tools that what is shown calls for: once it does, they stay until it is shown no more."""
 
     _form: int = 0
     """Which of the forms of the prompt is used (`core.answering.prompting.single_forms`)."""
@@ -428,7 +438,7 @@ class SingleCall(Chooser):
 
     async def _stream(self, speech: Speech, base: Prompt, actions: Sequence[Action]) -> None:
         names, shown = {action.name for action in actions}, self.turn.shown
-        offered = tuple(tool for tool in self.tools if tool.name in names)
+        offered = tuple(tool for tool in self.tools if tool.name in names & self._called_for)
         tools = single_forms(offered)[self._form].tools
         prompt = replace(base, turns=(*base.turns, *self._exchange), tools=tools)
         citations = Citations(shown.labels)
@@ -505,14 +515,31 @@ class SingleCall(Chooser):
         found += [item for item in _told_lately(shown) if item not in found]
         blocks = [labelled(turn, found)] if found else []
         about = profile_lines(turn, [item for item in profile if item not in found])
-        blocks += render_notes(await notes_on(turn, [turn.asked.text]))
+        notes = await notes_on(turn, [turn.asked.text])
+        blocks += render_notes(notes)
         if asks(turn.asked.text) and (quotes := await turn.search.find_quotes([turn.asked.text], found)):
             said = render_past(quotes, turn.person.zone)
             shown = await show_conversation(turn, "\n".join((last, *said)), mode="chat", system=form.text)
             blocks += said
         context = replace(context_of(turn, Task.SINGLE, shown), profile=about)
+        told = [*(each.text for each in shown.messages), turn.asked.text, *(each.text for each in turn.asked.quotes)]
+        self._called_for = self._called(told, about, notes)
+        tools = single_forms([tool for tool in self.tools if tool.name in self._called_for])[self._form]
         key = blake2b(turn.conversation.thread.id.encode(), digest_size=16).hexdigest()  # ids may name people
-        return replace(build_single(context, shown, "\n".join(blocks), form), cache_key=key)
+        return replace(build_single(context, shown, "\n".join(blocks), tools), cache_key=key)
+
+    def _called(self, *texts: Iterable[str]) -> frozenset[str]:
+        """Return the names of the actions that one of the texts calls for, or that are always offered."""
+        return frozenset(
+            action.name
+            for action in self.registry.enabled
+            if action.called_for is None or any(_calls_for(action.called_for, text) for text in chain(*texts))
+        )
+
+
+@lru_cache(_KEPT_CALLS)  # a window of messages is looked through in each turn
+def _calls_for(called_for: Callable[[str], bool], text: str) -> bool:
+    return is_foreign(text) or called_for(text)
 
 
 async def _nothing() -> Step:

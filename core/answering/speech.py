@@ -138,6 +138,9 @@ class Speech:
     thoughts: Thoughts | None = None
 
     _question: OpenQuestion | None = None
+    _has_dropped: bool = False
+    """Whether a call, or another text for machines, was taken out of it."""
+
     _was_cut: bool = False
     """Whether it reached its greatest length."""
 
@@ -201,7 +204,7 @@ class Speech:
             held = outcomes.nothing(false, locale)
             if self.checked.said:
                 held = f"\n\n{held}"
-        elif self.checked.may_claim_falsely and not self.turn.answer.has_recalled:
+        elif self._is_doubtful(log.written):
             line = f"{outcomes.UNCHANGED[locale]}\n\n{held.strip()}"
             held = f"\n\n{line}" if self.checked.said else line
         self._write(held)
@@ -209,6 +212,11 @@ class Speech:
         if self._was_cut:
             self._was_cut = False
             self.turn.answer.write(LENGTH_STOP[locale])  # shown, and not stored
+
+    def _is_doubtful(self, written: frozenset[Written]) -> bool:
+        """Return whether the text may claim a change that was not made, or lost a call that was asked for."""
+        is_dropped = self._has_dropped and not written and assertions.asks_to_write(self.turn.asked.text)
+        return is_dropped or (self.checked.may_claim_falsely and not self.turn.answer.has_recalled)
 
     def _with_undone(self, held: str, wanted: frozenset[Written], *, is_question: bool) -> str:
         """Return our own words on what was not done, and the text that was held, without claims to the contrary.
@@ -264,6 +272,7 @@ class Speech:
                 async for piece in pieces:
                     said += piece
                     yield piece
+            self._has_dropped = machine.has_taken
             if not says_nothing(said) or self.calls:
                 return
             if is_last or not machine.has_taken:

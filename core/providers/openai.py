@@ -29,6 +29,7 @@ BASE_URL = "https://api.openai.com/v1"
 _STOPS = {"length": Stop.LENGTH, "content_filter": Stop.REFUSED}
 _LESS_EFFORT = {"none": "minimal", "minimal": "low", "max": "xhigh", "xhigh": "high"}
 _THOUGHT_MARKS: Final = {"<think>": "</think>", "<thinking>": "</thinking>"}
+_LIST_S: Final = 10.0
 _TOKEN_CAPS = ("max_tokens", "max_completion_tokens")  # the name that most servers know; OpenAI's later one
 _EFFORT_WORDS = ("reasoning_effort", "reasoning effort", "reasoning.effort", "thinking")
 
@@ -69,6 +70,15 @@ class OpenAIEndpoint(Endpoint):
 
             return ResponsesModel(self, options)
         return OpenAIModel(self, options)
+
+    async def models(self) -> object:
+        """Return the server's list of models, asked for once.
+
+        Raises:
+            ProviderError: it did not answer.
+        """
+        with failures(self.provider):
+            return await self.client.get("/models", cast_to=object, options={"max_retries": 0, "timeout": _LIST_S})
 
     async def aclose(self) -> None:
         """Close the connections."""

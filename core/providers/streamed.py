@@ -71,6 +71,14 @@ class Endpoint(ABC):
     def model(self, options: ModelOptions) -> ChatModel:
         """Return a model of this account."""
 
+    async def models(self) -> object:
+        """Return the provider's list of models as decoded JSON; None if it is not asked for here.
+
+        Raises:
+            ProviderError: it did not answer.
+        """
+        return None
+
     @abstractmethod
     async def aclose(self) -> None:
         """Close the connections."""

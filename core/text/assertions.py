@@ -226,6 +226,11 @@ def asks_to_delete(message: str) -> bool:
     return any(re.match(_DELETE, clause) for clause in _requests(message))
 
 
+def asks_to_write(message: str) -> bool:
+    """Return whether any clause of a message asks to save, change or delete something."""
+    return asks_to_save(message) or asks_to_change(message) or asks_to_delete(message)
+
+
 def asks_for(message: str, effect: Effect) -> bool:
     """Return whether any clause of a message asks for that effect, a question's, too."""
     return any(map(effect.asked.match, _requests(message)))

@@ -76,6 +76,11 @@ def detect(text: str) -> Locale | None:
     return Locale(found) if found in _SPOKEN else None
 
 
+def is_foreign(text: str) -> bool:
+    """Return whether the text surely is in none of the bot's languages."""
+    return _language(text[:_HEAD_CHARS]) not in {"", *_SPOKEN}
+
+
 def spoken(text: str) -> Locale | None:
     """Return the language of our own sentences for a text: English for other languages, None if unknown."""
     found = _language(text[:_HEAD_CHARS])

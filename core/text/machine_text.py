@@ -13,7 +13,7 @@ from typing import Final
 
 from core.text.marks import MESSAGES_MARK, SUMMARY_MARK, WINDOW_MARK
 
-_WHOLE: Final = ("task", "tool_calls", "tool_call", "function_call", "tool_response", "tool-result", "message")
+_WHOLE: Final = tuple("task tool_calls tool_call function_call function tool_response tool-result message".split())
 """Tags that go with all that stands in them, where they begin a line; elsewhere they may be spoken of."""
 
 _LINES: Final = ("said-at", "speaker")
@@ -24,9 +24,9 @@ _ALONE: Final = ("memory", "known", "profile", "quote", "said", "room", "persona
 
 _MARKS: Final = (SUMMARY_MARK, WINDOW_MARK, MESSAGES_MARK, "[TOOL_CALLS]")
 _TAGS: Final = (*_WHOLE, *_LINES, *_ALONE)
-_TAG: Final = re.compile(rf"</?({'|'.join(_TAGS)})(?:\s[^<>\n]{{0,80}})?>|<\|[\w ]{{1,20}}\|>")
+_TAG: Final = re.compile(rf"</?({'|'.join(_TAGS)})(?:[\s=][^<>\n]{{0,80}})?>|<\|[\w ]{{1,20}}\|>")
 _TAG_BEGUN: Final = re.compile(
-    rf"<(?:\|[\w ]{{0,20}}\|?)?\Z|</?(?:{'|'.join(_TAGS)})(?:\s[^<>\n]{{0,80}})?\Z|</?([a-z_-]{{0,14}})\Z"
+    rf"<(?:\|[\w ]{{0,20}}\|?)?\Z|</?(?:{'|'.join(_TAGS)})(?:[\s=][^<>\n]{{0,80}})?\Z|</?([a-z_-]{{0,14}})\Z"
 )
 _START: Final = re.compile(r"```|[`<\[{]")
 _OPENING: Final = re.compile(r"(?:```[\w-]*)?[\s\[{]*")
@@ -49,7 +49,7 @@ class MachineText:
 
     def __init__(self, names: Collection[str]) -> None:
         named = "|".join(map(re.escape, names)) or "(?!)"
-        self._call = re.compile(rf'"(?:name|tool|function)"\s*:\s*"(?:{named})"')
+        self._call = re.compile(rf'"(?:name|tool|function)"\s*:\s*"(?:{named})"|"tool"\s*:\s*"Answer"')
         self._held = ""
         self._code = ""
         """The backticks that opened the code in which the text is, or ""."""

@@ -68,6 +68,9 @@ class LoopbackServer:
     asked: list[Asked] = field(default_factory=list)
     url: str = ""
     hung_up: asyncio.Event = field(default_factory=asyncio.Event)
+    listed: Answer = field(default_factory=lambda: failure(404, {"error": {"message": "no list"}}))
+    """The answer to `GET .../models`, which is no request to a model, and not among those that were asked."""
+
     _connections: set[asyncio.Task[None]] = field(default_factory=set)
 
     @property
@@ -94,6 +97,10 @@ class LoopbackServer:
         self._connections.add(task)
         try:
             while (asked := await _read(reader)) is not None:
+                if asked.path.endswith("/models") and not asked.raw:
+                    if not await self._answer(self.listed, reader, writer):
+                        return
+                    continue
                 self.asked.append(asked)
                 index = min(len(self.asked), len(self.answers)) - 1
                 script = self.answers[index]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +134,24 @@ async def test_settings_come_first_and_one_that_does_not_exist_is_named(
     assert f"warn  settings        TELEGRAM_TOKN in {env} is not a setting; write TELEGRAM_TOKEN" in verb.render(
         document
     )
+
+
+@pytest.mark.parametrize(("priced", "warned"), [(False, ["openrouter:acme/large"]), (True, [])])
+async def test_a_limit_in_money_wants_prices_and_a_providers_list_may_tell_them(
+    tmp_path: Path, priced: bool, warned: list[str]
+) -> None:
+    pricing = {"pricing": {"prompt": "0.0000004", "completion": "0.0000016"}} if priced else {}
+    listed = json.dumps({"data": [{"id": "acme/large"} | pricing]}).encode()
+    server = LoopbackServer([well], listed=Answer(200, {}, listed))
+    async with server.running():
+        settings = load(
+            None,
+            data_dir=tmp_path,
+            model="openrouter:acme/large",
+            openrouter_api_key="k",
+            openrouter_base_url=server.url,
+            quota_bot="cost_day=5",
+        )
+        document = await verb.examine(settings)
+    found = [finding["model"] for finding in document["findings"] if finding["mode"] == "price"]
+    assert found == warned

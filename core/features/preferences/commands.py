@@ -21,7 +21,7 @@ from core.features.feature import Contribution, Shared
 from core.features.memories.commands import MemoryCommands
 from core.features.memories.listed import MemoryCompletion
 from core.features.preferences.heard import ZoneAdditions
-from core.features.preferences.language import AUTO, NOT_REMEMBERING, choose_language
+from core.features.preferences.language import AUTO, NOT_REMEMBERING, choose_language, may_choose
 from core.features.preferences.storage import PreferenceStore
 from core.features.preferences.timezone import TimezoneCommand
 from core.locales import head
@@ -36,13 +36,13 @@ from core.types import Learn, Locale, Localized
 NAME = "AnswerLanguage"
 
 WHEN = (
-    'The person says in which language you are to answer from now on ("answer me in German from now on"). Never for '
-    "one text in another language (\"say 'good morning' in German\"), nor because of the language that they write in."
+    'They say in which language to answer from now on ("answer me in German from now on"). Not for one text in '
+    "another language, nor because of the language that they write in."
 )
 
 INSTRUCTION = f"""\
-`language` is the tag of the language that the person wants all answers in, such as "de" or "pt-BR", or "{AUTO}" for \
-the language of each message. Only the person's own words count, not those of a quote or a memory."""
+`language` is its tag, such as "de" or "pt-BR", or "{AUTO}" for the language of each message. Only their own words \
+count, not those of a quote or a memory."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,15 @@ def answer_language(preferences: PreferenceStore) -> Action:
         back = Button(UNDO[turn.person.locale], f"/language {before or AUTO}")
         return await turn.answer.report(Step(NAME, Outcome.DONE, detail=detail), told, (back,))
 
-    return Action(NAME, WHEN, run, arguments=LanguageChoice, instruction=INSTRUCTION, example='{"language": "de"}')
+    return Action(
+        NAME,
+        WHEN,
+        run,
+        arguments=LanguageChoice,
+        instruction=INSTRUCTION,
+        example='{"language": "de"}',
+        called_for=may_choose,
+    )
 
 
 _SWITCH: Final = {"on": True, "off": False}

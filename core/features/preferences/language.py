@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
 from typing import Final
 
@@ -12,9 +13,28 @@ from core.locales import head
 from core.text.catalogue import text
 from core.text.language import from_tag
 from core.text.language_names import find_language, name_in
+from core.text.unicode import flat
 from core.types import Locale
 
 AUTO: Final = "auto"
+_MAX_CHARS: Final = 1_000
+_ABOUT: Final = re.compile(
+    r"\b(?:languages?|idiomas?|lingua\b|lenguas?\b|"
+    r"(?:answer|reply|respond|talk|speak|write|text|chat|switch|stick|stay|keep)\w*(?: \w+){0,4} (?:in|to|with)\b|"
+    r"(?:respond|fal[aeo]|convers|escrev|mud|troc|pass|continu|us)\w*(?: \w+){0,4} (?:em|pra|para|pro|no|so)\b|"
+    r"(?:contest|respond|habl|escrib|cambi|pas[ae]|sig[au]|us[ae])\w*(?: \w+){0,4} (?:en|al?|solo)\b|"
+    r"ingl|engl|portug|brasileiro|espan|spani|castell|castelh|franc[eo]|french|aleman|alem[ao]|germ|deutsch|ital|"
+    r"japon|japan|chin[eo]|mandar|cantone|russ[oi]|coreano|korean|arab|hebr|hindi|urdu|bengal|tamil|turc|turk|polac|"
+    r"polon|polish|holand|neerland|dutch|suec|swed|norue|norw|dinamar|danish|finland|finn|greg[ao]|griego|greek|tchec|"
+    r"chec[oa]|czech|ucrania|ukrain|romen|rumano|romanian|hungar|vietnam|thai|tailand|indones|catal|gale[gs]|galic|"
+    r"basc|euskera|latin|esperanto|swahili|suahili|yoruba|igbo|hausa|zulu|tagalo|filipin|guarani|quechua)"
+)
+"""Words by which a language of answers may be meant, of Portuguese, English and Spanish, without accents."""
+
+
+def may_choose(text: str) -> bool:
+    """Return whether a text may say in which language to answer: it speaks of one, or of the way to write."""
+    return _ABOUT.search(flat(text[:_MAX_CHARS])) is not None
 
 
 async def choose_language(turn: Turn, preferences: PreferenceStore, said: str) -> str | None:

@@ -20,12 +20,19 @@ from core.types import JSONValue, Locale
 
 _WORDS: Final = Path(__file__).with_name("mentions.toml")
 _MAX_CHARS: Final = 200
+_MAX_CHARS_ABOUT: Final = 1_000
+_GREETINGS: Final = re.compile(r"\b(?:boa|buenas|ate|hasta|see (?:you|ya)) (?:amanha|manana|tomorrow)")
+_FIGURES: Final = re.compile(
+    r"\b(?:\d{1,2}(?::| ?h)\d\d|\d{1,2} ?(?:h|hs|hrs|am|pm)|\d{1,2}/\d{1,2}|(?:as|a las|at|to|para as|pras) \d{1,2})\b"
+)
+"""Times in figures: 9:30, 9h, 10am, 3/12, "to 10"."""
 _FORMS: Final = {
     "polite": POLITE,
     "agenda": r"(?:{})(?!\w)",
     "agenda_more": r"(?:\W*(?:{})(?!\w))*\W*",
     "week": r"(?:{})\W*(?:(?:{after})\W*)*",
     "joint": r"\s*{}",
+    "about": r"\b(?:{})",
 }
 
 
@@ -46,6 +53,7 @@ class _MentionWords:
     joint: re.Pattern[str]
     all: re.Pattern[str]
     reply: frozenset[str]
+    about: re.Pattern[str]
 
 
 def read_list(message: str, now: datetime, _: Locale) -> Mapping[str, JSONValue] | None:
@@ -121,6 +129,12 @@ def _which(message: str, patterns: Callable[[_MentionWords], Sequence[re.Pattern
             before = [word for word in (found.groupdict().get("before") or "").split() if word not in FUNCTION_WORDS]
             return " ".join((*before, *rest.split())).strip(" .!,?")
     return None
+
+
+def may_be_about(text: str) -> bool:
+    """Return whether a text may call for a reminder: a word of it may mean one, or names a time ahead."""
+    said = _GREETINGS.sub(" ", flat(text[:_MAX_CHARS_ABOUT]))
+    return _FIGURES.search(said) is not None or any(words.about.search(said) for words in _tables())
 
 
 def only_replies(text: str) -> bool:

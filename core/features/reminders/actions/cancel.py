@@ -11,7 +11,7 @@ from core.answering.turn import Turn
 from core.dialogue import Outcome, Step
 from core.features.reminders.actions.saying import line, named_by, say
 from core.features.reminders.card import entry
-from core.features.reminders.mentions import asks_for_all, asks_to_hold, read_cancel
+from core.features.reminders.mentions import asks_for_all, asks_to_hold, may_be_about, read_cancel
 from core.features.reminders.reminders import Reminder
 from core.features.reminders.request import Clearing, Removal
 from core.features.reminders.service import Refusal, Reminders
@@ -72,6 +72,7 @@ def reminder_cancel(reminders: Reminders) -> Action:
         instruction=INSTRUCTION,
         example='{"which": "..."}',
         status=LOOKING,
+        called_for=may_be_about,
         asks=True,
         reads=read_cancel,
     )

@@ -11,7 +11,7 @@ from core.features.preferences.timezone import local_now
 from core.features.reminders.actions.saying import day_in, line
 from core.features.reminders.agenda import agenda
 from core.features.reminders.days import Days
-from core.features.reminders.mentions import read_agenda, read_list
+from core.features.reminders.mentions import may_be_about, read_agenda, read_list
 from core.features.reminders.service import Reminders
 from core.features.reminders.telling import place_of
 from core.text.catalogue import counted, forms, text
@@ -43,7 +43,7 @@ def reminder_list(reminders: Reminders) -> Action:
             told.append(counted(MORE, turn.person.locale, more))
         return Step(NAME, Outcome.DONE if lines else Outcome.NOTHING, notes=tuple(told))
 
-    return Action(NAME, WHEN, run, status=LOOKING, informs=True, reads=read_list)
+    return Action(NAME, WHEN, run, status=LOOKING, informs=True, called_for=may_be_about, reads=read_list)
 
 
 LOOKING = text("reminders.actions.looking")

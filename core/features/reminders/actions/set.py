@@ -16,7 +16,7 @@ from core.dialogue import Outcome, Step
 from core.features.preferences.timezone import local_now
 from core.features.reminders.actions.saying import named_by, say
 from core.features.reminders.effect import REMINDER_SET
-from core.features.reminders.mentions import read_change
+from core.features.reminders.mentions import may_be_about, read_change
 from core.features.reminders.on_mention import MentionRequest, is_each, read_mention, subject_in
 from core.features.reminders.reminders import Kind, Mention, Reminder
 from core.features.reminders.request import read_request
@@ -106,6 +106,7 @@ def reminder_set(reminders: Reminders) -> Action:
         instruction=INSTRUCTION,
         example='{"text": "...", "when": "...", "at": "", "rule": "", "briefing": false}',
         status=SETTING,
+        called_for=may_be_about,
         asks=True,
         writes=REMINDER_SET,
         reads=read_arguments,
