@@ -221,6 +221,12 @@ class HistoryStore(Threads, ToldMemories, Protocol):
     async def asked(self, conversation: ConversationKey, source_ids: Collection[str]) -> Sequence[Message]:
         """Return the messages of those source ids in all threads of the conversation, oldest first."""
 
+    async def turn(self, conversation: ConversationKey, source_id: str) -> Sequence[Message]:
+        """Return the messages of the turn that began with that message, oldest first, in all threads of the conversation.
+
+        None for an id that began no turn there.
+        """
+
     async def retract(self, conversation: ConversationKey, source_ids: Collection[str]) -> None:
         """Clear the turns that began with those messages: no model is shown them, and no search finds them, any more.
 

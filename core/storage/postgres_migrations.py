@@ -346,4 +346,11 @@ _BASELINE: Final = Migration(
     )
 )
 
-MIGRATIONS: Final = (*[Migration(())] * 2, _BASELINE)
+_BASIS: Final = Migration(
+    (
+        "ALTER TABLE messages ADD COLUMN basis TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE preferences ADD COLUMN shows_steps BIGINT NOT NULL DEFAULT 0",
+    )
+)
+
+MIGRATIONS: Final = (*[Migration(())] * 2, _BASELINE, _BASIS)

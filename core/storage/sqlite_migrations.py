@@ -396,4 +396,9 @@ _HALVES: Final[Migration] = (
     "CREATE UNIQUE INDEX vectors_phrase ON vectors (phrase, space)",
 )
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, _BASELINE, _HALVES)
+_BASIS: Final[Migration] = (
+    "ALTER TABLE messages ADD COLUMN basis TEXT NOT NULL DEFAULT ''",  # JSON of what an answer rested on
+    "ALTER TABLE preferences ADD COLUMN shows_steps INTEGER NOT NULL DEFAULT 0",
+)
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, _BASELINE, _HALVES, _BASIS)
