@@ -164,6 +164,9 @@ class ActionInfo:
     reads: ArgumentsReader | None = None
     """Reads its arguments off a message that asks for it."""
 
+    status: Localized | None = field(default=None, hash=False)
+    """What people are shown while it runs."""
+
 
 @dataclass(frozen=True, slots=True)
 class PromptContext:

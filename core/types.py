@@ -170,6 +170,10 @@ MessageKey: TypeAlias = tuple[ChatKey, str]
 """A message that a person sent: its chat, and its id there."""
 
 
+ANSWER_TO: Final = "?"
+"""Stands before the id of a question in place of the handle of its answer, where a platform tells only that."""
+
+
 @dataclass(frozen=True, slots=True)
 class Incoming:
     """One message as a platform delivered it."""
@@ -213,7 +217,7 @@ class Incoming:
     """The account that said them; "" if it is nobody's, or is not told."""
 
     replies_to: str = ""
-    """The handle (`Channel.post`) of the message of ours that it replies to, or is about; "" for none."""
+    """The handle (`Channel.post`) of the message of ours that it replies to or is about, or ANSWER_TO; "" for none."""
 
     handle: str = ""
     """The person's @name without the @; "" for none."""

@@ -87,7 +87,7 @@ class Action:
     @property
     def info(self) -> ActionInfo:
         """The action as data, for prompts."""
-        return ActionInfo(self.name, self.task, self.cues, self.reads)
+        return ActionInfo(self.name, self.task, self.cues, self.reads, self.status)
 
     @property
     def is_text(self) -> bool:

@@ -14,7 +14,7 @@ from core.storage.batches import in_batches, statement
 from core.storage.database import Database, Query, Statement
 from core.storage.record import OF_USER, microseconds, moment, to_json, user_key
 from core.stores import LATEST, Accepted, Backlog, Inbox, Replaced
-from core.types import ChatKey, Incoming, JSONValue, MessageKey, UserKey
+from core.types import ANSWER_TO, ChatKey, Incoming, JSONValue, MessageKey, UserKey
 
 ClaimChat: TypeAlias = Callable[[Query, ChatKey, Statement], Accepted | None]
 """Stores a message of a chat, and claims the chat if it is free; returns who answers it, None if it was known."""
@@ -152,7 +152,11 @@ class SqlInbox(Inbox):
             """,
             (*user_key(user), chat),
         )
-        found = [(topic, message_id) for topic, message_id, posted in rows if handle in json.loads(posted)]
+        found = [
+            (topic, message_id)
+            for topic, message_id, posted in rows
+            if handle in json.loads(posted) or handle == f"{ANSWER_TO}{message_id}"
+        ]
         return (ChatKey(user.platform, chat, found[-1][0]), found[-1][1]) if found and handle else None
 
     async def purge(self, before: datetime, limit: int) -> int:

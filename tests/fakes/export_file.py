@@ -186,7 +186,7 @@ class MessageEntry(Exact):
     off_record: bool = False
     """Whether remembering was off, so that no search finds it."""
     basis: dict[str, JsonValue] | None = None
-    """What an answer rested on: ids of memories, each with the chance that it answers, and of messages; and its steps."""
+    """What an answer rested on: ids of memories, each with the chance that it answers, and of messages; the steps."""
     question: dict[str, JsonValue] | None = None
     """What an answer asks the person."""
     attachments: list[dict[str, JsonValue]] = []

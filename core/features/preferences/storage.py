@@ -17,7 +17,8 @@ class PreferenceStore:
     async def of(self, user: UserKey) -> Preferences:
         """Return a person's choices, with the defaults for what they did not choose."""
         rows = await self._database.rows(
-            f"SELECT language, remembers, news, learn, zone, shows_steps FROM preferences WHERE {OF_USER}", user_key(user)
+            f"SELECT language, remembers, news, learn, zone, shows_steps FROM preferences WHERE {OF_USER}",
+            user_key(user),
         )
         if not rows:
             return Preferences()
@@ -35,7 +36,14 @@ class PreferenceStore:
                 shows_steps = excluded.shows_steps
         """
         flags = (int(preferences.remembers), int(preferences.news))
-        values = (*user_key(user), preferences.language, *flags, preferences.learn or "", preferences.zone, int(preferences.shows_steps))
+        values = (
+            *user_key(user),
+            preferences.language,
+            *flags,
+            preferences.learn or "",
+            preferences.zone,
+            int(preferences.shows_steps),
+        )
         await self._database.write(lambda query: query.run(sql, values))
 
     async def forget(self, user: UserKey) -> None:
