@@ -170,6 +170,9 @@ class ActionInfo:
     writes: Written | None = None
     """What it changes."""
 
+    status: Localized | None = field(default=None, hash=False)
+    """What people are shown while it runs."""
+
     is_on: bool = True
     """Whether it may run: what a message asks for that is off is told to be off."""
 

@@ -84,6 +84,10 @@ class OutgoingMessage:
     """Of a MEMORY message its items, from which a channel may draw its text; of a TEXT message those that it rests on,
     drawn below the text as far as there is room."""
 
+    folded: str = ""
+    """Lines below a TEXT message, the first of which is their title, for who wants to see more: shown folded where the
+    platform can, letter by letter, as far as there is room."""
+
     final: bool = True
     """False while the text may still grow, so that a channel can leave costly formatting to the end."""
 

@@ -215,6 +215,11 @@ class Channels(Protocol):
     account_url: str = ""
     """Where an account is shown, with {id} or {handle} in it; "" where there is no such page."""
 
+    def message_url(self, chat: ChatKey, message_id: str) -> str:
+        """Return where a message that somebody sent in that chat is shown; "" where there is no such page."""
+        del self, chat, message_id
+        return ""
+
     def again(self, incoming: Incoming) -> Channel:
         """Return the channel in which to answer a message that was accepted earlier."""
 

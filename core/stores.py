@@ -97,7 +97,8 @@ class Inbox(Protocol):
     async def question(self, user: UserKey, chat: str, handle: str) -> tuple[ChatKey, str] | None:
         """Return where the user said what that message of the chat answers, and its id; None if it answers nothing.
 
-        It is known as long as the row is kept, also after a restart.
+        The message goes by its handle, or by ANSWER_TO and the id of what it answers. It is known as long as the row is
+        kept, also after a restart.
         """
 
     async def purge(self, before: datetime, limit: int) -> int:
@@ -220,6 +221,12 @@ class HistoryStore(Threads, ToldMemories, Protocol):
 
     async def asked(self, conversation: ConversationKey, source_ids: Collection[str]) -> Sequence[Message]:
         """Return the messages of those source ids in all threads of the conversation, oldest first."""
+
+    async def turn(self, conversation: ConversationKey, source_id: str) -> Sequence[Message]:
+        """Return the messages of the turn that began with that message in any thread of the conversation, in order.
+
+        None for an id that began no turn there.
+        """
 
     async def retract(self, conversation: ConversationKey, source_ids: Collection[str]) -> None:
         """Clear the turns that began with those messages: no model is shown them, and no search finds them, any more.

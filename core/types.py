@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, tzinfo
 from enum import StrEnum
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -162,9 +162,16 @@ class Preferences:
     zone: str = ""
     """The name of their time zone in the tz database; "" if they have not told."""
 
+    shows_steps: bool = False
+    """Whether the steps of a turn are shown below its answer."""
+
 
 MessageKey: TypeAlias = tuple[ChatKey, str]
 """A message that a person sent: its chat, and its id there."""
+
+
+ANSWER_TO: Final = "?"
+"""Stands before the id of a question in place of the handle of its answer, where a platform tells only that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +215,9 @@ class Incoming:
 
     quoted_user: str = ""
     """The account that said them; "" if it is nobody's, or is not told."""
+
+    replies_to: str = ""
+    """The handle (`Channel.post`) of the message of ours that it replies to or is about, or ANSWER_TO; "" for none."""
 
     handle: str = ""
     """The person's @name without the @; "" for none."""
@@ -320,6 +330,47 @@ class OpenQuestion:
 
 
 @dataclass(frozen=True, slots=True)
+class StepTaken:
+    """One step of a turn in figures: its action and outcome, how much it found or changed, and how long it took."""
+
+    action: str
+    outcome: str
+    count: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What an answer rested on, and how it came to be: ids and figures, none of the words."""
+
+    memories: Mapping[str, float | None] = field(default_factory=dict, hash=False)
+    """Ids of memories, each with the chance that it answers the question; None where no search looked for it."""
+
+    messages: tuple[int, ...] = ()
+    """Ids of past messages."""
+
+    knows: bool = False
+    """Whether it told something of what features know."""
+
+    steps: tuple[StepTaken, ...] = ()
+
+    def to_json(self) -> dict[str, JSONValue]:
+        """Return what `from_json` reads."""
+        return {
+            "memories": dict(self.memories),
+            "messages": list(self.messages),
+            "knows": self.knows,
+            "steps": [[each.action, each.outcome, each.count, each.seconds] for each in self.steps],
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Basis:
+        """Read what `to_json` returned."""
+        steps = tuple(StepTaken(*each) for each in value["steps"])
+        return cls(value["memories"], tuple(value["messages"]), value["knows"], steps)
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """The message of document 1."""
 
@@ -372,6 +423,9 @@ class Message:
 
     off_record: bool = False
     """Whether no search finds it: remembering was off, or it was answered from others' talk in the room."""
+
+    basis: Basis | None = None
+    """What an answer rested on; None where nothing of that was kept."""
 
     def to_wire(self) -> dict[str, JSONValue]:
         """Return exactly the four keys of document 1."""

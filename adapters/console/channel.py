@@ -242,7 +242,7 @@ class ConsoleChannel(Channel):
             return dim.rows(memories or shown.words)
         if self._page is None or self._page.columns != columns:
             self._page = Layout(columns, colour=self._colour)
-        below = filter(None, [memories, self.buttons.line(shown)])
+        below = filter(None, [memories, shown.folded, self.buttons.line(shown)])
         words = without_tables(shown.words, columns, fenced=False, grows=not shown.final)
         return self._page.rows(words) + [row for text in below for row in dim.rows(text)]
 

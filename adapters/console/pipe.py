@@ -50,7 +50,7 @@ class PipeChannel(Channel):
             return
         memories = list(map(memory_line, shown.memories))
         said = [] if memories and shown.modal is Modal.MEMORY else [printable(shown.words)]
-        text = "\n".join(filter(None, [*said, *memories, self.buttons.line(shown)]))
+        text = "\n".join(filter(None, [*said, *memories, printable(shown.folded), self.buttons.line(shown)]))
         if self._written.get(handle) != text:
             self._output.write(f"{text}\n")
             self._written = {handle: text}

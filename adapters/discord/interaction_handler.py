@@ -16,12 +16,12 @@ from adapters.discord.button import Press, asked_about, label_of, press_of, stop
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
 from adapters.discord.interaction import InteractionChannel, Ticket
-from adapters.discord.listener import pointed
-from adapters.discord.message_handler import FROM_INTERACTION, UpdateHandler
+from adapters.discord.listener import FROM_INTERACTION, handle_of, pointed
+from adapters.discord.message_handler import UpdateHandler
 from adapters.discord.room import PLATFORM, Readers, Room, audience, groups_of, room_of, title_of
 from adapters.discord.texts import FAILED, NO_LONGER_KEPT, NOT_HERE, OLD_MENU, STOPPING
 from adapters.running import NOT_YOURS, display_name
-from core.commands.menu import CONFIRM, FORM_TEXT, MenuEntry, is_as_asked
+from core.commands.menu import CONFIRM, FORM_TEXT, WHY, MenuEntry, is_as_asked
 from core.enclosures import Attachment, AttachmentKind, Quote
 from core.errors import ChannelBusy, ChannelError, StorageDown
 from core.outgoing import OutgoingMessage, Suggestion
@@ -68,8 +68,9 @@ class InteractionHandler:
         unseen: bool,
         file: str = "",
         quotes: tuple[Quote, ...] = (),
+        replies_to: str = "",
     ) -> None:
-        """Take what a person said by a menu, with the address of a file, or a message that it is about.
+        """Take what a person said by a menu, with the address of a file, or a message or an answer that it is about.
 
         `unseen` hides the answer from everybody else, and makes it part of a talk aside.
         """
@@ -82,6 +83,7 @@ class InteractionHandler:
         incoming = _incoming(interaction, text, to)
         overtakes = command is not None and not command.in_order
         incoming = replace(incoming, pressed=overtakes, written=True, file=file, attachments=enclosed, quotes=quotes)
+        incoming = replace(incoming, replies_to=replies_to)
         stops = text == _STOP and self._messages.is_answering(incoming.conversation)
         channel = await self._pass_on(interaction, incoming, Ticket.of(interaction, hidden=to.hidden))
         if channel is None or not channel.silent:
@@ -101,6 +103,10 @@ class InteractionHandler:
         quotes = (pointed(message, interaction.user.id, self._me),)
         modal = self._forms.ask_about(str(interaction.user.id), message.id, quotes, _language(interaction))
         await self._insist(lambda: self._api.show_form(interaction, modal))
+
+    async def why(self, interaction: discord.Interaction[Any], message: discord.Message) -> None:
+        """Tell what an answer of ours rests on that somebody points at; only they see it."""
+        await self.say(interaction, f"/{WHY}", unseen=True, replies_to=handle_of(message))
 
     async def misfit(self, interaction: discord.Interaction[Any], *, is_old: bool) -> None:
         """Answer what cannot be run: the client's menu `is_old`, or something went wrong before it was acknowledged."""

@@ -11,7 +11,10 @@ import discord
 from adapters.discord.room import PLATFORM, Room, groups_of, title_of
 from adapters.running import display_name, without_mention
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
-from core.types import Incoming, UserKey
+from core.types import ANSWER_TO, Incoming, UserKey
+
+FROM_INTERACTION = "i"
+"""Begins the ids of interactions: there is no message to reply to."""
 
 _SPOKEN = {discord.MessageType.default, discord.MessageType.reply}
 _KINDS = {"image": AttachmentKind.PHOTO, "audio": AttachmentKind.AUDIO, "video": AttachmentKind.VIDEO}
@@ -42,6 +45,7 @@ def incoming_of(message: discord.Message, room: Room, me: int) -> Incoming | Non
         attachments=attachments_of(message) if not message.message_snapshots else (),
         quotes=quotes_of(message, me, _read),
         quoted_user=_quoted_user(message),
+        replies_to=_reply_to_us(message, me),
         handle=message.author.name,
         groups=groups_of(message.author),
     )
@@ -152,6 +156,18 @@ def answers(message: discord.Message) -> discord.MessageReference | None:
     """Return what a message replies to; None if it is no reply."""
     is_reply = message.type is discord.MessageType.reply and not message.message_snapshots
     return message.reference if is_reply else None
+
+
+def handle_of(message: discord.Message) -> str:
+    """Return what names a message of ours as an answer (`Incoming.replies_to`); one to an interaction has no handle."""
+    asked = message.interaction_metadata
+    return f"{message.channel.id}/{message.id}" if asked is None else f"{ANSWER_TO}{FROM_INTERACTION}{asked.id}"
+
+
+def _reply_to_us(message: discord.Message, me: int) -> str:
+    reference = answers(message)
+    replied = reference.resolved if reference is not None else None
+    return handle_of(replied) if isinstance(replied, discord.Message) and replied.author.id == me else ""
 
 
 def _is_a_persons(message: discord.Message) -> bool:

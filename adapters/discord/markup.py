@@ -2,7 +2,8 @@
 
 Discord reads Markdown itself, so text goes out as it is, but for tables, which it does not know, two bars in a row,
 which are a spoiler in Discord and mean nothing in Markdown, and times, which each reader sees in their own zone and
-language. Memories stand in a small embed, each under a spoiler, alone or below the text they explain.
+language. Memories stand in a small embed, each under a spoiler, alone or below the text they explain; so does what is
+folded, under one spoiler.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def draw(shown: OutgoingMessage, *, stop: str = "", aside: bool = False) -> Draw
         return replace(below, content=_text(shown))
     content = _sendable(_written(shown.text))
     content = content if content or shown.file else _NOTHING_VISIBLE
-    return replace(below, content=content, embed=_memories(shown.memories))
+    return replace(below, content=content, embed=_below(shown))
 
 
 def _text(shown: OutgoingMessage) -> str:
@@ -106,7 +107,7 @@ def _text(shown: OutgoingMessage) -> str:
     if shown.modal is Modal.MEMORY:
         lines = _memories(shown.memories)
         return lines if 0 < _units(lines) <= MAX_CHARS else text
-    lines = _memories(shown.memories, MAX_CHARS - _units(text) - 1)
+    lines = _below(shown, MAX_CHARS - _units(text) - 1)
     return f"{text}\n{lines}" if lines else text
 
 
@@ -136,6 +137,18 @@ def _sendable(text: str) -> str:
 
 def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+def _below(shown: OutgoingMessage, max_chars: int = _MAX_EMBED_CHARS) -> str:
+    """Return what stands below a text, as far as it fits: memories, then what is folded, under one spoiler."""
+    memories = _memories(shown.memories, max_chars) if shown.memories else ""
+    title, *lines = discord.utils.escape_markdown(_sendable(shown.folded)).split("\n")
+    while lines:
+        folded = f"{title}\n||" + "\n".join(lines) + "||"
+        if _units(memories) + _units(folded) + 1 <= max_chars:
+            return f"{memories}\n{folded}".lstrip()
+        lines.pop()
+    return memories
 
 
 def _memories(items: Sequence[MemoryItem], max_chars: int = _MAX_EMBED_CHARS) -> str:

@@ -24,7 +24,7 @@ from adapters.discord.channel import Destination, DiscordChannel, Renderer
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
 from adapters.discord.interaction import InteractionChannel, Ticket
-from adapters.discord.listener import answers, earlier, incoming_of
+from adapters.discord.listener import FROM_INTERACTION, answers, earlier, incoming_of
 from adapters.discord.read_back import ReadBack, TellUnread
 from adapters.discord.room import PLATFORM, Room, aside_of, channel_id, is_aside, room_of
 from adapters.running import Backoff, Session
@@ -41,9 +41,6 @@ _MAX_THREAD_NAME_CHARS = 60
 _NONCE_CHARS = 20
 """Of the 25 that a nonce holds; the rest numbers the posts of one message. Source: the page of `DiscordApi.send`."""
 
-FROM_INTERACTION = "i"
-"""Begins the ids of interactions: there is no message to reply to."""
-
 
 class UpdateHandler(Channels):
     """Takes messages one by one, in each room in their order."""
@@ -52,6 +49,14 @@ class UpdateHandler(Channels):
     """Snowflakes. Source: discord.com/developers/docs/reference#snowflakes."""
 
     account_url = "https://discord.com/users/{id}"
+
+    def message_url(self, chat: ChatKey, message_id: str) -> str:
+        """Return where a message is shown; "" for an interaction, and in a channel that is not known now."""
+        told, channel = message_id.partition(".")[0], channel_id(chat)
+        room = self._api.known_room(channel, self._me) or self._bookmarks.room(channel)
+        if not told.isdecimal() or room is None or not (room.guild or room.private):
+            return ""
+        return f"https://discord.com/channels/{room.guild or '@me'}/{channel}/{told}"
 
     def __init__(
         self,

@@ -27,6 +27,7 @@ from adapters.discord.texts import (
     LIMITS,
     MESSAGE,
     REMEMBER_THIS,
+    WHY,
 )
 from core.commands.menu import MenuEntry, MenuOption, OptionKind
 from core.text.catalogue import menu_names
@@ -197,9 +198,13 @@ def _on_messages(handler: InteractionHandler) -> Sequence[app_commands.ContextMe
     async def ask(interaction: discord.Interaction[Any], message: discord.Message) -> None:
         await handler.ask_about(interaction, message)
 
+    async def why(interaction: discord.Interaction[Any], message: discord.Message) -> None:
+        await handler.why(interaction, message)
+
     return (
         app_commands.ContextMenu(name=_in_menus(REMEMBER_THIS), callback=remember),
         app_commands.ContextMenu(name=_in_menus(ASK_ABOUT_THIS), callback=ask),
+        app_commands.ContextMenu(name=_in_menus(WHY), callback=why),
     )
 
 

@@ -109,6 +109,7 @@ def incoming_of(message: Message, me: User, commands: Collection[str], *, edit: 
         attachments=attachments_of(message) if passed_on is None else (),
         quotes=tuple(quote for quote in (passed_on, replied) if quote is not None),
         quoted_user=_quoted_user(message),
+        replies_to=_reply_to_us(message, me),
         handle=handle or "",
     )
 
@@ -181,7 +182,8 @@ def dislike_of(reaction: MessageReactionUpdated, at: datetime) -> Incoming | Non
         user=UserKey(PLATFORM, str(person.id)),
         user_name=display_name(person.full_name),
         message_id=f"{reaction.message_id}.{_ANEW}{DISLIKED}{person.id}",
-        text=f"/{DISLIKED} {reaction.message_id}",
+        text=f"/{DISLIKED}",
+        replies_to=str(reaction.message_id),
         at=at,
         private=chat.type == chat.PRIVATE,
         room_title=_title(chat),
@@ -385,6 +387,12 @@ def answers(message: Message) -> Message | None:
     """
     replied = message.reply_to_message
     return None if replied is None or replied.forum_topic_created is not None else replied
+
+
+def _reply_to_us(message: Message, me: User) -> str:
+    """Return the handle of the message of ours that a message replies to; "" for none."""
+    replied = answers(message)
+    return str(replied.message_id) if replied is not None and replied.from_user == me else ""
 
 
 def heard_of(message: Message, me: User) -> HeardMessage:

@@ -124,7 +124,8 @@ def draw(shown: OutgoingMessage, rendered: Rendered) -> Rendered:
     if not rendered.text:
         return Rendered(NOTHING_VISIBLE)
     if shown.modal is not Modal.MEMORY:
-        return _with_memories(rendered, shown.memories) if shown.memories else rendered
+        drawn = _with_memories(rendered, shown.memories) if shown.memories else rendered
+        return _with_folded(drawn, shown.folded) if shown.folded else drawn
     exact = _memories(shown.memories, _MAX_CONTENT_CHARS[0])
     rendered = exact if exact.text and exact.size <= MAX_UNITS else rendered
     return _quoted(rendered)
@@ -142,6 +143,17 @@ def _with_memories(text: Rendered, items: Sequence[MemoryItem]) -> Rendered:
             fitting = below if len(text.entities) + len(below) <= MAX_ENTITIES else below[:1]  # without bold names
             return Rendered(head + quote.text, (*text.entities, *fitting))
     return text
+
+
+def _with_folded(drawn: Rendered, folded: str) -> Rendered:
+    """Draw lines in a quote of their own below what is drawn, as many of the first as fit."""
+    head, lines = f"{drawn.text}\n", _clean(folded).split("\n")
+    while lines:
+        quote = _quoted(Rendered("\n".join(lines)))
+        if utf16_len(head + quote.text) <= ROOM and len(drawn.entities) < MAX_ENTITIES:
+            return replace(drawn, text=head + quote.text, entities=(*drawn.entities, *_behind(head, quote.entities)))
+        lines.pop()
+    return drawn
 
 
 def _quoted(rendered: Rendered) -> Rendered:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import replace
@@ -101,6 +102,12 @@ _LOG = logging.getLogger(__name__)
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
+_SUPERGROUP = "-100"
+"""Begins the ids of supergroups. Source: core.telegram.org/api/bots/ids."""
+
+_IN_CHAT = re.compile(r"(?P<id>\d+)(?:\.\d*(?P<moved>s?))?")
+"""The id of a message in our form: as it came, of an edit, or since the group moved (`rehoused`)."""
+
 _SPINS_S = 0.5  # for so long a button may turn that was pressed
 _REMEMBERED = 1024  # recent messages whose text tells a real edit from one that changed nothing a person wrote
 
@@ -117,6 +124,18 @@ class UpdateHandler(Channels):
     """Negative ids are chats. Source: core.telegram.org/bots/api#user, at most 52 significant bits."""
 
     account_url = "https://t.me/{handle}"
+
+    def message_url(self, chat: ChatKey, message_id: str) -> str:
+        """Return where a message of a supergroup is shown; other chats have no such links.
+
+        Of a group that became one, only what was said since. Source: core.telegram.org/api/links#message-links.
+        """
+        home = int(chat.chat) if chat.chat.removeprefix("-").isdecimal() else 0
+        address, named = str(self._state.address(home)), _IN_CHAT.fullmatch(message_id)
+        has_moved = address != chat.chat
+        if named is None or not address.startswith(_SUPERGROUP) or has_moved != bool(named["moved"]):
+            return ""
+        return f"https://t.me/c/{address.removeprefix(_SUPERGROUP)}/{named['id']}"
 
     def __init__(
         self,

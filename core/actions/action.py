@@ -92,7 +92,7 @@ class Action:
     @property
     def info(self) -> ActionInfo:
         """The action as data, for prompts."""
-        return ActionInfo(self.name, self.task, self.cues, self.reads, self.writes)
+        return ActionInfo(self.name, self.task, self.cues, self.reads, self.writes, self.status)
 
     @property
     def is_text(self) -> bool:

@@ -73,7 +73,7 @@ async def run(turn: Turn, answer: Queries) -> Step:
     quotes = await turn.search.find_quotes(queries, items) if EVERYTHING not in queries else ()
     turn.search.found += items
     if not turn.is_single:  # else what the answer turns out to rest on is recalled
-        await turn.answer.recall(items)
+        await turn.answer.recall(items, cited=False)
     notes = await notes_on(turn, queries)
     outcome = Outcome.DONE if items or notes or quotes else Outcome.NOTHING
     suffices = answer.then == "stop" and outcome is Outcome.DONE and not assertions.asks_to_write(turn.asked.text)

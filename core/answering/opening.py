@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -16,9 +17,10 @@ from core.answering.edits import act_of
 from core.answering.parts import ChatBotParts
 from core.answering.sentences import AGAIN
 from core.answering.shown import Shown
+from core.answering.trail import trail
 from core.answering.turn import Answer, Log, Person, PromptBudget, Search, Services, Turn
-from core.commands.builtin import CONTINUE_PLEASE, asked_before, is_continue, is_disliked, is_retry
-from core.commands.menu import DISLIKED
+from core.commands.builtin import CONTINUE_PLEASE, asked_before, is_about_answer, is_continue, is_retry
+from core.commands.menu import WHY
 from core.delivery.view import View
 from core.dialogue import Outcome, Step
 from core.enclosures import MAX_NAME_CHARS, QuoteKind, cleaned_attachments, cleaned_quotes
@@ -29,6 +31,7 @@ from core.outgoing import Button
 from core.ports import Clock
 from core.stores import ChangeContext, Inbox
 from core.text.markdown import quoted
+from core.text.replies import means_why
 from core.text.unicode import clean, one_line
 from core.types import ChangeKind, Incoming, Message, MessageRole, Modal, room_name
 
@@ -39,7 +42,7 @@ def new_turn(
     """Return a turn in which nothing has happened yet."""
     shown = Shown(asked)
     log = Log(asked, person, conversation, shown, memory.context.room, view.channel.note)
-    return Turn(
+    turn = Turn(
         person,
         conversation,
         memory,
@@ -50,6 +53,9 @@ def new_turn(
         Search(memory, log, services.clock, services.times),
         PromptBudget(conversation.conversations),
     )
+    if person.shows_steps:
+        turn.answer.trail = partial(trail, turn)
+    return turn
 
 
 class Opening:
@@ -60,11 +66,15 @@ class Opening:
 
     async def turn(self, incoming: Incoming, view: View, arrival: Arrival) -> Turn:
         """Open the turn of that message, in the thread that is active there."""
-        if is_disliked(incoming.text):
-            incoming = await self._disliked(incoming)
+        written = incoming.text
+        if means_why(written) and (incoming.replies_to or not incoming.quotes):  # else about others' words
+            incoming = replace(incoming, text=f"/{WHY}")
+        if incoming.replies_to and is_about_answer(incoming.text):
+            incoming = await self._about_answer(incoming)
         conversation = await self._parts.conversations.open(incoming.conversation, incoming.thread_id)
         incoming = await self._meant(incoming, conversation, arrival)
-        person = await self._person(incoming)
+        in_words = replace(incoming, text=written) if is_about_answer(incoming.text) else incoming
+        person = await self._person(in_words)
         is_command = incoming.text.startswith("/")
         id_ = act_of(incoming.chat, incoming.message_id) if is_command else uuid.uuid4().hex
         room = "" if incoming.private else room_name(incoming.chat)
@@ -73,12 +83,14 @@ class Opening:
         asked = replace(message_of(incoming, id_), off_record=not person.remembers)
         return new_turn(asked, person, conversation, memory=memory, services=self._services(), view=view)
 
-    async def _disliked(self, incoming: Incoming) -> Incoming:
-        """Return a thumbs-down in the conversation of its answer: the platform tells only which message has it."""
-        handle = incoming.text.partition(" ")[2].strip()
-        asked_at = await self._parts.inbox.question(incoming.user, incoming.chat.chat, handle)
+    async def _about_answer(self, incoming: Incoming) -> Incoming:
+        """Return a command about an answer in the conversation of that one, with its question's id, if they asked it.
+
+        The platform tells only which message it is.
+        """
+        asked_at = await self._parts.inbox.question(incoming.user, incoming.chat.chat, incoming.replies_to)
         chat, message_id = asked_at or (incoming.chat, "")
-        return replace(incoming, chat=chat, text=f"/{DISLIKED} {message_id}")
+        return replace(incoming, chat=chat, text=f"{incoming.text.split(maxsplit=1)[0]} {message_id}".rstrip())
 
     async def _meant(self, incoming: Incoming, conversation: Conversation, arrival: Arrival) -> Incoming:
         """Return the message for which this one stands: a reply that is a command, or a question asked again."""
@@ -99,6 +111,7 @@ class Opening:
             usual_zone=self._parts.conversations.zone,
             name=one_line(incoming.user_name, MAX_NAME_CHARS),
             remembers=chosen.remembers,
+            shows_steps=chosen.shows_steps,
             learn=(chosen.learn or settings.learn).within(settings.learn),
             is_private=incoming.private,
         )

@@ -19,7 +19,7 @@ from core.text.citations import not_cited
 from core.text.marks import quoted
 from core.text.unicode import fold, one_line
 from core.text.words import FUNCTION_WORDS, folded_words, same
-from core.types import MemoryItem, MemoryKind, Message, is_said_by_person
+from core.types import MemoryHit, MemoryItem, MemoryKind, Message, is_said_by_person
 
 MAX_MESSAGES: Final = 50
 _MAX_NAMED: Final = 3
@@ -174,6 +174,9 @@ class Shown:
 
     notes: tuple[str, ...] = ()
     """What features know of what was looked for."""
+
+    hits: tuple[MemoryHit, ...] = ()
+    """The memories that the message's own words found."""
 
     def show_window(self, context: Context) -> None:
         """Note what the prompt shows of the conversation."""

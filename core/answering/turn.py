@@ -17,11 +17,11 @@ from core.answering.confirmations import Confirmations
 from core.answering.shown import Shown
 from core.answering.support import Support
 from core.delivery.view import View
-from core.dialogue import ActionInfo, Effect, Step, Written, committed, switched_off
+from core.dialogue import ActionInfo, Effect, Outcome, Step, Written, committed, switched_off
 from core.errors import ContextTooLong
 from core.history.conversation import Context, Conversation, Conversations
 from core.history.quotes import find_quotes
-from core.history.withholding import tells_of, told_of
+from core.history.withholding import tells, tells_of, told_of
 from core.memory.asking import wordings
 from core.memory.profile import Profiles
 from core.memory.user_memory import UserMemory
@@ -32,7 +32,21 @@ from core.stores import Quoted
 from core.text.days import noted
 from core.text.markdown import plain_times, quoted
 from core.threads import TurnState
-from core.types import AskedTime, Learn, Locale, MemoryHit, MemoryItem, Message, MessageRole, Modal
+from core.types import (
+    AskedTime,
+    Basis,
+    Learn,
+    Locale,
+    MemoryHit,
+    MemoryItem,
+    Message,
+    MessageRole,
+    Modal,
+    StepTaken,
+)
+
+OWN_WORDS: Final = ""
+"""Stands in place of an action's name for the search for the message's own words."""
 
 _MAX_SHORTENINGS: Final = 3
 
@@ -61,6 +75,9 @@ class Person:
 
     remembers: bool = True
     """False while they want nothing new to be remembered."""
+
+    shows_steps: bool = False
+    """Whether they want to see the steps of each turn below its answer."""
 
     learn: Learn = Learn.OFFERED
     """What becomes of facts that they tell in passing."""
@@ -98,6 +115,9 @@ class Log:
 
     steps: list[Step] = field(default_factory=list)
 
+    cited: list[MemoryItem] = field(default_factory=list)
+    """The memories that the answer was told to rest on."""
+
     _began_s: float = field(init=False)
     """When the turn began, then when the last part of its answer was complete."""
 
@@ -127,7 +147,8 @@ class Log:
             message = replace(message, content=plain_times(message.content))
         if message.role is MessageRole.ASSISTANT:  # since the question, or the part of the answer before it (D2)
             began_s, self._began_s = self._began_s, self.conversation.conversations.clock.monotonic()
-            message = replace(message, duration_s=self._began_s - began_s)
+            basis = self.basis(message.text) if self.person.remembers and not message.error else None
+            message = replace(message, duration_s=self._began_s - began_s, basis=basis)
         # What was answered from the room's talk is found by no search from another place.
         off_record = not self.person.remembers or bool(self.shown.room.said)
         message = replace(message, turn=self.asked.turn, room=self.room, off_record=off_record)
@@ -147,9 +168,30 @@ class Log:
         return self.written | frozenset(effects if knows else ())
 
     @property
+    def steps_taken(self) -> tuple[StepTaken, ...]:
+        """The steps in figures, after the search for the message's own words, if that found anything."""
+        found = len(self.shown.hits)
+        at_once = (StepTaken(OWN_WORDS, Outcome.DONE, found, 0.0),) if found else ()
+        return (*at_once, *map(_taken, self.steps))
+
+    @property
     def changed_ids(self) -> frozenset[str]:
         """The ids of the memories that this turn changed."""
         return frozenset(item.id for step in self.steps if step.writes is not None for item in step.items)
+
+    def basis(self, answer: str) -> Basis:
+        """Return what an answer of this turn rests on: what it cites or else tells of, and what the turn changed."""
+        hits = (*self.shown.hits, *(hit for step in self.steps for hit in step.hits))
+        chances = {hit.item.id: round(hit.chance, 3) for hit in sorted(hits, key=lambda hit: hit.chance)}  # the best
+        told = self.cited or [item for item in self.shown.memories if tells_of(answer, item)]
+        changed = [item for step in self.steps if step.writes is not None for item in step.items]
+        past = [quote.message for quote in self.shown.past.quotes if tells(answer, quote.message.text)]
+        return Basis(
+            {item.id: chances.get(item.id) for item in (*told, *changed)},
+            tuple(dict.fromkeys(message.id for message in past)),
+            knows=any(tells(answer, note) for note in self.shown.notes),
+            steps=self.steps_taken,
+        )
 
     async def _store_told(self, answer: Message) -> None:
         """Store which memories an answer and the person's message tell of, for `core.history.withholding`."""
@@ -163,6 +205,11 @@ class Log:
             ]
             told[self.asked.id] = [told_of(item) for item in by_person]
         await self.conversation.store.tell(told)
+
+
+def _taken(step: Step) -> StepTaken:
+    count = step.count if step.writes is not None else len(step.items) + len(step.quotes) + len(step.notes)
+    return StepTaken(step.action, step.outcome, count, round(step.decide_s + step.run_s, 2))
 
 
 @dataclass(slots=True)
@@ -183,6 +230,9 @@ class Answer:
 
     below: Callable[[], Awaitable[None]] | None = None
     """Adds what stands below the answer, once: called when its first message, or the turn, is about to be complete."""
+
+    trail: Callable[[], str] = str
+    """Returns the steps of the turn in words, to be folded below what is completed; "" for none."""
 
     _said: list[str] = field(default_factory=list)
     _buttons: list[Button] = field(default_factory=list)
@@ -234,8 +284,12 @@ class Answer:
         """Put buttons below the message, each once."""
         self._buttons += [button for button in buttons if button not in self._buttons]
 
-    async def recall(self, items: Sequence[MemoryItem]) -> None:
-        """Add one `memory` message for each item to the conversation, and show them below the answer."""
+    async def recall(self, items: Sequence[MemoryItem], *, cited: bool = True) -> None:
+        """Add one `memory` message for each item to the conversation, and show them below the answer.
+
+        What is not `cited` was only found, and the answer may rest on it or not.
+        """
+        self.log.cited += items if cited else ()
         for item in items:
             await self.log.store(Message(MessageRole.SYSTEM, item.to_json(), Modal.MEMORY, memory_id=item.id))
         self.put_below(items)
@@ -264,15 +318,23 @@ class Answer:
         if self.is_limited and said:
             memories = []
         if said or memories:
-            await self.view.finish(buttons, tuple(noted(item, person.zone, person.locale) for item in memories))
+            shown = tuple(noted(item, person.zone, person.locale) for item in memories)
+            await self.view.finish(buttons, shown, self.trail())
 
     async def tell(
-        self, text: str, *, choices: Sequence[Button] = (), menu: Sequence[Button] = (), notice: bool = False
+        self,
+        text: str,
+        *,
+        choices: Sequence[Button] = (),
+        menu: Sequence[Button] = (),
+        notice: bool = False,
+        folded: str = "",
     ) -> None:
         """Show a message that is not part of the conversation, such as a command's answer, or only a `notice`."""
         await self.complete()
         offered = tuple(choices) if choices or menu or notice else self.offers
-        await self.view.show(OutgoingMessage(text, choices=offered, menu=tuple(menu), notice=notice))
+        shown = OutgoingMessage(text, choices=offered, menu=tuple(menu), notice=notice, folded=folded)
+        await self.view.show(shown)
 
     async def hand_over(self, file: File, text: str) -> None:
         """Send a file with a sentence, and return when it was sent."""
@@ -327,7 +389,9 @@ class Search:
     async def near_message(self) -> tuple[MemoryHit, ...]:
         """Return the memories that the message may need, the best first."""
         self.begin()
-        return await self._prefetch.hits() if self._prefetch is not None else ()
+        hits = await self._prefetch.hits() if self._prefetch is not None else ()
+        self.log.shown.hits = hits
+        return hits
 
     async def close(self) -> None:
         """End the search, if it is still under way."""

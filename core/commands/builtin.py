@@ -12,7 +12,7 @@ from typing import Final
 
 from core.answering.hooks import ReplyReader
 from core.commands.command import Command, Request
-from core.commands.menu import DISLIKED
+from core.commands.menu import DISLIKED, WHY
 from core.history.conversation import Conversation
 from core.text.catalogue import text
 from core.types import Message, is_said_by_person
@@ -35,9 +35,9 @@ def is_continue(text: str) -> bool:
     return text.casefold().split(maxsplit=1)[:1] == ["/continue"]
 
 
-def is_disliked(text: str) -> bool:
-    """Return whether the text is /disliked, which platforms send for a thumbs-down below an answer."""
-    return text.split(maxsplit=1)[:1] == [f"/{DISLIKED}"]
+def is_about_answer(text: str) -> bool:
+    """Return whether the text is a command about an answer: /why, or /disliked, which stands for a thumbs-down."""
+    return text.casefold().split(maxsplit=1)[:1] in ([f"/{DISLIKED}"], [f"/{WHY}"])
 
 
 def again(turn: str) -> str:

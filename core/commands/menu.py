@@ -106,7 +106,10 @@ UNDO: Final = "undo"
 """The name of the command that takes changes back, and of verbs that take back one."""
 
 DISLIKED: Final = "disliked"
-"""The name of the command of who did not like an answer, which takes the handle of a message of it (`Channel.post`)."""
+"""The name of the command of who did not like an answer, which is a message about it (`Incoming.replies_to`)."""
+
+WHY: Final = "why"
+"""The name of the command that tells what an answer rests on: that which it is about, or else the last one."""
 
 PERSON: Final = MenuOption("person", OptionKind.PERSON, text("menus.person"))
 """Somebody who can be picked where the command is given."""

@@ -355,4 +355,5 @@ def _follows(shown: OutgoingMessage, lost: OutgoingMessage | None) -> bool:
 
 def _plain(shown: OutgoingMessage) -> OutgoingMessage:
     shown = replace(shown, choices=(), menu=(), file=None, unseen=False, notify=False, notice=False)
+    shown = replace(shown, folded="")
     return replace(shown, plain=True, stoppable=False, urgent=False)

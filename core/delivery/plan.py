@@ -153,7 +153,7 @@ class StreamPlan:
         if len(parts) > 1 and shown.modal is Modal.MEMORY:
             shown = replace(shown, memories=())  # the text lists them
         for number, text in enumerate(parts, 1):
-            part = shown if number == len(parts) else replace(shown, choices=(), menu=(), memories=())
+            part = shown if number == len(parts) else replace(shown, choices=(), menu=(), memories=(), folded="")
             part = replace(part, text=text, mention=shown.mention if number == 1 else None, goes_on=number > 1)
             self._place(part, news=number == 1)
         if parts:
@@ -174,8 +174,8 @@ class StreamPlan:
         """Let the answer, if nothing of it was written yet, wait like a whole text: what was being said has ended."""
         self._whole_chars, self._enough_s = self.unread_chars, math.inf
 
-    def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = ()) -> None:
-        """Complete the answer, with `choices` and the memories it rests on below it.
+    def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = (), folded: str = "") -> None:
+        """Complete the answer, with `choices`, the memories it rests on and what is `folded` below it.
 
         Without a text to complete, the memories are a message of their own.
         """
@@ -190,8 +190,9 @@ class StreamPlan:
             self._answer, told = None, self._told
         if told:
             self._messages[-1].whole = True
-        if told and (choices or memories):
-            self._change(replace(self._messages[-1].wanted, choices=choices, memories=memories))
+        if told and (choices or memories or folded):
+            below = replace(self._messages[-1].wanted, choices=choices, memories=memories, folded=folded)
+            self._change(below)
         elif memories:
             self.show(memories_shown(memories, choices))
 

@@ -440,14 +440,16 @@ class View:
         """Let what was written so far wait for what may follow it, if nothing of the answer is on the screen yet."""
         self._plan.rest()
 
-    async def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = ()) -> None:
-        """Complete the growing answer, with `choices` and the memories it rests on below it.
+    async def finish(
+        self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = (), folded: str = ""
+    ) -> None:
+        """Complete the growing answer, with `choices`, the memories it rests on and what is `folded` below it.
 
         Without a text to complete, the memories, if any, are a message of their own, and `choices` stand below it. In a
         task that is being cancelled, return when all is written, or after a grace of some seconds.
         """
         async with self._writer.planning:
-            await aside(self._plan.unread_chars, partial(self._plan.finish, choices, memories))
+            await aside(self._plan.unread_chars, partial(self._plan.finish, choices, memories, folded))
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             await self._writer.drain(_GRACE_S)

@@ -32,6 +32,7 @@ from core.features.threads import build as threads
 from core.features.transfer.import_ import build as transfer
 from core.features.undo import TakesBackMemories
 from core.features.undo import build as undo
+from core.features.why import build as why
 from core.history.conversation import Conversations
 from core.models import Models
 from core.outgoing import Button
@@ -44,6 +45,7 @@ from core.workers.port import Worker
 FEATURES: Final[Sequence[Callable[[Shared], Contribution]]] = (
     memories,
     undo,
+    why,
     reminders,
     preferences,
     privacy,

@@ -40,17 +40,22 @@ def told_of(item: MemoryItem) -> ToldMemory:
 
 
 def tells_of(text: str, item: MemoryItem, *, by_person: bool = False) -> bool:
-    """Return whether a text gives a memory away: it contains a long number or a name of it, or else half of its words.
+    """Return whether a text gives a memory away (`tells`)."""
+    return tells(text, item.content, by_person=by_person)
 
-    A text `by_person` must say the memory itself: a statement needs half of its words, not numbers only, a question all
-    of them.
+
+def tells(text: str, content: str, *, by_person: bool = False) -> bool:
+    """Return whether a text gives a content away: it contains a long number or a name of it, or else half of its words.
+
+    A text `by_person` must say the content itself: a statement needs half of its words, not numbers only, a question
+    all of them.
     """
-    said, held = (set(folded_words(each)) - FUNCTION_WORDS for each in (text, item.content))
+    said, held = (set(folded_words(each)) - FUNCTION_WORDS for each in (text, content))
     common, numbers = said & held, {word for word in held if _LONG_NUMBER.fullmatch(word)}
     if by_person and not numbers:
         least = len(held) if text.rstrip().endswith("?") else max(min(2, len(held)), len(held) / 2)
         return len(common) >= least and not all(map(str.isdigit, common))
-    names = set() if by_person else {word for name in _NAME.findall(item.content) for word in folded_words(name)}
+    names = set() if by_person else {word for name in _NAME.findall(content) for word in folded_words(name)}
     if not common.isdisjoint(numbers | names):
         return True
     return not numbers and 2 * len(common) >= max(min(len(said), len(held)), 1)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -39,13 +40,14 @@ _OPEN = f"""
     ), '')) ON CONFLICT DO NOTHING
 """
 _ASKED = f"thread IN (SELECT id FROM threads WHERE {_PLACE}) AND source_id IN (SELECT value FROM texts(?))"
+_TURNS = f"""
+    SELECT m.id FROM messages AS m JOIN (SELECT thread, turn FROM messages WHERE {_ASKED} AND turn != '') AS begun
+    ON m.thread = begun.thread AND m.turn = begun.turn
+"""
 _RETRACT = f"""
     UPDATE messages SET modal = 'textForReplace', content = '""', memory_id = '', enclosed = '', question = '',
-        offered = ''
-    WHERE id IN (
-        SELECT m.id FROM messages AS m JOIN (SELECT thread, turn FROM messages WHERE {_ASKED} AND turn != '') AS begun
-        ON m.thread = begun.thread AND m.turn = begun.turn
-    ) RETURNING id, thread, sequence
+        offered = '', basis = ''
+    WHERE id IN ({_TURNS}) RETURNING id, thread, sequence
 """
 _USED = "UPDATE threads SET updated_at = ? WHERE id = ? AND updated_at < ?"
 _FORGOTTEN = "platform = ''"
@@ -234,6 +236,13 @@ class SqlHistory(SqlToldMemories, HistoryStore):
         )
         return [rows_of.message(row) for row in rows]
 
+    async def turn(self, conversation: ConversationKey, source_id: str) -> Sequence[Message]:
+        """Return the messages of the turn that began with that message, in whichever thread of the conversation."""
+        rows = await self._database.rows(
+            f"SELECT {MESSAGE} FROM messages WHERE id IN ({_TURNS}) ORDER BY id", _asked(conversation, [source_id])
+        )
+        return [rows_of.message(row) for row in rows]
+
     async def retract(self, conversation: ConversationKey, source_ids: Collection[str]) -> None:
         """Clear the turns that began with those messages, with all that is found by them and tells of them."""
 
@@ -316,8 +325,10 @@ class SqlHistory(SqlToldMemories, HistoryStore):
             query.lock("conversation", *key)
             taken = bool(query.run("SELECT 1 FROM threads WHERE id = ?", (record.thread.id,)))
             thread = rows_of.adopted(record.thread, taken=taken, rivalled=bool(query.run(_ACTIVE, key)))
+            # The ids that a basis holds are none of the restored messages.
+            messages = (rows_of.message_values(thread.id, replace(each, basis=None)) for each in record.messages)
             query.run(rows_of.INSERT_THREAD, rows_of.thread_values(thread))
-            query.run_many(rows_of.APPEND, (rows_of.message_values(thread.id, each) for each in record.messages))
+            query.run_many(rows_of.APPEND, messages)
             query.run_many(rows_of.FOLD, (rows_of.summary_values(thread.id, each) for each in record.summaries))
             query.run(*rows_of.enter(thread.id, record.transitions))
             query.run(history_terms.LIST, (thread.id,))

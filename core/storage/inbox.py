@@ -14,7 +14,7 @@ from core.storage.batches import in_batches, statement
 from core.storage.database import Database, Query, Statement
 from core.storage.record import OF_USER, microseconds, moment, to_json, user_key
 from core.stores import LATEST, Accepted, Backlog, Inbox, Replaced
-from core.types import ChatKey, Incoming, JSONValue, MessageKey, UserKey
+from core.types import ANSWER_TO, ChatKey, Incoming, JSONValue, MessageKey, UserKey
 
 ClaimChat: TypeAlias = Callable[[Query, ChatKey, Statement], Accepted | None]
 """Stores a message of a chat, and claims the chat if it is free; returns who answers it, None if it was known."""
@@ -75,6 +75,7 @@ class SqlInbox(Inbox):
             "enclosed": enclosures_to_json(incoming.attachments, incoming.quotes),
             "reply_token": incoming.reply_token,
             "quoted_user": incoming.quoted_user,
+            "replies_to": incoming.replies_to,
             "handle": incoming.handle,
             "room_title": incoming.room_title,
             "withdrawn": incoming.withdrawn,
@@ -151,7 +152,11 @@ class SqlInbox(Inbox):
             """,
             (*user_key(user), chat),
         )
-        found = [(topic, message_id) for topic, message_id, posted in rows if handle in json.loads(posted)]
+        found = [
+            (topic, message_id)
+            for topic, message_id, posted in rows
+            if handle in json.loads(posted) or handle == f"{ANSWER_TO}{message_id}"
+        ]
         return (ChatKey(user.platform, chat, found[-1][0]), found[-1][1]) if found and handle else None
 
     async def purge(self, before: datetime, limit: int) -> int:
@@ -271,6 +276,7 @@ def _incoming(platform: str, row: Sequence[str]) -> Incoming:
         quotes=quotes,
         reply_token=fields.get("reply_token", ""),
         quoted_user=fields.get("quoted_user", ""),
+        replies_to=fields.get("replies_to", ""),
         handle=fields.get("handle", ""),
         room_title=fields.get("room_title", ""),
         groups=tuple(fields.get("groups", ())),

@@ -402,6 +402,10 @@ _HALVES: Final[Migration] = (
 STEPS: Final[tuple[Migration, ...]] = (
     # JSON of what a reminder waits for to be mentioned, or ''
     ("ALTER TABLE reminders ADD COLUMN mention TEXT NOT NULL DEFAULT ''",),
+    (
+        "ALTER TABLE messages ADD COLUMN basis TEXT NOT NULL DEFAULT ''",  # JSON of what an answer rested on
+        "ALTER TABLE preferences ADD COLUMN shows_steps INTEGER NOT NULL DEFAULT 0",
+    ),
 )
 """The steps after it that both engines take (`core/storage/postgres_migrations.py`)."""
 

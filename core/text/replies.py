@@ -72,6 +72,11 @@ def means_undo(message: str) -> bool:
     return _is_said("undo", message, _MAX_UNDO_CHARS)
 
 
+def means_why(message: str) -> bool:
+    """Return whether the message asks how the bot knows what it said, and nothing else."""
+    return _is_said("why", message)
+
+
 def numbered(message: str, count: int, to: Doing = Doing.ANYTHING) -> tuple[int, ...] | None:
     """Return the indices of the options (of `count`) that the reply names, by number or all; None if it names none.
 
@@ -123,6 +128,7 @@ def _patterns() -> Mapping[str, re.Pattern[str]]:
         "none": rf"(?:{_any('none')}){_after(_PAUSE, 'after_yes')}",
         "undo": rf"(?:{undo}|(?:{_any('slips')}){_PAUSE}{_REASON}{undo})\??",
         "all": rf"{_BEFORE_ALL}(?:{_any('all')})",
+        "why": rf"¿?\s*(?:{_any('asks_why')})(?:{_PAUSE}(?:{_any('polite')}))?\s*\?*",
     }
     return {meaning: re.compile(f"{pattern}{_END}") for meaning, pattern in said.items()}
 

@@ -75,7 +75,7 @@ async def recording() -> AsyncIterator[Watched]:
 def _read(shown: OutgoingMessage) -> str:
     """What is read of a message that is recorded and not drawn."""
     below = shown.memories if shown.modal is Modal.TEXT else ()
-    return "\n".join([shown.text, *map(memory_line, below)])
+    return "\n".join(filter(None, [shown.text, *map(memory_line, below), shown.folded]))
 
 
 @asynccontextmanager
@@ -266,6 +266,14 @@ async def test_what_an_answer_rests_on_is_seen_below_it_posted_or_edited(watched
     assert "senha do aliexpress" in memory
     assert "123456" in memory
     assert memory.endswith("2026-03-14")
+
+
+async def test_what_is_folded_is_there_below_the_answer_and_what_it_rests_on(watched: Watched) -> None:
+    await watched.channel.post(
+        OutgoingMessage("A senha é 123456.", memories=(ITEM,), folded="Como: 2 passos\n• Procurei\n• Escrevi")
+    )
+    lines = watched.seen().replace("||", "").splitlines()  # a spoiler
+    assert [lines[0], *lines[2:]] == ["A senha é 123456.", "Como: 2 passos", "• Procurei", "• Escrevi"]
 
 
 async def test_any_text_can_be_shown(watched: Watched) -> None:

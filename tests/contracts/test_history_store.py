@@ -19,6 +19,7 @@ from core.storage.sqlite import open_database
 from core.stores import HistoryStore, SaidMessage
 from core.threads import Summary, ThreadRecord, ToldMemory, Transition, TurnState
 from core.types import (
+    Basis,
     ChatKey,
     ConversationKey,
     MemoryDraft,
@@ -27,6 +28,7 @@ from core.types import (
     MessageRole,
     Modal,
     OpenQuestion,
+    StepTaken,
     Thread,
     ThreadStatus,
     UserKey,
@@ -37,6 +39,7 @@ ANA = UserKey("telegram", "ana")
 BIA = UserKey("telegram", "bia")
 ROOM = ConversationKey(ChatKey("telegram", "room", "topic"), ANA)
 LATER = START + timedelta(seconds=90, microseconds=1)
+BASIS = Basis({"m1": 0.75, "m2": None}, (3, 7), knows=True, steps=(StepTaken("MemorySearch", "done", 2, 0.41),))
 SAID = Message(MessageRole.USER, "oi", at=START, turn="t1", source_id="7")
 
 
@@ -106,6 +109,7 @@ async def test_marking_an_unknown_thread_changes_nothing(history: HistoryStore) 
         ),
         Message(MessageRole.USER, "lone \ud800, nul \x00, 🐘"),
         Message(MessageRole.ASSISTANT, [1, 2.5, None, True, {"ã": []}]),
+        Message(MessageRole.ASSISTANT, "é 123", basis=BASIS),
         Message(MessageRole.ASSISTANT, "qual?", question=OpenQuestion("which", ("m1", "new"), "senha \ud800")),
     ],
 )
@@ -551,3 +555,39 @@ async def test_a_retracted_turn_is_neither_shown_nor_found_nor_summed_up_and_kee
     assert not await history.told([answer.id])
     assert await history.totals(thread.id) == (4, 7)
     assert (await history.append(thread.id, said)).id == asked.id, "a repeat is known"
+
+
+async def test_a_turn_is_read_by_the_message_that_began_it_in_whichever_thread_of_its_conversation(
+    history: HistoryStore,
+) -> None:
+    first = await history.open_thread(ROOM, START)
+    said = await history.append(first.id, SAID)
+    answer = await history.append(first.id, Message(MessageRole.ASSISTANT, "olá", turn="t1", basis=BASIS))
+    await history.append(first.id, Message(MessageRole.USER, "tchau", turn="t2", source_id="8"))
+    await history.mark(first.id, ThreadStatus.RESET, LATER)
+    await history.open_thread(ROOM, LATER)
+    assert await history.turn(ROOM, "7") == [said, answer]
+    assert [message.text for message in await history.turn(ROOM, "8")] == ["tchau"]
+    for unknown in ("", "9"):
+        assert not await history.turn(ROOM, unknown)
+    assert not await history.turn(replace(ROOM, user=BIA), "7")
+    assert not await history.turn(replace(ROOM, chat=replace(ROOM.chat, thread="")), "7")
+
+
+async def test_what_an_answer_rested_on_goes_with_its_words_and_holds_no_ids_of_another_thread(
+    history: HistoryStore,
+) -> None:
+    thread = await history.open_thread(ROOM, START)
+    await history.append(thread.id, SAID)
+    answer = await history.append(thread.id, Message(MessageRole.ASSISTANT, "é 123", turn="t1", basis=BASIS))
+    opened = await history.thread(thread.id)
+    assert opened is not None
+    copy = await history.restore(await whole(history, opened))
+    assert [message.basis for message in await history.since(copy.id)] == [None, None]
+    await history.tell({answer.id: [CODE]})
+    await history.redact(ANA, [CODE])
+    assert [message.basis for message in await history.since(thread.id)] == [None, None]
+    again = await history.append(thread.id, Message(MessageRole.ASSISTANT, "é 123", turn="t1", basis=BASIS))
+    assert again.basis == BASIS
+    await history.retract(ROOM, ["7"])
+    assert not any(message.basis for message in await history.since(thread.id))

@@ -13,7 +13,7 @@ from core.enclosures import Attachment, AttachmentKind
 from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database
 from core.stores import LATEST, Backlog, Inbox, Replaced
-from core.types import ChatKey, Incoming, UserKey
+from core.types import ANSWER_TO, ChatKey, Incoming, UserKey
 from tests.contracts.engines import AND_POOLED, ENGINES
 from tests.fakes.clock import START
 from tests.profile import long
@@ -31,6 +31,7 @@ SECOND = replace(
     file="document-1",
     reply_token="{}",
     quoted_user="8",
+    replies_to="10",
     written=True,
     handle="ana",
     groups=("55", "66"),
@@ -242,5 +243,8 @@ async def test_a_post_names_the_message_that_it_answers_also_after_that_was_answ
     assert await inbox.question(ANA, "d", "11") is None
     assert await inbox.question(ANA, "c", "1") is None
     assert await inbox.question(ANA, "c", "") is None
+    assert await inbox.question(ANA, "c", f"{ANSWER_TO}1") == (FIRST.chat, "1")
+    assert await inbox.question(ANA, "c", f"{ANSWER_TO}10") is None
+    assert await inbox.question(BIA, "c", f"{ANSWER_TO}1") is None
     await inbox.forget(ANA)
     assert await inbox.question(ANA, "c", "11") is None

@@ -24,9 +24,11 @@ async def test_who_chose_nothing_is_remembered_and_answered_as_they_write(prefer
 
 
 async def test_what_was_chosen_last_is_kept_for_that_person_only(preferences: PreferenceStore) -> None:
-    for language, remembers, news, learn in product(("", "pt-BR", "zh-Hant"), (True, False), (True, False), LEARN):
-        chosen = Preferences(language, remembers, news, learn)
-        await preferences.put(ANA, Preferences(Locale.ES, not remembers, not news, Learn.AUTO))
+    flags = (True, False)
+    for language, remembers, news, learn in product(("", "pt-BR", "zh-Hant"), flags, flags, LEARN):
+        chosen = Preferences(language, remembers, news, learn, shows_steps=news)
+        before = Preferences(Locale.ES, not remembers, not news, Learn.AUTO, shows_steps=not news)
+        await preferences.put(ANA, before)
         await preferences.put(ANA, chosen)
         assert (await preferences.of(ANA), await preferences.of(ABROAD)) == (chosen, Preferences())
 

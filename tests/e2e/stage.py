@@ -126,8 +126,8 @@ class Stage(ABC):
         """What a room is called by the bot, as PLATFORM:ID."""
 
     @abstractmethod
-    async def says(self, who: str, text: str, where: str) -> None:
-        """Somebody writes to the bot."""
+    async def says(self, who: str, text: str, where: str, reply_to: str = "") -> None:
+        """Somebody writes to the bot, perhaps in reply to a message."""
 
     @abstractmethod
     async def touches(self, who: str, button: Pressable) -> None:
@@ -226,13 +226,14 @@ class TelegramStage(Stage):
     def room(self, where: str) -> str:
         return f"telegram:{self.ROOMS[where]}"
 
-    async def says(self, who: str, text: str, where: str) -> None:
+    async def says(self, who: str, text: str, where: str, reply_to: str = "") -> None:
+        replied = int(reply_to) if reply_to else None
         if where == PRIVATE:
-            self.server.says(self.PEOPLE[who], text)
+            self.server.says(self.PEOPLE[who], text, reply_to=replied)
             return
         command, space, rest = text.partition(" ")
         said = f"{command}@elefante_bot{space}{rest}" if text.startswith("/") else f"@elefante_bot {text}"
-        self.server.says(self.PEOPLE[who], said, chat_id=self.ROOMS[where])
+        self.server.says(self.PEOPLE[who], said, chat_id=self.ROOMS[where], reply_to=replied)
 
     async def touches(self, who: str, button: Pressable) -> None:
         own = self.server.chat(self.PEOPLE[who].id)
@@ -291,9 +292,10 @@ class DiscordStage(Stage):
     def room(self, where: str) -> str:
         return f"discord:{self.ROOMS[where]}"
 
-    async def says(self, who: str, text: str, where: str) -> None:
+    async def says(self, who: str, text: str, where: str, reply_to: str = "") -> None:
         room, text = (0, text) if where == PRIVATE else (self.ROOMS[where], f"{discord_kit.ME} {text}")
-        note = await self.server.says(self.PEOPLE[who], text, room=room)
+        replied = int(reply_to) if reply_to else None
+        note = await self.server.says(self.PEOPLE[who], text, room=room, reply_to=replied)
         await self.flow(lambda: str(note.id) in self.handler.taken)
 
     async def slash(self, who: str, name: str, where: str, **options: Any) -> str:

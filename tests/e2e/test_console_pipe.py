@@ -43,6 +43,22 @@ def test_a_new_value_is_written_at_once(tmp_path: Path) -> None:
     assert "Atualizei: “o portão abre com 777” (até hoje: “o portão abre com 4433”)" in out
 
 
+def test_it_says_how_an_answer_came_about_and_what_it_rests_on(tmp_path: Path) -> None:
+    asked = "Qual é a senha do aliexpress?"
+    said = f"/think on\nLembre que a senha do aliexpress é 123456\n{asked}\nComo você sabe disso?\n/help\n"
+    out = chat(said, tmp_path).stdout
+    assert re.search(
+        r"Você me contou: .*123456.*\n💭 Como cheguei nisso: 2 passos, 0,\d+ s\n• Buscando por memórias: .* → achei 1: "
+        r"“a senha do aliexpress é 123456” · 0,\d+ s\n• Escrevendo a resposta · 0(,\d+)? s\n",
+        out,
+    )
+    assert re.search(
+        r"Aquela resposta se apoia nisto:\n• “a senha do aliexpress é 123456”\nVocê disse: hoje, .*certeza", out
+    )
+    assert "\n/why — " in out
+    assert "\n/think on | off — " in out
+
+
 def test_a_pipe_gets_no_status_no_colour_no_prompt_and_no_greeting(tmp_path: Path) -> None:
     done = chat("Lembre que a senha do wi-fi é abc123\n", tmp_path)
     out = done.stdout

@@ -56,7 +56,7 @@ async def test_a_message_is_remembered_from_its_menu_unseen_by_the_room(place: P
     told = {one["name"]: one for one in place.server.commands[0] if one["type"] != 1}
     assert told["Remember this"]["name_localizations"]["pt-BR"] == "Guardar isto"
     assert {name: (one["type"], one["default_member_permissions"]) for name, one in told.items()} == {
-        "Remember this": (3, None), "Ask about this": (3, None),
+        "Remember this": (3, None), "Ask about this": (3, None), "Why this answer?": (3, None),
         "Allow to use the bot": (2, 0), "Block from the bot": (2, 0), "Show their limits": (2, 0),
     }  # fmt: skip
     assert [told[name]["contexts"] for name in ("Remember this", "Block from the bot")] == [[0, 1, 2], [0]]

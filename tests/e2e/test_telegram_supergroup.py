@@ -132,3 +132,22 @@ async def test_the_state_is_what_was_kept_also_by_another_worker_and_damage_is_a
     await other.load()
     assert other.home(SUPER) == SUPER
     assert "damaged" in caplog.text
+
+
+async def test_messages_of_a_supergroup_have_links_and_of_what_was_a_group_only_those_since() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        server.says(ANA, "1 @elefante_bot", chat_id=GROUP)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
+        url_of = bot.handler.notifier.platforms["telegram"].message_url
+        group, other = ChatKey("telegram", str(GROUP)), ChatKey("telegram", "-1002003")
+        assert [url_of(other, said) for said in ("5", "5.77", "5.s", "e5.9", "5.!88", "stop.1", "")] == [
+            "https://t.me/c/2003/5", "https://t.me/c/2003/5", *[""] * 5
+        ]  # fmt: skip
+        assert (
+            url_of(group, "5") == url_of(ChatKey("telegram", "7"), "5") == url_of(ChatKey("telegram", "x"), "5") == ""
+        )
+        server.grows_up(server.chats[GROUP], SUPER)
+        server.says(ANA, "2 @elefante_bot", chat_id=SUPER)
+        await flow(server, clock, lambda: bot.handler.answered == 2)
+        assert [url_of(group, said) for said in ("5", "5.s", "5.77s")] == ["", *["https://t.me/c/1/5"] * 2]

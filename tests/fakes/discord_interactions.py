@@ -243,8 +243,7 @@ class Interactions:
         elif found.kind == CHANNEL_MESSAGE:
             self._add(found, data, "respond")
         elif found.kind == DEFERRED_MESSAGE:
-            flags = LOADING | int(data.get("flags", 0))
-            found.notes.append(Note(self._server.snowflake(), found.channel.id, BOT, flags=flags))
+            found.notes.append(self._new(found, LOADING | int(data.get("flags", 0))))
             self._stand(found, found.notes[-1])
         elif found.kind == DEFERRED_UPDATE:
             assert found.pressed is not None
@@ -265,8 +264,14 @@ class Interactions:
         about["response_message_id"] = str(note.id)
         return {"interaction": about, "resource": {"type": found.kind, "message": self._server.note_json(note)}}
 
+    def _new(self, found: Interaction, flags: int = 0) -> Note:
+        """A message that tells what it answers. Source: discord.com/developers/docs/resources/message, the object."""
+        asked = {"id": str(found.id), "type": 2, "user": found.person.json(), "authorizing_integration_owners": {}}
+        about = {"interaction_metadata": asked}
+        return Note(self._server.snowflake(), found.channel.id, BOT, flags=flags, more=about)
+
     def _add(self, found: Interaction, body: Json, verb: str) -> Note:
-        note = Note(self._server.snowflake(), found.channel.id, BOT)
+        note = self._new(found)
         self._change(note, body, verb)
         found.notes.append(note)
         self._stand(found, note)

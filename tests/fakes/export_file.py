@@ -39,6 +39,8 @@ class AccountEntry(Exact):
     """Chosen by /news."""
     zone: str | None
     """The time zone, by its name in the tz database; null: it was not told."""
+    shows_steps: bool
+    """The steps of a turn are shown below its answer."""
 
 
 class MemoryEntry(Exact):
@@ -193,6 +195,8 @@ class MessageEntry(Exact):
     """The room in which it was said, PLATFORM:ID; "" in private."""
     off_record: bool = False
     """Whether remembering was off, so that no search finds it."""
+    basis: dict[str, JsonValue] | None = None
+    """What an answer rested on: ids of memories, each with the chance that it answers, and of messages; the steps."""
     question: dict[str, JsonValue] | None = None
     """What an answer asks the person."""
     attachments: list[dict[str, JsonValue]] = []

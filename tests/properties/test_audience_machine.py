@@ -97,7 +97,14 @@ class AudienceMachine(RuleBasedStateMachine):
         return f"tok{self.numbers}x"
 
     def say(
-        self, user: UserKey, place: str, text: str, answers: dict[Task, list[str]] | None = None, raw: bytes = b""
+        self,
+        user: UserKey,
+        place: str,
+        text: str,
+        answers: dict[Task, list[str]] | None = None,
+        raw: bytes = b"",
+        *,
+        replies_to: str = "",
     ) -> FileChannel:
         """Say it there, and note all that was read there, by people and by models."""
         self.numbers += 1
@@ -107,7 +114,7 @@ class AudienceMachine(RuleBasedStateMachine):
         self.by[user] |= {*TOKEN.findall(f"{text} {answers}"), *TOKEN.findall(raw.decode())}
         channel = FileChannel(self.clock, ChannelLimits(4096, 0.0), sent={"f": raw})
         incoming = self.house.incoming(text, user=user, message_id=f"{self.numbers}", chat=place or f"with {user.user}")
-        incoming = replace(incoming, private=not place, file="f" if raw else "")
+        incoming = replace(incoming, private=not place, file="f" if raw else "", replies_to=replies_to)
         before = len(self.house.model.prompts)
 
         async def said() -> None:
@@ -256,6 +263,15 @@ class AudienceMachine(RuleBasedStateMachine):
         wanted = ["*"] if everything else [f"TOK{n}X" for n in range(max(self.numbers - 6, 1), self.numbers + 1)]
         answers = {Task.DECIDE: ["MemorySearch", "Finish"], Task.SEARCH_QUERIES: [json.dumps({"items": wanted})]}
         self.say(user, room, "what do you know?", answers)
+
+    @rule(user=people, on=st.booleans())
+    def show_steps(self, user: UserKey, *, on: bool) -> None:
+        self.say(user, PRIVATE, f"/think {'on' if on else 'off'}")
+
+    @rule(user=people, place=places, handle=st.sampled_from(("", "m1", "m2", "m9")), words=st.booleans())
+    def ask_why(self, user: UserKey, place: str, handle: str, *, words: bool) -> None:
+        """Ask what the last answer rests on, or one that may be another person's."""
+        self.say(user, place, "how do you know that?" if words else "/why", replies_to=handle)
 
     @invariant()
     def no_room_has_read_what_was_not_said_there(self) -> None:

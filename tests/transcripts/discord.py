@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from adapters.discord.config import DiscordConfig
 from core.answering.parts import TurnLimits
 from core.dialogue import Task
+from core.limited import LimitedMind
 from core.models import Cycle
 from core.types import UserKey
 from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, Bot, flow, idle, running, serving
@@ -82,6 +83,30 @@ async def _memory() -> Sequence[Line]:
             return seen(server)
 
 
+async def _why() -> Sequence[Line]:
+    """Ana sees how an answer came about, and what it rests on: the real core, without a language model."""
+    clock = FakeClock()
+    house = House(clock=clock)
+    house.embedder.down = True
+    house.answered_by(LimitedMind(house.embedder))
+    access = house.access()
+    async with DiscordServer(clock, Limits()) as server, house.chatbot(access) as handler:
+        room = server.room(ROOM)
+        async with serving(server, clock, handler):
+            for person in (ANA, BIA):
+                await access.own(UserKey("discord", str(person.id)), person.name)
+            for at, text in enumerate(("lembre que o ensaio é na sala 12", "/think on", "onde é o ensaio?"), 1):
+                await server.says(ANA, f"{ME} {text}", room=ROOM)
+                await flow(server, clock, lambda: len(room.screen()) == at)  # noqa: B023 (awaited at once)
+                await clock.advance(5.0)
+            answer = [note for note in room.notes.values() if note.by not in (ANA, BIA)][-1]
+            for person in (ANA, BIA):
+                told = await server.interactions.point_at_message(person, "Why this answer?", answer)
+                await flow(server, clock, lambda: told.screen)  # noqa: B023 (awaited at once)
+                await clock.advance(5.0)
+            return seen(server)
+
+
 async def _room(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
     await server.says(ANA, "bom dia a todos", room=ROOM)
     await server.says(ANA, f"{ME} lembra da reunião?", room=ROOM)
@@ -146,6 +171,13 @@ SCENARIOS = (
         "rests on and does not say word for word stand below it, in an embed with spoilers. What a command shows in a "
         "room only the person sees (🔒).",
         _memory,
+    ),
+    Scenario(
+        "why",
+        "How an answer came about, and what it rests on",
+        "Without a language model. In a room the steps below an answer name nothing of what was found. From the menu "
+        "of an answer whoever asked is told what it rests on, unseen by the others (🔒); somebody else is not.",
+        _why,
     ),
     Scenario(
         "cards",

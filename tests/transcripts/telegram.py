@@ -274,6 +274,13 @@ SCENARIOS = (
         "the bot is an administrator.",
         housed(telegram_house.reactions),
     ),
+    Scenario(
+        "why",
+        "How an answer came about, and what it rests on",
+        "Without a language model. The steps are folded below each answer; a reply asks for each fact, in a group with "
+        "a link to the message. Only who asked is told.",
+        housed(telegram_house.why),
+    ),
     Scenario("export", "Everything as a file", "Of all that is kept of Ana.", housed(telegram_house.export)),
     Scenario(
         "stop",

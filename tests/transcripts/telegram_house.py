@@ -32,10 +32,10 @@ class Scene:
     server: TelegramServer
     clock: FakeClock
 
-    async def say(self, person: Person, text: str, chat_id: int | None = None) -> Post:
-        """Say something; return the bot's last message there once nothing more comes."""
+    async def say(self, person: Person, text: str, chat_id: int | None = None, reply_to: Post | None = None) -> Post:
+        """Say something, perhaps in reply to a message; return the bot's last message there once nothing more comes."""
         before = self._written()
-        self.server.says(person, text, chat_id=chat_id)
+        self.server.says(person, text, chat_id=chat_id, reply_to=None if reply_to is None else reply_to.id)
         return await self._answered(person, chat_id, before)
 
     async def press(self, person: Person, label: str, chat_id: int | None = None, post: Post | None = None) -> Post:
@@ -216,4 +216,19 @@ async def mention() -> TelegramServer:
         await there.say(ANA, "every time I mention the car, remind me of the warranty")
         await there.say(ANA, "remember that the car is at the garage")
         await there.press(ANA, "Not any more")
+        return there.server
+
+
+async def why() -> TelegramServer:
+    """Ana sees how an answer came about, and asks what it rests on; in a group only she is told."""
+    async with scene(await _without_a_model()) as there:
+        await there.say(ANA, "remember that my bike lock code is 4417")
+        await there.say(ANA, "/think on")
+        answer = await there.say(ANA, "what's the code of my bike lock?")
+        await there.say(ANA, "hello")
+        await there.say(ANA, "how do you know that?", reply_to=answer)
+        await there.say(ANA, "@elefante_bot remember that the rehearsal is in room 12", GROUP)
+        answer = await there.say(ANA, "@elefante_bot where is the rehearsal?", GROUP)
+        await there.say(BIA, "how do you know that?", GROUP, reply_to=answer)
+        await there.say(ANA, "how do you know that?", GROUP, reply_to=answer)
         return there.server

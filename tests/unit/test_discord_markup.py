@@ -57,6 +57,21 @@ def test_beside_a_link_memories_are_lines_as_an_embed_would_make_discord_fetch_w
     assert (drawn.content, drawn.embed) == (f"Veja https://example.com/abc\n{LINE}", "")
 
 
+FOLDED = "How: 2 steps\n• a||b\n• two"
+
+
+def test_folded_lines_stand_under_one_spoiler_below_memories_as_many_as_fit() -> None:
+    spoiler = "How: 2 steps\n||• a\\|\\|b\n• two||"
+    drawn = draw(OutgoingMessage("É **abc**.", memories=(ITEM,), folded=FOLDED))
+    assert (drawn.content, drawn.embed) == ("É **abc**.", f"{LINE}\n{spoiler}")
+    assert draw(OutgoingMessage("oi", folded=FOLDED)).embed == spoiler
+    link = "Veja https://example.com/abc"
+    assert draw(OutgoingMessage(link, folded=FOLDED)).content == f"{link}\n{spoiler}"
+    for room, kept in ((len(spoiler) - 1, "\nHow: 2 steps\n||• a\\|\\|b||"), (20, "")):
+        text = "https://e.org/".ljust(MAX_CHARS - room - 1, "a")
+        assert draw(OutgoingMessage(text, folded=FOLDED)).content == f"{text}{kept}"
+
+
 def test_as_plain_text_the_answer_comes_first_and_memories_where_there_is_room() -> None:
     items = (ITEM, ITEM)
     assert draw(OutgoingMessage("oi", memories=items, plain=True)).content == f"oi\n{LINE}\n{LINE}"

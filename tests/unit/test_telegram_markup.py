@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -149,6 +151,17 @@ def test_memories_are_shortened_to_the_room_below_a_text_which_stays_whole(chars
     left_out = int(lines.pop()[2:]) if lines and lines[-1].startswith("+ ") else 0
     assert all(line.startswith("🧠 senha: ") and line.endswith(f" · {START:%Y-%m-%d}") for line in lines)
     assert len(lines) + left_out == len(contents) if lines else chars > MAX_UNITS - 100
+
+
+def test_folded_lines_stand_in_a_quote_of_their_own_letter_by_letter_as_many_as_fit() -> None:
+    shown = OutgoingMessage("É **a**.", memories=(memory("x"),), folded="How: 2 steps\n• *one*\n• two")
+    rendered = draw(shown, render(shown.text, STYLE))
+    assert rendered.text.split("\n")[2:] == ["How: 2 steps", "• *one*", "• two"]
+    quotes = [cut_out(rendered, each) for each in rendered.entities if each.type == "expandable_blockquote"]
+    assert quotes == [rendered.text.split("\n")[1], "How: 2 steps\n• *one*\n• two"]
+    long = "a" * (MAX_UNITS - 28)
+    assert draw(replace(shown, text=long, memories=()), render(long, STYLE)).text == f"{long}\nHow: 2 steps\n• *one*"
+    assert draw(replace(shown, text=long + "a" * 25, memories=()), Rendered(long + "a" * 25)).text == long + "a" * 25
 
 
 def test_a_text_of_many_entities_keeps_them_all_and_the_quote_and_names_go_plain() -> None:

@@ -8,13 +8,14 @@ from typing import Final
 
 from core.clock import zone_name
 from core.commands.command import Request
+from core.enclosures import pointed_words
 from core.outgoing import MAX_COMMAND_BYTES, Button
 from core.stores import SaidMessage
 from core.text.catalogue import counted, forms, text
 from core.text.days import dated
 from core.text.markdown import quoted, verbatim
 from core.text.unicode import one_line
-from core.types import ChangeKind, Locale, Localized, MemoryItem, MemoryKind, room_name
+from core.types import ChangeKind, Locale, Localized, MemoryItem, MemoryKind, Message, room_name
 
 MAX_PHRASE_CHARS: Final = 60
 _MAX_LABEL_CHARS: Final = 40
@@ -33,7 +34,7 @@ async def show_card(
     lines = [*([told, ""] if told else []), f"{mark(item)}🧠 {heading(item)}", block(item), ""]
     lines += _facts(request, item, changes)
     for said in (await messages_of(request, item))[-1:]:
-        lines.append(f"💬 {where_said(request, said, item)}: {quoted(said.message.text)}")
+        lines.append(f"💬 {where_said(request, said, item)}: {quoted(words_of(said.message))}")
     await request.answer.tell("\n".join(lines), choices=[*choices, *_buttons(request.locale, item, origin)])
 
 
@@ -110,9 +111,14 @@ async def messages_of(request: Request, item: MemoryItem) -> list[SaidMessage]:
         each
         for account in await memory.store.accounts(request.incoming.user)
         for each in await store.said(account, item.source_ids)
-        if each.message.text  # not removed at the person's wish
+        if words_of(each.message)  # not removed at the person's wish
     ]
     return sorted(said, key=lambda each: each.message.id)
+
+
+def words_of(message: Message) -> str:
+    """Return the words of a message, or, where it has none of its own, those that it points at."""
+    return message.text or pointed_words(message.quotes)
 
 
 def where_said(request: Request, said: SaidMessage, item: MemoryItem) -> str:

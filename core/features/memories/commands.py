@@ -41,6 +41,7 @@ from core.features.memories.card import (
     show_card,
     tell_unknown,
     where_said,
+    words_of,
 )
 from core.features.memories.listed import PAGE_SIZE, ListedMemories, MemoryCompletion, Page, is_number
 from core.features.pending_input.replies import PendingReplies
@@ -256,7 +257,7 @@ class MemoryCommands:
         everywhere = replace(item, rooms=tuple(rooms))
         lines = [SOURCE_OF[request.locale].format(memory=heading(item))]
         for each in said[-_MAX_MESSAGES:]:
-            said_text = each.message.text
+            said_text = words_of(each.message)
             shown = said_text if len(said_text) <= _MAX_MESSAGE_CHARS else said_text[:_MAX_MESSAGE_CHARS] + "…"
             lines += ["", where_said(request, each, everywhere), fenced(shown)]
         if len(said) > _MAX_MESSAGES:

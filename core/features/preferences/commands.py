@@ -1,4 +1,4 @@
-"""/language, /memory and /timezone: what people choose for themselves, which holds until they choose otherwise.
+"""/language, /memory, /think and /timezone: what people choose for themselves, which holds until they choose otherwise.
 
 What becomes of facts that they tell in passing is theirs to choose up to the most that the owner allows (`LEARN`):
 whoever runs the bot and whoever talks to it both have to want that something is saved unasked.
@@ -97,7 +97,7 @@ _MAX_NAME_CHARS: Final = 40
 
 
 def build(shared: Shared) -> Contribution:
-    """Contribute /language, /memory and /timezone, and the action that chooses a language in the chat."""
+    """Contribute /language, /memory, /think and /timezone, and the action that chooses a language in the chat."""
     store = shared.stores.preferences
     chosen = PreferenceCommands(store, shared.get(MemoryCommands).share, shared.settings.learn)
     zone = TimezoneCommand(store, shared.clock, shared.added.zone_moves)
@@ -123,6 +123,13 @@ def build(shared: Shared) -> Contribution:
                 is_listed=True,
                 fields=(completed_field("language", text("menus.fields.language")),),
                 complete=_languages,
+            ),
+            Command(
+                "think",
+                text("commands.think"),
+                chosen.think,
+                usage=f" {' | '.join(_SWITCH)}",
+                fields=(choice_field("what", text("menus.fields.think"), {"on": STEPS_ON, "off": STEPS_OFF}),),
             ),
             Command(
                 "timezone",
@@ -164,6 +171,17 @@ class PreferenceCommands:
         }
         choices = word_buttons("/language", words, locale, now=own.code if own else "" if tag else AUTO)
         await turn.answer.tell("\n".join([*lines, holds, OTHER_LANGUAGES[locale]]), choices=choices)
+
+    async def think(self, request: Request, argument: str) -> None:
+        """Show or choose whether the steps of each turn stand below its answer."""
+        user, locale = request.incoming.user, request.locale
+        before = await self._preferences.of(user)
+        chosen = replace(before, shows_steps=_SWITCH.get(argument.casefold(), before.shows_steps))
+        if chosen != before:
+            await self._preferences.put(user, chosen)
+        word, label = ("off", STEPS_OFF) if chosen.shows_steps else ("on", STEPS_ON)
+        told = STEPS_SHOWN if chosen.shows_steps else STEPS_HIDDEN
+        await request.answer.tell(told[locale], choices=word_buttons("/think", {word: label}, locale))
 
     async def memory(self, request: Request, argument: str) -> None:
         """Show or choose whether anything new is remembered, and what of that unasked; or share a memory with rooms."""
@@ -224,6 +242,10 @@ AS_WRITTEN = text("preferences.language.as_written")
 SAME_AS_MINE = text("preferences.language.same_as_mine")
 OTHER_LANGUAGES = text("preferences.language.others")
 UNKNOWN_LANGUAGE = text("preferences.language.unknown")
+STEPS_SHOWN = text("preferences.steps.shown")
+STEPS_HIDDEN = text("preferences.steps.hidden")
+STEPS_ON = text("preferences.steps.show")
+STEPS_OFF = text("preferences.steps.hide")
 TURN_ON = text("preferences.memory.turn_on")
 TURN_OFF = text("preferences.memory.turn_off")
 LEARNING: dict[Learn, Localized] = {

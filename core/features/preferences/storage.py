@@ -17,23 +17,33 @@ class PreferenceStore:
     async def of(self, user: UserKey) -> Preferences:
         """Return a person's choices, with the defaults for what they did not choose."""
         rows = await self._database.rows(
-            f"SELECT language, remembers, news, learn, zone FROM preferences WHERE {OF_USER}", user_key(user)
+            f"SELECT language, remembers, news, learn, zone, shows_steps FROM preferences WHERE {OF_USER}",
+            user_key(user),
         )
         if not rows:
             return Preferences()
-        [(language, remembers, news, learn, zone)] = rows
-        return Preferences(language, bool(remembers), bool(news), Learn(learn) if learn else None, zone)
+        [(language, remembers, news, learn, zone, shows_steps)] = rows
+        told = Learn(learn) if learn else None
+        return Preferences(language, bool(remembers), bool(news), told, zone, bool(shows_steps))
 
     async def put(self, user: UserKey, preferences: Preferences) -> None:
         """Store a person's choices, in place of those before."""
         sql = """
-            INSERT INTO preferences (platform, "user", language, remembers, news, learn, zone)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO preferences (platform, "user", language, remembers, news, learn, zone, shows_steps)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (platform, "user") DO UPDATE SET language = excluded.language,
-                remembers = excluded.remembers, news = excluded.news, learn = excluded.learn, zone = excluded.zone
+                remembers = excluded.remembers, news = excluded.news, learn = excluded.learn, zone = excluded.zone,
+                shows_steps = excluded.shows_steps
         """
         flags = (int(preferences.remembers), int(preferences.news))
-        values = (*user_key(user), preferences.language, *flags, preferences.learn or "", preferences.zone)
+        values = (
+            *user_key(user),
+            preferences.language,
+            *flags,
+            preferences.learn or "",
+            preferences.zone,
+            int(preferences.shows_steps),
+        )
         await self._database.write(lambda query: query.run(sql, values))
 
     async def forget(self, user: UserKey) -> None:

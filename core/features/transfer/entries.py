@@ -169,6 +169,7 @@ def from_message(message: Message) -> Entry:
         **message.to_wire(),
         **({"room": message.room} if message.room else {}),
         **({"off_record": True} if message.off_record else {}),
+        **({"basis": message.basis.to_json()} if message.basis else {}),
         **({"question": message.question.to_json()} if message.question else {}),
         **enclosures_to_json(message.attachments, message.quotes),
         **({"offered": [draft.to_json() for draft in message.offered]} if message.offered else {}),

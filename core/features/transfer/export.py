@@ -139,6 +139,7 @@ class Takeout:
             "learn": chosen.learn,
             "news": chosen.news,
             "zone": chosen.zone or None,
+            "shows_steps": chosen.shows_steps,
         }
 
     async def _usage(self, accounts: Sequence[UserKey]) -> Sequence[Entry]:
