@@ -346,4 +346,11 @@ _BASELINE: Final = Migration(
     )
 )
 
-MIGRATIONS: Final = (*[Migration(())] * 2, _BASELINE)
+_MAY_REPLACE: Final = Migration(
+    (
+        "ALTER TABLE memories ADD COLUMN may_replace TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX memories_may_replace ON memories (may_replace) WHERE may_replace != ''",
+    )
+)
+
+MIGRATIONS: Final = (*[Migration(())] * 2, _BASELINE, _MAY_REPLACE)

@@ -396,4 +396,10 @@ _HALVES: Final[Migration] = (
     "CREATE UNIQUE INDEX vectors_phrase ON vectors (phrase, space)",
 )
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, _BASELINE, _HALVES)
+_MAY_REPLACE: Final[Migration] = (
+    # The key of the older memory that it may take the place of, and is kept beside; '': none.
+    "ALTER TABLE memories ADD COLUMN may_replace TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX memories_may_replace ON memories (may_replace) WHERE may_replace != ''",
+)
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, _BASELINE, _HALVES, _MAY_REPLACE)
