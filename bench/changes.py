@@ -79,8 +79,10 @@ async def change(bots: Bots, case: Mapping[str, Any]) -> tuple[str, str]:
         return "dropped", shown
     if now not in current:
         return "lost", shown
+    newest = [flat(each) for each in happened.after.values() if now in flat(each)]
+    rest = told.replace(newest[0], now)  # which may name the earlier value itself: "no longer with Soto, but with Vega"
     is_right = now in told and (
-        was not in told or (told.index(now) < told.rindex(was) and any(m in told for m in _MARKS))
+        was not in rest or (rest.index(now) < rest.rindex(was) and any(m in rest for m in _MARKS))
     )
     return "told wrong" if not is_right else "beside" if was in current else "at once", shown
 

@@ -542,6 +542,9 @@ class MemoryDraft:
     said_at: datetime | None = None
     """When it was said, if that was before it is saved; None: when it is saved."""
 
+    may_replace: str = ""
+    """The known memory that it may take the place of, and is kept beside; "" if there is none."""
+
     def to_json(self) -> dict[str, JSONValue]:
         """Return the JSON form for the store and exports."""
         return {"type": self.kind.value, "content": self.content, "bindings": list(self.bindings)}
@@ -580,6 +583,9 @@ class MemoryItem:
     current: str = ""
     """The memory that tells what is true since `until`; "" if this one does. Lists and searches leave out earlier
     versions unless they are asked for."""
+
+    may_replace: str = ""
+    """As `MemoryDraft.may_replace`."""
 
     over: str = ""
     """The later memory that may tell what is true in its place, as the search tells that found both; else ""."""

@@ -17,12 +17,14 @@ from core.actions.proposal import Rewrite, propose_keeping, propose_replacement,
 from core.answering import outcomes
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
+from core.memory.fact import tells_change
 from core.memory.relation import Relation
 from core.memory.resolve import Compared, Resolved
 from core.memory.timed import timed
 from core.models import NOT_BRIEF
 from core.outgoing import Button
 from core.text import assertions
+from core.text.bindings import bindings
 from core.text.catalogue import text
 from core.text.markdown import quoted
 from core.text.unicode import one_line
@@ -113,11 +115,14 @@ async def run(turn: Turn, answer: Drafts) -> Step:
     answer = replace(answer, items=[_credited(turn, item) for item in answer.items])
     wanted = await hinted(turn, answer)
     said, unsaid = await _parted(turn, wanted)
+    if unsaid and not said and (own := await _own_change(turn, unsaid, wanted)):
+        said, wanted = [own], replace(wanted, hints={**wanted.hints, own.content: _hint(unsaid, wanted)})
     is_asked = answer.asked if answer.asked is not None else not turn.is_single
     # Limited mode knows more words for "keep it".
     is_plain = assertions.asks_to_save(turn.asked.text) or (turn.services.models.is_limited and is_asked)
     if not (is_plain or is_asked or turn.person.learn is Learn.AUTO):
-        return await _offer(turn, wanted.drafts)
+        said = await _changes(turn, said) if said and turn.person.learn is Learn.OFFERED else []
+        unsaid = [draft for draft in wanted.drafts if draft not in said]
     if not is_plain and (unsaid or not is_asked):
         offered = await _offer(turn, unsaid)
         if not said:
@@ -196,7 +201,37 @@ async def _parted(turn: Turn, wanted: SaveRequest) -> tuple[list[MemoryDraft], l
         if await support.has(draft.content)
         or ((before := known.get(wanted.hints.get(draft.content, ""))) and await support.has(draft.content, before))
     ]
-    return said, [draft for draft in wanted.drafts if draft not in said]
+    unsaid = [draft for draft in wanted.drafts if draft not in said]
+    return said, unsaid
+
+
+def _hint(drafts: Sequence[MemoryDraft], wanted: SaveRequest) -> str:
+    return next((wanted.hints[draft.content] for draft in drafts if draft.content in wanted.hints), "")
+
+
+async def _own_change(turn: Turn, unsaid: Sequence[MemoryDraft], wanted: SaveRequest) -> MemoryDraft | None:
+    """Return the person's sentence, if it changes what is known and a model put it into words that they did not say.
+
+    The model's wording is offered, and what they said is true now is not lost.
+    """
+    if not (sentence := turn.support.own_change()):
+        return None
+    own = own_draft(sentence)
+    found = await _changes(turn, [own], {own.content: _hint(unsaid, wanted)})
+    return own if found else None
+
+
+async def _changes(
+    turn: Turn, drafts: Sequence[MemoryDraft], hints: Mapping[str, str] | None = None
+) -> list[MemoryDraft]:
+    """Return the drafts that take the place of something known, or may."""
+    compared = await turn.memory.compare(drafts, await _embedded(turn, drafts), hints=hints)
+    return [each.draft for each in compared if each.relation in {Relation.REPLACES, Relation.DOUBTS}]
+
+
+def own_draft(text: str) -> MemoryDraft:
+    """Return the draft that keeps a sentence of the person's."""
+    return MemoryDraft(MemoryKind.TEXT, text, bindings(text))
 
 
 async def _offer(turn: Turn, drafts: Sequence[MemoryDraft]) -> Step:
@@ -220,12 +255,17 @@ def wanted_drafts(answer: Drafts, zone: tzinfo) -> SaveRequest:
 async def keep(
     turn: Turn, drafts: Sequence[MemoryDraft], hints: Mapping[str, str] | None = None, *, ask: bool = False
 ) -> SaveResult:
-    """Embed the drafts, compare them with what is known, and save them; with `ask`, nothing that is new."""
+    """Embed the drafts, compare them with what is known, and save them.
+
+    With `ask`, nothing is saved that is new, but for what is otherwise now than it was: that must not be lost.
+    """
     drafts = [timed(draft, turn.services.times, turn.search.said_at, turn.person.locale) for draft in drafts]
     await turn.answer.status(EMBEDDING[turn.person.locale])
     vectors = await _embedded(turn, drafts)
     compared = [await _believed(turn, each) for each in await turn.memory.compare(drafts, vectors, hints=hints)]
-    proposed = tuple(each for each in compared if ask and each.relation is Relation.NEW)
+    proposed = tuple(
+        each for each in compared if ask and each.relation is Relation.NEW and not tells_change(each.draft.content)
+    )
     kept = await _put(turn, [each for each in compared if each not in proposed], vectors)
     return replace(kept, proposed=tuple(each.draft for each in proposed))
 
@@ -238,8 +278,9 @@ async def _believed(turn: Turn, each: Compared) -> Compared:
     return each if is_said else replace(each, relation=Relation.DOUBTS)
 
 
-async def keep_beside(turn: Turn, draft: MemoryDraft) -> SaveResult:
-    """Save a draft without comparing it with what is known."""
+async def keep_beside(turn: Turn, draft: MemoryDraft, known: str = "") -> SaveResult:
+    """Save a draft without comparing it with what is known, beside the memory of that id, which it may replace."""
+    draft = replace(draft, may_replace=known)
     ready = timed(draft, turn.services.times, turn.search.said_at, turn.person.locale)
     return await _put(turn, [Compared(ready)], await _embedded(turn, [ready]))
 

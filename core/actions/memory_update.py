@@ -20,14 +20,14 @@ from core.actions.memory_drafts import (
     to_draft,
     to_kind,
 )
-from core.actions.memory_save import BESIDE, buttons, keep_beside, told
+from core.actions.memory_save import BESIDE, buttons, keep_beside, own_draft, told
 from core.actions.memory_save import NAME as SAVE
 from core.actions.proposal import Rewrite, propose_replacement, propose_rewrites, proposes
 from core.answering import outcomes
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
-from core.memory.relation import is_about, is_of_another, is_other_debt, settles
+from core.memory.relation import dropped, is_about, is_of_another, is_other_debt, settles
 from core.memory.timed import timed_anew
 from core.models import NOT_BRIEF
 from core.text.catalogue import text
@@ -93,7 +93,8 @@ async def run(turn: Turn, answer: Changes) -> Step:
     """Refuse ids not in view, and write the changes.
 
     The person is asked first if they are several, or if one has words that the person did not say. If something would
-    be lost by one, or it is not surely what they mean, their words are kept beside it, and then they are asked.
+    be lost by one, or it is not surely what they mean, or they told of a change in other words, their words are kept
+    beside it, and then they are asked.
     """
     if not turn.person.remembers:
         return Step(NAME, Outcome.NOTHING, detail="the person turned remembering off", writes=WRITES)
@@ -111,6 +112,8 @@ async def run(turn: Turn, answer: Changes) -> Step:
     if answer.statement is not None and rewrites:
         return await _settle(turn, step, asked, rewrites, answer)
     if _touched(turn, rewrites) > 1 or not await _are_said(turn, asked, rewrites):
+        if len(rewrites) == 1 and (own := turn.support.own_change()):
+            return await _keep_beside(turn, step, asked, rewrites, own_draft(own))
         return await propose_rewrites(turn, replace(step, detail=proposes(WRITES)), asked, rewrites)
     if rewrites and not _settles(asked[0], turn.asked.text, rewrites[0], is_sure=_is_about(asked[0], rewrites[0])):
         return await _keep_beside(turn, step, asked, rewrites, rewrites[0].draft)
@@ -151,6 +154,11 @@ def _is_about(item: MemoryItem, rewrite: Rewrite) -> bool:
     return is_about(item.content, rewrite.draft.content)
 
 
+def _speaks_of(turn: Turn, item: MemoryItem, rewrite: Rewrite) -> bool:
+    """Return whether a rewrite is one of what the memory tells, and not of another that a model named."""
+    return turn.support.is_trusted or (_is_about(item, rewrite) and not dropped(item.content, rewrite.draft.content))
+
+
 async def _replace(turn: Turn, step: Step, item: MemoryItem, wanted: Rewrite) -> Step:
     """Rewrite a memory, and tell what it says now, and what it said until now."""
     await turn.answer.status(WRITING[turn.person.locale])
@@ -166,7 +174,8 @@ async def _keep_beside(
     turn: Turn, step: Step, items: Sequence[MemoryItem], rewrites: Sequence[Rewrite], draft: MemoryDraft
 ) -> Step:
     """Keep the person's words beside the memories that they may replace, if any, and ask whether they do."""
-    kept = await keep_beside(turn, draft)
+    known = [each.memory_id for item, each in zip(items, rewrites, strict=True) if _speaks_of(turn, item, each)]
+    kept = await keep_beside(turn, draft, next(iter(known), ""))
     beside = next(iter((*kept.saved, *kept.known)))
     saved = Step(SAVE, Outcome.DONE, items=kept.saved, writes=ChangeKind.SAVED)
     reported = await turn.answer.report(saved, told(turn, kept), await buttons(turn, kept))

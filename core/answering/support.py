@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from core.answering.shown import Shown
 from core.dialogue import Effect
+from core.memory.fact import tells_change
 from core.memory.statement import MeaningfulWord, Statement, read, without
 from core.memory.user_memory import UserMemory
 from core.ports import TimeReader
@@ -48,6 +49,16 @@ _LABELS: Final = frozenset({"user", "usuario", "usuaria", "people", "password", 
 _FIGURES: Final = re.compile(r"\d+")
 _WITH_FIGURES: Final = frozenset({"time", "number", "phone", "code"})
 """The kinds of values that their figures tell: "at ten now" and "at 10" are read differently."""
+
+_MAX_CHANGE_CHARS: Final = 1_000
+"""Of a longer message, only the start is looked through for what is otherwise now."""
+
+_REQUEST: Final = re.compile(
+    r"^(?:\w+[ ,]+){0,3}?(?:remember|note|save|keep|lembr\w+|anot\w+|guard\w+|recuerd\w+|apunt\w+)"
+    r"(?: that| (?:de )?que|:)\s+",
+    re.IGNORECASE,
+)
+"""A request in front of what is to be kept."""
 
 _FORGET: Final = re.compile(r"\b(?:do not|don'?t|nao|no) (?:(?:se|te|me) )?(?:forget|esque\w+|olvid\w+)")
 _SENTENCES: Final = re.compile(r"(?<=[.!?…])\s+|\n+")
@@ -96,6 +107,15 @@ class Support:
         chars = len(own) + len(around) + len(content)
         left = await aside(chars, lambda: self._unsaid(content, known, own, around))
         return left is not None and (not left or (not known and await self._are_near(left, f"{own}\n{around}")))
+
+    def own_change(self) -> str:
+        """Return the sentence by which the person said that something is otherwise now; "" if there is none.
+
+        It is their own words for what a model may have worded in another way.
+        """
+        own = _REQUEST.sub("", _without_questions(self.shown.asked.text))
+        found = (each.strip() for each in _SENTENCES.split(own[:_MAX_CHANGE_CHARS])) if not self.is_trusted else ()
+        return next((each for each in found if each and tells_change(each)), "")
 
     def asks_for(self, effect: Effect) -> bool:
         """Return whether the person plainly asked for that effect."""

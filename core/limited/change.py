@@ -333,7 +333,7 @@ def _shares(about: frozenset[str], item: MemoryItem) -> frozenset[str]:
 def _edited(old: str, message: str) -> str:
     if listed(message):
         return relisted(old, message)
-    return swapped(old, message) or _restated(old, message) or _left(old, message)
+    return _left(old, message) or swapped(old, message) or _restated(old, message)
 
 
 def _restated(old: str, message: str) -> str:

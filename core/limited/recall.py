@@ -18,7 +18,7 @@ from core.limited import sentences as say
 from core.limited.scene import Scene, day, when
 from core.text.markdown import quoted
 from core.text.senses import MemoryWords, is_kind, relatives, sense, senses, subject
-from core.text.subject import AskedWord, asked_words, held_words, is_of_another, other_subject
+from core.text.subject import AskedWord, asked_words, held_words, is_of_another, is_parallel, other_subject
 from core.types import AskedTime, Locale, MemoryHit, MemoryItem
 
 MAX_QUOTES: Final = 5
@@ -135,9 +135,9 @@ def _judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None) ->
                 RecallVerdict(Sureness.OTHER, (best.item,), other.text) if is_like else RecallVerdict(Sureness.NOTHING)
             )
         best = about
-    is_lacking = any(word.whose or is_kind(word.sense) for word in best.missing) or is_of_another(
-        asked, best.item.content
-    )
+    is_lacking = any(word.whose or is_kind(word.sense) for word in best.missing)
+    is_lacking |= is_of_another(asked, best.item.content)
+    is_lacking |= is_parallel(asked, best.item.content, best.item.bindings)
     if best.chance >= SURE and not is_lacking:
         least = _ALIKE * best.hit.chance
         alike = [fit.item for fit in fits if fit.hit.chance >= least and not (fit.missing or best.missing)]

@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Final
 
-from core.memory.statement import Statement
+from core.memory.statement import Statement, read
 from core.text.unicode import flat
 
 FILE: Final = "fact.txt"
@@ -34,6 +34,12 @@ def _kinds() -> Mapping[str, re.Pattern[str]]:
         elif line and not line.startswith("#"):
             next(reversed(found.values())).append(line)
     return {name: re.compile("|".join(lines)) for name, lines in found.items()}
+
+
+def tells_change(text: str) -> bool:
+    """Return whether a text states a fact that was otherwise before, as it says itself."""
+    statement = read(text)
+    return bool(statement.cues & _CHANGES) and "will" not in statement.cues and states_fact(text, statement)
 
 
 def states_fact(text: str, statement: Statement) -> bool:

@@ -353,10 +353,11 @@ class _Pair:
         return _VALUE if ones and len(capital) == 1 and not any(token.is_value for token in left) else None
 
     def _evidence(self) -> int:
-        """Return how much speaks for one subject: words that both have, other values of one kind."""
+        """Return how much speaks for one subject: words that both have, other values of one kind, where it is."""
         shared = [token for token in self.shared if token not in self.old.people]
         words = [token for token in shared if not token.is_value]
         kinds = {token.kind for token in self.lost if token.is_value} & {token.kind for token in self.more}
         own = {token for token in self.old.words if not token.is_value} - self.old.people
         whole = bool(words) and 2 * len(words) >= len(own)
-        return len(shared) + sum(token.kind == "one" for token in words) + len(kinds) + whole
+        are_located = bool(words) and "located" in self.old.cues & self.new.cues
+        return len(shared) + sum(token.kind == "one" for token in words) + len(kinds) + (whole or are_located)

@@ -86,6 +86,7 @@ _COMPARED: Final = 4
 def in_time(hits: Sequence[MemoryHit]) -> Sequence[MemoryHit]:
     """Return what a search found, each that a later one may be true in place of right behind that, and marked (`over`).
 
+    A memory was kept beside the one that it may replace, or its words say so.
     What was said at one moment, or said then to be so still, is both true.
     """
     compared = [hit for hit in hits if hit.chance >= NEAR and _is_now(hit.item)][:_COMPARED]
@@ -96,7 +97,8 @@ def in_time(hits: Sequence[MemoryHit]) -> Sequence[MemoryHit]:
     for older in compared:
         later = [hit for hit in compared if hit.item.updated_at > older.item.updated_at]
         for newer in sorted(later, key=lambda hit: hit.item.updated_at, reverse=True):
-            if relation(told[older.item.id], told[newer.item.id])[0] is Relation.REPLACES:
+            is_beside = newer.item.may_replace == older.item.id
+            if is_beside or relation(told[older.item.id], told[newer.item.id])[0] is Relation.REPLACES:
                 over.setdefault(older.item.id, newer)
     if not over:
         return hits

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from core.text.subject import asked_words, other_subject
+from core.text.subject import asked_words, is_parallel, other_subject
 from core.types import SURE, MemoryHit
 
 _OTHER: Final = 0.4
@@ -22,4 +22,7 @@ def of_subject(queries: Sequence[str], hits: Sequence[MemoryHit]) -> Sequence[Me
             others = [other_subject(words, hit.item.content, hit.item.bindings) for words in asked]
             if all(others) and others[0] is not None:
                 found[at] = replace(hit, chance=_OTHER, other=others[0].text)
+            elif all(is_parallel(words, hit.item.content, hit.item.bindings) for words in asked):
+                # What is less like the question is no surer.
+                found[at:] = [replace(each, chance=min(each.chance, _OTHER)) for each in found[at:]]
     return found

@@ -140,6 +140,9 @@ class Undone:
     gone: int = 0
 
 
+_MAX_KEPT: Final = 8
+"""How many phrases a memory has at most that took the place of another."""
+
 _DEPTH: Final = 32
 """How many of the nearest phrases are looked at first."""
 
@@ -317,9 +320,13 @@ class _RunningSearch:
         words = set(folded_words(" ".join(self._queries)))
         hits = [
             MemoryHit(item, _matched(item, words), fit.score, fit.dense, fit.lexical, fit.chance)
-            for item, fit in zip(items, ranking.chosen, strict=True)
+            for item, fit in zip(items, ranking.chosen, strict=False)
         ]
-        return in_time(of_subject(self._queries, hits))
+        hits = list(of_subject(self._queries, hits))
+        found = {hit.item.id: hit for hit in hits}
+        # What may take the place of a memory is as likely as that, though it names nobody: "she moved to York".
+        hits += [replace(found[item.may_replace], item=item, matched=item.content) for item in items[len(hits) :]]
+        return in_time(hits)[: self._limit]
 
 
 def _matched(item: MemoryItem, words: Collection[str]) -> str:
@@ -401,9 +408,20 @@ class UserMemory(MemoryReading):
             resolved = [_as_done(each, done.get(each.item.id)) for each in resolved]
         for each in compared:
             if each.known is not None and each.relation is Relation.REPLACES:
-                item = await self._replace(each.known, each.draft, vectors, source_ids=source_ids, keeps_past=True)
+                draft = self._found_as_before(each.draft, each.known)
+                item = await self._replace(each.known, draft, vectors, source_ids=source_ids, keeps_past=True)
                 resolved += [] if item is None else [Resolved(item, Relation.REPLACES, each.known)]
         return resolved
+
+    def _found_as_before(self, draft: MemoryDraft, known: MemoryItem) -> MemoryDraft:
+        """Return a draft with those phrases of the memory whose place it takes that hold no name and no value.
+
+        "Where do I work?" finds "I left Shell for BP". What was not heard here lends none.
+        """
+        if known.rooms != ((self.context.room,) if self.context.room else ()):
+            return draft
+        kept = [each for each in known.bindings if each.islower() and not any(map(str.isdigit, each))]
+        return replace(draft, bindings=_once((*draft.bindings, *kept))[:_MAX_KEPT])
 
     async def add(
         self, drafts: Sequence[MemoryDraft], vectors: Mapping[str, Vector], *, source_ids: Sequence[int] = ()

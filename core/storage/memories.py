@@ -517,6 +517,7 @@ def _new(draft: MemoryDraft, now: datetime, sources: Sequence[int], room: str) -
         rooms=_rooms([room]),
         until=draft.until,
         meant=draft.meant,
+        may_replace=draft.may_replace,
     )
 
 

@@ -35,7 +35,7 @@ EVERYWHERE = "*"
 
 ALL = """
     SELECT m.id, m.account, m.key, m.kind, m.content, m.created_at, m.updated_at, m.pinned, m.until, m.meant, m.current,
-        (SELECT json_list(text) FROM
+        m.may_replace, (SELECT json_list(text) FROM
             (SELECT text FROM phrases WHERE memory = m.id AND position IS NOT NULL ORDER BY position) AS bindings),
         (SELECT json_list(message) FROM (SELECT message FROM sources WHERE memory = m.id ORDER BY message) AS messages),
         (SELECT json_list(room) FROM (SELECT room FROM rooms WHERE memory = m.id ORDER BY room) AS heard)
@@ -91,7 +91,9 @@ UNEMBEDDED = Embedded("", {})
 
 def stored(row: Row) -> Stored:
     """Read a row of ALL."""
-    number, account, key, kind, content, created_at, updated_at, pinned, until, meant, current, *lists = row
+    number, account, key, kind, content, created_at, updated_at, pinned, until, meant, current, may_replace, *lists = (
+        row
+    )
     bindings, sources, heard = map(json.loads, lists)
     item = MemoryItem(
         id=key,
@@ -107,6 +109,7 @@ def stored(row: Row) -> Stored:
         until=None if until is None else moment(until),
         meant=meant,
         current=current,
+        may_replace=may_replace,
     )
     return Stored(number, account, item)
 
@@ -203,11 +206,13 @@ def bump(query: Query, owner: int, removed: int = 0) -> None:
 def insert(query: Query, lexicon: Lexicon, owner: int, memory: Stored, embedded: Embedded = UNEMBEDDED) -> Stored:
     """Write a memory with all its rows; return it with the number of its row, which it keeps if it has one."""
     item, account = memory.item, memory.account
-    columns = "key, owner, account, kind, content, digest, created_at, updated_at, pinned, until, meant, current"
+    columns = (
+        "key, owner, account, kind, content, digest, created_at, updated_at, pinned, until, meant, current, may_replace"
+    )
     values: tuple[object, ...] = (
         *(item.id, owner, account, item.kind, item.content, digest(item.kind, item.content)),
         *(microseconds(item.created_at), microseconds(item.updated_at), int(item.pinned)),
-        *(_time(item.until), item.meant, item.current),
+        *(_time(item.until), item.meant, item.current, item.may_replace),
     )
     if memory.number:
         columns, values = f"{columns}, id", (*values, memory.number)

@@ -206,8 +206,21 @@ class _OwnerSearch:
         if not wanted:
             return []
         rows = self._query.run(f"{ALL} WHERE m.id IN (SELECT value FROM numbers(?))", (_numbers(wanted),))
-        found = {row[0]: row for row in rows}
-        return [stored(found[number]).item for number in wanted]
+        found = {row[0]: stored(row).item for row in rows}
+        return [found[number] for number in wanted] + self._beside_those(list(found.values()))
+
+    def _beside_those(self, known: Sequence[MemoryItem]) -> list[MemoryItem]:
+        """Return the memories that may take the place of those, and are not among them."""
+        audible = self._heard.format(number="m.id")
+        rows = self._query.run(
+            f"""
+            {ALL} WHERE +m.owner = ? AND m.may_replace != '' AND m.may_replace IN (SELECT value FROM texts(?))
+                AND m.current = '' {audible}
+            """,
+            (self._owner, listed([item.id for item in known]), *self._hearing),
+        )
+        keys = {item.id for item in known}
+        return [item for item in (stored(row).item for row in rows) if item.id not in keys]
 
     def _look(self, numbers: Iterable[int]) -> None:
         """Note the phrases of those of the memories that count."""

@@ -150,12 +150,14 @@ class _Near:
     def _by_owner(self) -> list[tuple[int, int]]:
         """Compare each vector of the owner's, read once for all rows."""
         columns, values = self._distances(self._asked.rows)
+        newest = f"ORDER BY phrase DESC LIMIT {self._asked.most}" if self._asked.most else ""
         ordered = self._union("SELECT {row}, phrase FROM near ORDER BY d{row} LIMIT ?")
         return self._query.run(
             f"""
             WITH near AS (
                 SELECT phrase, {columns} FROM (
-                    SELECT phrase, vector, {_INVERSE} AS inverse FROM vectors WHERE owner = ? AND space = ? OFFSET 0
+                    SELECT phrase, vector, {_INVERSE} AS inverse FROM vectors WHERE owner = ? AND space = ?
+                    {newest} OFFSET 0
                 ) AS held
             ) {ordered}
             """,

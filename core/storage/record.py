@@ -114,6 +114,7 @@ def checked(draft: MemoryDraft) -> MemoryDraft:
         until=_as_stored(draft.until),
         meant=storable(draft.meant),
         said_at=_as_stored(draft.said_at),
+        may_replace=storable(draft.may_replace),
     )
 
 

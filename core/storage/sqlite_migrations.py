@@ -406,6 +406,11 @@ STEPS: Final[tuple[Migration, ...]] = (
         "ALTER TABLE messages ADD COLUMN basis TEXT NOT NULL DEFAULT ''",  # JSON of what an answer rested on
         "ALTER TABLE preferences ADD COLUMN shows_steps INTEGER NOT NULL DEFAULT 0",
     ),
+    (
+        # The key of the older memory that it may take the place of, and is kept beside; '': none.
+        "ALTER TABLE memories ADD COLUMN may_replace TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX memories_may_replace ON memories (may_replace) WHERE may_replace != ''",
+    ),
 )
 """The steps after it that both engines take (`core/storage/postgres_migrations.py`)."""
 

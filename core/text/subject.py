@@ -26,7 +26,7 @@ from core.text.senses import (
     words,
 )
 from core.text.unicode import flat
-from core.text.words import folded_words
+from core.text.words import folded_words, same
 
 MAX_CHARS: Final = 600
 """The start of a question, which names its subject."""
@@ -38,6 +38,15 @@ _DOES: Final = frozenset({"does", "did"})
 _MINE: Final = frozenset("my our meu minha meus minhas mi mis nosso nossa nuestro nuestra".split())
 _ARTICLES: Final = _MINE | frozenset("o a os as the el la los las".split())
 _WHOSE: Final = re.compile("['’]s$")
+_SHARED: Final = 2
+"""How many words a question and a memory have in common at least that are parallel but for one."""
+
+_STEM_CHARS: Final = 4
+"""Words that begin so are one, perhaps shortened: "seño", "señora"."""
+
+_SHORT: Final = 8
+"""How many words a memory has at most that is told in parallel to a question."""
+
 _INFINITIVE: Final = ("ar", "er", "ir")
 
 
@@ -141,6 +150,51 @@ def _has_rival(asked: Sequence[AskedWord], at: int, held: Sequence[AskedWord], c
     senses_asked = {word.sense for word in asked}
     rivals = (word for place, word in enumerate(told) if word.is_known and _head(told, place, head.sense) is not None)
     return any(word.sense not in senses_asked for word in rivals)
+
+
+def is_parallel(asked: Sequence[AskedWord], content: str, bindings: Iterable[str]) -> bool:
+    """Return whether a memory may be about another thing: it tells what a question asks, but for one word.
+
+    That is less sure than `other_subject`, as the word may only be another one for the same.
+    """
+    held = held_words(asked, MemoryWords(content, bindings))
+    missing = [at for at, word in enumerate(asked) if word.names and word not in held]
+    return len(missing) == 1 and _is_parallel(asked, missing[0], held, content)
+
+
+def _is_parallel(asked: Sequence[AskedWord], at: int, held: Sequence[AskedWord], content: str) -> bool:
+    """Return whether a short memory tells all that a question asks but for one word, and another in the place of that.
+
+    "When was my right knee operated?", of the left knee. The word may tell which thing is meant: it is a number, stands
+    before a word that the memory has, or after an article or a preposition. Its place is beside such a word.
+    """
+    before = flat(asked[at - 1].text) if at else ""
+    after = asked[at + 1 : at + 2]
+    is_noun = any(word in held or flat(word.text) in _DOES for word in after) or asked[at].text.isdigit()
+    is_noun |= before in _OF | _ARTICLES and not flat(asked[at].text).endswith(_INFINITIVE)
+    naming, told = ([word for word in each if word.names] for each in (asked, asked_words(content[:MAX_CHARS])))
+    shared = [word for word in naming if any(_is_same(word, other) for other in told)]
+    if not is_noun or len(told) > _SHORT:
+        return False
+    if asked[at] in shared or not len(shared) == len(naming) - 1 >= _SHARED:
+        return False
+    place = naming.index(asked[at])
+    beside = [(side, naming[place + side]) for side in (-1, 1) if 0 <= place + side < len(naming)]
+    there = [
+        told[each - side]
+        for side, word in beside
+        for each, other in enumerate(told)
+        if _is_same(word, other) and 0 <= each - side < len(told)
+    ]
+    start = flat(asked[at].text)[:_STEM_CHARS]
+    is_number = asked[at].text.isdigit()
+    rivals = (other for other in there if other.text.isdigit() == is_number and not flat(other.text).startswith(start))
+    return any(not any(_is_same(word, other) for word in naming) for other in rivals)
+
+
+def _is_same(word: AskedWord, other: AskedWord) -> bool:
+    """Return whether two words are one, perhaps with another ending; not where one is a translation."""
+    return any(same(one, another) for one in folded_words(word.text) for another in folded_words(other.text))
 
 
 def _head(said: Sequence[AskedWord], at: int, wanted: str = "") -> AskedWord | None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.memory.fact import states_fact
+from core.memory.fact import states_fact, tells_change
 from core.memory.relation import Relation, dropped, is_of_another, relation
 from core.memory.resolve import related
 from core.memory.statement import read
@@ -181,3 +181,31 @@ def test_what_names_nobody_does_not_take_the_place_of_what_somebody_is_named_in(
     known = "my mother takes metformin 500 and lisinopril"
     assert dropped(known, "my mother no longer takes lisinopril") == ("my mother takes metformin 500",)
     assert dropped("Rui takes metformin 500 and lisinopril", "Rui no longer takes lisinopril") != ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "o médico tirou o AAS da minha mãe",
+        "ya le pagué a memo",
+        "she paid me back",
+        "new alarm code: 7720",
+        "o carro tá aqui já",
+    ],
+)
+def test_words_tell_that_something_is_otherwise_now(text: str) -> None:
+    assert tells_change(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ojalá me cambien el turno a las 12",
+        "wish they moved the exam",
+        "is it moved now?",
+        "thanks, got it now",
+        "my bike is blue",
+    ],
+)
+def test_wishes_questions_and_states_tell_no_change(text: str) -> None:
+    assert not tells_change(text)

@@ -13,7 +13,7 @@ import pytest
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.relation import Relation
-from core.memory.resolve import Resolved
+from core.memory.resolve import Compared, Resolved
 from core.memory.user_memory import UndoResult, UserMemory
 from core.ports import Embedder
 from core.providers.cached_embedder import CachedEmbedder
@@ -217,6 +217,29 @@ async def test_what_tells_more_than_the_new_words_stays_beside_them_and_is_told_
     hits = await ana.memory().find("do I take lisinopril?", limit=5)
     assert [hit.item.content for hit in hits] == [STOPPED, TWO]
     assert [hit.item.over for hit in hits] == ["", hits[0].item.id]
+
+
+async def test_what_was_kept_beside_a_memory_is_found_with_it_in_front(ana: Person) -> None:
+    known = (await ana.say("my sister lives in Leeds")).item
+    await ana.pass_time()
+    beside = MemoryDraft(MemoryKind.TEXT, "she moved", ("she moved",), may_replace=known.id)
+    await ana.memory().add([beside], {})
+    hits = await ana.memory().find("where does my sister live?", limit=5)
+    assert [hit.item.content for hit in hits] == ["she moved", "my sister lives in Leeds"]
+    assert [hit.item.over for hit in hits] == ["", hits[0].item.id]
+    await ana.memory().confirm([hit.item for hit in hits])
+    assert {hit.item.over for hit in await ana.memory().find("where does my sister live?", limit=5)} == {""}
+
+
+async def test_what_took_the_place_of_a_memory_is_found_by_the_same_question(ana: Person) -> None:
+    memory = ana.memory()
+    work = MemoryDraft(MemoryKind.TEXT, "trabajo en Movistar", ("trabalho work trabajo", "Movistar"))
+    left = MemoryDraft(MemoryKind.TEXT, "renuncié a Movistar y entré en Claro", ("Claro",))
+    await memory.add([work], {})
+    [resolved] = await memory.save([left], {}, hints={left.content: ""})
+    if resolved.before is None:
+        [resolved] = await memory.put([Compared(left, REPLACES, resolved.item)], {})
+    assert resolved.item.bindings == ("Claro", "trabalho work trabajo")
 
 
 async def test_what_is_said_to_be_so_still_is_not_told_as_over(ana: Person) -> None:

@@ -176,6 +176,39 @@ async def test_an_update_that_would_lose_something_is_kept_beside_it() -> None:
     assert await contents(house) == ["I no longer take lisinopril", known]
 
 
+SISTER, YORK = "My sister lives in Leeds", "my sister moved house, to York"
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        call(
+            "MemoryUpdate", items=[{"id": "m1", "type": None, "content": "Her home is in Yorkshire", "bindings": None}]
+        ),
+        call("MemorySave", items=[entry("Her home is in Yorkshire", "m1")], asked=True),
+    ],
+)
+async def test_a_change_that_a_model_words_otherwise_is_kept_in_the_words_of_the_person(wanted: Calls) -> None:
+    house = single(wanted)
+    await keep(house, SISTER)
+    await ask(house, YORK)
+    assert YORK in await contents(house)
+
+
+async def test_a_change_that_is_told_in_passing_is_made_at_once() -> None:
+    house = single(call("MemorySave", text="Nice!", items=[entry("my locker is number 61", None)], asked=False))
+    await keep(house, "my locker is number 57")
+    await ask(house, "my locker is number 61 now, closer to the door")
+    assert await contents(house) == ["my locker is number 61"]
+
+
+async def test_a_new_fact_that_is_told_in_passing_is_only_offered() -> None:
+    house = single(call("MemorySave", text="Nice!", items=[entry("my locker is number 61", None)], asked=False))
+    await keep(house, "the shed needs paint")
+    await ask(house, "my locker is number 61 now, closer to the door")
+    assert await contents(house) == ["the shed needs paint"]
+
+
 async def test_a_model_that_says_new_of_what_is_known_is_not() -> None:
     house = single(call("MemorySave", items=[entry("locker number: 57", None)]))
     await keep(house, "my locker is number 57")
