@@ -8,7 +8,7 @@ from typing import Any
 
 import discord
 
-from adapters.discord.room import PLATFORM, Room, groups_of, title_of
+from adapters.discord.room import PLATFORM, Room, groups_of, handle_of, title_of
 from adapters.running import display_name, without_mention
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.types import Incoming, UserKey
@@ -42,6 +42,7 @@ def incoming_of(message: discord.Message, room: Room, me: int) -> Incoming | Non
         attachments=attachments_of(message) if not message.message_snapshots else (),
         quotes=quotes_of(message, me, _read),
         quoted_user=_quoted_user(message),
+        replies_to=_answer_replied_to(message, me),
         handle=message.author.name,
         groups=groups_of(message.author),
     )
@@ -182,6 +183,14 @@ def _quoted_user(message: discord.Message) -> str:
     if not isinstance(replied, discord.Message) or replied.message_snapshots or message.message_snapshots:
         return ""
     return "" if replied.author.bot or replied.webhook_id is not None else str(replied.author.id)
+
+
+def _answer_replied_to(message: discord.Message, me: int) -> str:
+    """Return the handle of the bot's message that a message replies to, "" for any other."""
+    replied = message.reference.resolved if answers(message) is not None and message.reference else None
+    if not isinstance(replied, discord.Message) or replied.author.id != me:
+        return ""
+    return handle_of(replied.channel.id, replied.id)
 
 
 def _speaker(who: discord.abc.User, asker: int, me: int) -> tuple[Speaker, str]:

@@ -109,6 +109,7 @@ def incoming_of(message: Message, me: User, commands: Collection[str], *, edit: 
         attachments=attachments_of(message) if passed_on is None else (),
         quotes=tuple(quote for quote in (passed_on, replied) if quote is not None),
         quoted_user=_quoted_user(message),
+        replies_to=_answer_replied_to(message, me),
         handle=handle or "",
     )
 
@@ -423,6 +424,13 @@ def _written(part: object) -> str:
 def _row(part: object) -> str:
     """Return the words of a block, or of a row of a table."""
     return " | ".join(map(_written, part)) if isinstance(part, list) else _written(part)
+
+
+def _answer_replied_to(message: Message, me: User) -> str:
+    """Return the handle of the bot's message that a message replies to, "" for any other."""
+    replied = message.reply_to_message if message.external_reply is None else None
+    is_ours = replied is not None and replied.from_user == me and replied.forum_topic_created is None
+    return str(replied.message_id) if replied is not None and is_ours else ""
 
 
 def _quoted_user(message: Message) -> str:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
+from core.answering.beside import Beside
 from core.answering.candidates import Prefetch
 from core.answering.confirmations import Confirmations
 from core.answering.shown import Shown
@@ -470,6 +471,9 @@ class Turn:
     answer: Answer
     search: Search
     budget: PromptBudget
+
+    beside: Beside | None = None
+    """What others asked in the room; None in private."""
 
     is_single: bool = False
     """Whether the model answers and calls actions in one: then it cites what its answer rests on."""

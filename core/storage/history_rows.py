@@ -32,7 +32,7 @@ from core.types import (
 THREAD = 'id, platform, "user", chat, topic, created_at, updated_at, status, title, policy, metadata'
 MESSAGE = (
     "id, sequence, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair,"
-    " enclosed, question, offered, room, off_record"
+    " enclosed, question, offered, room, speaker, off_record"
 )
 SUMMARY = "text, through, after, tokens, at, model"
 
@@ -40,12 +40,12 @@ INSERT_THREAD = f"INSERT INTO threads ({THREAD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?,
 _VALUES = """
     sequence, upto,
     thread, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair, enclosed,
-    question, offered, room, off_record
+    question, offered, room, speaker, off_record
 """
 _APPENDED = """
     coalesce((SELECT max(sequence) FROM messages WHERE thread = ?), 0) + 1,
     coalesce((SELECT upto FROM messages WHERE thread = ? ORDER BY sequence DESC LIMIT 1), 0) + ?,
-    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 """
 APPEND = f"""
     INSERT INTO messages ({_VALUES}) VALUES ({_APPENDED}) ON CONFLICT DO NOTHING RETURNING {MESSAGE}
@@ -103,7 +103,7 @@ def message(row: Row) -> Message:
     """Read a row of MESSAGE."""
     (
         message_id, sequence, role, modal, in_history, content, at_us, turn, source_id, memory_id,
-        tokens, duration_s, error, pair, enclosed, question, offers, room, off_record,
+        tokens, duration_s, error, pair, enclosed, question, offers, room, speaker, off_record,
     ) = row  # fmt: skip
     attachments, quotes = enclosures_from_json(json.loads(enclosed)) if enclosed else ((), ())
     return Message(
@@ -129,6 +129,7 @@ def message(row: Row) -> Message:
             for each in (json.loads(offers) if offers else ())
         ),
         room=room,
+        speaker=speaker,
         off_record=bool(off_record),
     )
 
@@ -141,7 +142,7 @@ def message_values(thread_id: str, message: Message) -> tuple[object, ...]:
         _microseconds(message.at), message.turn, message.source_id, message.memory_id, message.tokens,
         message.duration_s, message.error, message.pair, _enclosed(message),
         to_json(message.question.to_json()) if message.question else "", offered_json(message.offered),
-        storable(message.room), int(message.off_record),
+        storable(message.room), storable(message.speaker), int(message.off_record),
     )  # fmt: skip
 
 

@@ -346,4 +346,12 @@ _BASELINE: Final = Migration(
     )
 )
 
-MIGRATIONS: Final = (*[Migration(())] * 2, _BASELINE)
+_SPEAKERS: Final = Migration(
+    (
+        "ALTER TABLE messages ADD COLUMN speaker TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX threads_place ON threads (platform, chat, topic, updated_at)",
+    ),
+    oldest=3,
+)
+
+MIGRATIONS: Final = (*[Migration(())] * 2, _BASELINE, _SPEAKERS)

@@ -396,4 +396,9 @@ _HALVES: Final[Migration] = (
     "CREATE UNIQUE INDEX vectors_phrase ON vectors (phrase, space)",
 )
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, _BASELINE, _HALVES)
+_SPEAKERS: Final[Migration] = (
+    "ALTER TABLE messages ADD COLUMN speaker TEXT NOT NULL DEFAULT ''",  # who said it in a room
+    "CREATE INDEX threads_place ON threads (platform, chat, topic, updated_at)",
+)
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, _BASELINE, _HALVES, _SPEAKERS)

@@ -11,7 +11,18 @@ from typing import Final
 
 from core.commands.command import Request
 from core.features.access.gate import ROLES, minute
-from core.features.admin.decisions import ALLOWED, OFF, ON, Applied, Decision, DecisionKind, Matter, by_mode
+from core.features.admin.decisions import (
+    ALLOWED,
+    ALONE,
+    OFF,
+    ON,
+    TOGETHER,
+    Applied,
+    Decision,
+    DecisionKind,
+    Matter,
+    by_mode,
+)
 from core.features.admin.names import Names
 from core.features.admin.storage import Decisions
 from core.models import MODES
@@ -217,6 +228,11 @@ _ACCESS = {
     "open": text("admin.decide.values.access.open"),
     "": UNSET,
 }
+TALKS = {
+    TOGETHER: text("pointing.talk.together"),
+    ALONE: text("pointing.talk.alone"),
+    "": text("pointing.talk.undecided"),
+}
 _NO_PERSONA = dict.fromkeys((OFF, ""), text("admin.decide.no_persona"))
 MATTERS: Final = (
     Matter(DecisionKind.ROLE, values=ROLES, of_people=True),
@@ -227,6 +243,7 @@ MATTERS: Final = (
     Matter(DecisionKind.MODEL, text("admin.decide.about.model"), {"": UNSET}, for_owners=True),
     Matter(DecisionKind.PROMPT, text("admin.decide.about.prompt"), _NO_PERSONA, for_owners=True),
     Matter(DecisionKind.POLICY, text("admin.decide.about.policy"), {"": UNSET}),
+    Matter(DecisionKind.TALK, text("pointing.talk.about"), TALKS),
     Matter(DecisionKind.CONTEXT, text("pointing.decide.about"), dict.fromkeys(("", OFF), text("pointing.decide.off"))),
 )
 
