@@ -562,6 +562,21 @@ class MemoryItem:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class MemoryNote:
+    """A memory as people read it in a line."""
+
+    phrase: str
+    """What it is found by."""
+
+    content: str
+    changed: str
+    """The day of its last change, in their zone and language."""
+
+    id: str = ""
+    """The memory's."""
+
+
 class ChangeKind(StrEnum):
     """Kinds of changes to a memory."""
 

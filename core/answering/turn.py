@@ -6,7 +6,7 @@ Each does one job: who is answered, what is kept, what stands on the screen, wha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Final, Protocol
@@ -30,6 +30,7 @@ from core.models import Models
 from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Clock, TimeReader
 from core.stores import Quoted
+from core.text.catalogue import text
 from core.text.days import noted
 from core.text.markdown import plain_times, quoted
 from core.threads import TurnState
@@ -437,6 +438,14 @@ class Additions(Protocol):
         """Return what a feature offers about the message itself, or None."""
 
 
+async def by_platform(room: str, locale: Locale) -> str:
+    """Return how a room, named as PLATFORM:ID, is called where nobody knows its title: "a room on Telegram"."""
+    return A_ROOM[locale].format(platform=room.partition(":")[0].title())
+
+
+A_ROOM = text("memories.card.a_room")
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """What a turn works with that is not its own."""
@@ -447,6 +456,9 @@ class Services:
     times: TimeReader
     profiles: Profiles | None = None
     additions: Additions | None = None
+
+    room_called: Callable[[str, Locale], Awaitable[str]] = by_platform
+    """Returns how a room, named as PLATFORM:ID, is called for people who were there, as Markdown."""
 
     effects: tuple[Effect, ...] = ()
     """What actions of features do besides changing memories, whichever are on."""

@@ -23,7 +23,7 @@ from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Clock
 from core.tasks import aside
 from core.trace import Phase, spend
-from core.types import MemoryItem, Modal
+from core.types import MemoryNote, Modal
 
 _log = logging.getLogger(__name__)
 _LEAST_WAIT_S = 0.5
@@ -440,7 +440,7 @@ class View:
         """Let what was written so far wait for what may follow it, if nothing of the answer is on the screen yet."""
         self._plan.rest()
 
-    async def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = ()) -> None:
+    async def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryNote, ...] = ()) -> None:
         """Complete the growing answer, with `choices` and the memories it rests on below it.
 
         Without a text to complete, the memories, if any, are a message of their own, and `choices` stand below it. In a

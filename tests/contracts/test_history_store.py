@@ -643,7 +643,7 @@ async def test_what_is_read_beside_costs_the_same_however_much_was_said_there(tm
         seen.extend(str(row[3]) for row in await rows(f"EXPLAIN QUERY PLAN {sql}", values))
         return await rows(sql, values)
 
-    database.rows = spied  # type: ignore[method-assign]
+    database.rows = spied  # type: ignore[method-assign, assignment]
     await SqlHistory(database).beside(ROOM, 20)
     await database.close()
     assert any("threads_place (platform=? AND chat=? AND topic=?)" in step for step in seen)

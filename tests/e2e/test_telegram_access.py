@@ -27,7 +27,7 @@ OWNER = UserKey("telegram", "7")
 SECRET = "the wifi password is swordfish"
 CARD = (
     "🔔 Alguém que eu não conheço me escreveu (horário UTC):\n"
-    "2026-03-14 15:09 · telegram:8 · Bia *_* x · @bia_x · en\n"
+    "14 mar. 2026, 15:09 · telegram:8 · Bia *_* x · @bia_x · en\n"
     "Não guardei nada do que escreveu. Posso falar com essa pessoa?"
 )
 TOLD_OFF = "This bot is private and does not know you yet. Ask its owner to let you in."

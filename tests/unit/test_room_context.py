@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -83,7 +84,7 @@ class Hall:
         return self
 
     async def say(
-        self, said: str, user: UserKey = ANA, *, chat: ChatKey = ROOM, private: bool = False, **more: str
+        self, said: str, user: UserKey = ANA, *, chat: ChatKey = ROOM, private: bool = False, **more: Any
     ) -> str:
         channel = self.rooms[chat.chat]
         before = len(channel.log)

@@ -236,7 +236,7 @@ class ForgetVerb:
                 said=ASK,
                 label=FORGET_THEM,
                 after=await self._role_stays(request, user),
-                user=user,
+                who=await self._shared.names.of_person(user),
                 total=await self._memories.of(await self._memories.owner(user)).count(),
             )
 
