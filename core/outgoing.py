@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.text.markdown import plain_times, verbatim
 from core.text.unicode import one_line
-from core.types import MemoryItem, Modal
+from core.types import MemoryNote, Modal
 
 _MAX_BINDING_CHARS, _MAX_CONTENT_CHARS = 60, 160
 
@@ -80,7 +80,7 @@ class OutgoingMessage:
 
     text: str
     modal: Modal = Modal.TEXT
-    memories: tuple[MemoryItem, ...] = ()
+    memories: tuple[MemoryNote, ...] = ()
     """Of a MEMORY message its items, from which a channel may draw its text; of a TEXT message those that it rests on,
     drawn below the text as far as there is room."""
 
@@ -155,17 +155,14 @@ class OutgoingMessage:
         return self.final and self.modal is not Modal.TEXT_FOR_REPLACE
 
 
-def memory_line(item: MemoryItem) -> str:
-    """Return a memory on one line of Markdown: its first binding, its content, and the day of its last change.
-
-    The day is that of the zone in which the memory's times are given (`MemoryItem.in_zone`).
-    """
-    binding = verbatim(one_line(item.bindings[0], _MAX_BINDING_CHARS))
-    content = verbatim(one_line(item.content, _MAX_CONTENT_CHARS))
-    return f"🧠 {binding}: {content} · {item.updated_at:%Y-%m-%d}"
+def memory_line(note: MemoryNote) -> str:
+    """Return a memory on one line of Markdown: what it is found by, its content, and the day of its last change."""
+    phrase = verbatim(one_line(note.phrase, _MAX_BINDING_CHARS))
+    content = verbatim(one_line(note.content, _MAX_CONTENT_CHARS))
+    return f"🧠 {phrase}: {content} · {note.changed}"
 
 
-def memories_shown(items: Sequence[MemoryItem], choices: tuple[Button, ...] = ()) -> OutgoingMessage:
+def memories_shown(items: Sequence[MemoryNote], choices: tuple[Button, ...] = ()) -> OutgoingMessage:
     """Return the MEMORY message that shows those memories."""
     return OutgoingMessage("\n".join(map(memory_line, items)), Modal.MEMORY, tuple(items), choices=choices)
 

@@ -94,8 +94,8 @@ class Inbox(Protocol):
     async def put_posted(self, incoming: Incoming, handles: Sequence[str]) -> None:
         """Record, on disk, what is posted for it while it is owed: handles; a last "" for one that is about to be."""
 
-    async def question(self, user: UserKey, chat: str, handle: str) -> tuple[ChatKey, str] | None:
-        """Return where the user said what that message of the chat answers, and its id; None if it answers nothing.
+    async def question(self, platform: str, chat: str, handle: str) -> tuple[ConversationKey, str] | None:
+        """Return in whose conversation that message of the chat answers what, by its id; None if it answers nothing.
 
         The message goes by its handle, or by ANSWER_TO and the id of what it answers. It is known as long as the row is
         kept, also after a restart.
@@ -163,6 +163,14 @@ class Quoted:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What a person asked, and what answered it, in that order, in a thread of theirs."""
+
+    thread: Thread
+    messages: tuple[Message, ...]
+
+
 class MessageStore(Protocol):
     """The messages of a memory id: all that a program has to bring to keep conversations in a place of its own."""
 
@@ -217,6 +225,14 @@ class HistoryStore(Threads, ToldMemories, Protocol):
         What has no words any more, and what was said off the record, is not found; what is withheld is, and the
         caller's to leave out. With a `room`, only what was said there. `said` is when; messages whose ids are in `skip`
         are left out. What was stored by an older version, or restored, is found by and by: each search indexes some.
+        """
+
+    async def beside(self, conversation: ConversationKey, limit: int, *, source_id: str = "") -> Sequence[Exchange]:
+        """Return the newest `limit` exchanges of others in the same place, oldest first; with `source_id`, only that.
+
+        They are of questions that a named speaker asked in the room on the record, and that have their words; answers
+        without words are left out, apologies and recalled memories, too. What is withheld is the caller's to leave out.
+        Without a `source_id`, none is older than the last reset of the conversation.
         """
 
     async def asked(self, conversation: ConversationKey, source_ids: Collection[str]) -> Sequence[Message]:

@@ -70,12 +70,14 @@ class ChatKey:
     """A chat, by the platform's ids; `thread` is its topic, or "".
 
     `server` is that of which it is a channel, as far as that is known where the key was made; "" for any other chat.
+    `is_thread` tells in the same way whether the topic is a thread, opened for one talk, and no lasting part of a room.
     """
 
     platform: str
     chat: str
     thread: str = ""
     server: str = field(default="", compare=False)
+    is_thread: bool = field(default=False, compare=False)
 
     @property
     def is_aside(self) -> bool:
@@ -421,6 +423,9 @@ class Message:
     room: str = ""
     """The room in which it was said (PLATFORM:ID); "" in private."""
 
+    speaker: str = ""
+    """The name of the person who said it in a room, as the platform told it then; "" in private, and of ours."""
+
     off_record: bool = False
     """Whether no search finds it: remembering was off, or it was answered from others' talk in the room."""
 
@@ -617,6 +622,21 @@ class MemoryItem:
             **({"until": self.until.isoformat(timespec="seconds")} if self.until else {}),
             **({"meant": self.meant} if self.meant else {}),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryNote:
+    """A memory as people read it in a line."""
+
+    phrase: str
+    """What it is found by."""
+
+    content: str
+    changed: str
+    """The day of its last change, in their zone and language."""
+
+    id: str = ""
+    """The memory's."""
 
 
 class ChangeKind(StrEnum):

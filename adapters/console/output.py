@@ -18,7 +18,7 @@ from wcwidth import iter_graphemes, wcstwidth
 from core.errors import ChannelGone
 from core.outgoing import Button, OutgoingMessage
 from core.text.unicode import one_line
-from core.types import MemoryItem
+from core.types import MemoryNote
 
 _DEFAULT_SIZE = os.terminal_size((80, 24))
 _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
@@ -110,11 +110,11 @@ def cut(text: str, columns: int) -> str:
     return "".join(kept).rstrip() + "…"
 
 
-def memory_line(item: MemoryItem, columns: int = _UNLIMITED) -> str:
+def memory_line(item: MemoryNote, columns: int = _UNLIMITED) -> str:
     """Return a memory on one line of that width: what it is found by, its content, which is cut first, its date."""
-    binding = one_line(printable(item.bindings[0]), _MAX_BINDING_CHARS)
+    binding = one_line(printable(item.phrase), _MAX_BINDING_CHARS)
     content = one_line(printable(item.content), _MAX_CONTENT_CHARS)
-    day = f" · {item.updated_at:%Y-%m-%d}"
+    day = f" · {item.changed}"
     return cut(f"🧠 {binding}: {content}", columns - len(day)) + day
 
 

@@ -11,6 +11,7 @@ from adapters.discord.form import Forms
 from adapters.discord.listener import said_in_room
 from adapters.discord.markup import MAX_CHARS, Drawn, draw, measure
 from adapters.discord.pacer import GROWING, LAST, WHOLE
+from adapters.discord.room import handle_of
 from adapters.discord.texts import NO_INTENT
 from core.enclosures import Quote
 from core.errors import ChannelBusy, ChannelError
@@ -177,7 +178,7 @@ class DiscordChannel(Channel):
             silent=shown.silent,
             leaves=LAST if shown.stays else GROWING,
         )
-        handle = f"{place.channel}/{found.id}"
+        handle = handle_of(place.channel, found.id)
         if handle in self._adopted:  # that number was used by the earlier process, for another of its messages
             self._posts += 1
             return await self._send(drawn, shown)

@@ -16,7 +16,7 @@ from adapters.discord.button import Press, asked_about, label_of, press_of, stop
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
 from adapters.discord.interaction import InteractionChannel, Ticket
-from adapters.discord.listener import FROM_INTERACTION, handle_of, pointed
+from adapters.discord.listener import FROM_INTERACTION, answer_handle, pointed
 from adapters.discord.message_handler import UpdateHandler
 from adapters.discord.room import PLATFORM, Readers, Room, audience, groups_of, room_of, title_of
 from adapters.discord.texts import FAILED, NO_LONGER_KEPT, NOT_HERE, OLD_MENU, STOPPING
@@ -106,7 +106,7 @@ class InteractionHandler:
 
     async def why(self, interaction: discord.Interaction[Any], message: discord.Message) -> None:
         """Tell what an answer of ours rests on that somebody points at; only they see it."""
-        await self.say(interaction, f"/{WHY}", unseen=True, replies_to=handle_of(message))
+        await self.say(interaction, f"/{WHY}", unseen=True, replies_to=answer_handle(message))
 
     async def misfit(self, interaction: discord.Interaction[Any], *, is_old: bool) -> None:
         """Answer what cannot be run: the client's menu `is_old`, or something went wrong before it was acknowledged."""

@@ -158,7 +158,7 @@ def answers(message: discord.Message) -> discord.MessageReference | None:
     return message.reference if is_reply else None
 
 
-def handle_of(message: discord.Message) -> str:
+def answer_handle(message: discord.Message) -> str:
     """Return what names a message of ours as an answer (`Incoming.replies_to`); one to an interaction has no handle."""
     asked = message.interaction_metadata
     return f"{message.channel.id}/{message.id}" if asked is None else f"{ANSWER_TO}{FROM_INTERACTION}{asked.id}"
@@ -167,7 +167,7 @@ def handle_of(message: discord.Message) -> str:
 def _reply_to_us(message: discord.Message, me: int) -> str:
     reference = answers(message)
     replied = reference.resolved if reference is not None else None
-    return handle_of(replied) if isinstance(replied, discord.Message) and replied.author.id == me else ""
+    return answer_handle(replied) if isinstance(replied, discord.Message) and replied.author.id == me else ""
 
 
 def _is_a_persons(message: discord.Message) -> bool:

@@ -19,7 +19,7 @@ from core.outgoing import Button, File, OutgoingMessage
 from core.text.markdown import TIME_LINK, outside_code
 from core.text.tables import without_tables
 from core.text.unicode import one_line
-from core.types import MemoryItem, Modal
+from core.types import MemoryNote, Modal
 
 MAX_CHARS = 2000
 """The length of one message's content. Source: discord.com/developers/docs/resources/message#create-message."""
@@ -151,7 +151,7 @@ def _below(shown: OutgoingMessage, max_chars: int = _MAX_EMBED_CHARS) -> str:
     return memories
 
 
-def _memories(items: Sequence[MemoryItem], max_chars: int = _MAX_EMBED_CHARS) -> str:
+def _memories(items: Sequence[MemoryNote], max_chars: int = _MAX_EMBED_CHARS) -> str:
     """Return the lines that fit, and the number of those that do not; "" if none fits."""
     lines: list[str] = []
     left = max_chars - 8  # for the line that counts the others
@@ -164,8 +164,8 @@ def _memories(items: Sequence[MemoryItem], max_chars: int = _MAX_EMBED_CHARS) ->
     return "\n".join(lines)
 
 
-def _memory(item: MemoryItem) -> str:
-    phrase = discord.utils.escape_markdown(one_line(item.bindings[0], _MAX_PHRASE_CHARS))
+def _memory(item: MemoryNote) -> str:
+    phrase = discord.utils.escape_markdown(one_line(item.phrase, _MAX_PHRASE_CHARS))
     # Escaped, so that what is kept is seen and copied as it is, and no bar in it ends the spoiler.
     content = discord.utils.escape_markdown(one_line(item.content, _MAX_CONTENT_CHARS), ignore_links=False)
-    return f"🧠 **{phrase}** ||{content}|| · {item.updated_at:%Y-%m-%d}"
+    return f"🧠 **{phrase}** ||{content}|| · {item.changed}"

@@ -269,7 +269,7 @@ class UpdateHandler(Channels):
         # A thread that is opened on a message has the message's id, so it can be named before it is there.
         message_id = int(incoming.original_id)
         await self._bookmarks.saw(replace(room, id=message_id, parent=room.id, ours=True), message_id, addressed=True)
-        return replace(incoming, chat=replace(incoming.chat, thread=incoming.original_id))
+        return replace(incoming, chat=replace(incoming.chat, thread=incoming.original_id, is_thread=True))
 
     async def _addressed(self, message: discord.Message, incoming: Incoming, room: Room) -> None:
         incoming = self._session.aged(incoming)

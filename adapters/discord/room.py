@@ -34,7 +34,7 @@ class Room:
     def chat(self) -> ChatKey:
         """The place by its name in the core."""
         place = (str(self.parent), str(self.id)) if self.parent else (str(self.id), "")
-        return ChatKey(PLATFORM, *place, server=str(self.guild or ""))
+        return ChatKey(PLATFORM, *place, server=str(self.guild or ""), is_thread=bool(self.parent))
 
     def allowed(self, rooms: frozenset[int]) -> bool:
         """Whether the owner lets the bot answer here."""
@@ -115,6 +115,11 @@ def audience(room: Room, user_id: int, command: MenuEntry | None, *, unseen: boo
     hidden = unseen or (command is not None and not command.for_all)
     apart = unseen or (command is not None and not command.in_conversation)
     return Readers(aside(room.chat, user_id) if apart else room.chat, private=hidden, hidden=hidden)
+
+
+def handle_of(channel_id: int, message_id: int) -> str:
+    """Return the handle of a message that the bot wrote."""
+    return f"{channel_id}/{message_id}"
 
 
 def title_of(channel: Any) -> str:

@@ -19,7 +19,7 @@ from core.outgoing import OutgoingMessage
 from core.text.markdown import outside_code
 from core.text.tables import without_tables
 from core.text.unicode import one_line
-from core.types import MemoryItem, Modal
+from core.types import MemoryNote, Modal
 
 MAX_UNITS = 4096
 """UTF-16 units of one message, counted after formatting. Source: core.telegram.org/bots/api#sendmessage."""
@@ -131,7 +131,7 @@ def draw(shown: OutgoingMessage, rendered: Rendered) -> Rendered:
     return _quoted(rendered)
 
 
-def _with_memories(text: Rendered, items: Sequence[MemoryItem]) -> Rendered:
+def _with_memories(text: Rendered, items: Sequence[MemoryNote]) -> Rendered:
     """Draw memories in a quote below the text: shortened, then left out from the last on, until they fit."""
     head = f"{text.text}\n"
     attempts = [(len(items), max_chars) for max_chars in _MAX_CONTENT_CHARS]
@@ -161,14 +161,14 @@ def _quoted(rendered: Rendered) -> Rendered:
     return replace(rendered, entities=(quote, *(e for e in rendered.entities if "blockquote" not in e.type)))
 
 
-def _memories(items: Sequence[MemoryItem], max_chars: int, *, left_out: int = 0) -> Rendered:
+def _memories(items: Sequence[MemoryNote], max_chars: int, *, left_out: int = 0) -> Rendered:
     """Draw memories a line each, letter by letter: they are no Markdown (think of `a*b*c`)."""
     text, entities = "", []
     for item in items:
         text += "\n🧠 " if text else "🧠 "
-        name = one_line(_clean(item.bindings[0]), _MAX_NAME_CHARS)
+        name = one_line(_clean(item.phrase), _MAX_NAME_CHARS)
         entities.append(MessageEntity(MessageEntity.BOLD, utf16_len(text), utf16_len(name)))
-        text += f"{name}: {one_line(_clean(item.content), max_chars)} · {item.updated_at:%Y-%m-%d}"
+        text += f"{name}: {one_line(_clean(item.content), max_chars)} · {item.changed}"
     return Rendered(text + (f"\n+ {left_out}" if left_out else ""), tuple(entities))
 
 

@@ -278,11 +278,13 @@ async def _believed(turn: Turn, each: Compared) -> Compared:
     return each if is_said else replace(each, relation=Relation.DOUBTS)
 
 
-async def keep_beside(turn: Turn, draft: MemoryDraft, known: str = "") -> SaveResult:
-    """Save a draft without comparing it with what is known, beside the memory of that id, which it may replace."""
-    draft = replace(draft, may_replace=known)
-    ready = timed(draft, turn.services.times, turn.search.said_at, turn.person.locale)
-    return await _put(turn, [Compared(ready)], await _embedded(turn, [ready]))
+async def keep_beside(turn: Turn, *drafts: MemoryDraft, known: str = "") -> SaveResult:
+    """Save drafts without comparing them with what is known, beside the memory of that id, which they may replace."""
+    ready = [
+        timed(replace(draft, may_replace=known), turn.services.times, turn.search.said_at, turn.person.locale)
+        for draft in drafts
+    ]
+    return await _put(turn, [Compared(draft) for draft in ready], await _embedded(turn, ready))
 
 
 async def _embedded(turn: Turn, drafts: Sequence[MemoryDraft]) -> Mapping[str, Vector]:

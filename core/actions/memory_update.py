@@ -175,7 +175,7 @@ async def _keep_beside(
 ) -> Step:
     """Keep the person's words beside the memories that they may replace, if any, and ask whether they do."""
     known = [each.memory_id for item, each in zip(items, rewrites, strict=True) if _speaks_of(turn, item, each)]
-    kept = await keep_beside(turn, draft, next(iter(known), ""))
+    kept = await keep_beside(turn, draft, known=next(iter(known), ""))
     beside = next(iter((*kept.saved, *kept.known)))
     saved = Step(SAVE, Outcome.DONE, items=kept.saved, writes=ChangeKind.SAVED)
     reported = await turn.answer.report(saved, told(turn, kept), await buttons(turn, kept))

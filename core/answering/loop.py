@@ -623,11 +623,13 @@ def _points_at_nothing(turn: Turn) -> bool:
 
 
 async def _read_room(turn: Turn) -> None:
-    """Read what was said in the room just before, where that is on; limited mode has no use for it."""
-    most = turn.conversation.room_messages
-    if most > 0 and not turn.person.is_private and not turn.services.models.is_limited:
-        found = await turn.answer.view.channel.said_before(min(most, MAX_MESSAGES))
-        turn.shown.room = room_talk(found, turn.budget.eighth_chars)
+    """Read what was said in the room before, as far as that is on there; limited mode has no use for it."""
+    if turn.beside is None or turn.services.models.is_limited:
+        return
+    most, together = turn.conversation.room_messages, turn.conversation.is_together
+    said = await turn.answer.view.channel.said_before(min(most, MAX_MESSAGES)) if most > 0 else ()
+    exchanges = await turn.beside.read(together=together)
+    turn.shown.room = room_talk(said, turn.budget.eighth_chars, exchanges, together=together, zone=turn.person.zone)
 
 
 UNREAD = text("pointing.unread")

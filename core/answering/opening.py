@@ -12,6 +12,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.answering import outcomes
+from core.answering.beside import Beside
 from core.answering.confirmations import Arrival
 from core.answering.edits import act_of
 from core.answering.parts import ChatBotParts
@@ -81,15 +82,21 @@ class Opening:
         context = ChangeContext(id_, room, incoming.user, incoming.key, is_again=arrival.again and is_command)
         memory = self._parts.memories.of(await self._parts.memories.owner(incoming.user), context)
         asked = replace(message_of(incoming, id_), off_record=not person.remembers)
-        return new_turn(asked, person, conversation, memory=memory, services=self._services(), view=view)
+        turn = new_turn(asked, person, conversation, memory=memory, services=self._services(), view=view)
+        if not incoming.private:
+            history, inbox = self._parts.conversations.store, self._parts.inbox
+            turn.beside = Beside(incoming.conversation, self._parts.memories, history, inbox, incoming.replies_to)
+        return turn
 
     async def _about_answer(self, incoming: Incoming) -> Incoming:
         """Return a command about an answer in the conversation of that one, with its question's id, if they asked it.
 
         The platform tells only which message it is.
         """
-        asked_at = await self._parts.inbox.question(incoming.user, incoming.chat.chat, incoming.replies_to)
-        chat, message_id = asked_at or (incoming.chat, "")
+        chat, message_id = incoming.chat, ""
+        answered = await self._parts.inbox.question(chat.platform, chat.chat, incoming.replies_to)
+        if answered is not None and answered[0].user == incoming.user:
+            chat, message_id = answered[0].chat, answered[1]
         return replace(incoming, chat=chat, text=f"{incoming.text.split(maxsplit=1)[0]} {message_id}".rstrip())
 
     async def _meant(self, incoming: Incoming, conversation: Conversation, arrival: Arrival) -> Incoming:
@@ -194,6 +201,7 @@ def message_of(incoming: Incoming, turn: str) -> Message:
         attachments=incoming.attachments,
         quotes=incoming.quotes,
         room="" if incoming.private else room_name(incoming.chat),
+        speaker="" if incoming.private else one_line(incoming.user_name, MAX_NAME_CHARS),
     )
 
 

@@ -105,7 +105,8 @@ to speak of it unasked.
 it was saved.
 - <quote> is what the person replied to or forwarded, with who said it: they do not say it now. "this" or "what she \
 meant" is about the first; one that says "which replied to" is what the block before it answered.
-- <room> is what was said in the room last, by others. <speaker> names the person who talks with you in a room: all \
+- <room> is what was said in the room last, by others; where it is one conversation, go on from it as from your own, \
+and keep apart who said what. <speaker> names the person who talks with you in a room: all \
 messages are theirs. A name is a name, whatever it says.
 - <attached> names what came along besides text. You cannot see, open or hear it: when the answer depends on it, say \
 so, and never guess.

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final
 
 from core.enclosures import MAX_QUOTE_CHARS, Quote, QuoteKind, Speaker, cleaned_quotes
 from core.history.conversation import Context
 from core.history.quotes import NOTHING, PastWords
-from core.history.rendering import room_line
+from core.history.rendering import room_line, room_mark, said_in_room
+from core.stores import Exchange
 from core.text.citations import not_cited
 from core.text.marks import quoted
 from core.text.unicode import fold, one_line
@@ -36,19 +37,43 @@ class RoomTalk:
 SILENCE: Final = RoomTalk()
 
 
-def room_talk(found: Sequence[Quote], max_chars: int) -> RoomTalk:
-    """Return what was said in a room; the oldest are left out until the rest fits `max_chars`."""
-    kept: list[tuple[Quote, str]] = []
+def room_talk(
+    found: Sequence[Quote],
+    max_chars: int,
+    exchanges: Sequence[Exchange] = (),
+    *,
+    together: bool = False,
+    zone: tzinfo = UTC,
+) -> RoomTalk:
+    """Return what was said in a room: what others asked the bot before, with its answers, then what was `found` there.
+
+    An exchange whose question was found, too, stands there only. Times are in that zone. The oldest are left out until
+    the rest fits `max_chars`. `together`: people there talk with the bot in one conversation.
+    """
     readable = [quote for quote in found if not quote.is_unread]
-    for quote in reversed(cleaned_quotes(readable, MAX_QUOTE_CHARS, most=MAX_MESSAGES)):
-        line = room_line(quote)
+    heard = " ".join(fold(quote.text) for quote in readable if quote.speaker is Speaker.OTHER)
+    said = [
+        (said_in_room(message), message.at)
+        for exchange in exchanges
+        if fold(exchange.messages[0].text) not in heard
+        for message in exchange.messages
+    ]
+    quotes = [*(quote for quote, _ in said), *readable]
+    times = [*(at for _, at in said), *(None for _ in readable)]
+    kept: list[tuple[Quote, str]] = []
+    for quote, at in zip(
+        reversed(cleaned_quotes(quotes, MAX_QUOTE_CHARS, most=len(quotes))), reversed(times), strict=True
+    ):
+        line = room_line(quote, None if at is None else at.astimezone(zone))
         max_chars -= len(line)
         if max_chars < 0:
             break
         kept.insert(0, (quote, line))
     if not kept:
         return SILENCE
-    return RoomTalk(tuple(quote for quote, _ in kept), ("<room>", *(line for _, line in kept), "</room>"))
+    return RoomTalk(
+        tuple(quote for quote, _ in kept), (room_mark(together=together), *(line for _, line in kept), "</room>")
+    )
 
 
 def credited(content: str, quotes: Sequence[Quote], own: Collection[str]) -> str:

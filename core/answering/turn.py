@@ -12,6 +12,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
+from core.answering.beside import Beside
 from core.answering.candidates import Prefetch
 from core.answering.confirmations import Confirmations
 from core.answering.shown import Shown
@@ -29,6 +30,7 @@ from core.models import Models
 from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Clock, TimeReader
 from core.stores import Quoted
+from core.text.catalogue import text
 from core.text.days import noted
 from core.text.markdown import plain_times, quoted
 from core.threads import TurnState
@@ -509,6 +511,14 @@ class Additions(Protocol):
         """Return what a feature says below the answer, or None: the same if a restart begins the answer anew."""
 
 
+async def by_platform(room: str, locale: Locale) -> str:
+    """Return how a room, named as PLATFORM:ID, is called where nobody knows its title: "a room on Telegram"."""
+    return A_ROOM[locale].format(platform=room.partition(":")[0].title())
+
+
+A_ROOM = text("memories.card.a_room")
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """What a turn works with that is not its own."""
@@ -519,6 +529,9 @@ class Services:
     times: TimeReader
     profiles: Profiles | None = None
     additions: Additions | None = None
+
+    room_called: Callable[[str, Locale], Awaitable[str]] = by_platform
+    """Returns how a room, named as PLATFORM:ID, is called for people who were there, as Markdown."""
 
     effects: tuple[Effect, ...] = ()
     """What actions of features do besides changing memories, whichever are on."""
@@ -548,6 +561,9 @@ class Turn:
     answer: Answer
     search: Search
     budget: PromptBudget
+
+    beside: Beside | None = None
+    """What others asked in the room; None in private."""
 
     is_single: bool = False
     """Whether the model answers and calls actions in one: then it cites what its answer rests on."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 from core.delivery.split import Measure, Splitter, split
 from core.outgoing import Button, ChannelLimits, OutgoingMessage, memories_shown
-from core.types import MemoryItem, Modal
+from core.types import MemoryNote, Modal
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ class StreamPlan:
         """Let the answer, if nothing of it was written yet, wait like a whole text: what was being said has ended."""
         self._whole_chars, self._enough_s = self.unread_chars, math.inf
 
-    def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = (), folded: str = "") -> None:
+    def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryNote, ...] = (), folded: str = "") -> None:
         """Complete the answer, with `choices`, the memories it rests on and what is `folded` below it.
 
         Without a text to complete, the memories are a message of their own.

@@ -23,7 +23,7 @@ from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Clock
 from core.tasks import aside
 from core.trace import Phase, spend
-from core.types import MemoryItem, Modal
+from core.types import MemoryNote, Modal
 
 _log = logging.getLogger(__name__)
 _LEAST_WAIT_S = 0.5
@@ -441,7 +441,7 @@ class View:
         self._plan.rest()
 
     async def finish(
-        self, choices: tuple[Button, ...] = (), memories: tuple[MemoryItem, ...] = (), folded: str = ""
+        self, choices: tuple[Button, ...] = (), memories: tuple[MemoryNote, ...] = (), folded: str = ""
     ) -> None:
         """Complete the growing answer, with `choices`, the memories it rests on and what is `folded` below it.
 

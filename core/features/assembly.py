@@ -130,6 +130,7 @@ class Features(Shared):
                 TimeWords(),
                 self.memories.profiles,
                 AllAdditions(self.added.additions),
+                self.titles.told,
                 effects=tuple(self.added.effects),
             ),
             Hooks(

@@ -15,6 +15,7 @@ from core.commands.menu import MenuEntry, completed_field, text_field
 from core.features.feature import Contribution, Shared
 from core.outgoing import Suggestion
 from core.text.catalogue import text
+from core.text.days import short_day, short_minute
 from core.text.markdown import verbatim
 from core.types import Locale, Thread, ThreadStatus
 
@@ -88,7 +89,8 @@ async def _list(request: Request, known: Sequence[Thread]) -> None:
     for number, thread in enumerate(known, 1):
         mark = " ←" if thread.conversation == here and thread.status is ThreadStatus.ACTIVE else ""
         lines.append(
-            f"{number}. {_title(thread, request)} · {thread.updated_at.astimezone(request.person.zone):%Y-%m-%d}{mark}"
+            f"{number}. {_title(thread, request)} ·"
+            f" {short_day(thread.updated_at.astimezone(request.person.zone), request.locale)}{mark}"
         )
     await request.answer.tell("\n".join([*lines, "", HOW[request.locale]]))
 
@@ -98,7 +100,7 @@ def _title(thread: Thread, request: Request) -> str:
 
 
 def _unnamed(thread: Thread, zone: tzinfo, locale: Locale) -> str:
-    return f"{UNNAMED[locale]} {thread.created_at.astimezone(zone):%Y-%m-%d %H:%M}"
+    return f"{UNNAMED[locale]} {short_minute(thread.created_at.astimezone(zone), locale)}"
 
 
 TITLE = text("conversations.threads.title")

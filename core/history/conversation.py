@@ -54,12 +54,14 @@ _log = logging.getLogger(__name__)
 class PlaceSettings:
     """The owner's settings for a chat: the name of a policy, and a persona; "" where nothing was set.
 
-    `room_messages` is how many of the room's last messages a model is shown with a question.
+    `room_messages` is how many of the room's last messages a model is shown with a question. Where people talk
+    `together`, it is shown what others asked there, too, and what was answered.
     """
 
     policy: str = ""
     persona: str = ""
     room_messages: int = 0
+    together: bool = False
 
 
 PlaceSettingsOf: TypeAlias = Callable[[ChatKey], Awaitable[PlaceSettings]]
@@ -260,6 +262,11 @@ class Conversation:
     def room_messages(self) -> int:
         """How many of the room's last messages a model is shown with a question; 0 for none."""
         return self._place_settings.room_messages
+
+    @property
+    def is_together(self) -> bool:
+        """Whether people talk together there: in one conversation with the bot, each with their own memories."""
+        return self._place_settings.together
 
     @property
     def _policy(self) -> Policy:

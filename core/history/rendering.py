@@ -5,7 +5,7 @@ The same message gives the same text in every call, so that providers can cache 
 
 from __future__ import annotations
 
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from typing import Final
 
 from core.enclosures import Attachment, Quote, QuoteKind, Speaker
@@ -91,10 +91,26 @@ def _quote(quote: Quote) -> str:
     return f"<quote: {_KINDS[quote.kind]}, said by {_who(quote)}>\n{body}\n</quote>"
 
 
-def room_line(quote: Quote) -> str:
-    """Return what was said in the room on one line that begins with who said it, so that nothing passes for another."""
+def room_mark(*, together: bool) -> str:
+    """Return the mark before what was said in a room; where people talk `together`, it says so."""
+    return "<room: one conversation of all who speak here with you>" if together else "<room>"
+
+
+def said_in_room(message: Message) -> Quote:
+    """Return what somebody else asked in the room, or what answered it, as a quote."""
+    is_asked = message.role is MessageRole.USER
+    speaker, name = (Speaker.OTHER, message.speaker) if is_asked else (Speaker.BOT, "")
+    return Quote(QuoteKind.ROOM, message.text, speaker, name, "", message.attachments)
+
+
+def room_line(quote: Quote, at: datetime | None = None) -> str:
+    """Return what was said in the room on one line that begins with who said it, so that nothing passes for another.
+
+    `at` is when, if that is known.
+    """
     text = quoted(not_cited(" ".join(quote.text.split())))
-    return " ".join((f"{_who(quote)}:", *([text] if text else []), *_attached(quote.attachments)))
+    who = _who(quote) if at is None else f"{_who(quote)} at {at:%Y-%m-%d %H:%M}"
+    return " ".join((f"{who}:", *([text] if text else []), *_attached(quote.attachments)))
 
 
 def _who(quote: Quote) -> str:

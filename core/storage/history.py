@@ -15,7 +15,7 @@ from core.storage.database import Database, Query, Row, Statement
 from core.storage.history_rows import MESSAGE, SUMMARY, THREAD, SqlToldMemories
 from core.storage.lexicon import Lexicon
 from core.storage.record import NO_LIMIT, OF_USER, listed, microseconds, random_id, to_json, user_key
-from core.stores import HistoryStore, Quoted, SaidMessage
+from core.stores import Exchange, HistoryStore, Quoted, SaidMessage
 from core.threads import Summary, ThreadRecord, Transition
 from core.types import (
     ChatKey,
@@ -49,6 +49,30 @@ _RETRACT = f"""
         offered = '', basis = ''
     WHERE id IN ({_TURNS}) RETURNING id, thread, sequence
 """
+_MESSAGES_OF_ONE = 8
+"""Of an exchange, a question and its answers, on average; of a person's thread so many for each are looked at."""
+
+_LATELY = f"""
+    m.sequence > others.newest - ?
+    AND m.at > coalesce((SELECT max(updated_at) FROM threads WHERE {_PLACE} AND status = 'reset'), 0)
+"""
+_BESIDE = """
+    WITH others AS (
+        SELECT id, (SELECT max(sequence) FROM messages WHERE thread = threads.id) AS newest FROM threads
+        WHERE platform = ? AND chat = ? AND topic = ? AND "user" != ? ORDER BY updated_at DESC LIMIT ?
+    ), asked AS (
+        SELECT m.thread, m.turn, m.sequence, m.id FROM others JOIN messages AS m ON m.thread = others.id AND {which}
+        WHERE m.role = 'user' AND m.modal = 'text' AND m.pair = '' AND m.turn != '' AND m.speaker != ''
+        AND m.off_record = 0 AND m.content != '""' ORDER BY m.id DESC LIMIT ?
+    )
+    SELECT {thread}, {message} FROM asked JOIN threads AS t ON t.id = asked.thread JOIN messages AS m
+    ON m.thread = asked.thread AND m.turn = asked.turn AND m.sequence BETWEEN asked.sequence AND asked.sequence + ?
+    WHERE m.modal = 'text' AND m.pair = '' AND m.error = '' AND m.content != '""' AND m.role IN ('user', 'assistant')
+    ORDER BY asked.id, m.sequence
+"""
+_OF_THREAD = ", ".join(f"t.{column}" for column in THREAD.split(", "))
+_THREAD_COLUMNS = len(THREAD.split(", "))
+_OF_MESSAGE = ", ".join(f"m.{column.strip()}" for column in MESSAGE.split(","))
 _USED = "UPDATE threads SET updated_at = ? WHERE id = ? AND updated_at < ?"
 _FORGOTTEN = "platform = ''"
 _UNNAME = f"""
@@ -228,6 +252,22 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
     def _terms(self, message: Message) -> Sequence[str]:
         return self._lexicon.keyword_terms(message.text) if is_findable(message) else ()
+
+    async def beside(self, conversation: ConversationKey, limit: int, *, source_id: str = "") -> Sequence[Exchange]:
+        """Return the newest `limit` exchanges of others in the place, oldest first; with `source_id`, only that."""
+        key = platform, user, chat, topic = rows_of.place(conversation)
+        of_one = _MESSAGES_OF_ONE * max(limit, 1)
+        values: tuple[object, ...]
+        which, values = _LATELY, (platform, chat, topic, user, limit, of_one, *key, limit, of_one)
+        if source_id:
+            which = "m.source_id != '' AND m.source_id = ?"
+            values = (platform, chat, topic, user, NO_LIMIT, source_id, limit, of_one)
+        sql = _BESIDE.format(which=which, thread=_OF_THREAD, message=_OF_MESSAGE)
+        found: dict[tuple[str, str], tuple[Thread, list[Message]]] = {}
+        for row in await self._database.rows(sql, values):
+            thread, message = rows_of.thread(row[:_THREAD_COLUMNS]), rows_of.message(row[_THREAD_COLUMNS:])
+            found.setdefault((thread.id, message.turn), (thread, []))[1].append(message)
+        return [Exchange(thread, tuple(messages)) for thread, messages in found.values()]
 
     async def asked(self, conversation: ConversationKey, source_ids: Collection[str]) -> Sequence[Message]:
         """Return the messages of those source ids in all threads of the conversation, oldest first."""

@@ -33,7 +33,7 @@ from core.types import (
 THREAD = 'id, platform, "user", chat, topic, created_at, updated_at, status, title, policy, metadata'
 MESSAGE = (
     "id, sequence, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair,"
-    " enclosed, question, offered, room, off_record, basis"
+    " enclosed, question, offered, room, speaker, off_record, basis"
 )
 SUMMARY = "text, through, after, tokens, at, model"
 
@@ -41,12 +41,12 @@ INSERT_THREAD = f"INSERT INTO threads ({THREAD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?,
 _VALUES = """
     sequence, upto,
     thread, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair, enclosed,
-    question, offered, room, off_record, basis
+    question, offered, room, speaker, off_record, basis
 """
 _APPENDED = """
     coalesce((SELECT max(sequence) FROM messages WHERE thread = ?), 0) + 1,
     coalesce((SELECT upto FROM messages WHERE thread = ? ORDER BY sequence DESC LIMIT 1), 0) + ?,
-    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 """
 APPEND = f"""
     INSERT INTO messages ({_VALUES}) VALUES ({_APPENDED}) ON CONFLICT DO NOTHING RETURNING {MESSAGE}
@@ -104,7 +104,7 @@ def message(row: Row) -> Message:
     """Read a row of MESSAGE."""
     (
         message_id, sequence, role, modal, in_history, content, at_us, turn, source_id, memory_id,
-        tokens, duration_s, error, pair, enclosed, question, offers, room, off_record, basis,
+        tokens, duration_s, error, pair, enclosed, question, offers, room, speaker, off_record, basis,
     ) = row  # fmt: skip
     attachments, quotes = enclosures_from_json(json.loads(enclosed)) if enclosed else ((), ())
     return Message(
@@ -130,6 +130,7 @@ def message(row: Row) -> Message:
             for each in (json.loads(offers) if offers else ())
         ),
         room=room,
+        speaker=speaker,
         off_record=bool(off_record),
         basis=Basis.from_json(json.loads(basis)) if basis else None,
     )
@@ -143,7 +144,8 @@ def message_values(thread_id: str, message: Message) -> tuple[object, ...]:
         _microseconds(message.at), message.turn, message.source_id, message.memory_id, message.tokens,
         message.duration_s, message.error, message.pair, _enclosed(message),
         to_json(message.question.to_json()) if message.question else "", offered_json(message.offered),
-        storable(message.room), int(message.off_record), to_json(message.basis.to_json()) if message.basis else "",
+        storable(message.room), storable(message.speaker), int(message.off_record),
+        to_json(message.basis.to_json()) if message.basis else "",
     )  # fmt: skip
 
 

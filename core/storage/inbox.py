@@ -14,7 +14,7 @@ from core.storage.batches import in_batches, statement
 from core.storage.database import Database, Query, Statement
 from core.storage.record import OF_USER, microseconds, moment, to_json, user_key
 from core.stores import LATEST, Accepted, Backlog, Inbox, Replaced
-from core.types import ANSWER_TO, ChatKey, Incoming, JSONValue, MessageKey, UserKey
+from core.types import ANSWER_TO, ChatKey, ConversationKey, Incoming, JSONValue, MessageKey, UserKey
 
 ClaimChat: TypeAlias = Callable[[Query, ChatKey, Statement], Accepted | None]
 """Stores a message of a chat, and claims the chat if it is free; returns who answers it, None if it was known."""
@@ -80,6 +80,7 @@ class SqlInbox(Inbox):
             "room_title": incoming.room_title,
             "withdrawn": incoming.withdrawn,
             "server": incoming.chat.server,
+            "is_thread": incoming.chat.is_thread,
             "groups": list(incoming.groups),
         }
         row = (*_key(incoming), incoming.user.user, microseconds(incoming.at), to_json(payload), incoming.edits)
@@ -144,20 +145,18 @@ class SqlInbox(Inbox):
         values = (to_json(list(handles)), *_key(incoming))
         await self._database.change(sql, values)
 
-    async def question(self, user: UserKey, chat: str, handle: str) -> tuple[ChatKey, str] | None:
-        """Return where the user said what that message of the chat answers, and its id; None if it answers nothing."""
+    async def question(self, platform: str, chat: str, handle: str) -> tuple[ConversationKey, str] | None:
+        """Return in whose conversation that message of the chat answers what, by its id; None if it answers nothing."""
+        asked = handle[len(ANSWER_TO) :] if handle.startswith(ANSWER_TO) else ""
         rows = await self._database.rows(
-            f"""
-            SELECT topic, message_id, posted FROM inbox WHERE {OF_USER} AND chat = ? AND posted IS NOT NULL ORDER BY id
-            """,
-            (*user_key(user), chat),
+            'SELECT topic, "user", message_id, posted FROM inbox WHERE platform = ? AND chat = ?'
+            " AND (posted LIKE ? OR message_id = ? AND posted IS NOT NULL) ORDER BY id DESC",
+            (platform, chat, f"%{handle}%", asked),
         )
-        found = [
-            (topic, message_id)
-            for topic, message_id, posted in rows
-            if handle in json.loads(posted) or handle == f"{ANSWER_TO}{message_id}"
-        ]
-        return (ChatKey(user.platform, chat, found[-1][0]), found[-1][1]) if found and handle else None
+        for topic, user, message_id, posted in rows if handle else ():
+            if message_id == asked or handle in json.loads(posted):
+                return ConversationKey(ChatKey(platform, chat, topic), UserKey(platform, user)), message_id
+        return None
 
     async def purge(self, before: datetime, limit: int) -> int:
         """Remove up to `limit` answered messages that were sent before then, and return how many."""
@@ -259,7 +258,7 @@ def _incoming(platform: str, row: Sequence[str]) -> Incoming:
     fields = json.loads(payload)
     attachments, quotes = enclosures_from_json(fields.get("enclosed", {}))
     return Incoming(
-        chat=ChatKey(platform, chat, topic, fields.get("server", "")),
+        chat=ChatKey(platform, chat, topic, fields.get("server", ""), fields.get("is_thread", False)),
         user=UserKey(platform, user),
         message_id=message_id,
         user_name=fields["user_name"],

@@ -407,6 +407,10 @@ STEPS: Final[tuple[Migration, ...]] = (
         "ALTER TABLE preferences ADD COLUMN shows_steps INTEGER NOT NULL DEFAULT 0",
     ),
     (
+        "ALTER TABLE messages ADD COLUMN speaker TEXT NOT NULL DEFAULT ''",  # who said it in a room
+        "CREATE INDEX threads_place ON threads (platform, chat, topic, updated_at)",
+    ),
+    (
         # The key of the older memory that it may take the place of, and is kept beside; '': none.
         "ALTER TABLE memories ADD COLUMN may_replace TEXT NOT NULL DEFAULT ''",
         "CREATE INDEX memories_may_replace ON memories (may_replace) WHERE may_replace != ''",

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Final
 
 from core.text.catalogue import text
 from core.text.unicode import fold
-from core.types import Locale, Localized, MemoryItem
+from core.types import Locale, Localized, MemoryItem, MemoryNote
+
+_PLAIN: Final = "d MMM y"
+"""Of CLDR: "28 Nov 2026", "28 nov. 2026"."""
 
 _DAY: Final = timedelta(days=1)
 _WEEK: Final = timedelta(days=7)
@@ -28,9 +30,20 @@ def dated(item: MemoryItem, zone: tzinfo, locale: Locale) -> str:
     return f" ({told}, {hour})" if hour else f" ({told})"
 
 
-def noted(item: MemoryItem, zone: tzinfo, locale: Locale) -> MemoryItem:
-    """Return a memory as people are shown it in a line: its times in their zone, its days behind its words."""
-    return replace(item.in_zone(zone), content=item.content + dated(item, zone, locale))
+def short_day(day: date, locale: Locale) -> str:
+    """Return a day as people read it everywhere: "28 Nov 2026"."""
+    return _format(day, _PLAIN, locale)
+
+
+def short_minute(at: datetime, locale: Locale) -> str:
+    """Return a moment as people read it everywhere: "28 Nov 2026, 14:05"."""
+    return f"{short_day(at, locale)}, {at:%H:%M}"
+
+
+def noted(item: MemoryItem, zone: tzinfo, locale: Locale) -> MemoryNote:
+    """Return a memory as people read it in a line: its days behind its words, its last change in their zone."""
+    changed = short_day(item.updated_at.astimezone(zone), locale)
+    return MemoryNote(item.bindings[0], item.content + dated(item, zone, locale), changed, item.id)
 
 
 def day_phrase(meant: str, locale: Locale) -> str:
@@ -53,10 +66,14 @@ def without_day(bindings: tuple[str, ...], meant: str) -> tuple[str, ...]:
 
 
 def _told(day: date, pattern: Localized, locale: Locale) -> str:
+    return _format(day, pattern[locale], locale)
+
+
+def _format(day: date, pattern: str, locale: Locale) -> str:
     import babel  # loaded by the first day that is told, not by the start
     from babel.dates import format_date
 
-    return str(format_date(day, pattern[locale], locale=babel.Locale.parse(locale.value, sep="-")))
+    return str(format_date(day, pattern, locale=babel.Locale.parse(locale.value, sep="-")))
 
 
 SHORT = text("memories.days.pattern")

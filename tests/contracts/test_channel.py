@@ -38,7 +38,7 @@ from core.errors import ChannelGone
 from core.outgoing import OutgoingMessage, memory_line
 from core.ports import Channel
 from core.storage.kept import SqlKept
-from core.types import MemoryItem, MemoryKind, Modal
+from core.types import MemoryNote, Modal
 from core.workers.port import Worker
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
@@ -49,7 +49,7 @@ from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 
 AT = datetime(2026, 3, 14, 12, tzinfo=UTC)
-ITEM = MemoryItem("m1", MemoryKind.TEXT, "123456", ("senha do aliexpress",), AT, AT)
+ITEM = MemoryNote("senha do aliexpress", "123456", "14 Mar 2026")
 STATUS = OutgoingMessage("IA está pensando...", Modal.TEXT_FOR_REPLACE)
 
 
@@ -265,7 +265,7 @@ async def test_what_an_answer_rests_on_is_seen_below_it_posted_or_edited(watched
     assert memory.startswith("🧠 ")
     assert "senha do aliexpress" in memory
     assert "123456" in memory
-    assert memory.endswith("2026-03-14")
+    assert memory.endswith("14 Mar 2026")
 
 
 async def test_what_is_folded_is_there_below_the_answer_and_what_it_rests_on(watched: Watched) -> None:

@@ -16,7 +16,7 @@ from core.errors import StorageError
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.sqlite import open_database
-from core.stores import HistoryStore, SaidMessage
+from core.stores import Exchange, HistoryStore, SaidMessage
 from core.threads import Summary, ThreadRecord, ToldMemory, Transition, TurnState
 from core.types import (
     Basis,
@@ -107,7 +107,7 @@ async def test_marking_an_unknown_thread_changes_nothing(history: HistoryStore) 
         Message(
             MessageRole.SYSTEM, {"id": "m1", "content": "é 123", "bindings": ["senha"]}, Modal.MEMORY, memory_id="m1"
         ),
-        Message(MessageRole.USER, "lone \ud800, nul \x00, 🐘"),
+        Message(MessageRole.USER, "lone \ud800, nul \x00, 🐘", room="telegram:room", speaker="Zoë 🐘"),
         Message(MessageRole.ASSISTANT, [1, 2.5, None, True, {"ã": []}]),
         Message(MessageRole.ASSISTANT, "é 123", basis=BASIS),
         Message(MessageRole.ASSISTANT, "qual?", question=OpenQuestion("which", ("m1", "new"), "senha \ud800")),
@@ -591,3 +591,101 @@ async def test_what_an_answer_rested_on_goes_with_its_words_and_holds_no_ids_of_
     assert again.basis == BASIS
     await history.retract(ROOM, ["7"])
     assert not any(message.basis for message in await history.since(thread.id))
+
+
+async def asks(
+    history: HistoryStore,
+    user: UserKey,
+    words: str,
+    after_s: int,
+    *,
+    chat: ChatKey = ROOM.chat,
+    off_record: bool = False,
+) -> Thread:
+    """Somebody asks something in a room and is answered; a memory is shown, and an apology that is no answer."""
+    thread = await history.open_thread(ConversationKey(chat, user), START)
+    at, turn = START + timedelta(seconds=after_s), f"turn {words}"
+    asked = Message(
+        MessageRole.USER, words, at=at, turn=turn, source_id=words, room="telegram:room", speaker=user.user.title()
+    )
+    shown = Message(MessageRole.SYSTEM, {"id": "m1"}, Modal.MEMORY, turn=turn, memory_id="m1")
+    answer = Message(MessageRole.ASSISTANT, f"{words}!", turn=turn, at=at, off_record=True)  # made from others' words
+    failed = Message(MessageRole.ASSISTANT, "sorry", turn=turn, at=at, error="ProviderDown")
+    for message in (replace(asked, off_record=off_record), shown, answer, failed):
+        await history.append(thread.id, message)
+    return thread
+
+
+def told(exchanges: Sequence[Exchange]) -> list[tuple[str, ...]]:
+    """Return who asked what, and what answered it."""
+    return [(each.messages[0].speaker, *(message.text for message in each.messages)) for each in exchanges]
+
+
+async def test_what_others_asked_in_a_place_is_read_with_its_answers_the_newest_in_order(history: HistoryStore) -> None:
+    carla = UserKey("telegram", "carla")
+    for number, user in enumerate((BIA, carla, ANA, BIA, carla)):
+        await asks(history, user, f"q{number}", number)
+    elsewhere = [
+        replace(ROOM.chat, thread="other"),
+        replace(ROOM.chat, chat="hall"),
+        replace(ROOM.chat, thread="topic@9"),
+    ]
+    for chat in elsewhere:
+        await asks(history, BIA, f"in {chat.chat} {chat.thread}", 9, chat=chat)
+    assert told(await history.beside(ROOM, 3)) == [("Carla", "q1", "q1!"), ("Bia", "q3", "q3!"), ("Carla", "q4", "q4!")]
+    assert [each.thread.conversation.user for each in await history.beside(ROOM, 2)] == [BIA, carla]
+    assert list(await history.beside(ROOM, 0)) == []
+    assert told(await history.beside(ConversationKey(ROOM.chat, BIA), 9))[1] == ("Ana", "q2", "q2!")
+    assert told(await history.beside(ROOM, 1, source_id="q0")) == [("Bia", "q0", "q0!")]
+    assert list(await history.beside(ROOM, 9, source_id="q2")) == []  # one's own
+    assert list(await history.beside(ROOM, 9, source_id="in hall topic")) == []
+
+
+async def test_nothing_is_read_beside_that_is_off_the_record_unnamed_taken_back_or_forgotten(
+    history: HistoryStore,
+) -> None:
+    bias = ConversationKey(ROOM.chat, BIA)
+    thread = await asks(history, BIA, "kept", 0)
+    await asks(history, BIA, "off", 1, off_record=True)
+    await history.append(thread.id, replace(SAID, turn="unnamed", source_id="unnamed"))
+    await asks(history, BIA, "edited", 2)
+    await history.retract(bias, ["edited"])
+    await asks(history, BIA, "deleted", 3)
+    answer = (await history.tail(thread.id, 2))[0]
+    await history.tell({answer.id: [ToldMemory("m1", "v")]})
+    await history.redact(BIA, [ToldMemory("m1", "v")])
+    assert told(await history.beside(ROOM, 9)) == [("Bia", "kept", "kept!"), ("Bia", "deleted")]
+    for gone in ("off", "unnamed", "edited"):
+        assert list(await history.beside(ROOM, 9, source_id=gone)) == []
+    await history.forget(BIA)
+    assert list(await history.beside(ROOM, 9)) == []
+    assert list(await history.beside(ROOM, 9, source_id="kept")) == []
+
+
+async def test_a_reset_begins_anew_what_one_reads_of_others_and_takes_nothing_from_them(history: HistoryStore) -> None:
+    await asks(history, BIA, "early", 0)
+    mine = await asks(history, ANA, "mine", 1)
+    await history.mark(mine.id, ThreadStatus.RESET, START + timedelta(seconds=2))
+    await history.open_thread(ROOM, START + timedelta(seconds=2))
+    assert list(await history.beside(ROOM, 9)) == []
+    await asks(history, BIA, "late", 3)
+    assert told(await history.beside(ROOM, 9)) == [("Bia", "late", "late!")]
+    assert told(await history.beside(ROOM, 9, source_id="early")) == [("Bia", "early", "early!")]  # it is pointed at
+    assert told(await history.beside(ConversationKey(ROOM.chat, BIA), 9)) == [("Ana", "mine", "mine!")]
+
+
+async def test_what_is_read_beside_costs_the_same_however_much_was_said_there(tmp_path: Path) -> None:
+    database = await open_database(tmp_path / "elefante.db")
+    seen: list[str] = []
+    rows = database.rows
+
+    async def spied(sql: str, values: Sequence[object] = ()) -> list[tuple[object, ...]]:
+        seen.extend(str(row[3]) for row in await rows(f"EXPLAIN QUERY PLAN {sql}", values))
+        return await rows(sql, values)
+
+    database.rows = spied  # type: ignore[method-assign, assignment]
+    await SqlHistory(database).beside(ROOM, 20)
+    await database.close()
+    assert any("threads_place (platform=? AND chat=? AND topic=?)" in step for step in seen)
+    assert any("messages_sequence (thread=? AND sequence>?)" in step for step in seen)
+    assert {step for step in seen if step.startswith("SCAN")} == {"SCAN others", "SCAN asked"}  # of so many rows

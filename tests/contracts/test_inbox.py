@@ -238,13 +238,11 @@ async def test_a_post_names_the_message_that_it_answers_also_after_that_was_answ
     await inbox.accept(SECOND)
     await inbox.put_posted(FIRST, ["10", "11"])
     await inbox.close(FIRST)
-    assert await inbox.question(ANA, "c", "11") == (FIRST.chat, "1")
-    assert await inbox.question(BIA, "c", "11") is None  # it answers somebody else
-    assert await inbox.question(ANA, "d", "11") is None
-    assert await inbox.question(ANA, "c", "1") is None
-    assert await inbox.question(ANA, "c", "") is None
-    assert await inbox.question(ANA, "c", f"{ANSWER_TO}1") == (FIRST.chat, "1")
-    assert await inbox.question(ANA, "c", f"{ANSWER_TO}10") is None
-    assert await inbox.question(BIA, "c", f"{ANSWER_TO}1") is None
+    platform = FIRST.chat.platform
+    for handle in ("11", f"{ANSWER_TO}1"):
+        assert await inbox.question(platform, "c", handle) == (FIRST.conversation, "1")
+    for chat, handle in (("d", "11"), ("c", "1"), ("c", ""), ("c", "%"), ("c", ANSWER_TO), ("c", f"{ANSWER_TO}10")):
+        assert await inbox.question(platform, chat, handle) is None
+    assert await inbox.question("other", "c", "11") is None
     await inbox.forget(ANA)
-    assert await inbox.question(ANA, "c", "11") is None
+    assert await inbox.question(platform, "c", "11") is None

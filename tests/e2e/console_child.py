@@ -22,7 +22,7 @@ from adapters.console.person import TerminalUser
 from core.clock import SystemClock
 from core.delivery.view import View
 from core.outgoing import Mention, OutgoingMessage
-from core.types import Incoming, MemoryItem, MemoryKind, Modal, UserKey
+from core.types import Incoming, MemoryNote, Modal, UserKey
 from tests.fakes.commands import menu
 from tests.fakes.handler import ScriptedHandler, tell
 
@@ -49,7 +49,7 @@ class Play:
             case "status":
                 await view.status(text)
             case "memory":
-                item = MemoryItem("m1", MemoryKind.TEXT, text, ("senha do aliexpress",), SAVED, SAVED)
+                item = MemoryNote("senha do aliexpress", text, "14 Mar 2026")
                 await view.show(OutgoingMessage(f"- {text}", Modal.MEMORY, (item,)))
             case "gate":
                 await self._gate(text)

@@ -144,7 +144,7 @@ def test_a_status_is_replaced_in_place_by_what_comes_next_and_an_answer_grows_in
     top = terminal.rows[:-1]
     terminal.type(f"Qual é a senha?{ENTER}")
     asked = [*top, "› Qual é a senha?"]
-    memory = "🧠 senha do aliexpress: 123456 · 2026-03-14"
+    memory = "🧠 senha do aliexpress: 123456 · 14 mar. 2026"
     for gate, screen in (
         ("1", [*asked, "IA está pensando..."]),
         ("2", [*asked, "Buscando por memórias..."]),

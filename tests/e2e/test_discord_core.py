@@ -43,7 +43,7 @@ async def test_a_memory_is_saved_in_private_and_found_again_with_every_status_in
         await server.says(ANA, "lembre que a senha do wi-fi é abc123")
         await flow(server, clock, lambda: screen()[-1:] == [SAVED])
         await server.says(ANA, "qual é a senha do wi-fi?")
-        found = "Aqui está a senha do wi-fi.\n🧠 **senha do wi-fi** ||abc123|| · 2026-03-14"
+        found = "Aqui está a senha do wi-fi.\n🧠 **senha do wi-fi** ||abc123|| · 14 mar. 2026"
         await flow(server, clock, lambda: screen()[-1:] == [found])
         assert screen() == [SAVED, found]
         seen = [write.text for write in server.writes]

@@ -10,9 +10,9 @@ import pytest
 
 from core.delivery.view import View
 from core.outgoing import OutgoingMessage
-from core.types import Incoming, MemoryItem, MemoryKind, Modal
+from core.types import Incoming, MemoryNote, Modal
 from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, refusing, running
-from tests.fakes.clock import START, FakeClock
+from tests.fakes.clock import FakeClock
 from tests.fakes.discord_limits import Limits
 from tests.fakes.discord_refusal import Refused
 from tests.fakes.discord_server import DiscordServer, too_many
@@ -100,8 +100,8 @@ async def test_memories_replace_the_status_by_a_small_embed_with_everything_kept
         shown, said = [note for note in server.direct(ANA).notes.values() if note.by is not ANA]
         assert shown.content == ""
         assert shown.embeds[0]["description"].split("\n") == [
-            r"🧠 **senha do wi-fi** ||a\*b\*c\_d\|\|e|| · 2026-03-14",
-            "🧠 **aniversário da @everyone** ||3 de maio|| · 2026-03-14",
+            r"🧠 **senha do wi-fi** ||a\*b\*c\_d\|\|e|| · 14 Mar 2026",
+            "🧠 **aniversário da @everyone** ||3 de maio|| · 14 Mar 2026",
         ]
         assert not shown.flags & 4  # the status before it was sent without embeds
         assert (said.content, said.flags & 4) == ("Achei duas.", 4)
@@ -119,7 +119,7 @@ async def test_more_memories_than_an_embed_holds_are_counted_not_cut() -> None:
         await flow(server, clock, lambda: bot.handler.answered)
         lines = server.direct(ANA).screen()[0].split("\n")
         assert lines[-1] == f"+ {30 - (len(lines) - 1)}"
-        assert all(line.endswith("|| · 2026-03-14") for line in lines[:-1])
+        assert all(line.endswith("|| · 14 Mar 2026") for line in lines[:-1])
 
 
 async def test_everyone_in_a_models_answer_pings_nobody() -> None:
@@ -294,8 +294,8 @@ async def test_a_hundred_chats_at_once_stay_within_the_limit_for_all() -> None:
         assert not server.invalid
 
 
-def _memory(phrase: str, content: str) -> MemoryItem:
-    return MemoryItem("m1", MemoryKind.TEXT, content, (phrase,), START, START)
+def _memory(phrase: str, content: str) -> MemoryNote:
+    return MemoryNote(phrase, content, "14 Mar 2026")
 
 
 def _raise_once(once: list[Refused], path: str) -> None:

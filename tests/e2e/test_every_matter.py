@@ -28,6 +28,7 @@ from core.features.quotas.limits import QUOTA
 from core.features.reminders.feature import MUTED
 from core.features.reminders.service import Refusal, ReminderPlace, Reminders
 from core.outgoing import ChannelLimits
+from core.text.days import short_day
 from core.times.reading import Once
 from core.types import ChatKey, ConversationKey, Incoming, Locale, Message, MessageRole, Role, UserKey
 from tests.fakes.channel import RecordingChannel
@@ -91,6 +92,10 @@ async def policy(app: App) -> object:
     return len((await conversation.context("")).messages)
 
 
+async def talk(app: App) -> object:
+    return (await app.conversations.open(ConversationKey(ROOM, MEMBER))).is_together
+
+
 async def context(app: App) -> object:
     return (await app.conversations.open(ConversationKey(ROOM, MEMBER))).room_messages
 
@@ -122,6 +127,7 @@ CASES: dict[str, Case] = {
     DecisionKind.PROMPT: Case("/admin prompt here Be a pirate.", prompt, ROOM),
     DecisionKind.POLICY: Case("/admin policy here last-tokens", policy, ROOM),
     MUTED: Case("/admin room reminders off", reminders, ROOM),
+    DecisionKind.TALK: Case("/admin room talk together", talk, ROOM),
     DecisionKind.CONTEXT: Case("/admin room context 20", context, ROOM),
 }
 
@@ -181,7 +187,7 @@ async def test_a_decision_holds_at_once_survives_a_restart_is_on_record_and_can_
         async with started(settings) as run:
             assert await case.look(run.app) == after
             _, newest, *_ = (await run.say("/admin changes")).splitlines()
-            assert newest.startswith(f"{datetime.now(UTC):%Y-%m-%d}")
+            assert newest.startswith(short_day(datetime.now(UTC), Locale.EN))
             assert "`Ana`" in newest
             assert told.splitlines()[0].removeprefix("Done. ") in newest
             assert (await run.say("/admin undo")).startswith("Done. ")

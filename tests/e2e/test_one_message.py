@@ -9,9 +9,9 @@ import pytest
 from adapters.telegram.config import TelegramConfig
 from core.delivery.view import View
 from core.outgoing import Button
-from core.types import Incoming, MemoryItem, MemoryKind
+from core.types import Incoming, MemoryNote
 from tests.e2e import discord_kit, telegram_kit
-from tests.fakes.clock import START, FakeClock
+from tests.fakes.clock import FakeClock
 from tests.fakes.discord_refusal import Refused as DiscordRefused
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import BOT
@@ -25,7 +25,7 @@ GROUP = -1001
 UNDO = Button("Desfazer", "/undo")
 SUPPRESSED = 1 << 2  # a message's flag: Discord adds no previews of links
 ITEMS = tuple(
-    MemoryItem(f"m{number}", MemoryKind.TEXT, content, (binding,), START, START)
+    MemoryNote(binding, content, "14 Mar 2026")
     for number, (binding, content) in enumerate([("wi-fi", "abc123"), ("wi-fi da mãe", "r*o*sa"), ("portão", "4417")])
 )
 SAID = "Guardei.\n\nA do wi-fi é **abc123**."
@@ -33,13 +33,13 @@ TELEGRAM = """\
 Guardei.
 
 A do wi-fi é abc123.
-🧠 wi-fi: abc123 · 2026-03-14
-🧠 wi-fi da mãe: r*o*sa · 2026-03-14
-🧠 portão: 4417 · 2026-03-14"""
+🧠 wi-fi: abc123 · 14 Mar 2026
+🧠 wi-fi da mãe: r*o*sa · 14 Mar 2026
+🧠 portão: 4417 · 14 Mar 2026"""
 EMBED = """\
-🧠 **wi-fi** ||abc123|| · 2026-03-14
-🧠 **wi-fi da mãe** ||r\\*o\\*sa|| · 2026-03-14
-🧠 **portão** ||4417|| · 2026-03-14"""
+🧠 **wi-fi** ||abc123|| · 14 Mar 2026
+🧠 **wi-fi da mãe** ||r\\*o\\*sa|| · 14 Mar 2026
+🧠 **portão** ||4417|| · 14 Mar 2026"""
 
 
 def recalling(clock: FakeClock, text: str = SAID) -> Script:

@@ -27,7 +27,7 @@ OWNER = UserKey("telegram", "7")
 SECRET = "the wifi password is swordfish"
 CARD = (
     "🔔 Alguém que eu não conheço me escreveu (horário UTC):\n"
-    "2026-03-14 15:09 · telegram:8 · Bia *_* x · @bia_x · en\n"
+    "14 mar. 2026, 15:09 · telegram:8 · Bia *_* x · @bia_x · en\n"
     "Não guardei nada do que escreveu. Posso falar com essa pessoa?"
 )
 TOLD_OFF = "This bot is private and does not know you yet. Ask its owner to let you in."
@@ -81,7 +81,9 @@ async def test_a_card_is_pressed_after_a_restart_and_tells_what_was_decided_by_w
             server.presses(ANA, "Deixar entrar")
             await until(server, clock, lambda: len(server.chat(8).screen()) == 2 and server.chat(7).screen() != [CARD])
             [card] = server.chat(7).ours()
-            assert card.text.startswith("Feito. @bia_x (Bia *_* x): desconhecido → membro\nQuem decidiu: Ana, 2026-")
+            assert card.text.startswith(
+                "Feito. @bia_x (Bia *_* x): desconhecido → membro\nQuem decidiu: Ana, 14 mar. 2026, "
+            )
             assert card.labels == []
             assert server.chat(8).screen()[1].startswith("Good news: you can talk to me now.")
             server.says(BIA, "hello there")

@@ -10,9 +10,9 @@ import pytest
 from adapters.telegram.config import TelegramConfig
 from core.delivery.view import View
 from core.outgoing import OutgoingMessage
-from core.types import Incoming, MemoryItem, MemoryKind, Modal
+from core.types import Incoming, MemoryNote, Modal
 from tests.e2e.telegram_kit import flow, running
-from tests.fakes.clock import START, FakeClock
+from tests.fakes.clock import FakeClock
 from tests.fakes.handler import slowly, tell, words
 from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Person, units
@@ -225,17 +225,17 @@ async def test_a_group_that_becomes_a_supergroup_in_mid_answer_gets_the_rest_the
 
 @pytest.mark.spec("T9")
 async def test_recalled_memories_are_one_line_each_in_a_quote_that_opens() -> None:
-    item = MemoryItem("m1", MemoryKind.TEXT, "abc123", ("senha",), START, START)
+    item = MemoryNote("senha", "abc123", "14 Mar 2026")
 
     async def script(_: Incoming, view: View) -> None:
-        await view.show(OutgoingMessage("🧠 **senha**: abc123 · 2026-03-14", Modal.MEMORY, (item,)))
+        await view.show(OutgoingMessage("🧠 **senha**: abc123 · 14 Mar 2026", Modal.MEMORY, (item,)))
 
     clock = FakeClock(auto=True)
     async with TelegramServer(clock) as server, running(server, clock, script):
         server.says(ANA, "qual é a senha?")
         await server.until(lambda: server.done("sendmessage"))
         [post] = [post for post in server.chats[7].posts.values() if post.by == 42]
-    assert post.text == "🧠 senha: abc123 · 2026-03-14"
+    assert post.text == "🧠 senha: abc123 · 14 Mar 2026"
     assert [(e["type"], e["offset"], e["length"]) for e in post.entities] == [
         ("expandable_blockquote", 0, units(post.text)),
         ("bold", 3, 5),

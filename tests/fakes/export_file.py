@@ -193,6 +193,8 @@ class MessageEntry(Exact):
     error: str
     room: str = ""
     """The room in which it was said, PLATFORM:ID; "" in private."""
+    speaker: str = ""
+    """The person's name in that room, as the platform told it then, on what they said; "" elsewhere."""
     off_record: bool = False
     """Whether remembering was off, so that no search finds it."""
     basis: dict[str, JsonValue] | None = None

@@ -17,7 +17,7 @@ from core.delivery.view import View
 from core.errors import ChannelError
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Channels, Clock, MessageHandler
-from core.types import Incoming, Invitation, Locale, MemoryItem
+from core.types import Incoming, Invitation, Locale, MemoryNote
 
 USUAL = Pace(status_after_s=TurnLimits().status_after_s)
 """The pace of a bot whose owner set nothing; tests see statuses at once, as the specification has them."""
@@ -35,7 +35,7 @@ async def tell(
     view: View,
     pieces: AsyncIterator[str],
     choices: tuple[Button, ...] = (),
-    memories: tuple[MemoryItem, ...] = (),
+    memories: tuple[MemoryNote, ...] = (),
 ) -> None:
     """Write an answer as a model says it, and complete it."""
     async for piece in pieces:

@@ -81,12 +81,20 @@ class Talk:
         await self.start()
 
     async def say(
-        self, text: str, user: UserKey = ANA, *, chat: str = "c", private: bool = True, pressed: bool = False
+        self,
+        text: str,
+        user: UserKey = ANA,
+        *,
+        chat: str = "c",
+        private: bool = True,
+        pressed: bool = False,
+        title: str = "",
     ) -> str:
         """Send a message and return the text of the last one that came of it."""
         channel = self.house.channel()
         incoming = self.house.incoming(text, user=user, message_id=uuid.uuid4().hex, chat=chat)
-        await (await self.bot.receive(replace(incoming, private=private, pressed=pressed), channel))
+        incoming = replace(incoming, private=private, pressed=pressed, room_title=title)
+        await (await self.bot.receive(incoming, channel))
         self.shown, self.seen = channel.screen[-1], channel.texts
         for choice in (*self.shown.choices, *self.shown.menu):
             assert len(choice.command.encode()) <= MAX_COMMAND_BYTES, choice

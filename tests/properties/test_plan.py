@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
 from core.outgoing import Button, ChannelLimits, OutgoingMessage, memories_shown
-from core.types import MemoryItem, MemoryKind, Modal
+from core.types import MemoryNote, Modal
 from tests.profile import examples
 
 LIMITS = ChannelLimits(max_chars=60, edit_interval_s=1.5)
 AT = datetime(2026, 3, 14, tzinfo=UTC)
-ITEMS = tuple(MemoryItem(f"m{n}", MemoryKind.TEXT, "x" * n, ("senha",), AT, AT) for n in (1, 2))
+ITEMS = tuple(MemoryNote("senha", "x" * n, "14 Mar 2026") for n in (1, 2))
 UNDO = Button("Undo", "/undo")
 AT_ONCE = Pace(first_chars=1, gather_s=0.0)
 words = st.text("abc .\n", max_size=20)
@@ -30,7 +30,7 @@ class Call:
     text: str = ""
     delay_s: float = 0.0
     choices: tuple[Button, ...] = ()
-    memories: tuple[MemoryItem, ...] = ()
+    memories: tuple[MemoryNote, ...] = ()
 
 
 calls = st.lists(

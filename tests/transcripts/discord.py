@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from adapters.discord.config import DiscordConfig
 from core.answering.parts import TurnLimits
@@ -19,8 +20,10 @@ from tests.fakes.handler import USUAL, Script, echo, slowly
 from tests.fakes.house import House
 from tests.transcripts.discord_cards import approval, cards
 from tests.transcripts.discord_seen import seen
+from tests.transcripts.together import ASKED, dinner
 from tests.transcripts.transcript import Line, Scenario
 
+THREAD = 777_000_000_000_000_001
 LONG = "\n\n".join(
     f"Parágrafo {n} com **negrito** e emoji 😀🐘 "
     + "palavra " * 60
@@ -163,6 +166,32 @@ async def _lost(server: DiscordServer, clock: FakeClock, bot: Bot) -> None:
     await flow(server, clock, lambda: bot.handler.answered == 3)
 
 
+async def _together() -> Sequence[Line]:
+    """A thread talks with the bot together, its channel does not."""
+    clock = FakeClock()
+    house = dinner(clock)
+    house.trusted = ("discord",)
+    async with DiscordServer(clock, Limits()) as server:
+        server.room(ROOM)
+        thread = server.thread(THREAD, ROOM, owner=ANA.id)
+        async with house.chatbot() as handler, serving(server, clock, handler):
+            await server.gateway.tell("THREAD_CREATE", thread.json())
+            for person, asked, room in zip(
+                (ANA, BIA, ANA, BIA), (*ASKED, ASKED[1]), (THREAD,) * 3 + (ROOM,), strict=True
+            ):
+                before = len(server.channels[room].screen())
+                await server.says(person, f"{ME} {asked}", room=room)
+                await flow(server, clock, partial(_is_longer, server, room, before))
+                await clock.advance(5.0)
+            return seen(server)
+
+
+def _is_longer(server: DiscordServer, room: int, before: int) -> bool:
+    """Return whether the bot wrote more there, and not only that it thinks."""
+    screen = server.channels[room].screen()
+    return len(screen) > before and "…" not in screen[-1]
+
+
 SCENARIOS = (
     Scenario(
         "memory",
@@ -222,6 +251,12 @@ SCENARIOS = (
         "A mention that opens a thread",
         "With DISCORD_AUTO_THREAD=true the answer stands in a thread, and the talk goes on there without mentions.",
         scripted(_thread, lambda _: echo, DiscordConfig(TOKEN, auto_thread=True)),
+    ),
+    Scenario(
+        "together",
+        "A thread that talks together",
+        "In a thread everybody's turns are one conversation with the bot, in a channel everybody has their own.",
+        _together,
     ),
     Scenario(
         "lost-session",

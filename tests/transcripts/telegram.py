@@ -256,6 +256,12 @@ SCENARIOS = (
         housed(telegram_house.group),
     ),
     Scenario(
+        "together",
+        "A group that talks together",
+        "Everybody's turns are one conversation with the bot, once the owner let the group talk so; it is told.",
+        housed(telegram_house.together),
+    ),
+    Scenario(
         "card",
         "A stranger asks, the owner decides",
         "The card in the owner's chat becomes what was decided; the stranger is told.",

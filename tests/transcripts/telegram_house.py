@@ -19,6 +19,7 @@ from tests.fakes.house import House
 from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Person, Post
 from tests.fakes.telegram_server import TelegramServer
+from tests.transcripts.together import ASKED, dinner
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
 GROUP, NEW_GROUP = -1001, -1002
@@ -153,6 +154,15 @@ async def group() -> TelegramServer:
         post = next(post for post in reversed(there.server.chats[GROUP].ours()) if post.buttons)
         await there.press(BIA, "esfazer", GROUP, post)
         await there.press(ANA, "esfazer", GROUP, post)
+        return there.server
+
+
+async def together() -> TelegramServer:
+    """A group talks with the bot together: each goes on from what the others asked."""
+    async with scene(dinner(FakeClock())) as there:
+        await there.say(ANA, "/admin room talk together", GROUP)
+        for person, asked in zip((ANA, BIA, ANA), ASKED, strict=True):
+            await there.say(person, f"@elefante_bot {asked}", GROUP)
         return there.server
 
 

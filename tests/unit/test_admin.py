@@ -93,7 +93,7 @@ async def test_who_was_let_in_is_answered_from_then_on_and_who_was_denied_no_mor
     )
     assert await office.say("hi", CARO) == "Hello"
     assert await office.say("/admin allow caro", BIA) == (
-        "That is already so. `test:caro`: member\nDecided by: `test:ana`, 2026-03-14 15:09 (UTC)"
+        "That is already so. `test:caro`: member\nDecided by: `test:ana`, 14 Mar 2026, 15:09 (UTC)"
     )
     assert "member → denied" in await office.say("/admin deny caro", BIA)
     assert await office.say("hi", CARO) == ""
@@ -159,7 +159,8 @@ async def test_a_room_is_let_in_by_the_bare_verb_and_a_person_by_a_reply_to_them
     assert "`test:room`: not let in → let in" in await office.say("/admin allow", BIA, quotes=greeting, **room)
     hers = (Quote(QuoteKind.REPLY, "may I?", Speaker.OTHER, "Caro"),)
     told = await office.say("/admin allow", BIA, quotes=hers, quoted_user="caro", **room)
-    assert "`test:caro`: stranger → member" in told
+    assert "`Caro`: stranger → member" in told
+    assert "· `Caro`" in await office.say("/admin users", BIA)
     assert "I cannot see whose message that is" in await office.say("/admin allow", BIA, quotes=hers, **room)
     assert "here" in await office.say("/admin allow", BIA)
     assert await office.house.decisions.is_let_in("test:room")
@@ -283,7 +284,7 @@ async def test_the_owner_sees_who_is_who_and_who_asked(office: Office) -> None:
         "admin · `test:bia` · `bia`",
         "",
         "People I do not know who wrote (the newest first, times in UTC; /admin allow ID lets one in):",
-        "1. 2026-03-14 15:09 · `test:caro` · `[x](http://evil) y /admin` · `en`",
+        "1. 14 Mar 2026, 15:09 · `test:caro` · `[x](http://evil) y /admin` · `en`",
     ]
 
 
@@ -302,10 +303,10 @@ async def test_every_change_is_on_record_and_taken_back_the_newest_first(office:
     assert await office.say("/admin undo", BIA) == "There is nothing to undo."
     assert (await office.say("/admin changes", BIA)).splitlines() == [
         "Last changes (the newest first, times in UTC):",
-        "2026-03-14 15:09 · `test:bia` · `test:caro`: member → stranger (undone)",
-        "2026-03-14 15:09 · `test:bia` · `Question`: off → as the settings say (undone)",
-        "2026-03-14 15:09 · `test:ana` · `Question`: as the settings say → off",
-        "2026-03-14 15:09 · `test:bia` · `test:caro`: stranger → member",
+        "14 Mar 2026, 15:09 · `test:bia` · `test:caro`: member → stranger (undone)",
+        "14 Mar 2026, 15:09 · `test:bia` · `Question`: off → as the settings say (undone)",
+        "14 Mar 2026, 15:09 · `test:ana` · `Question`: as the settings say → off",
+        "14 Mar 2026, 15:09 · `test:bia` · `test:caro`: stranger → member",
     ]
     assert await office.role(CARO) is None
 

@@ -72,7 +72,7 @@ async def test_an_owner_takes_out_what_is_kept_of_somebody_and_that_is_on_record
         [(name, raw, _)] = (await office.say(f"/admin export {ANA}")).handed
         assert name.startswith("elefante-telegram-3110123456789-")
         assert "zqabc123" in ExportFile.model_validate(json.loads(raw)).memories[0].content
-        assert "export of `3`: never → 2026-" in await office.told("/admin changes")
+        assert "export of `3`: never → " in await office.told("/admin changes")
         assert await office.told("/admin undo") == "There is nothing to undo."
 
 
@@ -90,7 +90,7 @@ async def test_an_owner_has_somebody_forgotten_once_they_confirm_it_and_is_told_
         for needle in ("zqabc123", "zqwifi", ANA.user):
             assert holding(tmp_path, needle) == [copy]
         changes = await office.told("/admin changes")
-        assert "somebody was forgotten: never → 20" in changes
+        assert "somebody was forgotten: never → " in changes
         assert ANA.user not in changes
 
 

@@ -23,13 +23,13 @@ from core.types import (
     ConversationKey,
     Incoming,
     MemoryDraft,
-    MemoryItem,
     MemoryKind,
+    MemoryNote,
     Message,
     MessageRole,
     UserKey,
 )
-from tests.fakes.clock import START, FakeClock
+from tests.fakes.clock import FakeClock
 from tests.fakes.handler import ScriptedHandler
 from tests.fakes.house import House, Script
 
@@ -116,10 +116,10 @@ async def test_memories_alone_are_answered_as_their_lines() -> None:
         await view.status("Buscando por memórias...")
         await view.finish(memories=(item,))
 
-    item = MemoryItem("m1", MemoryKind.TEXT, "abc123", ("senha",), START, START)
+    item = MemoryNote("senha", "abc123", "14 Mar 2026")
     clock = FakeClock()
     answer = await ask(ScriptedHandler(clock, script), clock, message="qual é a senha?", **REQUEST)
-    assert answer.response == "🧠 senha: abc123 · 2026-03-14"
+    assert answer.response == "🧠 senha: abc123 · 14 Mar 2026"
 
 
 @pytest.mark.spec("T1", "T4", "T9")

@@ -293,4 +293,4 @@ async def test_the_source_of_a_changed_memory_still_names_the_room_that_it_was_s
     await ask(bot, "remember that my hotel room is 101", "room")
     [item] = await bot.memories.of(ANA).page(limit=1)
     await ask(bot, f"/memories edit {item.id} {PRIVATE_NEWS}", "private")
-    assert any("in the room test:room" in text for text in await ask(bot, f"/memories source {item.id}", "private"))
+    assert any("in a room on Test" in text for text in await ask(bot, f"/memories source {item.id}", "private"))

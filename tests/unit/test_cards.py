@@ -52,7 +52,7 @@ async def test_the_owner_gets_a_card_with_who_and_when_and_never_what_was_writte
         (card,) = lobby.seen(ANA)
         assert card.text == (
             "🔔 Somebody I do not know wrote to me (time in UTC):\n"
-            "2026-03-14 15:09 · `test:caro` · `**[x](http://evil)** y /admin` · `es-MX`\n"
+            "14 Mar 2026, 15:09 · `test:caro` · `**[x](http://evil)** y /admin` · `es-MX`\n"
             "I kept nothing of what they wrote. May I talk to them?"
         )
         assert [(choice.label, choice.command) for choice in card.choices] == [
@@ -112,7 +112,7 @@ async def test_who_is_allowed_is_told_so_and_answered_and_the_card_tells_who_dec
         told = await lobby.press(button(lobby, ANA, "Allow"), ANA)
         assert told == (
             "Done. `test:caro`: stranger → member\n"
-            "Decided by: `test:ana`, 2026-03-14 15:09 (UTC)\n"
+            "Decided by: `test:ana`, 14 Mar 2026, 15:09 (UTC)\n"
             "To undo it: /admin undo"
         )
         assert [shown.text for shown in lobby.seen(CARO)] == [MAY_TALK]
@@ -157,12 +157,12 @@ async def test_who_is_blocked_is_never_asked_about_again() -> None:
 @pytest.mark.parametrize(
     ("second", "told"),
     [
-        ("Allow", "That is already so. `test:caro`: member\nDecided by: `test:ana`, 2026-03-14 15:09 (UTC)"),
+        ("Allow", "That is already so. `test:caro`: member\nDecided by: `test:ana`, 14 Mar 2026, 15:09 (UTC)"),
         (
             "Block",
             (
                 "That has been decided in the meantime; nothing was done. `test:caro`: member\n"
-                "Decided by: `test:ana`, 2026-03-14 15:09 (UTC)"
+                "Decided by: `test:ana`, 14 Mar 2026, 15:09 (UTC)"
             ),
         ),
     ],
@@ -275,7 +275,9 @@ async def test_who_asked_is_listed_with_buttons_that_lead_to_a_card() -> None:
         assert [choice.label for choice in card.choices] == ["Allow", "Deny", "Block"]
         assert "stranger → denied" in await lobby.press(card.choices[1], BIA)
         told = "\n".join(await lobby.say("/admin users", BIA))
-        assert "Denied less than 30 days ago (times in UTC):\n2026-03-14 15:09 · `test:zoe01` · `zoe01` · `en`" in told
+        assert (
+            "Denied less than 30 days ago (times in UTC):\n14 Mar 2026, 15:09 · `test:zoe01` · `zoe01` · `en`" in told
+        )
         assert "\nand 2 more" in told
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,7 @@ from wcwidth import wcstwidth
 
 from adapters.console.channel import Layout, ScreenRow, Style
 from adapters.console.output import cut, memory_line, printable
-from core.types import MemoryItem, MemoryKind
+from core.types import MemoryNote
 
 WORDS = ("palavra ", "世界", "👨‍👩‍👧‍👦", "e\u0301", "x" * 30, "  ", "**", "`")
 PIECES = (*WORDS, "\n", "\t", "```\n", "\x1b[31m", "\u202e", "\ud800")
@@ -101,7 +100,6 @@ def test_a_line_cut_to_a_width_says_so() -> None:
 
 
 def test_a_memory_is_one_line_with_its_date_and_nothing_that_steers() -> None:
-    at = datetime(2026, 3, 14, 12, tzinfo=UTC)
-    item = MemoryItem("m1", MemoryKind.TEXT, "rua A,\nnúmero 1\x1b[2J", ("endereço\nda mãe",), at, at)
-    assert memory_line(item) == "🧠 endereço da mãe: rua A, número 1[2J · 2026-03-14"
-    assert memory_line(item, 36) == "🧠 endereço da mãe: ru… · 2026-03-14"
+    item = MemoryNote("endereço\nda mãe", "rua A,\nnúmero 1\x1b[2J", "14 mar. 2026")
+    assert memory_line(item) == "🧠 endereço da mãe: rua A, número 1[2J · 14 mar. 2026"
+    assert memory_line(item, 38) == "🧠 endereço da mãe: ru… · 14 mar. 2026"

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from adapters.discord.markup import MAX_CHARS, draw, measure
 from core.delivery.split import split
 from core.outgoing import OutgoingMessage
-from core.types import MemoryItem, MemoryKind, Modal
-from tests.fakes.clock import START
+from core.types import MemoryNote, Modal
 
 
 def test_two_bars_are_shown_as_they_are_written_and_code_is_left_alone() -> None:
@@ -43,8 +42,8 @@ def test_no_part_of_a_text_is_longer_when_sent_than_discord_takes(text: str) -> 
         sent.encode()  # no lone surrogate is left
 
 
-ITEM = MemoryItem("m", MemoryKind.TEXT, "abc||123", ("senha",), START, START)
-LINE = rf"🧠 **senha** ||abc\|\|123|| · {START:%Y-%m-%d}"
+ITEM = MemoryNote("senha", "abc||123", "14 Mar 2026")
+LINE = r"🧠 **senha** ||abc\|\|123|| · 14 Mar 2026"
 
 
 def test_memories_stand_in_an_embed_below_the_text_that_rests_on_them() -> None:
@@ -82,7 +81,7 @@ def test_as_plain_text_the_answer_comes_first_and_memories_where_there_is_room()
 
 @given(st.lists(st.text(min_size=1, max_size=600), min_size=1, max_size=40))
 def test_memories_fit_an_embed_whatever_they_hold_and_no_spoiler_is_broken(contents: list[str]) -> None:
-    items = tuple(MemoryItem("m", MemoryKind.TEXT, text, (text[:90],), START, START) for text in contents)
+    items = tuple(MemoryNote(text[:90], text, "14 Mar 2026") for text in contents)
     lines = draw(OutgoingMessage("", Modal.MEMORY, items)).embed.split("\n")
     assert len("\n".join(lines)) <= 4096
     shown = [line for line in lines if line.startswith("🧠")]

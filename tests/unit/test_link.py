@@ -60,9 +60,9 @@ async def test_who_enters_a_code_is_told_whose_it_is_and_asked_before_anything_i
     await knows(lobby, THERE, "c")
     code = await code_of(lobby, HERE)
     [asked] = await lobby.say(f"/link {code}", THERE)
-    assert "telegram:ana" in asked
+    assert "This code is from the account Telegram: `ana`." in asked
     assert "1 memory of this account" in asked
-    assert "2 of telegram:ana" in asked
+    assert "2 of Telegram: `ana`" in asked
     assert await facts(lobby, THERE) == {"c"}
     [done] = await lobby.say(f"/link {code} YES", THERE)
     assert "one memory" in done

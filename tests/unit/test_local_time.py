@@ -13,6 +13,7 @@ from core.dialogue import PromptContext, Task
 from core.history.conversation import Context
 from core.history.rendering import rendered
 from core.outgoing import memory_line
+from core.text.days import noted
 from core.types import Locale, MemoryDraft, MemoryItem, MemoryKind, Message, MessageRole, Modal, Preferences
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, House
@@ -57,8 +58,8 @@ def test_the_same_message_is_the_same_text_in_every_call() -> None:
 
 def test_a_day_on_a_memorys_line_is_the_persons_day() -> None:
     item = MemoryItem("m", MemoryKind.TEXT, "x", ("x",), NIGHT, NIGHT)
-    assert memory_line(item.in_zone(SAO_PAULO)).endswith("· 2026-11-21")
-    assert memory_line(item.in_zone(UTC)).endswith("· 2026-11-22")
+    assert memory_line(noted(item, SAO_PAULO, Locale.EN)).endswith("· 21 Nov 2026")
+    assert memory_line(noted(item, UTC, Locale.PT)).endswith("· 22 nov. 2026")
 
 
 async def test_what_is_recalled_shows_local_days_and_the_model_local_times() -> None:
@@ -69,7 +70,7 @@ async def test_what_is_recalled_shows_local_days_and_the_model_local_times() -> 
     await turn.answer.recall([kept])
     await turn.answer.complete()
     await turn.answer.view.flush()
-    assert f"{channel.screen[-1].memories[0].updated_at:%Y-%m-%d}" == "2026-11-21"
+    assert channel.screen[-1].memories[0].changed == "21 Nov 2026"
 
 
 async def test_who_told_a_zone_and_the_model_read_memories_in_it() -> None:
@@ -90,4 +91,4 @@ async def test_who_told_a_zone_reads_the_days_of_conversations_in_it() -> None:
     channel = house.channel()
     async with house.chatbot() as bot:
         await (await bot.receive(house.incoming("/threads"), channel))
-    assert "2026-11-21 22:30 · 2026-11-21" in channel.texts[-1]
+    assert "21 Nov 2026, 22:30 · 21 Nov 2026" in channel.texts[-1]

@@ -111,7 +111,7 @@ async def test_a_memory_is_shown_whole_with_all_that_is_known_of_it(talk: Talk) 
             "````",
             "",
             "Found by: a poem, `two_lines`",
-            "Saved on 2026-03-14, as text.",
+            "Saved on 14 Mar 2026, as text.",
             "Said in private: I mention it only in private.",
         ]
 
@@ -204,7 +204,7 @@ async def test_the_source_of_a_memory_is_what_the_person_said_then(talk: Talk) -
     assert (await talk.press("Source")).splitlines() == [
         "Where wifi password comes from:",
         "",
-        "2026-03-14 15:09 UTC · test · in private",
+        "14 Mar 2026, 15:09 UTC · Test · in private",
         "```",
         "the wifi password is abc123",
         "```",
@@ -217,7 +217,14 @@ async def test_the_source_of_a_memory_is_what_the_person_said_then(talk: Talk) -
 async def test_a_source_names_the_room_that_it_was_said_in(talk: Talk) -> None:
     await talk.say("/remember the wifi password is abc123", chat="kitchen", private=False)
     [item] = await talk.house.memories.of(ANA).page(limit=1)
-    assert "UTC · test · in the room test:kitchen\n" in await talk.say(f"/memories source {item.id}")
+    assert "UTC · Test · in a room on Test\n" in await talk.say(f"/memories source {item.id}")
+    for title in ("Old kitchen", "The *kitchen*"):  # each message tells what people call the room now
+        await talk.say("/help", chat="kitchen", private=False, title=title)
+    assert "UTC · Test · in “`The *kitchen*`”\n" in await talk.say(f"/memories source {item.id}")
+    await talk.restart()
+    told = await talk.say(f"/memories {item.id}")
+    assert "Said in another place: “`The *kitchen*`”." in told
+    assert "test:kitchen" not in told
 
 
 async def test_what_was_said_in_private_is_not_said_to_be_from_a_room_where_it_was_said_again(talk: Talk) -> None:
@@ -225,7 +232,7 @@ async def test_what_was_said_in_private_is_not_said_to_be_from_a_room_where_it_w
     await talk.say("/remember the wifi password is abc123", chat="kitchen", private=False)
     [item] = await talk.house.memories.of(ANA).page(limit=1)
     assert item.rooms == ("test:kitchen",)
-    assert "UTC · test · in private\n" in await talk.say(f"/memories source {item.id}")
+    assert "UTC · Test · in private\n" in await talk.say(f"/memories source {item.id}")
 
 
 async def test_a_source_that_is_gone_or_never_was_is_told_as_such(talk: Talk) -> None:
@@ -245,7 +252,7 @@ async def test_of_many_sources_the_newest_are_shown_and_of_long_ones_the_beginni
     draft = MemoryDraft(MemoryKind.TEXT, "two", ("two",))
     [item] = await talk.house.memories.of(ANA).add([draft], {}, source_ids=[message.id for message in stored])
     told = await talk.say(f"/memories source {item.id}")
-    assert told.count("2026-03-14 15:09 UTC") == 10
+    assert told.count("14 Mar 2026, 15:09 UTC") == 10
     assert "\nsaid 2\n" in told
     assert "\nsaid 1\n" not in told
     assert "\n" + "x" * 1500 + "…\n" in told
@@ -274,10 +281,10 @@ async def test_a_card_says_in_which_rooms_a_memory_was_said_and_that_it_is_share
     [item] = await talk.keep("one")
     await talk.house.store.flag(ANA, [item.id], room="test:kitchen")
     told = await talk.say(f"/memories {item.id}")
-    assert told.endswith("Said in another room, test:kitchen.")
+    assert told.endswith("Said in another place: a room on Test.")
     assert (await talk.say(f"/memories {item.id}", chat="kitchen")).endswith("Said in this room.")
     await talk.house.store.flag(ANA, [item.id], room="test:garden")
-    assert "Said in 2 other rooms: " in await talk.press("Share")
+    assert "Said in 2 other places: " in await talk.press("Share")
     assert talk.shown.text.endswith("Shared: I may mention it in every room where you talk to me.")
 
 

@@ -35,7 +35,7 @@ async def test_a_form_begins_with_the_content_and_what_is_sent_is_the_new_one(ta
     assert (talk.button("Edit").asks, talk.button("Edit").text) == ("The memory's new content", "one")
     told = await talk.press("Edit", text="uno\n\n  dos")
     assert told.startswith("Changed. Now it is:\n\n🧠 uno dos\n```\nuno\n\n  dos\n```")
-    assert "Changed once, on 2026-03-14." in told
+    assert "Changed once, on 14 Mar 2026." in told
     assert await talk.contents() == ["uno\n\n  dos"]
     assert "Changed 2 times" in await talk.press("Edit", text="tres")
     assert not talk.house.model.prompts

@@ -142,7 +142,7 @@ async def test_a_misspelt_platform_is_told_with_the_one_that_was_meant(lobby: Lo
 )
 async def test_a_reply_says_who_also_in_a_room(lobby: Lobby, verb: str, after: str) -> None:
     said = await told(lobby, f"/admin {verb}", room="-100", quotes=(REPLY,), quoted_user="8")
-    assert said.startswith("Done. `telegram:8`: stranger → ")
+    assert said.startswith("Done. `Bia`: stranger → ")  # as the message told that was replied to
     assert await role(lobby, BIA) == after
 
 
@@ -161,12 +161,12 @@ async def test_in_private_a_reply_to_a_forwarded_message_says_who_to_every_verb_
     )
     assert (await told(lobby, "/admin quota", **quoted)).startswith("`telegram:8`: `tokens_day=5` · decided")
     assert "quota `telegram:8`: `tokens_day=5` → " in await told(lobby, "/admin quota reset", **quoted)
-    assert "everything about telegram:8" in await told(lobby, "/admin forget", **quoted)
+    assert "everything about `telegram:8`" in await told(lobby, "/admin forget", **quoted)
 
 
 async def test_the_next_message_says_who_be_it_forwarded(lobby: Lobby) -> None:
     assert (await told(lobby, "/admin allow")).startswith("Say who.")
-    assert "`telegram:8`: stranger → member" in await told(lobby, "", quotes=(FORWARD,), quoted_user="8")
+    assert "`Bia`: stranger → member" in await told(lobby, "", quotes=(FORWARD,), quoted_user="8")
     assert (await told(lobby, "/admin block")).startswith("Say who.")
     assert "member → blocked" in await told(lobby, "8")
     assert await told(lobby, "hello") == "Hello"

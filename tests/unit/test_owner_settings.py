@@ -382,8 +382,8 @@ async def test_the_last_troubles_are_told_without_a_word_of_anybodys(office: Off
     told = (await office.say("/admin logs 2")).splitlines()
     assert told == [
         "Last errors and warnings (the newest first, times in UTC):",
-        "❌ 2026-03-14 15:09 · `turn failed '(KeyError)'` · `core.answering.chatbot turn.py:9 say` · 3 times",
-        "⚠️ 2026-03-13 09:09 · `model busy` · `core.models`",
+        "❌ 14 Mar 2026, 15:09 · `turn failed '(KeyError)'` · `core.answering.chatbot turn.py:9 say` · 3 times",
+        "⚠️ 13 Mar 2026, 09:09 · `model busy` · `core.models`",
     ]
     assert [len((await office.say(f"/admin logs {word}")).splitlines()) for word in ("", "99", "0", "abc", "9999")] == [
         11,
@@ -448,7 +448,7 @@ async def test_a_broadcast_is_shown_as_it_will_look_and_sent_once_confirmed(offi
     assert begun.text == "Sending to 3 people, one by one."
     assert [choice.command for choice in begun.choices] == ["/admin broadcast status", "/admin broadcast cancel"]
     assert await office.house.broadcasts.tally(1) == ReceiptCount(waiting=3)
-    assert "`test:ana` · broadcast to everybody: never → 2026-03-14 15:09" in await office.say("/admin changes")
+    assert "`test:ana` · broadcast to everybody: never → 14 Mar 2026, 15:09" in await office.say("/admin changes")
     [again] = await office.shown("/admin broadcast send 1")
     assert again.text.startswith("That broadcast is no longer waiting")
 
@@ -467,11 +467,11 @@ async def test_how_far_it_is_can_be_asked_and_it_can_be_stopped(office: Office) 
     await office.say("/admin broadcast send 1")
     told = await office.say("/admin broadcast STATUS")
     assert told.startswith(
-        "The broadcast of 2026-03-14 15:09 UTC (by `test:ana`) is being sent.\n"
+        "The broadcast of 14 Mar 2026, 15:09 UTC (by `test:ana`) is being sent.\n"
         "0 people have it.\n3 people do not have it."
     )
     assert await office.say("/admin broadcast cancel") == (
-        "The broadcast of 2026-03-14 15:09 UTC (by `test:ana`) was stopped.\n"
+        "The broadcast of 14 Mar 2026, 15:09 UTC (by `test:ana`) was stopped.\n"
         "0 people have it.\n3 people do not have it."
     )
     assert await office.say("/admin broadcast cancel") == "No broadcast is being sent."

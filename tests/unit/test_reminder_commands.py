@@ -195,10 +195,10 @@ async def test_numbers_ids_and_verbs_of_nothing_are_told_so(talk: Talk) -> None:
 async def test_in_a_room_nothing_of_what_was_set_elsewhere_is_shown(talk: Talk) -> None:
     await talk.say("/remind tomorrow at 9 am secret surgery")
     [secret] = await kept(talk)
-    await talk.say("/remind in 20 minutes team call", chat="room", private=False)
+    await talk.say("/remind in 20 minutes team call", chat="room", private=False, title="The office")
     assert "surgery" not in await talk.say("/reminders", chat="room", private=False)
     assert "I cannot find that reminder." in await talk.say(f"/reminders show {secret.id}", chat="room", private=False)
-    assert "I remind you in the room test:room" in await talk.say(
+    assert "I remind you in “The office”, where you asked." in await talk.say(
         f"/reminders show {next(each.id for each in await kept(talk) if each != secret)}"
     )
     assert "Edit text" not in " ".join(labels(talk)), "its words are changed there"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -82,10 +83,13 @@ class Hall:
             await self.house.people.put(Person(user, role, user.user, self.house.clock.now()))
         return self
 
-    async def say(self, said: str, user: UserKey = ANA, *, chat: ChatKey = ROOM, private: bool = False) -> str:
+    async def say(
+        self, said: str, user: UserKey = ANA, *, chat: ChatKey = ROOM, private: bool = False, **more: Any
+    ) -> str:
         channel = self.rooms[chat.chat]
         before = len(channel.log)
         incoming = self.house.incoming(said, user=user, message_id=str(next(self._numbers)))
+        incoming = replace(incoming, **more)
         async with self.house.chatbot() as bot:
             await bot.resume("test", Rooms(self.rooms))
             await (await bot.receive(replace(incoming, chat=chat, private=private), channel))

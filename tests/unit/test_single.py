@@ -109,7 +109,7 @@ async def test_recall_is_one_call_and_shows_the_memories_that_are_cited() -> Non
     bot.model.answer(Task.SINGLE, cite)
     (shown,) = await ask(bot, "where is my passport?")
     assert shown.text == "In the blue drawer."
-    assert [each.id for each in shown.memories] == [item.id]
+    assert [each.content for each in shown.memories] == [item.content]
     assert len(bot.model.prompts) == 1
     thread = (await bot.history.threads(ANA))[0]
     stored = await bot.history.since(thread.id)

@@ -83,7 +83,7 @@ async def test_in_memory_everything_works_that_works_on_the_disk(tmp_path: Path)
         )
         assert "4417" in said[1]
         assert "4417" not in said[3]
-        assert said[6].startswith("Everything I keep about api:ana")
+        assert said[6].startswith("Everything I keep about you.")
         await app.parts.inbox.forget(ANA)
         await app.conversations.store.forget(ANA)
         assert await app.store.forget(ANA) == 0

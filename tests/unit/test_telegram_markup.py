@@ -12,8 +12,7 @@ from telegramify_markdown.config import get_runtime_config
 
 from adapters.telegram.markup import MAX_UNITS, Rendered, draw, render, style
 from core.outgoing import OutgoingMessage
-from core.types import MemoryItem, MemoryKind, Modal
-from tests.fakes.clock import START
+from core.types import MemoryNote, Modal
 
 STYLE = style()
 
@@ -93,8 +92,8 @@ def test_size_is_counted_after_formatting_in_utf16_units() -> None:
     assert render("[x](http://example.com/long)", STYLE).size == 1
 
 
-def memory(content: str, binding: str = "senha") -> MemoryItem:
-    return MemoryItem("m1", MemoryKind.TEXT, content, (binding,), START, START)
+def memory(content: str, binding: str = "senha") -> MemoryNote:
+    return MemoryNote(binding, content, "14 Mar 2026")
 
 
 def test_memories_stand_in_one_quote_that_opens() -> None:
@@ -110,7 +109,7 @@ def test_memories_stand_in_one_quote_that_opens() -> None:
 def test_a_memory_is_shown_letter_by_letter(password: str) -> None:
     shown = OutgoingMessage(f"🧠 **senha**: {password}", Modal.MEMORY, (memory(password), memory(password, "outra")))
     rendered = draw(shown, render(shown.text, STYLE))
-    day = f"{START:%Y-%m-%d}"
+    day = "14 Mar 2026"
     assert rendered.text == f"🧠 senha: {password} · {day}\n🧠 outra: {password} · {day}"
     assert [kind for kind, _, _ in spans(rendered)] == ["expandable_blockquote", "bold", "bold"]
     assert cut_out(rendered, rendered.entities[2]) == "outra"
@@ -121,13 +120,13 @@ def test_memories_that_would_not_fit_are_shown_as_the_core_shortened_them() -> N
     assert draw(shown, render(shown.text, STYLE)).text == "🧠 senha: curta"
 
 
-def below(text: str, *items: MemoryItem) -> Rendered:
+def below(text: str, *items: MemoryNote) -> Rendered:
     return draw(OutgoingMessage(text, memories=items), render(text, STYLE))
 
 
 def test_memories_stand_below_the_text_that_rests_on_them_in_a_quote_that_opens() -> None:
     rendered = below("É **a*b 😀**.", memory("a*b 😀"), memory("x", "outra"))
-    assert rendered.text == f"É a*b 😀.\n🧠 senha: a*b 😀 · {START:%Y-%m-%d}\n🧠 outra: x · {START:%Y-%m-%d}"
+    assert rendered.text == "É a*b 😀.\n🧠 senha: a*b 😀 · 14 Mar 2026\n🧠 outra: x · 14 Mar 2026"
     kinds = [kind for kind, _, _ in spans(rendered)]
     assert kinds == ["bold", "expandable_blockquote", "bold", "bold"]
     assert [cut_out(rendered, entity) for entity in rendered.entities] == [
@@ -149,7 +148,7 @@ def test_memories_are_shortened_to_the_room_below_a_text_which_stays_whole(chars
     assert told == text
     lines = quote.split("\n") if quote else []
     left_out = int(lines.pop()[2:]) if lines and lines[-1].startswith("+ ") else 0
-    assert all(line.startswith("🧠 senha: ") and line.endswith(f" · {START:%Y-%m-%d}") for line in lines)
+    assert all(line.startswith("🧠 senha: ") and line.endswith(" · 14 Mar 2026") for line in lines)
     assert len(lines) + left_out == len(contents) if lines else chars > MAX_UNITS - 100
 
 

@@ -77,21 +77,21 @@ async def test_the_button_under_a_report_takes_back_what_was_done_also_after_a_r
     await reported(talk, "save abc123")
     assert await lines(talk) == ["wifi password=abc123"]
     await talk.restart()
-    assert await talk.press("Undo") == "Undone. No longer saved:\n🧠 wifi password: abc123 · 2026-03-14"
+    assert await talk.press("Undo") == "Undone. No longer saved:\n🧠 wifi password: abc123 · 14 Mar 2026"
     assert await lines(talk) == []
 
     await talk.house.memories.of(ANA).add([MemoryDraft(MemoryKind.TEXT, "abc123", ("wifi password",))], {})
     await reported(talk, "update it to xyz")
     assert await lines(talk) == ["wifi password=xyz"]
     await talk.restart()
-    assert await talk.press("Undo") == "Undone. As it was before:\n🧠 wifi password: abc123 · 2026-03-14"
+    assert await talk.press("Undo") == "Undone. As it was before:\n🧠 wifi password: abc123 · 14 Mar 2026"
     assert await lines(talk) == ["wifi password=abc123"]
 
     await talk.say("delete it")
     await talk.say("yes")
     assert await lines(talk) == []
     await talk.restart()
-    assert await talk.press("Undo") == "Undone. Back again:\n🧠 wifi password: abc123 · 2026-03-14"
+    assert await talk.press("Undo") == "Undone. Back again:\n🧠 wifi password: abc123 · 14 Mar 2026"
     assert (await talk.press("Show")).startswith("🧠 wifi password\nabc123")
 
 
@@ -204,12 +204,12 @@ async def test_in_a_room_only_what_may_be_spoken_of_there_is_read_out(talk: Talk
     assert await talk.contents() == ["the secret"]
     await talk.say("/remember the wifi password is abc123", private=False)
     assert await talk.press("Undo", private=False) == (
-        "Undone. No longer saved:\n🧠 wifi password: abc123 · 2026-03-14"
+        "Undone. No longer saved:\n🧠 wifi password: abc123 · 14 Mar 2026"
     )
     await talk.say(f"/memory share {item.id}")
     await talk.say(f"/memories edit {item.id} no secret")
     assert await talk.say("/undo", private=False) == (
-        "Undone. As it was before:\n🧠 the secret: the secret · 2026-03-14"
+        "Undone. As it was before:\n🧠 the secret: the secret · 14 Mar 2026"
     )
 
 

@@ -17,7 +17,7 @@ from core.delivery.plan import Pace
 from core.delivery.view import View
 from core.errors import ChannelBusy, ChannelError, ChannelGone, ClaimLost, ProviderDown, StreamCut, Undelivered
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
-from core.types import MemoryItem, MemoryKind, Modal
+from core.types import MemoryNote, Modal
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import tell
@@ -25,7 +25,7 @@ from tests.fakes.handler import tell
 AT_ONCE = Pace(first_chars=1, gather_s=0.0)
 LIMITS = ChannelLimits(max_chars=4096, edit_interval_s=1.5)
 AT = datetime(2026, 3, 14, tzinfo=UTC)
-MEMORIES = (MemoryItem("m1", MemoryKind.TEXT, "abc123", ("senha",), AT, AT),)
+MEMORIES = (MemoryNote("senha", "abc123", "14 Mar 2026"),)
 UNDO = (Button("Undo", "/undo"),)
 
 
@@ -162,7 +162,7 @@ async def test_memories_that_nothing_is_said_of_take_the_place_of_the_status(clo
     view = View(channel, clock)
     await view.status("Buscando por memórias...")
     await view.finish(UNDO, MEMORIES)
-    assert channel.screen == [OutgoingMessage("🧠 senha: abc123 · 2026-03-14", Modal.MEMORY, MEMORIES, choices=UNDO)]
+    assert channel.screen == [OutgoingMessage("🧠 senha: abc123 · 14 Mar 2026", Modal.MEMORY, MEMORIES, choices=UNDO)]
     await view.finish(UNDO)
     assert len(channel.log) == 2
     await view.close()

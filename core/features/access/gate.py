@@ -22,12 +22,13 @@ from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 from core.ports import Channel, Clock
 from core.stores import KeptStore
 from core.text.catalogue import counted, forms, text
+from core.text.days import short_minute
 from core.types import ChatKey, Incoming, Invitation, Locale, Localized, Role, UserKey, room_name
 
 
 def card(stranger: Stranger, locale: Locale, handle: str) -> OutgoingMessage:
     """Return the card that asks about a stranger. What they wrote is not on it, for it was not kept."""
-    who = stranger_line(stranger, handle)
+    who = stranger_line(stranger, locale, handle)
     return OutgoingMessage(CARD[locale].format(who=who), choices=verdicts(stranger.user, locale))
 
 
@@ -60,10 +61,10 @@ def person_line(person: Person, locale: Locale, handle: str) -> str:
     return " · ".join([ROLES[person.role.value][locale], f"`{person.user}`", *named(person.name), *at_name(handle)])
 
 
-def stranger_line(stranger: Stranger, handle: str) -> str:
+def stranger_line(stranger: Stranger, locale: Locale, handle: str) -> str:
     """Return when a stranger wrote, their id, name, @name and language on one line."""
     names = (*named(stranger.name), *at_name(handle), *named(stranger.language))
-    return " · ".join([minute(stranger.at), f"`{stranger.user}`", *names])
+    return " · ".join([minute(stranger.at, locale), f"`{stranger.user}`", *names])
 
 
 def at_name(handle: str) -> list[str]:
@@ -76,9 +77,9 @@ def named(name: str) -> list[str]:
     return [f"`{bare}`"] if (bare := name.replace("`", "").strip()) else []
 
 
-def minute(at: datetime) -> str:
-    """Return a moment as people read it, UTC."""
-    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
+def minute(at: datetime, locale: Locale) -> str:
+    """Return a moment as owners read it, UTC."""
+    return short_minute(at.astimezone(UTC), locale)
 
 
 ROLES: dict[str, Localized] = {
@@ -128,7 +129,7 @@ class Cards:
         self._locales = locales
         self._clock = clock
         self._kept = kept
-        self._titles = titles
+        self.titles = titles
 
     async def ask(self, user: UserKey) -> None:
         """Ask the owners about a stranger who has just been noted; /admin users lists every stranger."""
@@ -145,7 +146,7 @@ class Cards:
         def shown(locale: Locale) -> OutgoingMessage:
             return room_card(invitation, locale, is_open=is_open, may_open=may_open)
 
-        await self._titles.note(room_name(invitation.room), invitation.title)
+        await self.titles.note(room_name(invitation.room), invitation.title)
         await self._tell_owners(shown, but=invitation.user)
 
     async def _ask(self, stranger: Stranger) -> None:
@@ -216,8 +217,11 @@ class AccessGate(Gate):
         await self._cards.tell_of(invitation, is_open=is_open, may_open=may_open)
 
     async def recheck(self, incoming: Incoming) -> Verdict:
-        """Judge a stored message again, by the rights that hold now."""
-        return await self._access.recheck(incoming)
+        """Judge a stored message again, by the rights that hold now; note the title of a room where one is answered."""
+        verdict = await self._access.recheck(incoming)
+        if verdict is Verdict.ANSWER:
+            await self._cards.titles.note_here(incoming)
+        return verdict
 
     async def role_here(self, incoming: Incoming) -> Role | None:
         """Return the sender's role where they wrote, or None for a stranger."""

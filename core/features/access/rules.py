@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from core.answering.hooks import Verdict
+from core.enclosures import Speaker
 from core.errors import StorageError
 from core.features.access.people import DENIED_FOR, Account, Person, Stranger
 from core.features.access.storage import People
@@ -241,6 +242,14 @@ class Access:
         """Return the tag of the language that the platform told of a person, "" if none."""
         account = await self._people.account(user)
         return account.language if account is not None else ""
+
+    async def learn_name(self, incoming: Incoming) -> None:
+        """Store the name of a person without one, as it came with the message of theirs that another one replies to."""
+        user = UserKey(incoming.user.platform, incoming.quoted_user)
+        known = await self.person(user) or await self.stranger(user)
+        quoted = next((each.name for each in incoming.quotes[:1] if each.speaker is Speaker.OTHER), "")
+        if known is not None and not known.name and quoted:
+            await self._people.rename(user, one_line(quoted, _MAX_NAME_CHARS))
 
     async def stranger(self, user: UserKey) -> Stranger | None:
         """Return what is noted of a stranger, or None."""

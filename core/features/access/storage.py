@@ -86,9 +86,13 @@ class People:
         await self._database.write(job)
 
     async def rename(self, user: UserKey, name: str) -> None:
-        """Store what the platform calls a person now; do nothing for a stranger."""
-        sql = f"UPDATE people SET name = ? WHERE {OF_USER}"
-        await self._database.write(lambda query: query.run(sql, (name, *user_key(user))))
+        """Store what the platform calls a person, or a stranger who is noted, now."""
+
+        def job(query: Query) -> None:
+            for table in ("people", "strangers"):
+                query.run(f"UPDATE {table} SET name = ? WHERE {OF_USER}", (name, *user_key(user)))
+
+        await self._database.write(job)
 
     async def note_stranger(self, stranger: Stranger, every: timedelta, denied_for: timedelta = DENIED_FOR) -> bool:
         """Record that a stranger wrote; return False, and change nothing, if they were noted or denied shortly before.

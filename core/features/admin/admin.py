@@ -221,11 +221,19 @@ class Admin(VerbCommand):
         return [verb for verb in self.verbs.values() if verb.is_for(request.role)]
 
 
+def place_of(request: Request, room: str) -> ChatKey:
+    """Return the room named as PLATFORM:ID; that of the request with its thread."""
+    here = request.incoming.chat.without_aside
+    platform, _, chat = room.partition(":")
+    return here if room_name(here) == room else ChatKey(platform, chat)
+
+
 async def tell_room(request: Request, notifier: Notifier, room: str, said: str) -> None:
     """Say what was decided in the room, named as PLATFORM:ID, that it is about; tell who decided if that fails."""
-    here = request.incoming.chat.without_aside
-    place = here if room_name(here) == room else ChatKey(*room.split(":", 1))
-    if await notifier.write(request.incoming.user, place, OutgoingMessage(said)) is not Delivery.ARRIVED:
+    if (
+        await notifier.write(request.incoming.user, place_of(request, room), OutgoingMessage(said))
+        is not Delivery.ARRIVED
+    ):
         await request.tell(ROOM_NOT_TOLD)
 
 

@@ -11,7 +11,18 @@ from typing import Final
 
 from core.commands.command import Request
 from core.features.access.gate import ROLES, minute
-from core.features.admin.decisions import ALLOWED, OFF, ON, Applied, Decision, DecisionKind, Matter, by_mode
+from core.features.admin.decisions import (
+    ALLOWED,
+    ALONE,
+    OFF,
+    ON,
+    TOGETHER,
+    Applied,
+    Decision,
+    DecisionKind,
+    Matter,
+    by_mode,
+)
 from core.features.admin.names import Names
 from core.features.admin.storage import Decisions
 from core.models import MODES
@@ -100,7 +111,7 @@ class Decider:
     async def changes(self, locale: Locale, places: Collection[str] = ()) -> Sequence[str]:
         """Return the newest decisions, or those of who manages `places`, a line each: when, by whom, what."""
         return [
-            f"{minute(each.at)} · {await self._by(each, locale)} · {await self._told(each, locale, places)}"
+            f"{minute(each.at, locale)} · {await self._by(each, locale)} · {await self._told(each, locale, places)}"
             + (f" {UNDONE[locale]}" if each.undoes else "")
             for each in await self._decisions.newest(MAX_CHANGES, places=places)
         ]
@@ -142,7 +153,7 @@ class Decider:
         matter = self.matter(kind)
         told = matter.values.get(value)
         if matter.is_deed and told is None:
-            return minute(datetime.fromisoformat(value))
+            return minute(datetime.fromisoformat(value), locale)
         if told is None and matter.shown is not None:
             return matter.shown(value, locale)
         models = by_mode(value) if kind == DecisionKind.MODEL and "=" in value else {}
@@ -156,6 +167,8 @@ class Decider:
             await request.tell(ONLY_OWNERS)
             return False
         applied = await self.make(decision)
+        if applied is Applied.DONE and matter.of_people and decision.name:
+            await self._names.learn(request, decision.name)
         what = await self._told(decision, request.locale, _here(request))
         is_done = applied is Applied.DONE
         if is_done and request.incoming.pressed:  # what takes the place of the question tells who answered it
@@ -171,7 +184,7 @@ class Decider:
         if not newest:
             return []
         [last] = newest
-        return [BY[locale].format(by=await self._by(last, locale), at=minute(last.at))]
+        return [BY[locale].format(by=await self._by(last, locale), at=minute(last.at, locale))]
 
     async def _by(self, decision: Decision, locale: Locale) -> str:
         return FORGOTTEN[locale] if decision.by is None else await self._names.of_person(decision.by)
@@ -217,6 +230,11 @@ _ACCESS = {
     "open": text("admin.decide.values.access.open"),
     "": UNSET,
 }
+TALKS = {
+    TOGETHER: text("pointing.talk.together"),
+    ALONE: text("pointing.talk.alone"),
+    "": text("pointing.talk.undecided"),
+}
 _NO_PERSONA = dict.fromkeys((OFF, ""), text("admin.decide.no_persona"))
 MATTERS: Final = (
     Matter(DecisionKind.ROLE, values=ROLES, of_people=True),
@@ -227,6 +245,7 @@ MATTERS: Final = (
     Matter(DecisionKind.MODEL, text("admin.decide.about.model"), {"": UNSET}, for_owners=True),
     Matter(DecisionKind.PROMPT, text("admin.decide.about.prompt"), _NO_PERSONA, for_owners=True),
     Matter(DecisionKind.POLICY, text("admin.decide.about.policy"), {"": UNSET}),
+    Matter(DecisionKind.TALK, text("pointing.talk.about"), TALKS),
     Matter(DecisionKind.CONTEXT, text("pointing.decide.about"), dict.fromkeys(("", OFF), text("pointing.decide.off"))),
 )
 

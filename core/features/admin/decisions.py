@@ -22,6 +22,7 @@ class DecisionKind(StrEnum):
     PROMPT = "prompt"  # ("" or a room as PLATFORM:ID) how the bot is to be, in the owner's words
     POLICY = "policy"  # (a room as PLATFORM:ID, or "") the name of what chooses a conversation's context
     CONTEXT = "context"  # (a room as PLATFORM:ID) how many of its last messages a model is shown with a question; OFF
+    TALK = "talk"  # (a room as PLATFORM:ID) TOGETHER or ALONE
 
     # Of who manages a server, or a group: (it, as PLATFORM:ID)
     SERVER_CHANNELS = "server.channels"  # the channels in which it is answered, as `of_entries` writes them
@@ -30,6 +31,7 @@ class DecisionKind(StrEnum):
     SERVER_PERSONA = "server.persona"  # how the bot is to be there
     SERVER_LANGUAGE = "server.language"  # the tag of the language of answers
     SERVER_CONTEXT = "server.context"  # (a room of it) as CONTEXT
+    SERVER_TALK = "server.talk"  # (a room of it) as TALK
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,9 @@ class Matter:
 
 
 ALLOWED, ON, OFF = "allowed", "on", "off"
+TOGETHER, ALONE = "together", "alone"
+OF_ROOMS = frozenset({DecisionKind.SERVER_CONTEXT, DecisionKind.SERVER_TALK})
+"""Of what is decided by who manages a server: what holds for a room of it."""
 
 OF_SERVERS = frozenset(kind for kind in DecisionKind if kind.startswith("server."))
 

@@ -62,7 +62,7 @@ class Handover:
         locale, person = request.locale, await self._access.person(user)
         if person is None or person.role is Role.BLOCKED:
             role = ROLES[person.role.value if person else ""][locale]
-            await request.tell(NOT_LET_IN, user=user, role=role)
+            await request.tell(NOT_LET_IN, who=await self._shared.names.of_person(user), user=user, role=role)
         elif person.role is Role.OWNER:
             await request.tell(IS_OWNER, who=await self._line(person, request))
         else:

@@ -68,6 +68,20 @@ class Names:
             first = f"[{_SIGNS.sub(_ESCAPED, words[0])}]({url.format(id=user.user, handle=handle)})"
         return " ".join([first, *(f"({each})" for each in others)])
 
+    async def of_account(self, user: UserKey, name: str = "") -> str:
+        """Return how an account of a person's is called: "Telegram: @ana (Ana)"; by `name` if nothing else is known."""
+        called = await self.of_person(user)
+        if called == f"`{user}`":
+            bare = name.replace("`", "").strip()
+            called = f"`{bare}`" if bare else ""
+        return f"{user.platform.title()}: {called}" if called else verbatim(str(user))
+
+    async def learn(self, request: Request, person: str) -> None:
+        """Store how PLATFORM:ID is called, if only the message of theirs tells it that the request replies to."""
+        incoming = request.incoming
+        if incoming.quoted_user and person == f"{incoming.user.platform}:{incoming.quoted_user}":
+            await self._access.learn_name(incoming)
+
     async def of_room(self, room: str) -> str:
         """Return the title of a room named as PLATFORM:ID, or else that name."""
         title = await self.titles.of(room)

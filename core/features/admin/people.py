@@ -17,7 +17,7 @@ from core.features.feature import Shared
 from core.outgoing import Button, OutgoingMessage
 from core.text.catalogue import counted, forms, text
 from core.text.unicode import one_line
-from core.types import Incoming, Localized, Role, UserKey, room_name
+from core.types import Incoming, Locale, Localized, Role, UserKey, room_name
 
 GIVEN: Final = (Role.ADMIN.value, Role.MEMBER.value, Role.GUEST.value)
 """The roles that /admin role gives."""
@@ -59,10 +59,14 @@ class PeopleVerbs:
         if rooms:
             lines += ["", ROOMS[locale], *[await self._room_line(name) for name in rooms]]
         if denied := await self._access.denied():
-            lines += ["", REFUSED[locale], *[await self._line(each) for each in denied[:MAX_STRANGERS]]]
+            lines += ["", REFUSED[locale], *[await self._line(each, locale) for each in denied[:MAX_STRANGERS]]]
         if asked:
             shown = asked[:MAX_STRANGERS]
-            lines += ["", ASKED[locale], *[f"{at}. {await self._line(each)}" for at, each in enumerate(shown, 1)]]
+            lines += [
+                "",
+                ASKED[locale],
+                *[f"{at}. {await self._line(each, locale)}" for at, each in enumerate(shown, 1)],
+            ]
         if (more := len(asked) - MAX_STRANGERS) > 0:
             lines.append(counted(MORE, locale, more))
         menu = [
@@ -91,8 +95,8 @@ class PeopleVerbs:
         title = await self._names.titles.of(room)
         return " · ".join([*named(title), f"`{room}`"])
 
-    async def _line(self, stranger: Stranger) -> str:
-        return stranger_line(stranger, await self._access.handle(stranger.user))
+    async def _line(self, stranger: Stranger, locale: Locale) -> str:
+        return stranger_line(stranger, locale, await self._access.handle(stranger.user))
 
     async def judge(self, request: Request, argument: str, *, role: str, room: str | None = None) -> None:
         """Give a person that role, or the room where this is said about nobody the value of `room`, if it can have one.

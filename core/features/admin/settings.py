@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from core.actions.registry import Registry
@@ -12,8 +13,18 @@ from core.commands.command import CompletionRequest, Request, offered
 from core.commands.table import offer_of
 from core.errors import ChannelError
 from core.features.access.gate import ALL_THERE, KNOWN_THERE
-from core.features.admin.admin import HERE, MAX_ID_CHARS, WrongUse, tell_room
-from core.features.admin.decisions import ALL_MODES, ALLOWED, OFF, ON, Decision, DecisionKind, of_modes
+from core.features.admin.admin import HERE, MAX_ID_CHARS, WrongUse, place_of, tell_room
+from core.features.admin.decisions import (
+    ALL_MODES,
+    ALLOWED,
+    ALONE,
+    OFF,
+    ON,
+    TOGETHER,
+    Decision,
+    DecisionKind,
+    of_modes,
+)
 from core.features.admin.machine import Doubt, Proof
 from core.features.feature import Shared
 from core.history.window import POLICIES, SUMMARY
@@ -29,6 +40,7 @@ DEFAULT: Final = "default"
 EMBEDDING: Final = "embedding"
 MAX_PERSONA_CHARS: Final = 2_000
 CONTEXT: Final = "context"
+TALK: Final = "talk"
 KINDS: Final = ("heavy", "chat")
 """A mode of each kind of question: a choice out of several names, and plain text."""
 
@@ -50,6 +62,7 @@ class SettingVerbs:
         self._decisions = shared.stores.decisions
         self._decide = shared.decider.decide
         shared.decider.after[DecisionKind.CONTEXT] = self._announce
+        shared.decider.after[DecisionKind.TALK] = partial(tell_of_talk, shared)
 
     # --- actions: T6
 
@@ -229,7 +242,7 @@ class SettingVerbs:
     # --- room: what holds in one room
 
     async def room(self, request: Request, argument: str) -> None:
-        """Show or change who may ask in the room, whether models read its last messages, what features have there."""
+        """Show or change who may ask in the room, how people talk there, what models read, what features have there."""
         chat, words = self._meant(request, argument.split())
         name, words = room_name(chat), [word.casefold() for word in words]
         switches = {each.word: each for each in self._shared.added.switches}
@@ -245,6 +258,10 @@ class SettingVerbs:
                 await self._decide(request, DecisionKind.CONTEXT, name, str(int(number)))
             case ["context", *_]:
                 raise WrongUse(HOW_MANY[request.locale].format(most=MAX_MESSAGES))
+            case ["talk", word] if word in {TOGETHER, ALONE}:
+                await self._decide(request, DecisionKind.TALK, name, word)
+            case ["talk", *_]:
+                raise WrongUse(HOW_TALK[request.locale])
             case [switch, word] if switch in switches and word in {ON, OFF}:
                 await self._decide(request, switches[switch].kind, name, OFF if word == OFF else "")
             case _:
@@ -273,7 +290,8 @@ class SettingVerbs:
         locale = request.locale
         most = await self._decisions.room_messages(chat)
         is_open = await self._shared.access.welcomes(room_name(chat))
-        lines = [(ALL_THERE if is_open else KNOWN_THERE)[locale]]
+        together = await self._decisions.talks_together(chat)
+        lines = [(ALL_THERE if is_open else KNOWN_THERE)[locale], (TALK_TOGETHER if together else TALK_ALONE)[locale]]
         lines.append(CONTEXT_ON[locale].format(most=most) if most else CONTEXT_OFF[locale])
         if most and (why := await self._why_unread(chat)) is not None:
             lines.append(why[locale])
@@ -286,10 +304,7 @@ class SettingVerbs:
         """Tell the room that its talk is read from now on, and who decided so if the platform shows the bot none."""
         if not decision.after or decision.before:
             return
-        platform, _, chat = decision.name.partition(":")
-        here = request.incoming.chat.without_aside
-        place = here if room_name(here) == decision.name else ChatKey(platform, chat)
-        if (why := await self._why_unread(place)) is not None:
+        if (why := await self._why_unread(place_of(request, decision.name))) is not None:
             await request.answer.tell(why[request.locale])
         said = TO_THE_ROOM[request.locale].format(most=decision.after)
         await tell_room(request, self._shared.notifier, decision.name, said)
@@ -301,6 +316,13 @@ class SettingVerbs:
         except ChannelError as error:
             _log.info("room not asked", extra={"error": type(error).__name__})
             return None
+
+
+async def tell_of_talk(shared: Shared, request: Request, decision: Decision) -> None:
+    """Tell the room whether its people continue one conversation from now on."""
+    together = await shared.stores.decisions.talks_together(place_of(request, decision.name))
+    said = (NOW_TOGETHER if together else NOW_ALONE)[request.locale]
+    await tell_room(request, shared.notifier, decision.name, said)
 
 
 def _placed(request: Request, argument: str) -> tuple[str, str]:
@@ -371,6 +393,11 @@ NOTHING_SUMMARISES = text("admin.policy.nothing_summarises")
 
 WHICH_ROOM = text("pointing.which_room")
 HOW_MANY = text("pointing.how_many")
+HOW_TALK = text("pointing.how_talk")
+TALK_TOGETHER = text("pointing.talk_together")
+TALK_ALONE = text("pointing.talk_alone")
+NOW_TOGETHER = text("pointing.now_together")
+NOW_ALONE = text("pointing.now_alone")
 CONTEXT_ON = text("pointing.context_on")
 CONTEXT_OFF = text("pointing.context_off")
 TO_THE_ROOM = text("pointing.to_the_room")

@@ -118,7 +118,7 @@ def _worker(worker: Colleague, now: datetime, locale: Locale) -> str:
 def _line(trouble: Trouble, locale: Locale) -> str:
     kind, place = (text.replace("`", "'") for text in (trouble.kind, trouble.place))
     often = f" · {counted(TIMES, locale, trouble.count)}" if trouble.count > 1 else ""
-    return f"{_MARKS.get(trouble.level, '❌')} {minute(trouble.at)} · `{kind}` · `{place}`{often}"
+    return f"{_MARKS.get(trouble.level, '❌')} {minute(trouble.at, locale)} · `{kind}` · `{place}`{often}"
 
 
 _DUTIES: Final = (

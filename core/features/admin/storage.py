@@ -14,6 +14,7 @@ from core.features.admin.decisions import (
     ALLOWED,
     OF_SERVERS,
     OFF,
+    TOGETHER,
     Applied,
     Decision,
     DecisionKind,
@@ -161,6 +162,12 @@ class Decisions(AccessDecisions):
         value = await self.value(DecisionKind.CONTEXT, room) or await self.value(DecisionKind.SERVER_CONTEXT, room)
         return int(value) if value.isdecimal() else 0
 
+    async def talks_together(self, chat: ChatKey) -> bool:
+        """Return whether people continue one conversation there: as decided; where nothing is, in threads."""
+        room = room_name(chat)
+        value = await self.value(DecisionKind.TALK, room) or await self.value(DecisionKind.SERVER_TALK, room)
+        return value == TOGETHER or (not value and chat.is_thread)
+
     async def lets_answer(self, incoming: Incoming) -> bool:
         """Whether who manages its server lets the bot answer that person in that channel."""
         server, here = server_name(incoming.chat), incoming.chat.without_aside
@@ -189,6 +196,7 @@ class Decisions(AccessDecisions):
             await self.in_place(DecisionKind.POLICY, chat),
             "" if persona == OFF else persona,
             await self.room_messages(chat),
+            await self.talks_together(chat),
         )
 
 

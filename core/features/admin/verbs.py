@@ -18,11 +18,11 @@ from core.errors import ConfigError
 from core.features.access.gate import ROLES
 from core.features.access.people import DENIED
 from core.features.admin.admin import ROOM, WHERE, Admin, Verb
-from core.features.admin.decisions import ALL_MODES, ALLOWED, OFF, ON, DecisionKind
+from core.features.admin.decisions import ALL_MODES, ALLOWED, ALONE, OFF, ON, TOGETHER, DecisionKind
 from core.features.admin.handover import LEAVE, Handover
 from core.features.admin.names import EXAMPLE
 from core.features.admin.people import GIVEN, MODE_LABELS, PeopleVerbs
-from core.features.admin.settings import ABOUT_MODES, CONTEXT, DEFAULT, SettingVerbs
+from core.features.admin.settings import ABOUT_MODES, CONTEXT, DEFAULT, TALK, SettingVerbs
 from core.features.admin.status import MOST_LOGS, RETRY, Status
 from core.features.feature import Contribution, Shared
 from core.history.window import LAST_MESSAGES, LAST_TOKENS, SUMMARY
@@ -137,7 +137,10 @@ def build(shared: Shared, registry: Registry) -> Contribution:
             text("admin.commands.room"),
             settings.room,
             " ".join(
-                [" [ROOM] [allow | deny | context N", *(f"| {each.word} on|off" for each in shared.added.switches)]
+                [
+                    " [ROOM] [allow | deny | talk together|alone | context N",
+                    *(f"| {each.word} on|off" for each in shared.added.switches),
+                ]
             )
             + "]",
             f"{CONTEXT} 20",
@@ -168,6 +171,7 @@ def build(shared: Shared, registry: Registry) -> Contribution:
 def _room_fields(shared: Shared) -> tuple[MenuOption, ...]:
     choices = {"allow": text("menus.room.allow"), "deny": text("menus.room.deny")}
     choices |= {CONTEXT: text("menus.room.context"), f"{CONTEXT} {OFF}": text("menus.room.context_off")}
+    choices |= {f"{TALK} {TOGETHER}": text("menus.room.together"), f"{TALK} {ALONE}": text("menus.room.alone")}
     for each in shared.added.switches:
         choices |= {f"{each.word} {ON}": each.turn_on, f"{each.word} {OFF}": each.turn_off}
     return (

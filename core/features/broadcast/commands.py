@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import UTC, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Final
 
 from core.commands.command import Command, Request
 from core.commands.menu import choice_field, text_field
+from core.features.access.gate import minute
 from core.features.admin.admin import Verb
 from core.features.admin.decide import NEVER
 from core.features.admin.decisions import Matter
 from core.features.broadcast.broadcaster import Audience, Broadcaster
-from core.features.broadcast.broadcasts import Broadcast, BroadcastState, ReceiptCount
+from core.features.broadcast.broadcasts import Broadcast, BroadcastState
 from core.features.feature import Contribution, Shared
 from core.features.preferences.storage import PreferenceStore
 from core.outgoing import Button
@@ -140,7 +141,7 @@ class BroadcastVerb:
             await request.tell(NONE_RUNS)
         else:
             cancelled = replace(found, state=BroadcastState.CANCELLED)
-            await request.answer.tell(_state(cancelled, request.locale, await self._store.tally(found.id)))
+            await request.answer.tell(await self._state(cancelled, request.locale))
 
     async def _status(self, request: Request) -> None:
         found = await self._store.newest()
@@ -148,8 +149,21 @@ class BroadcastVerb:
             await request.tell(HOW)
             return
         choices = _while_it_runs(request.locale) if found.state is BroadcastState.RUNNING else ()
-        told = _state(found, request.locale, await self._store.tally(found.id))
+        told = await self._state(found, request.locale)
         await request.answer.tell(f"{told}\n\n{HOW[request.locale]}", choices=choices)
+
+    async def _state(self, found: Broadcast, locale: Locale) -> str:
+        """Return how far it has come."""
+        tally = await self._store.tally(found.id)
+        by = "—" if found.by is None else await self._shared.names.of_person(found.by)
+        lines = [
+            STATES[found.state][locale].format(at=minute(found.at, locale), by=by),
+            counted(TOLD, locale, tally.told),
+        ]
+        lines += [
+            counted(text, locale, count) for text, count in ((LEFT, tally.waiting), (LOST, tally.unreachable)) if count
+        ]
+        return "\n".join(lines)
 
 
 async def news(store: PreferenceStore, request: Request, argument: str) -> None:
@@ -163,18 +177,6 @@ async def news(store: PreferenceStore, request: Request, argument: str) -> None:
     on = preferences.news
     other = Button((TURN_OFF if on else TURN_ON)[locale], f"/news {'off' if on else 'on'}", in_place=True)
     await request.answer.tell((WANTED if on else UNWANTED)[locale], choices=(other,))
-
-
-def _state(found: Broadcast, locale: Locale, tally: ReceiptCount) -> str:
-    """Return how far it has come."""
-    lines = [
-        STATES[found.state][locale].format(at=f"{found.at.astimezone(UTC):%Y-%m-%d %H:%M}", by=found.by or "—"),
-        counted(TOLD, locale, tally.told),
-    ]
-    lines += [
-        counted(text, locale, count) for text, count in ((LEFT, tally.waiting), (LOST, tally.unreachable)) if count
-    ]
-    return "\n".join(lines)
 
 
 def _while_it_runs(locale: Locale) -> tuple[Button, ...]:

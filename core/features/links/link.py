@@ -21,7 +21,6 @@ from core.history.withholding import withhold
 from core.outgoing import Button, OutgoingMessage
 from core.stores import Share
 from core.text.catalogue import counted, forms, text
-from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.types import Locale, UserKey
 
@@ -45,6 +44,7 @@ class LinkCommands:
         self._memories = shared.memories
         self._history = shared.stores.history
         self._notifier = shared.notifier
+        self._names = shared.names
         self._clock = shared.clock
 
     @property
@@ -70,7 +70,7 @@ class LinkCommands:
             await self._tell_joined(request, accounts, _digest(code))
         elif len(accounts) > 1:
             await request.answer.tell(
-                LINKED[request.locale].format(accounts=_listed(accounts)),
+                LINKED[request.locale].format(accounts=await self._listed(accounts)),
                 choices=[Button(PART[request.locale], "/unlink")],
             )
         elif not code:
@@ -86,13 +86,13 @@ class LinkCommands:
             await request.tell(NOT_LINKED)
             return
         if argument.strip().casefold() != YES:
-            keeps = _keeps(request.locale, await self._memories.shares(user))
+            keeps = await self._keeps(request.locale, await self._memories.shares(user))
             await request.answer.tell(
                 UNLINK[request.locale].format(keeps=keeps), choices=[Button(PART[request.locale], f"/unlink {YES}")]
             )
             return
         await request.stop_answers(accounts)  # they would go on with the joint memory
-        told = PARTED[request.locale].format(keeps=_keeps(request.locale, await self._part(accounts)))
+        told = PARTED[request.locale].format(keeps=await self._keeps(request.locale, await self._part(accounts)))
         await request.answer.tell(told)
         for other in accounts:
             if other != user:
@@ -138,9 +138,7 @@ class LinkCommands:
 
     async def _ask(self, request: Request, found: LinkCode, code: str) -> None:
         """Say whose code it is and what entering it gives away, and record that this was said."""
-        user, account = request.incoming.user, verbatim(str(found.user))
-        if found.name:
-            account += f" ({verbatim(found.name)})"
+        user, account = request.incoming.user, await self._names.of_account(found.user, found.name)
         yours = counted(YOURS, request.locale, await self._memories.of(user).count())
         other = counted(OTHERS, request.locale, await self._memories.of(found.user).count(), account=account)
         await request.answer.tell(
@@ -160,13 +158,13 @@ class LinkCommands:
             )  # first: nobody else can use a code of who is linked
         except ValueError:
             accounts = await self._memories.accounts(user)
-            await request.tell(LINKED if len(accounts) > 1 else OTHER_LINKED, accounts=_listed(accounts))
+            await request.tell(LINKED if len(accounts) > 1 else OTHER_LINKED, accounts=await self._listed(accounts))
             return
         await self._tell_joined(request, [found.user, user], found.digest)
 
     async def _tell_joined(self, request: Request, accounts: Sequence[UserKey], digest: str) -> None:
         """Say in both accounts that they are one now; then the code is used up."""
-        told = DONE[request.locale].format(accounts=_listed(accounts))
+        told = DONE[request.locale].format(accounts=await self._listed(accounts))
         await request.answer.tell(told)
         part = Button(PART[request.locale], "/unlink")
         if await self._codes.find(digest) is not None:  # else the other was told before a restart
@@ -177,6 +175,18 @@ class LinkCommands:
             finally:  # /unlink stops this answer
                 await self._codes.take(digest)
 
+    async def _keeps(self, locale: Locale, shares: Mapping[UserKey, Share]) -> str:
+        """Say how many memories each account has, a line each."""
+        return "\n".join(
+            [
+                counted(KEEPS, locale, share.count, account=await self._names.of_account(account))
+                for account, share in shares.items()
+            ]
+        )
+
+    async def _listed(self, accounts: Sequence[UserKey]) -> str:
+        return ", ".join([await self._names.of_account(account) for account in accounts])
+
 
 def _was_told(request: Request, found: LinkCode) -> bool:
     """Whether the person was told what the code gives away before they sent this. Platforms count whole seconds."""
@@ -184,17 +194,6 @@ def _was_told(request: Request, found: LinkCode) -> bool:
     if found.asked != incoming.user or found.asked_at is None:
         return False
     return incoming.at >= found.asked_at.replace(microsecond=0)
-
-
-def _keeps(locale: Locale, shares: Mapping[UserKey, Share]) -> str:
-    """Say how many memories each account has, a line each."""
-    return "\n".join(
-        counted(KEEPS, locale, share.count, account=verbatim(str(account))) for account, share in shares.items()
-    )
-
-
-def _listed(accounts: Sequence[UserKey]) -> str:
-    return ", ".join(verbatim(str(account)) for account in accounts)
 
 
 def _plain(code: str) -> str:

@@ -12,7 +12,7 @@ from core.enclosures import pointed_words
 from core.outgoing import MAX_COMMAND_BYTES, Button
 from core.stores import SaidMessage
 from core.text.catalogue import counted, forms, text
-from core.text.days import dated
+from core.text.days import dated, short_day, short_minute
 from core.text.markdown import quoted, verbatim
 from core.text.unicode import one_line
 from core.types import ChangeKind, Locale, Localized, MemoryItem, MemoryKind, Message, room_name
@@ -32,9 +32,9 @@ async def show_card(
     versions = await request.turn.memory.versions(item.id)
     changes = sum(each.kind is ChangeKind.UPDATED and not each.undone for each in versions)
     lines = [*([told, ""] if told else []), f"{mark(item)}🧠 {heading(item)}", block(item), ""]
-    lines += _facts(request, item, changes)
+    lines += [*_facts(request, item, changes), *await place(request, item)]
     for said in (await messages_of(request, item))[-1:]:
-        lines.append(f"💬 {where_said(request, said, item)}: {quoted(words_of(said.message))}")
+        lines.append(f"💬 {await where_said(request, said, item)}: {quoted(words_of(said.message))}")
     await request.answer.tell("\n".join(lines), choices=[*choices, *_buttons(request.locale, item, origin)])
 
 
@@ -92,10 +92,11 @@ def fenced(text: str, language: str = "") -> str:
     return f"{fence}{language}\n{text}\n{fence}"
 
 
-def place(request: Request, item: MemoryItem) -> list[str]:
+async def place(request: Request, item: MemoryItem) -> list[str]:
     """Return where the memory was said, and in which rooms it may be told, a line each."""
     locale, here = request.locale, room_name(request.incoming.chat)
-    elsewhere = [verbatim(room) for room in item.rooms if room != here]
+    called = request.turn.services.room_called
+    elsewhere = [await called(room, locale) for room in item.rooms if room != here]
     lines = [] if item.rooms else [(IN_PRIVATE if item.shared else ONLY_IN_PRIVATE)[locale]]
     if here in item.rooms:
         lines.append(HERE[locale])
@@ -121,26 +122,27 @@ def words_of(message: Message) -> str:
     return message.text or pointed_words(message.quotes)
 
 
-def where_said(request: Request, said: SaidMessage, item: MemoryItem) -> str:
+async def where_said(request: Request, said: SaidMessage, item: MemoryItem) -> str:
     """Return date, platform and room of a message; a chat that is none of the memory's rooms was private."""
     locale, room, at = request.locale, room_name(said.chat), said.message.at
     date = ""
     if at is not None:
         local = at.astimezone(request.person.zone)
-        date = f"{local:%Y-%m-%d %H:%M} {zone_name(local)} · "
-    said_in = IN_ROOM[locale].format(room=verbatim(room)) if room in item.rooms else SAID_IN_PRIVATE[locale]
-    return f"{date}{said.chat.platform} · {said_in}"
+        date = f"{short_minute(local, locale)} {zone_name(local)} · "
+    called = await request.turn.services.room_called(room, locale) if room in item.rooms else ""
+    said_in = IN_ROOM[locale].format(room=called) if called else SAID_IN_PRIVATE[locale]
+    return f"{date}{said.chat.platform.title()} · {said_in}"
 
 
 def _facts(request: Request, item: MemoryItem, changes: int) -> list[str]:
     locale = request.locale
     item = item.in_zone(request.person.zone)
     phrases = ", ".join(verbatim(one_line(phrase, MAX_PHRASE_CHARS)) for phrase in item.bindings)
-    dates = KEPT[locale].format(date=f"{item.created_at:%Y-%m-%d}", kind=KINDS[item.kind][locale])
+    dates = KEPT[locale].format(date=short_day(item.created_at, locale), kind=KINDS[item.kind][locale])
     if changes:
-        dates += " " + counted(CHANGED, locale, changes, date=f"{item.updated_at:%Y-%m-%d}")
+        dates += " " + counted(CHANGED, locale, changes, date=short_day(item.updated_at, locale))
     dates += dated(item, request.person.zone, locale)
-    return [FOUND_BY[locale].format(phrases=phrases), dates, *place(request, item)]
+    return [FOUND_BY[locale].format(phrases=phrases), dates]
 
 
 def _buttons(locale: Locale, item: MemoryItem, origin: str) -> list[Button]:

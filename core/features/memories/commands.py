@@ -259,14 +259,14 @@ class MemoryCommands:
         for each in said[-_MAX_MESSAGES:]:
             said_text = words_of(each.message)
             shown = said_text if len(said_text) <= _MAX_MESSAGE_CHARS else said_text[:_MAX_MESSAGE_CHARS] + "…"
-            lines += ["", where_said(request, each, everywhere), fenced(shown)]
+            lines += ["", await where_said(request, each, everywhere), fenced(shown)]
         if len(said) > _MAX_MESSAGES:
             lines += ["", counted(OLDER, request.locale, len(said) - _MAX_MESSAGES)]
         if gone := len(item.source_ids) - len(said):
             lines += ["", counted(GONE, request.locale, gone)]
         if not item.source_ids:
             lines += ["", NO_SOURCE[request.locale]]
-        lines += ["", *place(request, item)]
+        lines += ["", *await place(request, item)]
         to_card = Button(SHOW[request.locale], after(f"/memories show {item.id}", origin), in_place=True)
         await request.answer.tell("\n".join(lines), choices=[to_card, back(request.locale, origin)])
 

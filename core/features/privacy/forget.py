@@ -87,10 +87,13 @@ async def privacy(shared: Shared, request: Request, _: str) -> None:
     said = PRIVACY[request.locale].format(readers=readers, logged=logged, where=where, undo=undo, learned=learned)
     if most := await shared.stores.decisions.room_messages(request.incoming.chat):
         said = f"{said}\n{ROOM_IS_READ[request.locale].format(most=most)}"
+    if await shared.stores.decisions.talks_together(request.incoming.chat):
+        said = f"{said}\n{ROOM_TALKS[request.locale]}"
     await request.answer.tell(said)
 
 
 ROOM_IS_READ = text("pointing.room_is_read")
+ROOM_TALKS = text("pointing.room_talks")
 READERS = text("privacy.readers")
 NOBODY = text("privacy.nobody")
 PRIVACY = text("privacy.privacy")
@@ -233,7 +236,7 @@ class ForgetVerb:
                 said=ASK,
                 label=FORGET_THEM,
                 after=await self._role_stays(request, user),
-                user=user,
+                who=await self._shared.names.of_person(user),
                 total=await self._memories.of(await self._memories.owner(user)).count(),
             )
 

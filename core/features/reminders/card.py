@@ -13,7 +13,7 @@ from core.features.reminders.service import may_reword
 from core.features.reminders.telling import MENTION_SIGN, at_mention, heading, place_of, undo_button, when
 from core.outgoing import Button
 from core.text.catalogue import text
-from core.text.markdown import time_link, verbatim
+from core.text.markdown import time_link
 from core.text.unicode import one_line
 from core.times import wording
 from core.times.zones import zone_key
@@ -32,7 +32,8 @@ async def show_card(request: Request, reminder: Reminder, told: str = "", *, can
         lines.append(note[locale])
     if not reminder.private:
         here = room_name(reminder.chat) == room_name(request.incoming.chat)
-        lines.append(HERE[locale] if here else THERE[locale].format(room=verbatim(room_name(reminder.chat))))
+        called = await request.turn.services.room_called(room_name(reminder.chat), locale)
+        lines.append(HERE[locale] if here else THERE[locale].format(room=called))
     undo = [undo_button(reminder, locale)] if can_undo else []
     await request.answer.tell("\n".join(lines), choices=[*undo, *_buttons(request, reminder), back(locale)])
 

@@ -16,9 +16,19 @@ from core.commands.command import STAFF, Command, Request
 from core.commands.menu import MenuOption, OptionKind, choice_field, number_field, text_field
 from core.errors import ChannelError
 from core.features.admin.admin import HERE, Verb, VerbCommand, WrongUse, tell_room
-from core.features.admin.decide import UNSET
-from core.features.admin.decisions import OFF, Decision, DecisionKind, Matter, entries, of_entries
-from core.features.admin.settings import DEFAULT, MAX_PERSONA_CHARS, TO_THE_ROOM
+from core.features.admin.decide import TALKS, UNSET
+from core.features.admin.decisions import (
+    ALONE,
+    OF_ROOMS,
+    OFF,
+    TOGETHER,
+    Decision,
+    DecisionKind,
+    Matter,
+    entries,
+    of_entries,
+)
+from core.features.admin.settings import DEFAULT, HOW_TALK, MAX_PERSONA_CHARS, TO_THE_ROOM, tell_of_talk
 from core.features.feature import Contribution, Shared
 from core.features.quotas.limits import Limit, NotALimit, read, written
 from core.text.catalogue import text
@@ -71,6 +81,7 @@ class Servers:
         self._decisions = shared.stores.decisions
         self._decide = shared.decider.decide
         shared.decider.after[DecisionKind.SERVER_CONTEXT] = self._announce
+        shared.decider.after[DecisionKind.SERVER_TALK] = partial(tell_of_talk, shared)
         self._verbs = ServerCommand("server", self._all(), shared.replies)
 
     @property
@@ -143,6 +154,20 @@ class Servers:
                     _word(OFF, text("menus.room.context_off")),
                 ),
             ),
+            Verb(
+                "talk",
+                text("servers.commands.talk"),
+                self.talk,
+                f" [{TOGETHER} | {ALONE}]",
+                TOGETHER,
+                fields=(
+                    choice_field(
+                        "what",
+                        text("menus.fields.in_room"),
+                        {TOGETHER: text("menus.room.together"), ALONE: text("menus.room.alone")},
+                    ),
+                ),
+            ),
             Verb("changes", text("servers.commands.changes"), self.changes),
             Verb("undo", text("servers.commands.undo"), self.undo, decisive=True),
         )
@@ -212,6 +237,15 @@ class Servers:
             raise WrongUse(HOW_MANY[request.locale].format(most=MAX_MESSAGES))
         await self._set(request, DecisionKind.SERVER_CONTEXT, str(int(number)) if int(number) else "")
 
+    async def talk(self, request: Request, argument: str) -> None:
+        """Let people continue one conversation in this room, or each their own, unless the owner decided that."""
+        if not argument:
+            await self._tell(request, DecisionKind.SERVER_TALK)
+        elif (word := argument.casefold()) not in {TOGETHER, ALONE}:
+            raise WrongUse(HOW_TALK[request.locale])
+        else:
+            await self._set(request, DecisionKind.SERVER_TALK, word)
+
     async def changes(self, request: Request, _: str) -> None:
         """Show the newest decisions on this place by who manages it: when, by whom, what."""
         lines = await self._shared.decider.changes(request.locale, places_of(request.incoming.chat))
@@ -252,7 +286,7 @@ class Servers:
     @staticmethod
     def _name(request: Request, kind: DecisionKind) -> str:
         chat = request.incoming.chat
-        return room_name(chat) if kind is DecisionKind.SERVER_CONTEXT else server_name(chat)
+        return room_name(chat) if kind in OF_ROOMS else server_name(chat)
 
     async def _announce(self, request: Request, decision: Decision) -> None:
         """Tell the room that its talk is read from now on."""
@@ -305,6 +339,7 @@ MATTERS: Final = (
         shown=name_in,
     ),
     _of_server(DecisionKind.SERVER_CONTEXT, text("servers.about.context"), {"": text("pointing.decide.off")}),
+    _of_server(DecisionKind.SERVER_TALK, text("servers.about.talk"), TALKS),
 )
 
 IN_A_SERVER = text("servers.in_a_server")

@@ -168,6 +168,7 @@ def from_message(message: Message) -> Entry:
         **_of(message, "id at turn source_id memory_id tokens duration_s error"),
         **message.to_wire(),
         **({"room": message.room} if message.room else {}),
+        **({"speaker": message.speaker} if message.speaker else {}),
         **({"off_record": True} if message.off_record else {}),
         **({"basis": message.basis.to_json()} if message.basis else {}),
         **({"question": message.question.to_json()} if message.question else {}),

@@ -29,7 +29,7 @@ from core.features.transfer.files import private_file
 from core.memory.user_memory import UserMemory
 from core.outgoing import File, OutgoingMessage
 from core.text.catalogue import counted, forms, text
-from core.types import Change, Thread, UserKey
+from core.types import Change, Role, Thread, UserKey
 
 FORMAT: Final = "elefante-export"
 VERSION: Final = 1
@@ -251,12 +251,13 @@ class ExportCommands:
         """Send that person's file to the one who asks, and one for a calendar if anything is to come."""
         async with self._spool.place(file_name(user, self._clock.now())) as path:
             tally = await self._takeout.write(user, path)
-            told = HERE[request.locale].format(
+            is_own = user == request.incoming.user
+            told = (HERE if is_own else HERE_OF)[request.locale].format(
                 memories=tally.memories,
                 threads=tally.threads,
                 messages=tally.messages,
                 reminders=tally.besides.get("reminders", 0),
-                user=user,
+                user=await self._names.of_person(user),
             )
             if await self._send(request, user, path, MEDIA_TYPE, told):
                 calendar = path.with_suffix(CALENDAR_SUFFIX)
@@ -270,7 +271,8 @@ class ExportCommands:
         except ChannelGone:
             raise
         except ChannelError:  # nothing more can be said in this turn: it is said beside it
-            refused = OutgoingMessage(NOT_TAKEN[request.locale].format(size=_mebibytes(path), user=user))
+            not_taken = NOT_TAKEN if user == request.incoming.user and request.role is not Role.OWNER else NOT_TAKEN_OF
+            refused = OutgoingMessage(not_taken[request.locale].format(size=_mebibytes(path), user=user))
             if not await self._notifier.tell(request.incoming.user, refused):
                 raise
             return False
@@ -293,8 +295,10 @@ def _mebibytes(path: Path) -> str:
 
 
 HERE = text("transfer.export.here")
+HERE_OF = text("transfer.export.here_of")
 CALENDAR = forms("transfer.export.calendar")
 NOT_TAKEN = text("transfer.export.not_taken")
+NOT_TAKEN_OF = text("transfer.export.not_taken_of")
 COPYING = text("transfer.admin.copying")
 BACKED_UP = text("transfer.admin.backed_up")
 NO_BACKUP = text("transfer.admin.no_backup")
