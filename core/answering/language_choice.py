@@ -19,8 +19,9 @@ class Locales:
     """Choose a language: the person's choice, else the owner's `fixed` one (a tag), else that of their message.
 
     That of a server (`in_place` returns its tag) comes before that of the message, where others read along.
-    One ambiguous word does not change the language of a conversation. Next come their earlier messages, the platform's tag, and Portuguese. A choice that is none of ours is passed over:
-    then it is that of answers only. `tag_of` returns the tag that the platform told of a person when they last wrote.
+    One ambiguous word does not change the language of a conversation. Next come their earlier messages, the platform's
+    tag, and Portuguese. A choice that is none of ours is passed over: then it is that of answers only. `tag_of` returns
+    the tag that the platform told of a person when they last wrote.
     """
 
     def __init__(
