@@ -8,7 +8,7 @@ from contextlib import suppress
 from core.answering.hooks import PreferencesOf
 from core.errors import StorageError
 from core.stores import HistoryStore
-from core.text.language import choose, from_tag, spoken
+from core.text.language import choose, clearly_spoken, from_tag
 from core.types import ChatKey, ConversationKey, Incoming, Locale, MessageRole, UserKey
 
 _MESSAGES_LOOKED_AT = 20
@@ -19,8 +19,9 @@ class Locales:
     """Choose a language: the person's choice, else the owner's `fixed` one (a tag), else that of their message.
 
     That of a server (`in_place` returns its tag) comes before that of the message, where others read along.
-    Next come their earlier messages, the platform's tag, and Portuguese. A choice that is none of ours is passed over:
-    then it is that of answers only. `tag_of` returns the tag that the platform told of a person when they last wrote.
+    One ambiguous word does not change the language of a conversation. Next come their earlier messages, the platform's
+    tag, and Portuguese. A choice that is none of ours is passed over: then it is that of answers only. `tag_of` returns
+    the tag that the platform told of a person when they last wrote.
     """
 
     def __init__(
@@ -47,13 +48,13 @@ class Locales:
         chosen = await self._chosen(incoming.user) if tag is None else from_tag(tag) or self._fixed
         if chosen := chosen or from_tag(await self.of_place(incoming)):
             return chosen
-        told = None if incoming.text.startswith("/") else spoken(incoming.text)
-        if told is not None:
+        text = "" if incoming.text.startswith("/") else incoming.text
+        if (told := clearly_spoken(text)) is not None:
             return told
         said: list[str] = []
         with suppress(StorageError):  # this failure may be the very thing to report
             said = await self._said(incoming.user, incoming.conversation)
-        return choose("", incoming.language, said)
+        return choose(text, incoming.language, said)
 
     async def of_place(self, incoming: Incoming) -> str:
         """Return the tag of the language that was decided for where others read along, "" if none was."""

@@ -75,8 +75,11 @@ _DENIED: Final = re.compile(
 _SEAM: Final = re.compile(r"[,;\n]")
 """What stands between the entries of a list, of which each has its own value."""
 
-_FEWEST: Final = 3
+_FEWEST: Final = 2
 """Fewer entries are no list."""
+
+_BETWEEN: Final = re.compile(r"(\s*[,;](?!\d)\s*(?:(?:e|and|y|&)\s+)?|\s+(?:e|and|y|&)\s+)")
+"""What stands between the entries of a list that is written in a line."""
 
 _NEAR_CHARS: Final = 60
 _NEAR: Final = 3
@@ -249,11 +252,11 @@ def changes(
         return []
     if stands_for(message)[0]:
         return pointed(message, quoted, recent)
-    about = senses(_without_values(message)) - _NOW
+    about = senses(without_values(message)) - _NOW
     weights = {item.id: _weight_of(_shares(about, item)) for item in items}
     edited = {item.id: _edited(item.content, message) for item in (*items, *quoted)}
     named = [item for item in items if edited[item.id] and weights[item.id] >= least]
-    is_bare = not senses(without_change(_without_values(message)))
+    is_bare = not senses(without_change(without_values(message)))
     shown = [item for item in quoted[-1:] if edited[item.id] and (is_bare or _shares(about, item))]
     if not (found := named or shown) and listed(message) is None:
         alike = (item for item in items if weights[item.id] >= max(2.0, _MOST * _weight_of(about)))
@@ -357,7 +360,8 @@ def _weight_of(shared: Collection[str]) -> float:
     return sum(_KIND_WEIGHT if is_kind(sense) else 1.0 for sense in shared)
 
 
-def _without_values(text: str) -> str:
+def without_values(text: str) -> str:
+    """Return a text without its values, but names: what it is about."""
     for value in reversed(values(text)):
         if value.kind != "name":
             text = f"{text[: value.start]} {text[value.end :]}"
@@ -373,28 +377,52 @@ def relisted(old: str, message: str) -> str:
     if wish is None:
         return ""
     item, name, adds = wish
-    if adds:
-        separator, entries = _entries(old)
-        mark = "- " if separator == "\n" and entries[-1].lstrip().startswith("- ") else ""
-        return f"{old.rstrip(' ,;')}{separator}{mark}{item.strip(' ,;:')}"
-    return without_lines(old, senses(item or message) - senses(name))
+    if not adds:
+        return without_entry(old, senses(item or message) - senses(name))
+    lines = old.split("\n")
+    mark = "- " if len(lines) > 1 and lines[-1].lstrip().startswith("- ") else ""
+    return f"{old.rstrip(' ,;')}{chr(10) if len(lines) > 1 else ', '}{mark}{item.strip(' ,;:')}"
 
 
-def without_lines(old: str, named: Collection[str]) -> str:
-    """Return a list without the one line or entry that holds most of the senses that are named.
+def without_entry(old: str, named: Collection[str]) -> str:
+    """Return a list, or a sentence that enumerates, without the one entry that holds most of the senses that are named.
 
-    It is "" if that is not clear, and where the heading alone is named, which means the whole list.
+    It is "" if that is not clear, where what the others begin with is named, which means the whole, and where the
+    others would lose a day, an hour, or an amount that stands with the last: "doctor and dentist on Friday".
     """
-    separator, entries = _entries(old)
-    wanted = frozenset(named) - senses(entries[0])
+    head, entries, seams = _entries(old)
+    is_bare = not head and len(entries[0].split()) == 1
+    wanted = frozenset(named) - senses(head or ("" if is_bare else entries[0]))
     held = [len(wanted & senses(entry)) for entry in entries]
     best = max(held)
-    if len(entries) < _FEWEST or not best or held.count(best) > 1:
+    is_said_twice = not head and len(seams) == 1 and seams[0].strip() in {",", ";"}  # "the butcher, Big Ray's"
+    if len(entries) < _FEWEST or not best or held.count(best) > 1 or is_said_twice:
         return ""
-    return separator.join(entry for entry, count in zip(entries, held, strict=True) if count < best)
+    at = held.index(best)
+    rest = [*entries[:at], *entries[at + 1 :]]
+    if not head and "\n" not in seams and not _kinds(entries[at]) <= _kinds(" ; ".join(rest)):
+        return ""
+    seams = [*seams[: len(rest) - 2], seams[-1]][: len(rest) - 1]
+    return head + "".join(f"{entry}{seam}" for entry, seam in zip(rest, [*seams, ""], strict=True))
 
 
-def _entries(text: str) -> tuple[str, list[str]]:
-    """Return what stands between the lines or entries of a list, and those."""
-    lines = text.split("\n")
-    return ("\n", lines) if len(lines) > 1 else (", ", re.split(r",(?!\d)\s*", text))
+def _kinds(text: str) -> set[str]:
+    return {value.kind for value in values(text) if value.kind != "name"}
+
+
+_LABELLED: Final = re.compile(r"[^:\n]{1,30}:\s")
+
+
+def _entries(text: str) -> tuple[str, list[str], list[str]]:
+    """Return what a list begins with ("" for a sentence), its entries, and what stands between each two of these.
+
+    A card, whose lines are "name: value", has one entry, which is all of it.
+    """
+    if "\n" in text:
+        head, *lines = text.split("\n")
+        is_card = 2 * sum(_LABELLED.match(line) is not None for line in lines) > len(lines)
+        return ("", [text], []) if is_card else (f"{head}\n", lines, ["\n"] * (len(lines) - 1))
+    named = _LABELLED.match(text)
+    head = named[0] if named else ""
+    parts = _BETWEEN.split(text[len(head) :])
+    return head, parts[::2], parts[1::2]

@@ -58,7 +58,7 @@ def pattern(name: str) -> re.Pattern[str]:
         "all": rf"{words}{_GAP}$",
         "is": rf"(?<=\w)(?:\s*:|\s+{words})\s",
         "since": rf"{before}{words}{_GAP}[?]*{_GAP}$",
-        "pointed": rf"{words}(?!\w)(?>{_GAP}(?:{_words('after')})(?!\w))*{_GAP}$",
+        "pointed": rf"(?:(?:com|con|with|de) )?(?:{words}(?!\w))?(?>{_GAP}(?:{_words('after')})(?!\w))*{_GAP}$",
     }
     begins = rf"{before}{words}" if name in {"asks", "leave", "private", "if", "intends"} else rf"\b{words}(?!\w)"
     return re.compile(shapes.get(name, begins))
@@ -116,6 +116,12 @@ def removed(text: str) -> tuple[int, int] | None:
     head = flat(text[:HEAD_CHARS])
     found = list(pattern("remove").finditer(head))
     return found[-1].span() if found else None
+
+
+def rids(text: str) -> tuple[int, int] | None:
+    """Return where a text has, anywhere, a word by which people may ask to delete something; None if it has none."""
+    found = pattern("rids").search(flat(text[:HEAD_CHARS]))
+    return found.span() if found else None
 
 
 def talk(text: str) -> str:

@@ -83,7 +83,8 @@ class LimitedMind(ChatModel):
             return await aside(said, partial(summary, context)), None
         scene = await aside(said // _LOOKED_THROUGH, partial(read_scene, context))
         chars = len(context.message) + sum([len(item.content) for step in context.steps for item in step.items])
-        self.last_reading = parts = await self._read(scene)
+        parts = await self._read(scene)
+        self.last_reading = parts = await aside(chars, lambda: tuple(removal.settled(scene, part) for part in parts))
         if context.task in {Task.QUESTION, Task.FINISH}:
             return await aside(chars, partial(_spoken, scene, parts))
         return json.dumps(await aside(chars, partial(_data, scene, parts)), ensure_ascii=False), None

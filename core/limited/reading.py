@@ -102,6 +102,8 @@ class MessagePart:
     is_sure: bool = True
     action: str = ""
     earlier: int = 0
+    otherwise: MessagePart | None = None
+    """What it is for if nothing is found to delete; for a removal that one word alone may ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,7 +401,18 @@ def _part(scene: Scene, text: str, guesses: Sequence[Guess], *, asks: bool) -> M
     part = MessagePart(guesses[0].intent, text, f"{'is a question; ' if asks else ''}examples say {told}")
     if part.intent in {Intent.LIST, Intent.ABOUT} and guesses[0].chance >= TOLD_FROM:
         return replace(part, about=frames.about(text) if part.intent is Intent.ABOUT else "")
-    return _questioning(part, chance) if asks else _stating(scene, part, chance)
+    return _questioning(part, chance) if asks else _removing(_stating(scene, part, chance))
+
+
+def _removing(part: MessagePart) -> MessagePart:
+    """Return a statement that has a word of deleting anywhere as one that may ask for that: "comot am abeg"."""
+    verb = frames.rids(part.text)
+    if verb is None or len(part.text) > MAX_CHARS:
+        return part
+    said = part.text[slice(*verb)].strip()
+    about = f"{part.text[: verb[0]]} {part.text[verb[1] :]}".strip()
+    may = MessagePart(Intent.REMOVE, part.text, f"{part.because}; has “{said}”", about, is_sure=False)
+    return may if part.intent is Intent.REMOVE and not part.is_sure else replace(may, otherwise=part)
 
 
 def _questioning(part: MessagePart, chance: Mapping[Intent, float]) -> MessagePart:

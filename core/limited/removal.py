@@ -8,10 +8,12 @@ from functools import cache
 from typing import Final
 
 from core.limited import frames
+from core.limited.change import without_values
 from core.limited.reading import MessagePart
 from core.limited.scene import Scene
-from core.text.senses import is_kind, senses, subject
+from core.text.senses import is_kind, sense, senses, subject
 from core.text.unicode import flat
+from core.text.words import folded_words
 from core.types import MemoryItem
 
 MAX_PROPOSED: Final = 25
@@ -71,10 +73,18 @@ def proposed(scene: Scene, part: MessagePart) -> Sequence[MemoryItem]:
         return [max(scene.found, key=lambda item: item.updated_at)] if scene.found else []
     if not named(part):
         return scene.quoted[-1:]
-    found, before = matching(_named_after(part), scene.found), _before(part)
-    if found or not before:
+    found, before = matching(_named_after(part), scene.found) if part.is_sure else [], _before(part)
+    if found or (part.is_sure and not before):
         return found
-    return nearest(f"{before} {_named_after(part)}", scene.found)  # "Tainá cancelled, delete her appointment"
+    # "Tainá cancelled, delete her appointment"
+    said = f"{before} {_named_after(part)}" if part.is_sure else without_values(part.about)
+    return nearest(said, scene.found, by_kind=True)
+
+
+def settled(scene: Scene, part: MessagePart) -> MessagePart:
+    """Return a part as what else it is for, if it may ask to delete something and no one memory is near it."""
+    is_none = part.otherwise is not None and not scene.can_search and not proposed(scene, part)
+    return part.otherwise if is_none and part.otherwise is not None else part
 
 
 def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
@@ -82,23 +92,48 @@ def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
 
     A word for a kind of thing (password, birthday) weighs less than a name: "the netflix password" is not another one.
     """
-    weights = {sense: 1 if is_kind(sense) else _NAME_WEIGHT for sense in senses(phrase)}
-    held = [weights.keys() & senses(" ".join((item.content, *item.bindings))) for item in found]
-    shares = [sum(weights[sense] for sense in each) / max(sum(weights.values()), 1) for each in held]
+    weights = {name: 1 if is_kind(name) else _NAME_WEIGHT for name in senses(phrase)}
+    held = [weights.keys() & _held(item) for item in found]
+    shares = [sum(weights[name] for name in each) / max(sum(weights.values()), 1) for each in held]
     top = max(shares, default=0)
     best = [each for each, share in zip(held, shares, strict=True) if share == top]
-    is_other = any(is_kind(sense) for sense in weights.keys() - frozenset().union(*best))  # no such appointment
+    is_other = any(is_kind(name) for name in weights.keys() - frozenset().union(*best))  # no such appointment
     if top < (_MATCHING_NAME if is_other else _MATCHING):
         return []
     return [item for item, share in zip(found, shares, strict=True) if share == top][:MAX_PROPOSED]
 
 
-def nearest(said: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
-    """Return the one memory that shares most names with what was said, if no other shares as many."""
-    about = {sense for sense in senses(said) if not is_kind(sense)}
-    shared = [len(about & senses(" ".join((item.content, *item.bindings)))) for item in found]
+def _held(item: MemoryItem) -> frozenset[str]:
+    """Return what a memory has of names, and of kinds of things that it calls so: what finds it may guess at these."""
+    return senses(item.content) | {name for name in senses(" ".join(item.bindings)) if not is_kind(name)}
+
+
+def nearest(said: str, found: Sequence[MemoryItem], *, by_kind: bool = False) -> list[MemoryItem]:
+    """Return the one memory that shares most names with what was said; none if another shares as many.
+
+    Where none shares any, it is with `by_kind` the one that calls a kind of thing as they do: "the meeting".
+    """
+    about = {name for name in senses(said) if not is_kind(name)}
+    shared = [len(about & _held(item)) for item in found]
+    if by_kind and not any(shared):
+        kinds = {word for word in folded_words(said) if is_kind(sense(word))}
+        shared = [len(kinds.intersection(folded_words(item.content))) for item in found]
     top = max(shared, default=0)
-    return [found[shared.index(top)]] if top and shared.count(top) == 1 else []
+    if top and shared.count(top) == 1:
+        return [found[shared.index(top)]]
+    return []
+
+
+def phrases(part: MessagePart) -> Sequence[str]:
+    """Return what may name one thing among others to be deleted, the likeliest first.
+
+    It is what stands behind the verb, what is named, or anything: "he took me off the pills, you can delete that".
+    """
+    verb = frames.removed(part.text) or frames.rids(part.text)
+    if verb is None:
+        return [part.about]
+    behind = _CLAUSE_END.split(flat(part.text[verb[1] :].strip()), 1)[0]
+    return [behind, named(part), f"{part.text[: verb[0]]} {part.text[verb[1] :]}"]
 
 
 @cache

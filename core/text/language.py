@@ -31,6 +31,8 @@ _FOREIGN: Final = re.compile("[\u0250-\u1dff\u1f00-\U0010ffff]")
 
 _VIETNAMESE: Final = re.compile("[\u1ea0-\u1ef9]")
 _KEPT_TEXTS: Final = 64
+_CLEAR_LEAD: Final = 2
+"""By how many words or letters a language leads in a text that is clearly of it: one name or "yo" tells too little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +74,27 @@ def _letters() -> Mapping[str, re.Pattern[str]]:
 
 def detect(text: str) -> Locale | None:
     """Return the text's language if it surely is one of the bot's."""
-    found = _language(text[:_HEAD_CHARS])
+    found, _ = _language(text[:_HEAD_CHARS])
     return Locale(found) if found in _SPOKEN else None
 
 
 def is_foreign(text: str) -> bool:
     """Return whether the text surely is in none of the bot's languages."""
-    return _language(text[:_HEAD_CHARS]) not in {"", *_SPOKEN}
+    return _language(text[:_HEAD_CHARS])[0] not in {"", *_SPOKEN}
 
 
-def spoken(text: str) -> Locale | None:
-    """Return the language of our own sentences for a text: English for other languages, None if unknown."""
-    found = _language(text[:_HEAD_CHARS])
-    return Locale(found) if found in _SPOKEN else Locale.EN if found else None
+def spoken(text: str, *, least: int = 1) -> Locale | None:
+    """Return the language of our own sentences for a text: English for other languages, None if unknown.
+
+    It is unknown, too, if it leads by fewer than `least` words.
+    """
+    found, lead = _language(text[:_HEAD_CHARS])
+    return None if not found or lead < least else Locale(found) if found in _SPOKEN else Locale.EN
+
+
+def clearly_spoken(text: str) -> Locale | None:
+    """Return the language of our own sentences for a text that one ambiguous word does not decide, else None."""
+    return spoken(text, least=_CLEAR_LEAD)
 
 
 def from_tag(tag: str) -> Locale | None:
@@ -103,11 +113,11 @@ def choose(text: str, tag: str, earlier: Iterable[str] = ()) -> Locale:
     """Return the language of our own sentences.
 
     It is that of the message, else of earlier messages (newest first), else of the tag, else Portuguese (decision 3).
+    A message that is clearly in one language comes before later ones that may be in it: one word switches nothing.
     """
-    for said in (text, *earlier):
-        if (locale := spoken(said)) is not None:
-            return locale
-    return spoken_tag(tag) or Locale.PT
+    said = (text, *earlier)
+    found = (heard for hear in (clearly_spoken, spoken) for each in said if (heard := hear(each)) is not None)
+    return next(found, None) or spoken_tag(tag) or Locale.PT
 
 
 def _primary(tag: str) -> str:
@@ -115,15 +125,18 @@ def _primary(tag: str) -> str:
 
 
 @lru_cache(_KEPT_TEXTS)  # a message is asked about several times
-def _language(text: str) -> str:
-    """Return the language's name in `_markers`, "another" if it surely is none of the bot's, "" if unknown."""
+def _language(text: str) -> tuple[str, int]:
+    """Return the language's name in `_markers`, and by how many words or letters it leads.
+
+    It is "another" if it surely is none of the bot's, "" if unknown.
+    """
     text = text.lower()
     letters = "".join(filter(str.isalpha, text))
     foreign = len(_FOREIGN.findall(letters))
     written = {name: len(own.findall(text)) for name, own in _letters().items()}
     if foreign * 2 > len(letters):
         most = _best(written, written)
-        return most if written[most] * 2 > foreign else "another"
+        return (most if written[most] * 2 > foreign else "another"), foreign
     markers = _markers()
     scores = dict.fromkeys((*markers.ours, *markers.others, *written), 0)
     for word, count in Counter(_WORDS.findall(fold(text))).items():
@@ -134,10 +147,11 @@ def _language(text: str) -> str:
     scores["another"] += len(_VIETNAMESE.findall(letters))
     ours, others = _best(scores, markers.ours), _best(scores, markers.others)
     best = scores[ours]
-    if scores[others] + scores["another"] > best:
-        return others if scores[others] else "another"
+    if (foreign := scores[others] + scores["another"]) > best:
+        return (others if scores[others] else "another"), foreign - best
     del scores[ours]
-    return ours if best > max(scores.values()) else ""
+    lead = best - max(scores.values())
+    return (ours, lead) if lead > 0 else ("", 0)
 
 
 def _best(scores: Mapping[str, int], among: Iterable[str]) -> str:

@@ -29,6 +29,9 @@ _MAX_CHARS = 60
 _MAX_UNDO_CHARS = 120
 """So is what takes back a change, but its reason may stand before it."""
 
+_MAX_RESTORING_CHARS = 200
+_CLAUSES = re.compile(r"[,.:;!?…\n]+|\s(?:and|but|so|e|mas|y|pero)\s")
+
 
 class Doing(StrEnum):
     """What the person was asked to agree to, where that has words of its own: "keep it" is a yes, and a no."""
@@ -77,6 +80,16 @@ def means_why(message: str) -> bool:
     return _is_said("why", message)
 
 
+def restores(message: str) -> bool:
+    """Return whether a message that comes soon after a deletion or a change asks, in one of its clauses, for what was.
+
+    Its reason may stand beside it: "the girl says I still need it. Can I have that back?"
+    """
+    if len(message) > _MAX_RESTORING_CHARS:
+        return False
+    return any(_is_said("restore", clause) for clause in _CLAUSES.split(message))
+
+
 def numbered(message: str, count: int, to: Doing = Doing.ANYTHING) -> tuple[int, ...] | None:
     """Return the indices of the options (of `count`) that the reply names, by number or all; None if it names none.
 
@@ -122,7 +135,10 @@ def _patterns() -> Mapping[str, re.Pattern[str]]:
     kept = rf"{_before('yes', 'no', 'keep')}(?:{_any('both')}){_after(_PAUSE, 'after_yes')}"
     undo = rf"{_before('polite', 'slips')}(?:{_any('take_back')})(?!\w)"
     undo += _after(_PAUSE, "taken_back", "that", "polite", "slips")
+    restore = rf"{_before('polite', 'slips')}(?:(?!take )(?:{_any('take_back', 'restore')}))(?!\w)"
+    restore += _after(_PAUSE, "taken_back", "that", "polite", "slips")
     said = yes | {
+        "restore": rf"\W*{restore}",
         "no": f"{no}{more}",
         "both": kept,
         "none": rf"(?:{_any('none')}){_after(_PAUSE, 'after_yes')}",

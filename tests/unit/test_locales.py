@@ -9,7 +9,7 @@ import pytest
 from core.answering.language_choice import Locales
 from core.errors import StorageError
 from core.features.access.people import Person
-from core.types import Locale, Message, MessageRole, Preferences, Role
+from core.types import Incoming, Locale, Message, MessageRole, Preferences, Role
 from tests.fakes.channels import OneChannel
 from tests.fakes.house import ANA, BIA, House
 from tests.fakes.lobby import Lobby
@@ -21,6 +21,10 @@ async def talked(house: House, *texts: str) -> Locales:
         await conversation.add(Message(MessageRole.USER, text))
         await conversation.add(Message(MessageRole.ASSISTANT, "the answer is in English, of course"))
     return Locales(house.preferences.of, house.history)
+
+
+def house_said(text: str) -> Incoming:
+    return replace(House().incoming(text), language="")
 
 
 async def test_what_a_person_chose_comes_before_all_else() -> None:
@@ -55,6 +59,30 @@ async def test_where_the_message_does_not_tell_what_was_said_before_does() -> No
     locales = await talked(house, "quiero la contraseña, por favor", "ok")
     for text in ("ok", "/help"):
         assert await locales.of(replace(house.incoming(text), language="pt-br")) is Locale.ES
+
+
+@pytest.mark.parametrize("text", ["a Jéssica entra às 9", "yo", "a q paciente no le puedo dar penicilina", "hi"])
+async def test_one_ambiguous_word_does_not_change_the_language_of_a_conversation(text: str) -> None:
+    locales = await talked(House(), "quiero la contraseña, por favor", "yo")
+    assert await locales.of(house_said(text)) is Locale.ES
+
+
+@pytest.mark.parametrize(
+    ("text", "locale"), [("what is my password?", Locale.EN), ("não sei qual é a minha senha", Locale.PT)]
+)
+async def test_a_whole_sentence_changes_it(text: str, locale: Locale) -> None:
+    locales = await talked(House(), "quiero la contraseña, por favor", "ok")
+    assert await locales.of(house_said(text)) is locale
+
+
+async def test_a_later_ambiguous_word_counts_for_less_than_an_earlier_sentence() -> None:
+    locales = await talked(House(), "quiero la contraseña, por favor", "a Jéssica entra na escola")
+    assert await locales.of(house_said("ok")) is Locale.ES
+
+
+async def test_the_first_message_of_all_is_answered_in_what_it_may_be() -> None:
+    locales = await talked(House())
+    assert await locales.of(house_said("yo")) is Locale.ES
 
 
 async def test_what_was_said_before_a_reset_still_tells_the_language() -> None:

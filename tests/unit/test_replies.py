@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.text.replies import Doing, means_both, means_no, means_none, means_undo, means_yes, numbered
+from core.text.replies import Doing, means_both, means_no, means_none, means_undo, means_yes, numbered, restores
 
 
 @pytest.mark.parametrize(
@@ -133,3 +133,18 @@ def test_numbers_may_stand_beside_the_word_for_what_was_asked(
     reply: str, to: Doing, chosen: tuple[int, ...] | None
 ) -> None:
     assert numbered(reply, 3, to) == chosen
+
+
+@pytest.mark.parametrize(
+    ("message", "asks"),
+    [
+        ("não era pra apagar, volta", True),
+        ("the girl says I still need it. Can I have that back?", True),
+        ("¡Uy, perdió el papel! Recupérame lo que has quitado, anda.", True),
+        ("the jacket was too small, take it back", False),
+        ("put the milk in the fridge", False),
+        ("we go back in May", False),
+    ],
+)
+def test_what_was_lost_is_asked_for_in_one_clause(message: str, *, asks: bool) -> None:
+    assert restores(message) is asks

@@ -16,9 +16,19 @@ from core.enclosures import QuoteKind
 from core.history.conversation import Conversation
 from core.memory.memories import Memories
 from core.ports import Clock
-from core.text.replies import Doing, acknowledges, means_both, means_no, means_none, means_undo, means_yes, numbered
+from core.text.replies import (
+    Doing,
+    acknowledges,
+    means_both,
+    means_no,
+    means_none,
+    means_undo,
+    means_yes,
+    numbered,
+    restores,
+)
 from core.threads import PendingInput, PendingInputs
-from core.types import Incoming, MessageRole
+from core.types import ChangeKind, Incoming, MessageRole
 
 VALID_FOR: Final = timedelta(minutes=10)
 WHICH: Final = "which"
@@ -87,6 +97,8 @@ class PendingReplies(ReplyReader):
             if waiting is None and (answer := await self._answer(incoming, arrival, conversation)):
                 return answer
             if waiting is None and means_undo(text) and (arrival.again or await self._can_undo(incoming)):
+                return "/undo"
+            if waiting is None and restores(text) and (arrival.again or await self._has_just_lost(incoming)):
                 return "/undo"
         is_read = bool(text) or _names_somebody(incoming, waiting)
         if waiting is None or not is_read or incoming.at < waiting.at - _SKEW or is_stop(text):
@@ -167,6 +179,12 @@ class PendingReplies(ReplyReader):
         if await self._changed_besides(incoming):
             return True
         return await self._memories.of(await self._memories.owner(incoming.user)).last_change() is not None
+
+    async def _has_just_lost(self, incoming: Incoming) -> bool:
+        """Whether the person's last change took away or replaced a memory a few minutes ago."""
+        change = await self._memories.of(await self._memories.owner(incoming.user)).last_change()
+        is_loss = change is not None and change.kind is not ChangeKind.SAVED
+        return change is not None and is_loss and incoming.at - change.at <= VALID_FOR
 
 
 async def _asks_else(conversation: Conversation) -> bool:

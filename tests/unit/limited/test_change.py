@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.limited.change import MAX_CANDIDATES, MAX_CHARS, changes, relisted, swapped, values
+from core.limited.change import MAX_CANDIDATES, MAX_CHARS, changes, relisted, swapped, values, without_entry
+from core.text.senses import senses
 from core.types import MemoryItem, MemoryKind
 from tests.fakes.clock import START
 
@@ -175,3 +176,19 @@ def test_whatever_is_said_a_change_is_of_a_known_memory_and_into_something(said:
     for change in changes(said, items, items[:1]):
         assert change.item in items
         assert change.text
+
+
+@pytest.mark.parametrize(
+    ("old", "named", "new"),
+    [
+        ("milk, eggs and bread", "eggs", "milk and bread"),
+        ("milk, eggs and bread", "bread", "milk and eggs"),
+        ("compras: pan y leche", "leche", "compras: pan"),
+        ("tomo losartana de manhã e sinvastatina à noite", "sinvastatina", "tomo losartana de manhã"),
+        ("doctor and dentist on Friday", "dentist", ""),
+        ("I owe the butcher, Big Ray", "Ray", ""),
+        ("Fwd: visit\nPlace: 92 Quail Rd\nWhen: Friday", "quail", ""),
+    ],
+)
+def test_a_part_is_left_out_where_the_rest_stays_as_it_was(old: str, named: str, new: str) -> None:
+    assert without_entry(old, senses(named)) == new

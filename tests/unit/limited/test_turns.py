@@ -465,3 +465,49 @@ async def test_with_its_embedder_down_it_keeps_finds_and_deletes(tmp_path: Path)
         assert GATE in await person.say("apaga o portão")
         await person.say("sim")
         assert await person.contents() == []
+
+
+# --- deleting in any words -------------------------------------------------------------------------------------------
+
+DEBT, LIST = "don Beto: 350 pesos", "lista do mercado: arroz, feijão, café e sabão"
+
+
+@pytest.mark.parametrize(
+    ("known", "order"),
+    [
+        (DEBT, "ya le pagué a don Beto, táchalo"),
+        ("the library pin is 4471", "they've done away with the library pins so put that number in the bin"),
+        ("reserva del hotel: HB7K29", "la reserva del hotel la llevo impresa, así que quítamela de ahí"),
+    ],
+)
+async def test_a_word_of_deleting_near_one_memory_is_a_proposal(person: Talk, known: str, order: str) -> None:
+    await person.keep(known, GATE)
+    await person.say(order)
+    assert set(await person.contents()) == {known, GATE}
+    await person.say("yes")
+    assert await person.contents() == [GATE]
+
+
+async def test_a_word_of_deleting_near_no_memory_stays_what_it_is(person: Talk) -> None:
+    await person.keep(GATE)
+    await person.say("remember that I need to forget about work on Sundays")
+    assert len(await person.contents()) == 2
+
+
+async def test_a_part_of_a_list_is_removed_and_nothing_else(person: Talk) -> None:
+    await person.keep(LIST)
+    await person.say("tira o café da lista, já comprei")
+    await person.say("sim")
+    assert await person.contents() == ["lista do mercado: arroz, feijão e sabão"]
+
+
+@pytest.mark.parametrize(
+    "wish", ["wait, the clerk says I still need that one. Can I have it back?", "re-add it please"]
+)
+async def test_what_was_just_deleted_is_asked_for_in_other_words(person: Talk, wish: str) -> None:
+    await person.keep("the library pin is 4471")
+    await person.say("delete the library pin")
+    await person.say("yes")
+    assert await person.contents() == []
+    await person.say(wish)
+    assert await person.contents() == ["the library pin is 4471"]
