@@ -7,8 +7,6 @@
 --sizes N,N        memories a person: those of the life, padded (bench/fillers.py) or chosen; 20,200,1000,5000
 --postgres         in a PostgreSQL server of its own, instead of SQLite and FAISS
 --misses           also print the questions whose answer is not first
---mem0             mem0 beside the others, with the same embedder. It is no dependency; in another environment:
-                   python -m venv V && V/bin/pip install . mem0ai && V/bin/python -m bench recall --mem0
 
 All goes through the door of the house: people save, and search, in a real database with the real embedder. The
 simple ways (bench/rankers.py) see the same texts and vectors. R@1: the first memory is right; R@5 and R@10: the share
@@ -36,8 +34,6 @@ import numpy as np
 from bench.fillers import padding
 from bench.rankers import Rankers, best, phrases
 from bench.recall_data import ADVERSARIAL, Held, Life, Question, read
-from bench.recall_mem0 import Mem0
-from bench.recall_mem0 import texts as mem0_texts
 from bench.table import show
 from core.clock import SystemClock
 from core.library import new_search
@@ -178,11 +174,10 @@ class Asked:
 class House:
     """Memories in one database. `open` it within a stack that closes it."""
 
-    def __init__(self, embedder: Embedder, memories: Memories, bindings: Bindings, mem0: Path | None) -> None:
+    def __init__(self, embedder: Embedder, memories: Memories, bindings: Bindings) -> None:
         self._embedder = embedder
         self._memories = memories
         self._bindings = bindings
-        self._mem0 = mem0
 
     @classmethod
     async def open(
@@ -192,7 +187,6 @@ class House:
         stack: AsyncExitStack,
         which: str = "given",
         *,
-        mem0: bool = False,
         url: str = "",
     ) -> House:
         """Open a file in the folder, or the database of a URL."""
@@ -201,7 +195,7 @@ class House:
         store = SqlMemories(database)
         memories = Memories(store, embedder, new_search(store), SystemClock())
         stack.push_async_callback(memories.close)
-        return cls(embedder, memories, lambda held: bound(held, which), folder / "mem0" if mem0 else None)
+        return cls(embedder, memories, lambda held: bound(held, which))
 
     def person(self, name: str) -> Person:
         """Return one of that name."""
@@ -212,10 +206,9 @@ class House:
     ) -> None:
         """Ask that person, who was told those memories, and all other ways: these questions, and the unrelated."""
         every = [*questions, *life.unrelated]
-        texts = [*phrases(memories), *mem0_texts(memories), *(question.text for question in every)]
+        texts = [*phrases(memories), *(question.text for question in every)]
         vectors = dict(zip(texts, await self._embedder.embed(texts), strict=True))
         rankers = Rankers(memories, vectors, life.language)
-        mem0 = Mem0(self._mem0 / person.name, memories, vectors) if self._mem0 else None
         person.searched_s = 0.0
         for question in every:
             into = asked.right if question.answers else asked.unrelated
@@ -224,10 +217,6 @@ class House:
                 places = best(scores, DEPTH)
                 found = [memories[place] for place in places]
                 into[name].append(Answer(question, found, float(scores[places[0]])))
-            if mem0:
-                into["mem0"].append(Answer(question, *mem0.search(question.text, DEPTH)))
-        if mem0:
-            mem0.close()
         asked.searched_s.append(person.searched_s)
 
 
@@ -474,7 +463,7 @@ async def measure(folder: Path, options: Namespace) -> None:
                 from tests.postgres import own_server
 
                 url = stack.enter_context(own_server()).url()
-            house = await House.open(of_file, embedder, stack, options.bindings, mem0=options.mem0, url=url)
+            house = await House.open(of_file, embedder, stack, options.bindings, url=url)
             await judge(path, house, options)
 
 
@@ -488,6 +477,5 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=SIZES)
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--misses", action="store_true")
-    parser.add_argument("--mem0", action="store_true")
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(measure(Path(folder), parser.parse_args(arguments)))
