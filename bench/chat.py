@@ -252,12 +252,14 @@ class OnDiscord:
 
     def events(self) -> list[Event]:
         """Return the requests about this channel; those that wrote something as what stood there then."""
-        found, notes = [], self.server.channels[self.channel].notes
+        found, path = [], f"/channels/{self.channel}/messages"
+        posts = (call for call in self.server.calls if (call.method, call.path) == ("POST", path) and call.status < 300)
         for write in self.server.writes:
             if write.channel != self.channel:
                 continue
             kind = "edit" if write.verb == "edit" else "message"
-            loud = kind == "message" and not (write.message in notes and notes[write.message].flags & _SILENT)
+            posted = next(posts, None) if write.verb == "post" else None
+            loud = kind == "message" and not (posted is not None and posted.body.get("flags", 0) & _SILENT)
             found.append(Event(write.at_s, kind, write.message, write.text, write.reply_to or 0, loud))
         for call in self.server.calls:
             parts = call.path.strip("/").split("/")
