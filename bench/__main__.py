@@ -14,6 +14,7 @@ BENCHES = {
     "changes": "what becomes of changes that people tell, and of questions about a neighbour; --report, --show",
     "chat": "what people see of an answer, and when; parts: turns, room, crowd; it takes minutes",
     "cycle": "the stepwise and the single cycle beside a bare bot of one call: calls, tokens, seconds, messages",
+    "kills": "what people see of answers amid which the bot was killed; KILLS PLATFORM; half an hour",
     "limited": "how well limited mode keeps, finds, changes and removes, by language; --help for what it can show",
     "limited_examples": "how well the classifier of limited mode judges messages that it never saw",
     "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
@@ -40,7 +41,7 @@ def main(names: list[str]) -> int:
 
         read_times(names[1:] if names[1] == "--mentions" else names[2:])
         return 0
-    if names[:1] in (["limited"], ["chat"], ["changes"], ["workers"]):
+    if names[:1] in (["limited"], ["chat"], ["changes"], ["kills"], ["workers"]):
         import_module(f"bench.{names[0]}").main(names[1:])
         return 0
     if names[:1] == ["recall"] and names[1:2] and names[1].startswith("--"):

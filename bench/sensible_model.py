@@ -67,6 +67,17 @@ TOLD: Final = Scenario(
     {"MemorySave": {"items": [memory("The wifi password is tulip88", "wifi password")]}},
 )
 
+LONG: Final = Scenario(
+    "long answer",
+    "Tell me everything about bread",
+    " ".join(
+        f"Point {number} about bread: it rewards patience, and it looks different each time one comes back to it after "
+        "a while away."
+        for number in range(1, 41)
+    ),
+)
+"""Its answer is two messages on Telegram and three on Discord."""
+
 LOCKER = memory("The locker code is 4417", "locker code")
 SCENARIOS: Final = (
     Scenario(

@@ -13,8 +13,10 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from types import SimpleNamespace
 from weakref import WeakValueDictionary
 
@@ -75,6 +77,7 @@ class Pacer:
         self._wrote = wrote
         self._budgets: dict[str, _WriteBudget] = {}
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._under_way: WeakValueDictionary[str, ExitStack] = WeakValueDictionary()
         self._quiet_until_s = 0.0
         self._overall = SharedBucket(_LIMIT, worker, float(_BURST), float(OVERALL_PER_S - _BURST), clock.monotonic())
         self._backoff = Backoff()
@@ -90,9 +93,19 @@ class Pacer:
         trace.on_request_exception.append(self._unanswered)
         return trace
 
-    def turn(self, name: str) -> AbstractAsyncContextManager[None]:
-        """Wait for the earlier requests of that budget, where they go one after another."""
-        return self._turns.setdefault(name, asyncio.Lock()) if "/channels/" in name else nullcontext()
+    @asynccontextmanager
+    async def turn(self, name: str) -> AsyncIterator[None]:
+        """Wait for the earlier requests of that budget, where they go one after another, until each was answered.
+
+        The caller of the last one of a window sleeps in the library until the next window: others are not to.
+        """
+        with ExitStack() as mine:
+            if "/channels/" in name:
+                lock = self._turns.setdefault(name, asyncio.Lock())
+                await lock.acquire()
+                mine.callback(lock.release)
+                self._under_way[name] = mine
+            yield
 
     async def admit(self, name: str, leaves: int = WHOLE) -> None:
         """Wait until a request of that budget may go that `leaves` so many behind, and count it.
@@ -158,7 +171,11 @@ class Pacer:
         if response.status >= 500:  # noqa: PLR2004
             raise ChannelDown(self.failed().retry_after_s)
         self._backoff.reset()
-        self._learn(budget(params.method, params.url.path), response)
+        name = budget(params.method, params.url.path)
+        self._learn(name, response)
+        is_refused = response.status >= HTTPStatus.BAD_REQUEST  # the next one waits until it is known what that means
+        if not is_refused and (answered := self._under_way.pop(name, None)) is not None:
+            answered.close()
 
     async def _unanswered(
         self, session: aiohttp.ClientSession, context: SimpleNamespace, params: aiohttp.TraceRequestExceptionParams

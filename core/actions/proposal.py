@@ -145,11 +145,11 @@ async def _propose(turn: Turn, step: Step, proposal: Proposal, told: list[str], 
     """
     here = turn.conversation.thread.conversation
     about = one_line(" ".join(told), _MAX_ABOUT_CHARS)
-    code = await turn.services.confirmations.ask(here, proposal, about)
+    commands = {f"/confirm {choice}": label for choice, label in choices.items()}
+    code = await turn.services.confirmations.ask(here, proposal, about, commands)
     if step.missing and step.writes is not None:
         told.append(outcomes.not_done(step.writes, step.missing, turn.person.locale, some=True))
-    commands = {f"/confirm {choice.format(code=code)}": label for choice, label in choices.items()}
-    buttons = [Button(label, command, in_place=True) for command, label in commands.items()]
+    buttons = [Button(label, command.format(code=code), in_place=True) for command, label in commands.items()]
     try:
         await turn.answer.say("\n".join(told), in_history=True, choices=buttons)
         await turn.answer.complete()

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
@@ -17,6 +17,7 @@ from typing import Any, Final, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from core.models import adapter_of
+from core.outgoing import Button
 from core.ports import Clock
 from core.threads import Confirmation, ConfirmationStore
 from core.types import ConversationKey, Incoming
@@ -64,6 +65,7 @@ class Choice:
 class Open:
     """An open question; `about` tells people what it asked, `passed` that another message was answered since.
 
+    `choices` are the commands of its buttons, each with its label, for an answer that is shown again after a restart.
     `data` is what it is about as JSON, and no text that holds JSON, so that whoever is forgotten is found in it.
     """
 
@@ -73,6 +75,7 @@ class Open:
     at: datetime
     about: str = ""
     passed: bool = False
+    choices: tuple[tuple[str, str], ...] = ()
 
 
 class Confirmations:
@@ -87,13 +90,19 @@ class Confirmations:
         self._numbers: Iterator[int] = itertools.count(1)
         self._asked: dict[tuple[ConversationKey, str], int] = {}
 
-    async def ask(self, conversation: ConversationKey, wanted: object, about: str = "") -> str:
-        """Store what the person is asked to confirm, and return the code; `about` tells it if it is asked again."""
+    async def ask(
+        self, conversation: ConversationKey, wanted: object, about: str = "", choices: Mapping[str, str] | None = None
+    ) -> str:
+        """Store what the person is asked to confirm, and return the code; `about` tells it if it is asked again.
+
+        `choices` maps the commands of its buttons, in which "{code}" stands for the code, to their labels.
+        """
         now = self._clock.now()
         await self._store.expire(now - VALID_FOR)
         code = "".join(secrets.choice(_LETTERS) for _ in range(_CODE_CHARS))
         data = adapter_of(type(wanted)).dump_python(wanted, mode="json")
-        asked = Open(code, type(wanted).__name__, data, now, about)
+        buttons = tuple((command.format(code=code), label) for command, label in (choices or {}).items())
+        asked = Open(code, type(wanted).__name__, data, now, about, choices=buttons)
         others = [each for each in await self._open(conversation) if (each.kind, each.data) != (asked.kind, data)]
         await self._put(conversation, [asked, *others][:_MAX_OPEN])
         if len(self._asked) >= _MAX_ARRIVALS:
@@ -135,6 +144,11 @@ class Confirmations:
             for each in await self._open(conversation)
             if arrival.number >= self._asked.get((conversation, each.code), 0) and arrival.at >= each.at - _SKEW
         ]
+
+    async def choices(self, conversation: ConversationKey, since: datetime | None) -> Sequence[Button]:
+        """Return the buttons of the newest open question, if it was asked since then."""
+        newest = next((each for each in await self._open(conversation) if since and each.at >= since - _SKEW), None)
+        return [Button(label, command, in_place=True) for command, label in (newest.choices if newest else ())]
 
     async def all_taken(self, incoming: Incoming) -> Sequence[Open]:
         """Return the questions that were open when the message closed one, before its answer was broken off."""

@@ -134,7 +134,7 @@ async def resume(turn: Turn, undo: Sequence[Button] = ()) -> bool:
     """Show what the turn had recalled and said; return whether it was complete.
 
     Messages that are still on the screen are taken over. If it is unknown whether they reached the person, what was
-    said is repeated with a mark. `undo` are the buttons for what the turn had written.
+    said is repeated with a mark. `undo` are the buttons for what the turn had written, beside those of what it asked.
     """
     answer = turn.answer
     answer.add_buttons(undo)
@@ -147,6 +147,9 @@ async def resume(turn: Turn, undo: Sequence[Button] = ()) -> bool:
     answer.put_below(await turn.memory.get([m.memory_id for m in mine if m.modal is Modal.MEMORY]))
     for message in said:
         answer.write(message.text)
+    if is_complete:
+        here = turn.conversation.thread.conversation
+        answer.add_buttons(await turn.services.confirmations.choices(here, turn.asked.at))
     return is_complete
 
 

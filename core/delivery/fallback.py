@@ -36,6 +36,9 @@ _POST_TRIES, _EDIT_TRIES = 2, 5
 A text that may still change is not repeated: what follows it is.
 """
 
+_SIGN_TRIES = 20
+"""How often a sign is tried while the platform's pace does not allow it."""
+
 ELSEWHERE = "~"
 """First character of the handles of messages that are not in the chat: in the private chat, or not seen."""
 
@@ -112,9 +115,15 @@ class FallbackChannel(Channel):
         await self._chat.show_typing()
 
     async def show_waiting(self, *, waits: bool = True) -> None:
-        """Show in the chat that the message waits, or no longer."""
-        check_claim()
-        await self._chat.show_waiting(waits=waits)
+        """Show in the chat that the message waits, or no longer, once the platform's pace allows it."""
+        for _ in range(_SIGN_TRIES):
+            check_claim()
+            try:
+                await self._chat.show_waiting(waits=waits)
+            except ChannelBusy as busy:
+                await self._clock.sleep(busy.retry_after_s)
+            else:
+                return
 
     def note(self, message: Message) -> None:
         """Let the chat take note of a message."""

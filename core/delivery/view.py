@@ -46,7 +46,7 @@ _MARKED = "↻"
 _HELD_S = 1.0
 """Who has to wait for so long for the platform's pace is shown that they wait."""
 
-_BEHIND_S = 0.25
+_BEHIND_S = 0.1
 """How often an answer that is whole looks whether those to earlier questions were written."""
 
 _OTHERS_S = 1.0

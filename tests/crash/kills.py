@@ -1,4 +1,4 @@
-"""A bot that is killed again and again while it answers, and what is left on the screens in the end.
+"""A bot that is killed again and again while buttons are pressed, and what is left on the screens in the end.
 
 Everything is real but the platforms and the model, which are servers on loopback: the process is `elefante run`.
 """
@@ -10,10 +10,9 @@ import json
 import os
 import random
 import re
-import sqlite3
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, closing, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
@@ -27,7 +26,7 @@ from tests.e2e.command import Running, start
 from tests.fakes import openai_server
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
-from tests.fakes.discord_world import BOT, BOT_ID, LOADING, OWNER_ID
+from tests.fakes.discord_world import BOT, LOADING, OWNER_ID
 from tests.fakes.discord_world import Person as Member
 from tests.fakes.http_server import Answer, Asked, LoopbackServer
 from tests.fakes.telegram_people import Person
@@ -148,17 +147,13 @@ class Scene(Protocol):
         """Return when a bot that was just started listens, and has an owner."""
         ...
 
-    async def ask(self, number: int) -> None:
-        """Say `ask-N` in one of its places."""
-        ...
-
     def bubbles(self) -> list[Bubble]:
         """All that the bot wrote and still stands."""
         ...
 
 
 class TelegramScene:
-    """A private chat and groups."""
+    """A private chat."""
 
     def __init__(self, server: TelegramServer) -> None:
         self._server = server
@@ -174,24 +169,6 @@ class TelegramScene:
             assert not said.at_eof()
         self._server.says(self._owner, f"/start {link[1]}")
         await self._server.until(self._server.chat(7).screen)
-
-    async def ask(self, number: int) -> None:
-        group = number % 3
-        if group:
-            self._server.says(self._owner, f"@elefante_bot ask-{number}", chat_id=-1000 - group)
-        else:
-            self._server.says(self._owner, f"ask-{number}")
-
-    def strike(self, number: int, kill: Callable[[], None]) -> None:
-        """Kill at that write from now on, once it is done."""
-        count = _nth(number, kill)
-
-        def done(method: str, _: object) -> bool:
-            if method in {"sendmessage", "editmessagetext", "editmessagereplymarkup", "deletemessage"}:
-                count()
-            return False
-
-        self._server.denies = done
 
     def place(self, language: str) -> TelegramPlace:
         """The owner's private chat, in that language."""
@@ -218,29 +195,17 @@ class TelegramScene:
 
 
 class DiscordScene:
-    """Direct messages, a room, and `/ask` in it, aloud and hidden."""
+    """Direct messages."""
 
     def __init__(self, server: DiscordServer) -> None:
         self._server = server
         self._owner = Member(OWNER_ID, "Dona", "pt-BR")
-        self._room = server.room(10**17 + 100)
         self._sessions = 0
         self.settings = {"DISCORD_TOKEN": DISCORD_TOKEN, "DISCORD_API_BASE_URL": server.api_url}
 
     async def ready(self, _: asyncio.StreamReader) -> None:
         await self._server.until(lambda: len(self._server.gateway.identified) > self._sessions)
         self._sessions = len(self._server.gateway.identified)
-
-    def strike(self, number: int, kill: Callable[[], None]) -> None:
-        """Kill at that write from now on, once it is done."""
-        count = _nth(number, kill)
-
-        def done(method: str, path: str) -> bool:
-            if method != "GET" and ("/messages" in path or "webhooks" in path) and "reactions" not in path:
-                count()
-            return False
-
-        self._server.denies = done
 
     def place(self, language: str) -> DiscordPlace:
         """The owner's direct messages, in that language."""
@@ -255,16 +220,6 @@ class DiscordScene:
         """Let there be a room of that id."""
         self._server.room(number)
 
-    async def ask(self, number: int) -> None:
-        match number % 4:
-            case 0:
-                await self._server.says(self._owner, f"ask-{number}")
-            case 1:
-                await self._server.says(self._owner, f"<@{BOT_ID}> ask-{number}", room=self._room.id)
-            case case:
-                command = self._server.interactions.command
-                await command(self._owner, "ask", room=self._room.id, message=f"ask-{number}", private=case == 3)
-
     async def until(self, true: Callable[[], bool]) -> None:
         """Return when that is true of what is seen."""
         await self._server.until(true)
@@ -277,17 +232,6 @@ class DiscordScene:
             Bubble(note.text, any("stop" in one for one in note.buttons), bool(note.flags & LOADING))
             for note in notes.values()
         ]
-
-
-async def _until_answered(folder: Path, asked: int, patience_s: float) -> None:
-    """Return when that many messages were stored, and none is owed an answer any more."""
-    async with asyncio.timeout(patience_s):
-        while True:
-            with closing(sqlite3.connect(folder / "elefante.db")) as database:
-                stored, owed = database.execute("SELECT count(*), count(payload) FROM inbox").fetchone()
-            if stored >= asked and not owed:
-                return
-            await asyncio.sleep(0.1)
 
 
 @asynccontextmanager
@@ -321,56 +265,6 @@ async def process(
         if child.returncode is None:
             child.kill()
         await child.wait()
-
-
-async def killed(scene: Scene, folder: Path, *, kills: int, seed: int, cycle: Cycle = Cycle.STEPWISE) -> Tally:
-    """Kill the bot that often, each time amid answers to two messages; then let it answer, and stop it."""
-    chance = random.Random(seed)  # noqa: S311 - a dice
-    model, asked = SlowModel(), 0
-    async with model.running():
-        for _ in range(kills):
-            async with process(scene, model, folder, cycle) as child:
-                for _ in range(2):
-                    await scene.ask(asked)
-                    asked += 1
-                await asyncio.sleep(chance.uniform(0.05, 1.6))
-                child.kill()
-        async with process(scene, model, folder, cycle) as child:
-            await _until_answered(folder, asked, 120.0 + 2 * asked)
-            child.terminate()
-            assert await asyncio.wait_for(child.wait(), 120) == 0
-    return tally(scene.bubbles(), asked)
-
-
-async def struck(scene: TelegramScene | DiscordScene, folder: Path, *, kills: int, seed: int, cycle: Cycle) -> Tally:
-    """Kill the bot that often, each time when a write of its own was done and before it hears of that."""
-    chance = random.Random(seed)  # noqa: S311 - a dice
-    model, asked = SlowModel(), 0
-    async with model.running():
-        for _ in range(kills):
-            async with process(scene, model, folder, cycle) as child:
-                scene.strike(chance.randrange(1, 6), child.kill)
-                for _ in range(2):
-                    await scene.ask(asked)
-                    asked += 1
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(child.wait(), 5.0)  # else it wrote less
-        async with process(scene, model, folder, cycle) as child:
-            await _until_answered(folder, asked, 120.0 + 2 * asked)
-            child.terminate()
-            assert await asyncio.wait_for(child.wait(), 120) == 0
-    return tally(scene.bubbles(), asked)
-
-
-def _nth(number: int, then: Callable[[], None]) -> Callable[[], None]:
-    """Return what does that when it is called so often."""
-    left = iter(range(number))
-
-    def count() -> None:
-        if next(left, None) == number - 1:
-            then()
-
-    return count
 
 
 async def pressed(scene: TelegramScene | DiscordScene, folder: Path, *, kills: int, seed: int) -> Presses:

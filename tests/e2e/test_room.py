@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
+import pytest
+
+from core.clock import SystemClock
 from tests.e2e import discord_kit, telegram_kit
 from tests.e2e.discord_kit import ANA, ME
 from tests.fakes.clock import FakeClock
+from tests.fakes.discord_limits import Limits as DiscordLimits
 from tests.fakes.discord_server import DiscordServer
-from tests.fakes.room import ROOM, house, on_discord, on_telegram
+from tests.fakes.room import ROOM, Asked, house, on_discord, on_telegram
 from tests.fakes.telegram_limits import Limits
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
@@ -29,6 +34,28 @@ async def test_in_a_discord_channel_all_are_heard_at_once_and_answered_side_by_s
     assert max(one.sign_s for one in seen) < 2.0
     assert max(one.whole_s for one in seen) < 10.0  # two rounds, of eight and of two
     assert [one.whole_s for one in seen] == sorted(one.whole_s for one in seen), "in the order they asked"
+
+
+async def test_who_waits_for_the_pace_of_a_telegram_group_alone_has_the_eyes_until_the_answer_comes() -> None:
+    """Thirty are thought about at once, of whom Telegram lets twenty be answered in a minute."""
+    seen, refused = await on_telegram(FakeClock(), Limits(), think_s=1.0, word_s=0.0, people=30, at_once=30)
+    _wait_for_the_pace(seen, refused)
+
+
+@pytest.mark.long
+async def test_who_waits_for_the_pace_of_a_discord_channel_alone_has_the_eyes_until_the_answer_comes() -> None:
+    """Ten are thought about at once, of whom Discord lets five be answered in five seconds of the library's clock."""
+    seen, refused = await on_discord(SystemClock(), DiscordLimits(), think_s=0.1, word_s=0.0, people=10, at_once=10)
+    _wait_for_the_pace(seen, refused)
+
+
+def _wait_for_the_pace(seen: Sequence[Asked], refused: int) -> None:
+    assert refused == 0
+    assert [one.whole_s for one in seen] == sorted(one.whole_s for one in seen), "in the order they asked"
+    begun_s = seen[0].whole_s
+    assert [one.eyes for one in seen] == [one.whole_s - begun_s >= 1.0 for one in seen], seen
+    assert any(one.eyes for one in seen)
+    assert all(one.gone for one in seen if one.eyes), "and not before the answer came"
 
 
 async def test_a_telegram_group_that_takes_no_reactions_is_asked_once_and_answered_all_the_same() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from adapters import discord
@@ -38,11 +38,16 @@ WORDS = " ".join(["palavra"] * 30) + " fim"
 
 @dataclass(frozen=True)
 class Asked:
-    """What one person saw: seconds until the first sign, until the first message to them, and until all was said."""
+    """What one person saw: seconds until the first sign, until the first message to them, and until all was said.
+
+    `eyes` says that the sign of waiting was put on their message, `gone` that it went, and not before the answer came.
+    """
 
     sign_s: float
     message_s: float
     whole_s: float
+    eyes: bool = False
+    gone: bool = False
 
 
 class ThinkingModel(ScriptedModel):
@@ -67,9 +72,10 @@ class ThinkingModel(ScriptedModel):
             yield event
 
 
-def house(clock: Clock, platform: str, think_s: float, word_s: float) -> House:
-    """A bot that answers everybody on that platform."""
+def house(clock: Clock, platform: str, think_s: float, word_s: float, at_once: int = 8) -> House:
+    """A bot that answers everybody on that platform, so many of a room at once."""
     built = House(clock=clock, trusted=(platform,))
+    built.limits = replace(built.limits, answers_at_once=at_once)
     model = ThinkingModel(clock, think_s, word_s)
     for mode in (built.models.heavy, built.models.reasoning, built.models.chat):
         assert isinstance(mode, HotModel)
@@ -78,22 +84,33 @@ def house(clock: Clock, platform: str, think_s: float, word_s: float) -> House:
 
 
 async def on_telegram(
-    clock: Clock, limits: TelegramLimits | None = None, *, think_s: float = 1.0, word_s: float = 0.05
+    clock: Clock,
+    limits: TelegramLimits | None = None,
+    *,
+    think_s: float = 1.0,
+    word_s: float = 0.05,
+    people: int = PEOPLE,
+    at_once: int = 8,
 ) -> tuple[list[Asked], int]:
     """Ask in a Telegram group; how many calls were refused comes second."""
     chat_id = -1000
     async with TelegramServer(clock, limits, patience_s=PATIENCE_S) as server:
-        built = house(clock, "telegram", think_s, word_s)
+        built = house(clock, "telegram", think_s, word_s, at_once)
         async with built.chatbot() as handler, telegram_kit.serving(server, clock, handler):
             until = partial(telegram_kit.flow, server, clock) if isinstance(clock, FakeClock) else server.until
             await until(lambda: server.polled)
             began_s = clock.monotonic()
             ids = [
                 server.says(TelegramPerson(100 + at), f"@{BOT['username']} {at}?", chat_id=chat_id)["message_id"]
-                for at in range(PEOPLE)
+                for at in range(people)
             ]
             chat = server.chat(chat_id)
-            await until(lambda: sum(text.endswith("fim") for text in chat.screen()) == PEOPLE)
+            await until(
+                lambda: (
+                    sum(text.endswith("fim") for text in chat.screen()) == people
+                    and not any(post.reaction for post in chat.posts.values())
+                )
+            )
             seen = [_on_telegram(server, message_id, began_s) for message_id in ids]
             return seen, sum(call.code == 429 for call in server.calls)
 
@@ -106,7 +123,9 @@ def _on_telegram(server: TelegramServer, message_id: int, began_s: float) -> Ask
     ended = [call.at_s for call in (*posts, *edits) if call.params["text"].endswith("fim")]
     typing = server.done("sendchataction")
     sign_s = min(call.at_s for call in (*reactions, *posts, *typing))
-    return Asked(sign_s - began_s, posts[0].at_s - began_s, min(ended) - began_s)
+    eyes = [bool(call.params.get("reaction")) for call in reactions] == [True, False]
+    gone = eyes and reactions[-1].at_s >= posts[0].at_s
+    return Asked(sign_s - began_s, posts[0].at_s - began_s, min(ended) - began_s, bool(reactions), gone)
 
 
 def _answers(params: Json) -> int:
@@ -114,18 +133,29 @@ def _answers(params: Json) -> int:
 
 
 async def on_discord(
-    clock: Clock, limits: DiscordLimits | None = None, *, think_s: float = 1.0, word_s: float = 0.05
+    clock: Clock,
+    limits: DiscordLimits | None = None,
+    *,
+    think_s: float = 1.0,
+    word_s: float = 0.05,
+    people: int = PEOPLE,
+    at_once: int = 8,
 ) -> tuple[list[Asked], int]:
     """Ask in a Discord channel; how many requests were refused comes second."""
-    people = [DiscordPerson(10**17 + 5000 + number, "Ana") for number in range(PEOPLE)]
+    askers = [DiscordPerson(10**17 + 5000 + number, "Ana") for number in range(people)]
     async with DiscordServer(clock, limits, patience_s=PATIENCE_S) as server:
-        built = house(clock, "discord", think_s, word_s)
+        built = house(clock, "discord", think_s, word_s, at_once)
         async with built.chatbot() as handler, _listening(server, clock, handler):
             until = partial(discord_kit.flow, server, clock) if isinstance(clock, FakeClock) else server.until
             began_s = clock.monotonic()
-            asked = [await server.says(one, f"{discord_kit.ME} {at}?", room=ROOM) for at, one in enumerate(people)]
+            asked = [await server.says(one, f"{discord_kit.ME} {at}?", room=ROOM) for at, one in enumerate(askers)]
             room = server.room(ROOM)
-            await until(lambda: sum(text.endswith("fim") for text in room.screen()) == PEOPLE)
+            await until(
+                lambda: (
+                    sum(text.endswith("fim") for text in room.screen()) == people
+                    and not any(note.reactions for note in room.notes.values())
+                )
+            )
             return [_on_discord(server, note, began_s) for note in asked], len(server.invalid)
 
 
@@ -153,4 +183,12 @@ def _on_discord(server: DiscordServer, note: Note, began_s: float) -> Asked:
     ended = [write.at_s for write in server.writes if write.message in ours and write.text.endswith("fim")]
     first_s = min(write.at_s for write in posts)
     typing = [call.at_s for call in server.done("POST", "/typing")]
-    return Asked(min([*reactions, *typing, first_s]) - began_s, first_s - began_s, min(ended) - began_s)
+    gone = [call.at_s for call in server.done("DELETE", f"/messages/{note.id}/reactions")]
+    sign_s, whole_s = min([*reactions, *typing, first_s]), min(ended)
+    return Asked(
+        sign_s - began_s,
+        first_s - began_s,
+        whole_s - began_s,
+        bool(reactions),
+        [at_s >= first_s for at_s in gone] == [True],
+    )

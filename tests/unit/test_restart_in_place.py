@@ -24,7 +24,7 @@ from core.types import Incoming, Locale, MemoryDraft, MemoryKind, Modal, Role
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.house import ANA, House, Script, over
-from tests.fakes.model import Answer, ScriptedModel
+from tests.fakes.model import Answer, ScriptedModel, call
 from tests.fakes.ram import copy_of
 from tests.profile import long
 
@@ -131,6 +131,8 @@ def _again(shown: OutgoingMessage) -> OutgoingMessage:
 
 def decides(prompt: Prompt) -> str:
     """Search or save once in a turn, then finish; what was done stands in the conversation after a restart, too."""
+    if prompt.context.message.startswith("forget"):
+        return "MemoryDelete" if any(message.memory_id for message in prompt.context.history) else "MemorySearch"
     wanted, done = {"look": ("MemorySearch", "I looked"), "keep": ("MemorySave", "I kept")}.get(
         prompt.context.message.split()[0], ("Finish", "")
     )
@@ -139,11 +141,18 @@ def decides(prompt: Prompt) -> str:
     return "Finish" if said or did else wanted
 
 
+def shown_id(prompt: Prompt) -> str:
+    """Return the label of the memory that is in view."""
+    return next(filter(None, (message.memory_id for message in prompt.context.history)))
+
+
 AT_ONCE = TurnLimits(Cycle.STEPWISE, status_after_s=0.0)
 SCRIPT: Script = {
     Task.DECIDE: decides,
     Task.SEARCH_QUERIES: ['{"items": ["wifi"]}'],
     Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "123", "bindings": ["code"]}]}'],
+    Task.DELETE_IDS: lambda prompt: f'{{"ids": ["{shown_id(prompt)}"]}}',
+    Task.SINGLE: lambda _: call("MemoryDelete", ids=["m1"]),
     Task.FINISH: lambda prompt: LONG if prompt.context.message == "tell" else "That is it.",
 }
 
@@ -162,8 +171,8 @@ class Paced(ScriptedModel):
                 await asyncio.sleep(0)
 
 
-async def a_house() -> House:
-    house = House(SCRIPT, inbox=over(FragileInbox), limits=AT_ONCE)
+async def a_house(limits: TurnLimits = AT_ONCE) -> House:
+    house = House(SCRIPT, inbox=over(FragileInbox), limits=limits)
     house.models = replace(house.models, chat=Paced(SCRIPT))
     draft = MemoryDraft(MemoryKind.TEXT, "wifi is 909", ("wifi",))
     await house.memories.of(ANA).add([draft], {})
@@ -172,16 +181,18 @@ async def a_house() -> House:
 
 def after_the_crash(house: House) -> House:
     """What a new process finds."""
-    return House(SCRIPT, clock=house.clock, database=copy_of(house.database), limits=AT_ONCE)
+    return House(SCRIPT, clock=house.clock, database=copy_of(house.database), limits=house.limits)
 
 
 def a_channel(house: House) -> FragileChannel:
     return FragileChannel(house.clock, ChannelLimits(max_chars=100, edit_interval_s=0.0))
 
 
-async def answered(text: str, crash_at: int = 0, *, late: bool = False) -> tuple[FragileChannel, Crash, House]:
+async def answered(
+    text: str, crash_at: int = 0, *, late: bool = False, limits: TurnLimits = AT_ONCE
+) -> tuple[FragileChannel, Crash, House]:
     """Ask that in a process that dies at its n-th moment; a minute ago if it is answered `late`."""
-    house = await a_house()
+    house = await a_house(limits)
     channel = a_channel(house)
     incoming = house.incoming(text)
     if late:
@@ -283,6 +294,24 @@ async def test_what_was_written_is_told_once_and_can_be_undone_whenever_the_cras
             await (await bot.receive(crash.stores.incoming(undo.command, message_id="2"), channel))
         assert [item.content for item in await crash.stores.memories.of(ANA).page(limit=9)] == ["wifi is 909"], at
     assert at > 10
+
+
+@pytest.mark.parametrize("cycle", [Cycle.STEPWISE, Cycle.SINGLE])
+async def test_what_was_asked_before_a_deletion_has_its_buttons_whenever_the_crash_came(cycle: Cycle) -> None:
+    for at in count(1):
+        channel, crash, _ = await answered("forget wifi", at, limits=replace(AT_ONCE, cycle=cycle))
+        if crash.stores is None:
+            break
+        async with crash.stores.chatbot() as bot:
+            await bot.resume("test", OneChannel(channel))
+        asked = [shown for shown in channel.screen if shown.stays][-1]
+        assert "wifi is 909" in asked.text, at
+        assert [choice.label for choice in asked.choices] == ["🗑️ Delete", "Keep as it is"], at
+        async with crash.stores.chatbot() as bot:
+            delete = crash.stores.incoming(asked.choices[0].command, message_id="2")
+            await (await bot.receive(delete, channel))
+        assert not await crash.stores.memories.of(ANA).page(limit=9), at
+    assert at > 6
 
 
 async def test_what_was_recalled_stands_below_the_answer_once_whenever_the_crash_came() -> None:

@@ -502,6 +502,7 @@ class LivelyChannel(RecordingChannel):
     )
     typed_s: list[float] = field(default_factory=list)
     busy: list[ChannelError] = field(default_factory=list)
+    signs_busy: list[ChannelError] = field(default_factory=list)
     waits: int = 0
 
     async def show_typing(self) -> None:
@@ -510,7 +511,23 @@ class LivelyChannel(RecordingChannel):
         self.typed_s.append(self.clock.monotonic())
 
     async def show_waiting(self, *, waits: bool = True) -> None:
+        if self.signs_busy:
+            raise self.signs_busy.pop()
         self.waits += 1 if waits else -1
+
+
+async def test_the_sign_of_who_waits_comes_and_goes_although_the_platform_lets_it_wait(clock: FakeClock) -> None:
+    channel = LivelyChannel(clock, signs_busy=[ChannelBusy(2.0)])
+    view = View(channel, clock)
+    view.waits()
+    await clock.advance(2.1)
+    assert channel.waits == 1
+    channel.signs_busy = [ChannelBusy(2.0), ChannelBusy(1.0)]
+    taking_back = asyncio.create_task(view.sign.take_back())
+    await clock.advance(3.1)
+    assert channel.waits == 0
+    await taking_back
+    await view.close()
 
 
 @pytest.mark.parametrize("after_s", [0.0, 1.5])
