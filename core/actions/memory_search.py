@@ -87,7 +87,7 @@ MEMORY_SEARCH = Action(
     arguments=Queries,
     instruction=QUERIES,
     example='{"items": ["..."], "then": "stop"}, with "continue" if the message wants something saved, changed or '
-    "deleted, or a reminder, or anything else than an answer",
+    "deleted, or anything else than an answer",
     status=SEARCHING,
     informs=True,
     task=Task.SEARCH_QUERIES,

@@ -49,7 +49,7 @@ class Play:
             case "status":
                 await view.status(text)
             case "memory":
-                item = MemoryNote("senha do aliexpress", text, "14 Mar 2026")
+                item = MemoryNote("senha do aliexpress", text, "14 mar. 2026")
                 await view.show(OutgoingMessage(f"- {text}", Modal.MEMORY, (item,)))
             case "gate":
                 await self._gate(text)

@@ -72,5 +72,5 @@ async def test_who_wrote_once_is_let_in_by_their_name_or_by_a_slash_command(stag
 async def test_a_reply_in_a_room_lets_the_person_in(stage: Stage) -> None:
     said = await stage.server.says(BIA, "may I?", room=ROOM)
     told = await stage.says(ANA, f"{ME} /admin allow", room=ROOM, reply_to=said.id)
-    assert f"`discord:{BIA.id}`: stranger → member" in told
+    assert f"(https://discord.com/users/{BIA.id}): stranger → member" in told
     assert await stage.role(BIA) == "member"

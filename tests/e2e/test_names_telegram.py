@@ -60,7 +60,7 @@ async def stage() -> AsyncIterator[Stage]:
 
 async def test_a_reply_in_a_group_lets_the_person_in_and_a_channels_message_nobody(stage: Stage) -> None:
     said = stage.server.says(BIA, "may I?", chat_id=GROUP)
-    assert "telegram:8: stranger → member" in await stage.says(ANA, "/admin allow", GROUP, reply_to=said["message_id"])
+    assert "Bia: stranger → member" in await stage.says(ANA, "/admin allow", GROUP, reply_to=said["message_id"])
     channel = {"id": -1007, "type": "channel", "title": "N"}
     anonymous = stage.server.says(CARO, "news", chat_id=GROUP, sender_chat=channel)
     told = await stage.says(ANA, "/admin allow", GROUP, reply_to_message=anonymous)
@@ -71,10 +71,10 @@ async def test_a_reply_in_a_group_lets_the_person_in_and_a_channels_message_nobo
 async def test_a_forwarded_message_says_who_before_or_after_the_command(stage: Stage) -> None:
     forwarded = stage.server.says(ANA, "may I?", forward_origin={"type": "user", "date": AT, "sender_user": BIA.json()})
     await stage.until(lambda: stage.last(ANA))
-    assert "telegram:8: stranger → member" in await stage.says(ANA, "/admin allow", reply_to_message=forwarded)
+    assert "Bia: stranger → member" in await stage.says(ANA, "/admin allow", reply_to_message=forwarded)
     assert (await stage.says(ANA, "/admin block")).startswith("Say who.")
     told = await stage.says(ANA, "hi", forward_origin={"type": "user", "date": AT, "sender_user": CARO.json()})
-    assert "telegram:9: stranger → blocked" in told
+    assert "Caro: stranger → blocked" in told
 
 
 @pytest.mark.parametrize(

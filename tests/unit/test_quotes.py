@@ -20,10 +20,12 @@ from core.limited import LimitedMind
 from core.models import Cycle
 from core.storage.history import SqlHistory
 from core.stores import Quoted
+from core.text.days import short_minute
 from core.types import (
     ChatKey,
     ConversationKey,
     JSONValue,
+    Locale,
     MemoryItem,
     MemoryKind,
     Message,
@@ -395,7 +397,7 @@ async def test_a_card_shows_the_message_that_the_memory_comes_from_while_it_is_t
     await talk.say("remember that the gate code is 4417", chat="c")
     [item] = await talk.house.memories.of(ANA).page(limit=9)
     card = await talk.say(f"/memories {item.id}")
-    assert f"💬 {START:%Y-%m-%d %H:%M} UTC · test · in private: “remember that the gate code is 4417”" in card
+    assert f"💬 {short_minute(START, Locale.EN)} UTC · Test · in private: “remember that the gate code is 4417”" in card
     [thread] = await talk.house.history.threads(ANA)
     await talk.house.history.delete(thread.id)
     assert "💬" not in await talk.say(f"/memories {item.id}")

@@ -224,7 +224,7 @@ async def test_with_memory_off_nothing_is_kept_and_it_says_so(talk: Talk) -> Non
 async def test_what_is_asked_in_words_is_answered_in_their_language(talk: Talk) -> None:
     await talk.say(f"remember that {LOCKER}")
     await talk.say("what's the locker code?")
-    assert (await talk.say("como você sabe disso?")).startswith("Aquela resposta se apoia nisto:")
+    assert (await talk.say("de onde você tirou isso?")).startswith("Aquela resposta se apoia nisto:")
     assert (await talk.say("¿de dónde sacas eso?")).startswith("Esa respuesta se apoya en esto:")
 
 
