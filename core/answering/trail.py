@@ -24,7 +24,9 @@ def trail(turn: Turn) -> str:
     if not turn.log.steps:
         return ""
     named = [("", _listed(hit.item.content for hit in turn.shown.hits))] if turn.shown.hits else []
-    named += [(_listed(step.queries), _listed(_found(step))) for step in turn.log.steps]
+    # Limited mode asks with the message first, and besides with names of things that no person says.
+    most = 1 if turn.services.models.is_limited else None
+    named += [(_listed(step.queries[:most]), _listed(_found(step))) for step in turn.log.steps]
     shown = named if turn.person.is_private else []
     return in_figures(turn.log.steps_taken, turn.services.actions, turn.person.locale, shown)
 

@@ -243,6 +243,7 @@ async def test_a_model_sets_one_in_the_persons_words_and_asks_for_others(tmp_pat
         await talk.say("/language en")
         told = await talk.say("Nudge me on the bill should the dentist be something I talk of, remind me then")
         assert "💬 when you mention “dentist”" in told
+        assert "time zone" not in told, "it has no hour"
         [made] = await all_of(talk)
         assert (made.text, made.mention) == ("the bill", Mention("dentist"))
         assert await talk.say("the dentist was nice") == f"Fine.\n\n{NOTICE}"

@@ -356,8 +356,7 @@ async def test_steps_are_shown_below_answers_until_the_person_wants_no_more(talk
     await talk.say("what's the locker code?")
     title, search, answer = talk.shown.folded.split("\n")
     assert title == "💭 How I got there: 2 steps, 0 s"
-    assert search.startswith("• Searching memories: “what's the locker code?”")
-    assert search.endswith(f" → 1 found: “{LOCKER}” · 0 s")
+    assert search == f"• Searching memories: “what's the locker code?” → 1 found: “{LOCKER}” · 0 s"
     assert answer == "• Writing the answer · 0 s"
     await talk.say("/memories")
     assert not talk.shown.folded, "a command has no steps"

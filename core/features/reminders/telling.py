@@ -132,8 +132,8 @@ async def put(turn: Turn, reminders: Reminders, wish: Wish, time: Once | Recurre
         if isinstance(moved, Refusal):
             return refused(turn, reminders, moved)
         return told(turn, moved, MOVED_TEXT, can_undo=bool(reminders.undo_within))
-    # The zone that was named is no guess.
-    guessed = guessed and as_schedule(time).zone == zone_key(now)
+    # The zone that was named is no guess, and what waits for a mention has no hour.
+    guessed = guessed and wish.mention is None and as_schedule(time).zone == zone_key(now)
     made = await reminders.set(place, wish.text, time, guessed=guessed, kind=wish.kind, mention=wish.mention)
     if isinstance(made, Refusal):
         if made is Refusal.PAST and isinstance(time, Once):
