@@ -14,7 +14,7 @@ from typing import Final
 from core.clock import zone_name
 from core.dialogue import Outcome, PromptContext, Step, Task
 from core.limited import sentences as say
-from core.text.days import dated
+from core.text.days import dated, short_day
 from core.text.markdown import quoted
 from core.types import Locale, MemoryHit, MemoryItem, Message, MessageRole, Modal
 
@@ -162,7 +162,7 @@ def day(moment: datetime, locale: Locale) -> str:
     """Return the date as people of that language write it."""
     if moment.year <= 1970:  # noqa: PLR2004 - told by no store of ours
         return ""
-    return f"{moment.day} {moment:%b %Y}" if locale is Locale.EN else f"{moment:%d/%m/%Y}"
+    return short_day(moment, locale)
 
 
 def moment(now: datetime, locale: Locale) -> str:
@@ -171,6 +171,6 @@ def moment(now: datetime, locale: Locale) -> str:
 
 
 def when(item: MemoryItem, locale: Locale) -> str:
-    """Return the day that a memory means, or else when it was said last: " (03/05/2026)"."""
+    """Return the day that a memory means, or else when it was said last: " (3 May 2026)"."""
     date = day(item.updated_at, locale)
     return dated(item, item.updated_at.tzinfo or UTC, locale) or (f" ({date})" if date else "")

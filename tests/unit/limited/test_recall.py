@@ -199,10 +199,10 @@ def test_what_was_before_is_told_with_its_last_day_where_it_was_searched_for() -
 
 def test_a_text_of_many_lines_is_a_block_behind_its_day() -> None:
     booking = hit("Hotel Sol\nLocalizador: KX7PQ2").item
-    block = " (03/05/2026)\n```\nHotel Sol\nLocalizador: KX7PQ2\n```"
+    block = " (3 mai. 2026)\n```\nHotel Sol\nLocalizador: KX7PQ2\n```"
     assert told(RecallVerdict(Sureness.SURE, (booking,)), Locale.PT) == f"Você me contou:{block}"
     both = RecallVerdict(Sureness.SURE, (booking, hit("moro em Natal").item))
-    assert told(both, Locale.PT) == f"Você me contou:\n-{block}\n- “moro em Natal” (03/05/2026)"
+    assert told(both, Locale.PT) == f"Você me contou:\n-{block}\n- “moro em Natal” (3 mai. 2026)"
 
 
 @pytest.mark.parametrize(
@@ -210,8 +210,8 @@ def test_a_text_of_many_lines_is_a_block_behind_its_day() -> None:
     [
         (
             Locale.PT,
-            "Você me contou: “o gato é preto” (03/05/2026)",
-            "Não tenho certeza, mas pode ser isto: “o gato é preto” (03/05/2026)",
+            "Você me contou: “o gato é preto” (3 mai. 2026)",
+            "Não tenho certeza, mas pode ser isto: “o gato é preto” (3 mai. 2026)",
             "Tenho guardado “o gato é preto”, mas nada sobre “cão”.",
         ),
         (
@@ -222,8 +222,8 @@ def test_a_text_of_many_lines_is_a_block_behind_its_day() -> None:
         ),
         (
             Locale.ES,
-            "Me contaste: “o gato é preto” (03/05/2026)",
-            "No estoy seguro, pero puede ser esto: “o gato é preto” (03/05/2026)",
+            "Me contaste: “o gato é preto” (3 may 2026)",
+            "No estoy seguro, pero puede ser esto: “o gato é preto” (3 may 2026)",
             "Tengo guardado “o gato é preto”, pero nada sobre “cão”.",
         ),
     ],

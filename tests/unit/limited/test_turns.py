@@ -59,7 +59,7 @@ async def test_what_is_kept_is_found_again_and_quoted_with_its_date(person: Talk
     assert told.startswith("Guardei: “a senha do aliexpress é 123456”")
     assert await person.contents() == ["a senha do aliexpress é 123456"]
     answer = await person.say("Qual é a senha do aliexpress?")
-    assert answer == "Você me contou: “a senha do aliexpress é 123456” (14/03/2026)"
+    assert answer == "Você me contou: “a senha do aliexpress é 123456” (14 mar. 2026)"
 
 
 @pytest.mark.parametrize(
@@ -391,7 +391,7 @@ async def test_a_question_about_the_bot_is_answered_and_looked_up_nowhere(
 
 
 async def test_the_time_is_told(person: Talk) -> None:
-    assert (await person.say("que horas são?")).startswith("Agora é sábado, 14/03/2026, 15:09 UTC.")
+    assert (await person.say("que horas são?")).startswith("Agora é sábado, 14 mar. 2026, 15:09 UTC.")
 
 
 async def test_a_yes_to_what_was_offered_presses_its_button_also_later(person: Talk) -> None:
