@@ -156,6 +156,12 @@ def _talk(name: str) -> re.Pattern[str]:
 
 
 _SMALL: Final = ("greeting", "how", "thanks", "bye", "ack", "cancel", "clock")
+_READERS: Final = re.compile(
+    r"(?:quem|who|quien(?:es)?)\b.{0,20}\b(?:le|ler|ve|ver|sees?|reads?|lee|leer|leen) "
+    r"(?:this|here|isso|isto|aqui|esto|eso|aca|(?:my|meus?|minhas?|mis?|what|o que|lo que) .{1,30})$"
+)
+"""Of who reads what is said here: "who can read this?"."""
+
 _LINK: Final = re.compile(r"[^\w]+")
 _FILLER: Final = re.compile(
     r"(?:elefante|bot|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|there|again|de novo|e|"
@@ -163,6 +169,13 @@ _FILLER: Final = re.compile(
     r"por la ayuda|so|then|entao|hoje|today|hoy|ai|por ai|tambem|too)(?!\w)"
 )
 """Words that go with small talk."""
+
+
+def asks_whole(text: str) -> str:
+    """Return which question about the bot a text is, and nothing else: "erase", "today", "data"; "" for none."""
+    said = flat(text[:HEAD_CHARS]).strip(" \t\n¿?!.,")
+    whole = next((name for name in ("erase", "today") if _talk(name).fullmatch(said)), "")
+    return whole or ("data" if text.rstrip().endswith("?") and _READERS.match(said) else "")
 
 
 def about(text: str) -> str:

@@ -144,11 +144,15 @@ def _before(scene: Scene, part: MessagePart) -> Move:
     return Move(FINISH, why[scene.locale] if why else recall.before(scene, part.text))
 
 
-def _list(scene: Scene, _: MessagePart) -> Move:
+def _list(scene: Scene, part: MessagePart) -> Move:
     if scene.can_search:
         return Move(SEARCH)
-    why = _unsearched(scene)
-    return Move(FINISH, why[scene.locale] if why else recall.listed(scene.found, scene.locale))
+    if why := _unsearched(scene):
+        return Move(FINISH, why[scene.locale])
+    if part.about != "today":
+        return Move(FINISH, recall.listed(scene.found, scene.locale))
+    today = [item for item in scene.found if item.updated_at.date() == scene.context.now.date()]
+    return Move(FINISH, recall.listed(today, scene.locale) if today else say.NOTHING_TODAY[scene.locale])
 
 
 # --- changing --------------------------------------------------------------------------------------------------------

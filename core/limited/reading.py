@@ -264,6 +264,13 @@ def _as(piece: _Piece, text: str, intent: Intent, about: str = "") -> _Piece:
     return replace(piece, intent=intent, because=f"begins with “{' '.join(text.split()[:3])}”", about=about)
 
 
+def _about_bot(piece: _Piece, text: str) -> _Piece | None:
+    topic = frames.asks_whole(text)
+    if not topic:
+        return None
+    return _as(piece, text, Intent.LIST if topic == "today" else Intent.ABOUT, topic)
+
+
 def _small_talk(piece: _Piece, text: str) -> _Piece | None:
     talk = frames.talk(text) or next((name for name in ("leave", "if") if frames.has(name, text)), "")
     if not talk and frames.has("private", text) and frames.kept_from(text) is None:
@@ -313,7 +320,7 @@ def _kept(piece: _Piece, text: str) -> _Piece | None:
     return replace(piece, end=piece.start + end, intent=Intent.KEEP, because=f"ends with “{text[end:].strip(' ,.')}”")
 
 
-_FRAMES: Final = (_small_talk, _order, _list, _keeping, _removal, _question, _kept)
+_FRAMES: Final = (_about_bot, _small_talk, _order, _list, _keeping, _removal, _question, _kept)
 """The first that finds its frame decides."""
 
 

@@ -29,6 +29,7 @@ NOT_IN_MEMORY: Final = text("limited.not_in_memory")
 YOU_SAID: Final = text("past.you_said")
 ALL_I_KNOW: Final = text("limited.all_i_know")
 MORE_IN_LIST: Final = text("limited.more_in_list")
+NOTHING_TODAY: Final = text("limited.nothing_today")
 KNOW_NOTHING: Final = text("limited.know_nothing")
 WORLD: Final = text("limited.world")
 UNSEEN: Final = text("limited.unseen")
@@ -56,5 +57,6 @@ ABOUT: Final[Mapping[str, Localized]] = {
     "who": text("limited.about.who"),
     "data": text("limited.about.data"),
     "media": text("limited.about.media"),
+    "erase": text("limited.about.erase"),
 }
 """What is answered to small talk, and to questions about the bot."""
