@@ -469,7 +469,7 @@ async def test_with_its_embedder_down_it_keeps_finds_and_deletes(tmp_path: Path)
 
 # --- deleting in any words -------------------------------------------------------------------------------------------
 
-DEBT, LIST = "don Beto: 350 pesos", "lista do mercado: arroz, feijão, café e sabão"
+DEBT, SHOPPING = "don Beto: 350 pesos", "lista do mercado: arroz, feijão, café e sabão"
 
 
 @pytest.mark.parametrize(
@@ -495,7 +495,7 @@ async def test_a_word_of_deleting_near_no_memory_stays_what_it_is(person: Talk) 
 
 
 async def test_a_part_of_a_list_is_removed_and_nothing_else(person: Talk) -> None:
-    await person.keep(LIST)
+    await person.keep(SHOPPING)
     await person.say("tira o café da lista, já comprei")
     await person.say("sim")
     assert await person.contents() == ["lista do mercado: arroz, feijão e sabão"]
