@@ -24,6 +24,7 @@ from core.memory.timed import timed
 from core.models import NOT_BRIEF
 from core.outgoing import Button
 from core.text import assertions
+from core.text.ask_back import question_of
 from core.text.bindings import bindings
 from core.text.catalogue import text
 from core.text.markdown import quoted
@@ -53,6 +54,8 @@ true, as an ISO date, if they say that it is for a time only; else null."""
 SAVING = text("actions.memory_save.saving")
 EMBEDDING = text("actions.memory_save.embedding")
 WRITING = text("actions.memory_save.writing")
+ASK_FOR_IT = text("actions.memory_save.ask_for_it")
+ASK_ANY_TIME = text("actions.memory_save.ask_any_time")
 REPLACED = "what was known until now is kept as an earlier version"
 """The detail of a step whose memories took the place of others, for models."""
 
@@ -149,7 +152,7 @@ async def _report(turn: Turn, wanted: SaveRequest, kept: SaveResult) -> Step:
         else:
             step = update
     if kept.written or kept.known:
-        await turn.answer.report(step, told(turn, kept, wanted.missing), await buttons(turn, kept))
+        await turn.answer.report(step, await told(turn, kept, wanted.missing), await buttons(turn, kept))
     if kept.proposed or kept.doubts:
         return await propose(turn, kept, () if kept.written or kept.known else wanted.missing)
     return step
@@ -326,8 +329,8 @@ async def buttons(turn: Turn, kept: SaveResult) -> tuple[Button, ...]:
     return (*undo, *both, *offered)
 
 
-def told(turn: Turn, kept: SaveResult, missing: Sequence[str] = ()) -> str:
-    """Return our own words on what was saved, replaced, known before, and not saved."""
+async def told(turn: Turn, kept: SaveResult, missing: Sequence[str] = ()) -> str:
+    """Return our own words on what was saved, replaced, known before, and not saved; how to ask for a first memory."""
     lines = [outcomes.written(WRITES, kept.saved, turn.person.locale, turn.person.zone)] if kept.saved else []
     locale, zone = turn.person.locale, turn.person.zone
     lines += [outcomes.replaced(each.item, each.before, locale, zone) for each in kept.replaced if each.before]
@@ -335,7 +338,25 @@ def told(turn: Turn, kept: SaveResult, missing: Sequence[str] = ()) -> str:
     lines += [outcomes.not_done(WRITES, missing, turn.person.locale, some=True)] if missing else []
     before = [each.before for each in kept.replaced if each.before]
     lines += [note] if (note := narrowed_text(turn, before, [each.item for each in kept.replaced])) else []
+    lines += [how] if (how := await _how_to_ask(turn, kept)) else []
     return "\n".join(lines)
+
+
+async def _how_to_ask(turn: Turn, kept: SaveResult) -> str:
+    """Return how what was saved can be asked for, of the first memories that a person ever saved; else "".
+
+    What was deleted since counts as long as it can be undone. It is not said where a question follows, others read
+    along, or there is a language model, which says such things itself.
+    """
+    is_said = turn.services.models.is_limited and turn.person.is_private and not (kept.doubts or kept.proposed)
+    if not kept.saved or not is_said:
+        return ""
+    [first, *_], memory = kept.saved, turn.memory
+    if len(await memory.store.changes(memory.owner, limit=len(kept.saved) + 1)) > len(kept.saved):
+        return ""
+    question = "" if first.meant else question_of(first.content)
+    locale = turn.person.locale
+    return ASK_FOR_IT[locale].format(question=question) if question else ASK_ANY_TIME[locale]
 
 
 MEMORY_SAVE = Action(

@@ -178,7 +178,7 @@ async def _keep_beside(
     kept = await keep_beside(turn, draft, known=next(iter(known), ""))
     beside = next(iter((*kept.saved, *kept.known)))
     saved = Step(SAVE, Outcome.DONE, items=kept.saved, writes=ChangeKind.SAVED)
-    reported = await turn.answer.report(saved, told(turn, kept), await buttons(turn, kept))
+    reported = await turn.answer.report(saved, await told(turn, kept), await buttons(turn, kept))
     if not rewrites:
         return reported
     return await propose_replacement(turn, replace(step, detail=BESIDE), items, rewrites, beside)

@@ -322,9 +322,11 @@ class StepByStep(Chooser):
     fallback: Action
 
     async def next(self, offered: Offered) -> Choice:
-        """Let the heavy model choose, if there is a choice."""
-        action = await self._decide(await offered())
-        return Choice([Call(action.name, action, partial(self._perform, action))])
+        """Let the heavy model choose, if there is a choice; limited mode tells first what it can tell already."""
+        actions = await offered()
+        action = await self._decide(actions)
+        speech = await self._before(actions) if action.asks and self.turn.services.models.is_limited else None
+        return Choice([Call(action.name, action, partial(self._perform, action))], speech)
 
     def learn(self, performed: Sequence[Performed]) -> None:
         """Do nothing: the steps are in every prompt."""
@@ -344,6 +346,16 @@ class StepByStep(Chooser):
             self.turn.log.add(Step("decision", Outcome.FAILED, detail=detail))
             return self.fallback
         return next(action for action in choices if action.name == name)
+
+    async def _before(self, choices: Sequence[Action]) -> Speech | None:
+        """Return what stands in the answer before an action that may end the turn with a question; None for nothing."""
+        prompt = await prompt_of(self.turn, Task.FINISH, "", choices=[action.name for action in choices])
+        speech = Speech.begin(self.turn)
+        try:
+            await speech.stream(prompt, in_history=True)
+        except EmptyReply:
+            return None
+        return speech
 
     async def _perform(self, action: Action) -> Step:
         return await action.run(self.turn, await action.ask(self.turn))

@@ -194,7 +194,7 @@ class Speech:
         """
         log, locale, effects = self.turn.log, self.turn.person.locale, self.turn.services.effects
         held = self.checked.held
-        if told or goes_on:
+        if (told or goes_on) and not self.turn.answer.is_limited:
             held = assertions.without(held, effects)
         if goes_on:
             pass

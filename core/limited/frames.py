@@ -35,8 +35,8 @@ def _words(name: str) -> str:
 
 _THAT: Final = r"(?:that|que|q)\b"
 _CLAUSE: Final = (
-    r"[^\w\s]|\b(?:e|and|y|so|then|entao|asi que|pode|podes|puedes|podrias|can|could|"
-    r"(?:you|u) (?:can|could|may)(?: now)?|(?:voce|vc) pode)"
+    r"[^\w\s]|\b(?:e(?: tambem)?|and(?: also)?|y(?: tambien)?|so|then|entao|asi que|pode|podes|puedes|podrias|can|"
+    r"could|(?:you|u) (?:can|could|may)(?: now)?|(?:voce|vc) pode)"
 )
 """What stands before a verb of deleting that begins no sentence."""
 
@@ -116,6 +116,20 @@ def removed(text: str) -> tuple[int, int] | None:
     head = flat(text[:HEAD_CHARS])
     found = list(pattern("remove").finditer(head))
     return found[-1].span() if found else None
+
+
+def removals(text: str) -> list[int]:
+    """Return where wishes to delete something begin behind other words and an "and": "delete … and forget …"."""
+    found = list(pattern("remove").finditer(flat(text[:HEAD_CHARS])))
+    ends = [0, *(each.end() for each in found)]
+    return [
+        each.start()
+        for end, each in zip(ends, found, strict=False)
+        if _AND.match(each.group()) and text[end : each.start()].strip() and text[each.end() :].strip()
+    ]
+
+
+_AND: Final = re.compile(r"(?:e|and|y) ")
 
 
 def rids(text: str) -> tuple[int, int] | None:

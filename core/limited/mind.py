@@ -109,11 +109,12 @@ def _spoken(scene: Scene, parts: Parts) -> tuple[str, OpenQuestion | None]:
     The first answer of a conversation says that this is the limited mode: after what was done, if anything was.
     """
     move = next_move(scene, parts)
-    text = move.text or say.SWITCHED_OFF[scene.locale]  # ended although something was left to do
+    # One that ends a turn although something was left to do is switched off.
+    text = move.text or (say.SWITCHED_OFF[scene.locale] if scene.is_ending else NOTHING_TO_ADD)
     said = [] if text == NOTHING_TO_ADD else [text]
-    if scene.context.attachments and say.UNSEEN[scene.locale] not in text:
+    if scene.context.attachments and scene.is_ending and say.UNSEEN[scene.locale] not in text:
         said.append(say.UNSEEN[scene.locale])
-    if scene.first:
+    if scene.first and scene.is_ending:
         said.append(say.INTRO[scene.locale])
     return "\n\n".join(said) or NOTHING_TO_ADD, move.question
 

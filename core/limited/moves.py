@@ -23,6 +23,7 @@ from core.types import Localized, MessageRole, OpenQuestion
 _LEAST_SHARED: Final = 2.0
 """What a statement that says of no change must have in common with a memory of which it has another value."""
 
+_CHANGING: Final = frozenset({Intent.CHANGE, Intent.REMOVE})
 _EXAMPLES: Final = (SAVE, SEARCH, UPDATE, DELETE)
 
 _BARE_SENSES: Final = 2
@@ -41,7 +42,8 @@ class Move:
 def next_move(scene: Scene, parts: Sequence[MessagePart]) -> Move:
     """Return the first action that any part of the message still needs, else the end of the turn.
 
-    Actions that ask the person to agree end the turn, and come last: what else was asked is answered first.
+    Actions that ask the person to agree end the turn, and come last: what else was asked is answered first, by the
+    text of the move.
     """
     if not scene.message:  # somebody else's words came along, and none of the person's own
         return Move(FINISH, say.NOT_YOUR_WORDS[scene.locale])
@@ -49,12 +51,19 @@ def next_move(scene: Scene, parts: Sequence[MessagePart]) -> Move:
     for move in moves:
         if move.action not in {QUESTION, FINISH, UPDATE, DELETE}:
             return move
-    told = [move.text for move in moves if move.text.strip(NOTHING_TO_ADD)]
-    proposing = [move for move in moves if move.action in {UPDATE, DELETE}]
-    if proposing and not told:
-        return proposing[0]
-    if proposing:
+    told = [
+        move.text
+        for part, move in zip(parts, moves, strict=True)
+        if move.text.strip(NOTHING_TO_ADD)
+        and (part.intent in _CHANGING or not scene.ran(UPDATE))  # else told before it
+    ]
+    proposing = [move.action for move in moves if move.action in {UPDATE, DELETE}]
+    if len(proposing) > 1 and UPDATE in proposing:  # deletions are proposed together
         told.append(say.ONE_AT_A_TIME[scene.locale])
+    if proposing and scene.is_ending:
+        told.append(say.SWITCHED_OFF[scene.locale])
+    elif proposing:
+        return Move(proposing[0], "\n\n".join(dict.fromkeys(told)) or NOTHING_TO_ADD)
     question = next((move.question for move in moves if move.question and scene.offers(QUESTION)), None)
     return Move(QUESTION if question else FINISH, "\n\n".join(dict.fromkeys(told)) or NOTHING_TO_ADD, question)
 

@@ -59,6 +59,7 @@ REMOVE_WHAT: Final = "remove-what"
 _ASKING: Final = frozenset({Intent.FIND, Intent.WORLD, Intent.CHAT, Intent.LIST, Intent.ABOUT})
 """What a question for what was before may be taken for: alone it says so little."""
 
+_TOLD: Final = frozenset({Intent.KEEP, Intent.CHANGE, Intent.REMOVE})
 _BARE_WORDS: Final = 3
 _STATED: Final = frozenset({Intent.CHAT, Intent.CHANGE, Intent.WORLD, Intent.FIND})
 _ONE: Final = frozenset("one ones disso disto dessa desse deste desta".split())
@@ -133,8 +134,13 @@ async def read(scene: Scene, likeness: Likeness) -> tuple[MessagePart, ...]:
             )
     serious = [part for part in found if part.intent is not Intent.CHAT]
     parts = serious or found[-1:] or [MessagePart(Intent.CHAT, scene.message, "it has no words")]
-    if any(part.intent is Intent.KEEP for part in parts):  # all that is told is kept, or replaces what it changes
-        parts = [replace(part, intent=Intent.KEEP) if part.intent is Intent.CHANGE else part for part in parts]
+    told = [part for part in parts if part.intent in _TOLD and not frames.listed(part.text)]
+    if len(told) > 1 and any(part.intent is not Intent.REMOVE for part in told):
+        # all that is told is kept, or replaces what it changes
+        parts = [
+            replace(part, intent=Intent.KEEP) if part in told and part.intent is Intent.CHANGE else part
+            for part in parts
+        ]
     parts = [_completed(scene, _stated(part)) for part in parts]
     return (_pointed(scene, parts) or tuple(parts)) if scene.message else tuple(parts)
 
@@ -235,7 +241,18 @@ def _pieces(scene: Scene) -> list[_Piece]:
         return [_pasted(scene, spans)]
     if len(spans) > _MAX_PARTS:
         spans = [*spans[: _MAX_PARTS - 1], (spans[_MAX_PARTS - 1][0], len(message.rstrip()))]
-    return [_framed(scene, _Piece(*span)) for span in spans]
+    return [_framed(scene, _Piece(*each)) for span in spans for each in _wishes(message, *span)]
+
+
+def _wishes(message: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield where each wish of a sentence stands: to delete this and to delete that, or to keep a value before it."""
+    text, starts = message[start:end], [start]
+    for at in frames.removals(text):
+        before = message[starts[-1] : start + at]
+        removed, is_kept = frames.removed(before), frames.kept_from(before) is not None
+        if (removed and removed[0] == 0) or (_gives_value(before) and not is_kept):
+            starts.append(start + at)
+    yield from zip(starts, [*starts[1:], end], strict=True)
 
 
 def _pasted(scene: Scene, spans: Sequence[tuple[int, int]]) -> _Piece:
@@ -366,11 +383,23 @@ def _joined(message: str, pieces: Sequence[_Piece]) -> list[_Piece]:
             found.append(piece)
         elif _goes_on(message, last, piece, is_end=at == len(pieces) - 1):
             found.append(replace(last, start=piece.start if _is_bare(last) else last.start, end=piece.end))
-        elif last.intent is None and (piece.intent in {None, Intent.REMOVE} or _is_bare(piece)):
+        elif last.intent is None and (_goes_with(message, last, piece) or _is_bare(piece)):
             found.append(replace(piece, start=last.start, end=last.end if _is_bare(piece) else piece.end))
         else:
             found += [last, piece]
     return found
+
+
+def _goes_with(message: str, last: _Piece, piece: _Piece) -> bool:
+    """Return whether a statement goes with what is behind it: a statement, a wish to delete that it gives a reason for.
+
+    What says the value of a code, a name, an address is told for itself.
+    """
+    if not _gives_value(message[last.start : last.end]):
+        return piece.intent in {None, Intent.REMOVE}
+    if piece.intent is Intent.REMOVE:
+        return frames.pattern("pointed").match(flat(piece.about.strip(" ,:;"))) is not None
+    return piece.intent is None and not _gives_value(message[piece.start : piece.end])
 
 
 def _goes_on(message: str, last: _Piece, piece: _Piece, *, is_end: bool) -> bool:

@@ -141,7 +141,8 @@ def _judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None) ->
     if best.chance >= SURE and not is_lacking:
         least = _ALIKE * best.hit.chance
         alike = [fit.item for fit in fits if fit.hit.chance >= least and not (fit.missing or best.missing)]
-        return RecallVerdict(Sureness.SURE, tuple(alike[:MAX_QUOTES]) or (best.item,))
+        newest_first = sorted(alike[:MAX_QUOTES], key=lambda item: item.updated_at, reverse=True)
+        return RecallVerdict(Sureness.SURE, tuple(newest_first) or (best.item,))
     near = [fit.item for fit in likely if fit.chance >= _ALIKE * best.chance]
     return RecallVerdict(Sureness.NEAR, tuple(near[:MAX_NEAR]))
 

@@ -29,6 +29,9 @@ _CLAUSE_END: Final = re.compile(
 )
 
 
+_AND: Final = re.compile(r"\s*,?\s+(?:e|y|and)\s+|\s*&\s*", re.IGNORECASE)
+
+
 def is_everything(part: MessagePart) -> bool:
     """Return whether all memories are to be deleted."""
     return _whole("all").match(flat(part.about)) is not None
@@ -73,7 +76,7 @@ def proposed(scene: Scene, part: MessagePart) -> Sequence[MemoryItem]:
         return [max(scene.found, key=lambda item: item.updated_at)] if scene.found else []
     if not named(part):
         return scene.quoted[-1:]
-    found, before = matching(_named_after(part), scene.found) if part.is_sure else [], _before(part)
+    found, before = _all_named(_named_after(part), scene.found) if part.is_sure else [], _before(part)
     if found or (part.is_sure and not before):
         return found
     # "Tainá cancelled, delete her appointment"
@@ -85,6 +88,12 @@ def settled(scene: Scene, part: MessagePart) -> MessagePart:
     """Return a part as what else it is for, if it may ask to delete something and no one memory is near it."""
     is_none = part.otherwise is not None and not scene.can_search and not proposed(scene, part)
     return part.otherwise if is_none and part.otherwise is not None else part
+
+
+def _all_named(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
+    """Return the memories that each part of a phrase names, if each names any; else those that the whole does."""
+    each = [matching(name, found) for name in _AND.split(phrase)]
+    return list({item.id: item for items in each for item in items}.values()) if all(each) else matching(phrase, found)
 
 
 def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:

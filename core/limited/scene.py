@@ -87,7 +87,12 @@ class Scene:
 
     def can_run(self, action: str) -> bool:
         """Return whether the action may still be asked for: it is offered, and the turn is not ending."""
-        return self.context.task not in {Task.QUESTION, Task.FINISH} and self.offers(action)
+        return not self.is_ending and self.offers(action)
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether no action comes after what is said now."""
+        return self.context.task in {Task.QUESTION, Task.FINISH} and not self.context.choices
 
     def ran(self, action: str) -> bool:
         """Return whether the action was tried in this turn, however it ended."""

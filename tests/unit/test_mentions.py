@@ -127,7 +127,8 @@ async def test_it_is_said_once_in_the_message_that_answers_and_not_where_it_is_s
     assert NOTICE not in await ana.say("/reminders")
     assert (await only(ana)).state is ReminderState.WAITING
     assert await ana.say("I have the dentist on Tuesday at 3pm") == (
-        f"Saved: “I have the dentist on Tuesday at 3pm” (Tue 1 Dec 2026, 15:00)\n\n{NOTICE}"
+        "Saved: “I have the dentist on Tuesday at 3pm” (Tue 1 Dec 2026, 15:00)\n"
+        f"Ask me about it any time, in your own words.\n\n{NOTICE}"
     )
     assert len(ana.seen) == 1
     assert (await only(ana)).state is ReminderState.DONE
@@ -152,7 +153,7 @@ async def test_a_question_and_what_is_mentioned_are_one_message(ana: Talk) -> No
     told = await ana.say("the dentist works")
     assert told == f"Keep “the dentist works”?\n\n{NOTICE}"
     assert len(ana.seen) == 1
-    assert await ana.say("yes") == "Saved: “the dentist works”"
+    assert await ana.say("yes") == "Saved: “the dentist works”\nAsk me about it any time, in your own words."
 
 
 async def test_a_meeting_is_a_mention_of_the_person(ana: Talk) -> None:

@@ -83,7 +83,7 @@ async def remember(request: Request, text: str) -> None:
 
 async def _tell(turn: Turn, kept: SaveResult) -> None:
     step = Step(NAME, Outcome.DONE, items=(*kept.written, *kept.known))
-    await turn.answer.report(step, told(turn, kept), await buttons(turn, kept))
+    await turn.answer.report(step, await told(turn, kept), await buttons(turn, kept))
 
 
 async def _wanted(turn: Turn) -> SaveRequest:

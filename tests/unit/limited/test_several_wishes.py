@@ -1,0 +1,145 @@
+"""Several wishes in one message are done one after the other; what asks the person comes last in the same answer."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from core.actions.memory_save import ASK_ANY_TIME
+from core.limited import sentences as say
+from core.text.ask_back import question_of
+from core.types import Locale
+from tests.fakes.talk import Talk
+
+LOCKER, WIFI = "my locker code is 4471", "the wifi password is tulip88"
+ARMARIO, SENHA, PISO = "o código do armário é 12", "a senha do wifi é girassol", "estacionei no piso G2"
+CASILLERO, CLAVE = "mi casillero es el 57", "la clave del wifi es girasol"
+
+
+@pytest.mark.parametrize(
+    ("known", "message", "told", "left"),
+    [
+        ((LOCKER, WIFI), "what's the wifi password? and forget my locker code", WIFI, {WIFI}),
+        ((PISO, SENHA), "onde estacionei? e apaga a senha do wifi", PISO, {PISO}),
+        ((CASILLERO, CLAVE), "cuál es mi casillero? y borra la clave del wifi", CASILLERO, {CASILLERO}),
+    ],
+)
+async def test_a_question_is_answered_before_a_deletion_is_proposed(
+    person: Talk, known: tuple[str, ...], message: str, told: str, left: set[str]
+) -> None:
+    await person.keep(*known)
+    await person.say(message)
+    [answer] = person.seen
+    assert answer.index(told) < answer.index("?")
+    assert set(await person.contents()) == set(known)
+    await person.say("yes")
+    assert set(await person.contents()) == left
+
+
+async def test_a_question_beside_a_change_is_answered_once(person: Talk) -> None:
+    await person.keep("meu dentista é terça às 15h", ARMARIO)
+    await person.say("o dentista mudou pra quinta às 10h. qual o código do armário?")
+    assert "\n".join(person.seen).count(ARMARIO) == 1
+    assert set(await person.contents()) == {"meu dentista é quinta às 10h", ARMARIO}
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        ((LOCKER, WIFI), "delete the wifi password and my locker code"),
+        ((ARMARIO, SENHA), "apaga a senha do wifi e apaga o código do armário"),
+        ((CASILLERO, CLAVE), "borra la clave del wifi y mi casillero"),
+    ],
+)
+async def test_several_deletions_are_proposed_together(person: Talk, known: tuple[str, ...], message: str) -> None:
+    await person.keep(*known)
+    await person.say(message)
+    assert all(content in person.shown.text for content in known)
+    await person.say("yes")
+    assert await person.contents() == []
+
+
+@pytest.mark.parametrize("joint", [". and", " and"])
+async def test_a_new_value_is_kept_before_a_deletion_is_proposed(person: Talk, joint: str) -> None:
+    await person.keep(LOCKER, WIFI)
+    await person.say(f"my locker code is 9902 now{joint} delete the wifi password")
+    assert not any(content == LOCKER for content in await person.contents())
+    await person.say("yes")
+    [left] = await person.contents()
+    assert left.startswith("my locker code is 9902")
+
+
+async def test_two_new_values_each_find_their_place(person: Talk) -> None:
+    await person.keep(LOCKER, "the gate code is 12")
+    await person.say("my locker code is 9902 now. the gate code is 77 now")
+    assert set(await person.contents()) == {"my locker code is 9902 now.", "the gate code is 77 now"}
+
+
+async def test_what_belongs_together_is_not_cut(person: Talk) -> None:
+    await person.say("lembra que a senha do cofre é 12 e apaga sozinha depois")
+    assert await person.contents() == ["a senha do cofre é 12 e apaga sozinha depois"]
+
+
+async def test_of_two_answers_the_newer_comes_first(person: Talk) -> None:
+    for content in ("Ben is allergic to nuts", "Ben is allergic to shellfish"):
+        await person.keep(content)
+        person.clock.jump(timedelta(minutes=1))
+    answer = await person.say("what is Ben allergic to?")
+    assert 0 <= answer.index("shellfish") < answer.index("nuts")
+
+
+@pytest.mark.parametrize(
+    ("first", "line"),
+    [
+        ("remember my locker code is 4471", "Ask me any time: “what's my locker code?”"),
+        ("lembra que a senha do wifi é girassol", "É só perguntar quando quiser: “qual é a senha do wifi?”"),
+        ("recuerda que la clave del wifi es girasol", "Pregúntame cuando quieras: “¿cuál es la clave del wifi?”"),
+        ("remember I parked on level 3", "Ask me about it any time, in your own words."),
+        ("/remember my locker code is 4471", "Ask me any time: “what's my locker code?”"),
+    ],
+)
+async def test_how_to_ask_is_told_with_the_first_memory_and_never_again(person: Talk, first: str, line: str) -> None:
+    await person.say(first)
+    assert line in "\n".join(person.seen).split("\n")
+    await person.say("/remember that Ana likes tea")
+    assert not any(each in "\n".join(person.seen) for each in (*ASK_ANY_TIME.values(), "“what", "“qual", "“¿cu"))
+
+
+async def test_how_to_ask_is_not_told_again_once_all_is_deleted(person: Talk) -> None:
+    await person.say("remember my locker code is 4471")
+    await person.say("delete the locker code")
+    await person.say("yes")
+    assert await person.contents() == []
+    await person.say("remember my gate code is 12")
+    assert "Ask me" not in "\n".join(person.seen)
+
+
+async def test_in_a_room_how_to_ask_is_not_told(person: Talk) -> None:
+    await person.say("remember my locker code is 4471", chat="room", private=False)
+    assert "Ask me" not in "\n".join(person.seen)
+
+
+@pytest.mark.parametrize(
+    ("content", "question"),
+    [
+        ("meus códigos são 1 e 2", "quais são meus códigos?"),
+        ("O meu código do armário é 12", "qual é o meu código do armário?"),
+        ("My passwords are a and b", "what are my passwords?"),
+        ("my sister is a nurse", ""),
+        ("o gato é preto", ""),
+        ("the meeting about the alarm code changes is off", ""),
+    ],
+)
+def test_a_question_is_made_only_of_what_surely_answers_it(content: str, question: str) -> None:
+    assert question_of(content) == question
+
+
+async def test_a_change_of_a_list_beside_a_deletion_is_done_and_the_deletion_is_left_to_another_message(
+    person: Talk,
+) -> None:
+    await person.keep("shopping list: milk, eggs and bread", WIFI)
+    await person.say("add butter to the shopping list. delete the wifi password")
+    assert say.ONE_AT_A_TIME[Locale.EN] in "\n".join(person.seen)
+    assert "butter" in " ".join(await person.contents())
+    assert WIFI in await person.contents()
