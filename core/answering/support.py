@@ -60,6 +60,21 @@ _REQUEST: Final = re.compile(
 )
 """A request in front of what is to be kept."""
 
+_ADVICE: Final = re.compile(
+    assertions.POLITE + r"(?:recommend|suggest|recomend[ae]|recomiend[ae]|suger[ei]|sugir[ae]|sugier[ea]|"
+    r"indi(?:ca|que))(?:-?me)?\b[^,;:.!?\n]*"
+)
+"""A request for advice, which tells nothing of the person: who asks for "a book like Dune" has not said to like it."""
+
+_ABOUT_LANGUAGE: Final = re.compile(
+    r"\b(?:learn|study|studie|teach|taught|translat|aprend|estud|ensin|ensen|traduz|traduc|tradutor|traductor)\w*"
+)
+_ASKS_LANGUAGE: Final = re.compile(
+    r"(?<!\bto )\b(?:answer|reply|respond|write|speak|talk|chat|respond[ae]|fal[ae]|escrev[ae]|habl[ae]|contest[ae]|"
+    r"escrib[ae])(?:-?me)?(?: \w+){0,2}? (?:in|em|en)\b"
+)
+"""Whoever speaks of learning a language has asked for answers in it by such words alone."""
+
 _FORGET: Final = re.compile(r"\b(?:do not|don'?t|nao|no) (?:(?:se|te|me) )?(?:forget|esque\w+|olvid\w+)")
 _SENTENCES: Final = re.compile(r"(?<=[.!?…])\s+|\n+")
 _CLAUSES: Final = re.compile(r"[.!?;,\n]+|\b(?:and|but|e|y|mas|pero)\b")
@@ -126,8 +141,12 @@ class Support:
         return self.is_trusted or assertions.asks_to_delete(self.shown.asked.text)
 
     def names_language(self, tag: str) -> bool:
-        """Return whether the person named that language."""
-        return self.is_trusted or is_named(tag, self.shown.asked.text)
+        """Return whether the person named that language, and not only as what they learn, teach or translate."""
+        if self.is_trusted:
+            return True
+        plain = fold(self.shown.asked.text)
+        is_topic = _ABOUT_LANGUAGE.search(plain) and not _ASKS_LANGUAGE.search(plain)
+        return not is_topic and is_named(tag, self.shown.asked.text)
 
     def _said(self, *, asked: bool) -> tuple[str, str]:
         """Return what the message tells, and what it points at, if it asks to keep that."""
@@ -180,9 +199,12 @@ class Support:
 
 
 def _without_questions(text: str) -> str:
-    """Return a text without the clauses that ask something: they tell nothing."""
+    """Return a text without the clauses that ask something, or for advice: they tell nothing."""
     kept: list[str] = []
     for sentence in _SENTENCES.split(text):
+        if advice := _ADVICE.match(flat(sentence)):
+            kept.append(sentence[advice.end() :])
+            continue
         told = sentence.rstrip(_ENDS)
         asks = "?" in sentence[len(told) :] or "？" in sentence[len(told) :]
         kept.append(told[: max(map(told.rfind, ",;:")) + 1] if asks else sentence)

@@ -17,6 +17,7 @@ from core.library import new_search
 from core.memory.embedding import EmbeddingNormalizer
 from core.storage.database import Database
 from core.storage.memories import SqlMemories
+from core.storage.postgres_vectors import PostgresVectors
 from core.stores import AskedVectors, Candidate, Neighbours, SearchRequest, SearchResult, VectorSearch
 from core.types import MemoryDraft, MemoryKind, UserKey, Vector, Vectors
 from tests.contracts.test_memory_store import HALF
@@ -72,9 +73,10 @@ async def asked(
     nearest: int,
     *,
     ids: Sequence[int] = (),
+    most: int = 0,
 ) -> tuple[Seen, SearchResult]:
     seen = Seen(rows, ids)
-    wanted = AskedVectors(normalizer.space, normalizer.mean, rows, nearest)
+    wanted = AskedVectors(normalizer.space, normalizer.mean, rows, nearest, most)
     return seen, await search.search(owner, SearchRequest(("?",), seen, START), wanted)
 
 
@@ -107,6 +109,21 @@ def store(database: Database) -> SqlMemories:
 @pytest.mark.parametrize("mean", [0.0, 0.5, 0.8])
 async def test_the_nearest_and_their_cosines_are_those_of_exact_search(store: SqlMemories, mean: float) -> None:
     await check_agrees(store, ANA, seed=1, count=60, nearest=7, mean=mean)
+
+
+async def test_a_bounded_search_looks_at_the_newest_phrases(store: SqlMemories) -> None:
+    normalizer, vectors, rows = made(3, 20)
+    await save(store, ANA, vectors)
+    embedded, search = await store.embedded(ANA, SPACE), new_search(store)
+    newest = sorted(embedded)[-5:]
+    bounded, _ = await asked(search, ANA, normalizer, rows, 20, most=5)
+    assert bounded.nearest >= set(newest)
+    if isinstance(search, PostgresVectors):  # an index in RAM looks at whole blocks
+        assert bounded.nearest == set(newest)
+        few, _ = await asked(search, ANA, normalizer, rows[:1], 2, ids=newest, most=5)
+        assert few.nearest == {newest[place] for place in np.argsort(-few.cosines[:, 0])[:2]}
+    every, _ = await asked(search, ANA, normalizer, rows, 20)
+    assert every.nearest == embedded
 
 
 @settings(max_examples=examples(15), deadline=None)

@@ -130,15 +130,38 @@ async def test_our_own_sentences_follow_where_the_language_is_one_of_ours() -> N
 
 @pytest.mark.parametrize(
     "text",
-    ["a senha do cofre agora é 7-21-40", "oi, tudo bem?", "answer me from now on", "Dein Hund heißt Rex"],
+    [
+        "a senha do cofre agora é 7-21-40",
+        "oi, tudo bem?",
+        "answer me from now on",
+        "Dein Hund heißt Rex",
+        "I'm learning Italian",
+        "I'm learning to speak Italian",
+        "estou estudando italiano",
+        "mi hermana enseña italiano",
+        "translate this into Italian",
+    ],
 )
-async def test_a_language_that_the_message_does_not_name_is_not_set(text: str) -> None:
+async def test_a_language_that_the_message_does_not_ask_for_is_not_set(text: str) -> None:
     house = House({Task.SINGLE: [call("AnswerLanguage", language="it"), "Oi!"]}, limits=TurnLimits(cycle=Cycle.SINGLE))
     async with house.chatbot() as chatbot:
         channel = house.channel()
         await (await chatbot.receive(house.incoming(text), channel))
     assert (await house.preferences.of(ANA)).language == ""
     assert [message.text for message in channel.screen] == ["Oi!"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I'm learning Italian, answer me in Italian", "responde em italiano, estou aprendendo", "háblame en italiano"],
+)
+async def test_who_learns_a_language_is_answered_in_it_when_they_ask(text: str) -> None:
+    house = House(
+        {Task.SINGLE: [call("AnswerLanguage", language="it"), "Va bene!"]}, limits=TurnLimits(cycle=Cycle.SINGLE)
+    )
+    async with house.chatbot() as chatbot:
+        await (await chatbot.receive(house.incoming(text), house.channel()))
+    assert (await house.preferences.of(ANA)).language == "it"
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,12 @@ NEAR = (
     ("my PIN ends in 7", "My PIN is 7777"),
     ("remember that the party is on Saturday", "The party is on Sunday"),
     ("write a poem about my cat Tom", "The cat is called Tom"),
+    # a request for advice tells nothing of who asks
+    ("recommend a book like Dune", "Likes Dune"),
+    ("me recomenda um livro tipo Duna", "Gosta de Duna"),
+    ("recomiéndame una peli como Relatos Salvajes", "Relatos Salvajes"),
+    ("could you suggest a dish with peanuts", "A dish with peanuts"),
+    ("indica um hotel em Lisboa", "Hotel em Lisboa"),
 )
 
 
@@ -245,6 +251,9 @@ SAID = (
     ("tengo cita con el oculista el 3 de junio a las 16:30", "Cita con el oculista: 3 de junio, 16:30"),
     ("o aluguel é mil e duzentos reais", "Aluguel: 1200 reais"),
     ("minha filha faz balé às terças", "A filha do usuário faz balé às terças"),
+    ("I love Dune, recommend a book like it", "Loves Dune"),
+    ("recommend a book, I love Dune", "Loves Dune"),
+    ("minha irmã recomendou Duna", "A irmã recomendou Duna"),
     ("the vet is Dr. Lima, 555-0199", '{"vet": "Dr. Lima", "phone": "555-0199"}'),
 )
 REWORDED = (

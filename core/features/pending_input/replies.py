@@ -133,6 +133,8 @@ class PendingReplies(ReplyReader):
             answered = []  # a question in the bot's own words came since
         commands = last or [command for _, command in answered]
         if not commands:
+            if means_no(incoming.text):  # a later yes is not for what was declined
+                await self._confirmations.drop(here, Offer)
             await self._confirmations.pass_over(here)
             return ""
         if len(commands) == 1:

@@ -511,3 +511,15 @@ async def test_what_was_just_deleted_is_asked_for_in_other_words(person: Talk, w
     assert await person.contents() == []
     await person.say(wish)
     assert await person.contents() == ["the library pin is 4471"]
+
+
+async def test_a_yes_after_a_no_takes_no_offer(person: Talk) -> None:
+    await person.say("remember that the dentist is tomorrow at 10")
+    assert "Remind me?" in "".join(labels(person))
+    await person.say("no")
+    await person.say("yes please")
+    assert await person.house.reminders.of([ANA]) == []
+
+
+async def test_a_request_in_the_voseo_is_not_kept_with_what_it_asks_to_keep(person: Talk) -> None:
+    assert "“mi casillero es el 42”" in await person.say("recordá que mi casillero es el 42")
