@@ -16,7 +16,7 @@ from core.limited import sentences as say
 from core.providers.usem3 import Usem3Embedder
 from core.storage.memories import SqlMemories
 from core.types import Locale
-from tests.fakes.house import ANA
+from tests.fakes.house import ANA, BIA
 from tests.fakes.model import HashEmbedder
 from tests.fakes.talk import Talk, talking
 
@@ -399,6 +399,8 @@ async def test_a_question_about_the_bot_is_answered_and_looked_up_nowhere(
         ("conta uma piada ai", "joke"), ("tell me a joke", "joke"), ("contame un chiste", "joke"),
         ("vc é burro hein", "insult"), ("you're useless", "insult"), ("qué tonto eres", "insult"),
         ("vc é demais ❤️", "praise"), ("i love you", "praise"), ("sos un genio", "praise"),
+        ("honestly i'm so sad and nobody cares", "sad"), ("ai que saco, tô muito triste com tudo", "sad"),
+        ("estoy muy triste y no se que hacer", "sad"), ("lol you are the best ever omg", "praise"),
         ("happy birthday elefante!", "birthday"), ("feliz cumple elefante", "birthday"),
     ],
 )  # fmt: skip
@@ -442,6 +444,21 @@ async def test_that_it_is_limited_is_said_once_and_after_what_was_done(person: T
     for message in ("oi", "como abre o portão?", "lembre que o cofre é 1"):
         await person.say(message)
         assert say.INTRO[Locale.PT] not in seen(person)
+
+
+@pytest.mark.parametrize("then", ["reset", "restart and reset", "room", "nothing"])
+async def test_that_it_is_limited_is_said_once_to_a_person(person: Talk, then: str) -> None:
+    assert say.INTRO[Locale.PT] in await person.say("bom dia, tudo bem?")
+    if "restart" in then:
+        await person.restart()
+    if "reset" in then:
+        await person.say("/reset")
+    chat = "room" if then == "room" else "c"
+    await person.say("bom dia, tudo bem?", chat=chat, private=chat == "c")
+    assert say.TALK["how"][Locale.PT] in seen(person)
+    assert not any(intro in seen(person) for intro in say.INTRO.values())
+    await person.say("bom dia, tudo bem?", BIA)
+    assert say.INTRO[Locale.PT] in seen(person)
 
 
 @pytest.mark.parametrize("message", ["???", "🐘🐘🐘", "a" * 3000, "lembre " * 500, "e " * 900, ". . .", "“”", "{[("])
