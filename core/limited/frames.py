@@ -181,8 +181,8 @@ _SMALL: Final = ("greeting", "night", "how", "thanks", "bye", "ack", "cancel", "
 _LINK: Final = re.compile(r"[^\w]+")
 _FILLER: Final = re.compile(
     r"(?:elefante|bot|hein|hj|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|there|"
-    r"again|de novo|e|and|y|meu|(?:pra|com) (?:voce|vc)|contigo|por (?:tudo|enquanto|ahora)|for (?:now|that|everything)|"
-    r"pela ajuda|por la ayuda|so|then|entao|hoje|today|hoy|ai|por ai|tambem|too)(?!\w)"
+    r"again|de novo|e|and|y|meu|(?:pra|com) (?:voce|vc)|contigo|por (?:tudo|enquanto|ahora)|for (?:now|that|"
+    r"everything)|pela ajuda|por la ayuda|so|then|entao|hoje|today|hoy|ai|por ai|tambem|too)(?!\w)"
 )
 """Words that go with small talk."""
 
