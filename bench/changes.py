@@ -130,7 +130,9 @@ async def lives(bots: Bots, life: Mapping[str, Any]) -> list[tuple[str, str, str
         for question, answer in asked:
             told = (await chat.say(Said(question, _TALK, 60))).first
             is_said = any(flat(each) in flat(told) for each in life["told"])
-            is_sure = is_said and not any(each in flat(told) for each in (*_UNSURE, "nothing about", "nada sobre"))
+            is_sure = is_said and not any(
+                each in flat(told) for each in (*_UNSURE, "not what you", "nao o que voce", "no lo que")
+            )
             found.append(
                 ("limited", "own" if answer else "other", _sure(told if is_sure else "", answer), f"{question} {told}")
             )

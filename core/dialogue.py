@@ -233,6 +233,9 @@ class PromptContext:
     room: tuple[str, ...] = ()
     """What was said in the room just before, a line each."""
 
+    threads: int = 1
+    """How many threads the person has begun anywhere, with this one; 1 for a prompt that a model reads."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from string import digits
@@ -139,7 +139,7 @@ def rids(text: str) -> tuple[int, int] | None:
 
 
 def talk(text: str) -> str:
-    """Return which small talk a text is, if it is nothing else; of several ("hi, how are you?"), the last."""
+    """Return which small talk a text is, if it is nothing else; of several ("hi, how are you?"), mostly the last."""
     if len(text) > _MAX_SMALL_CHARS:
         return ""
     bare = flat(text)
@@ -147,29 +147,51 @@ def talk(text: str) -> str:
 
 
 def _talk_in(text: str) -> str:
-    """Return the last of the small talk that a text is wholly made of; "" if it has anything else."""
-    last, at = "", 0
+    """Return the small talk that a text is wholly made of; "" if it has anything else."""
+    said: list[str] = []
+    at = 0
     while at < len(text):
         if gap := _LINK.match(text, at):
             at = gap.end()
             continue
         found = ((match.end(), name) for name in _SMALL if (match := _talk(name).match(text, at)))
         end, name = max(found, default=(at, ""))
-        filler = _FILLER.match(text, at) if last else None
+        filler = _FILLER.match(text, at) if said else None
         if end == at and filler is None:
             return ""
-        at, last = (end, name) if end > at or filler is None else (filler.end(), last)
+        if end > at or filler is None:
+            said.append(name)
+            at = end
+        else:
+            at = filler.end()
+    return _outcome(said)
+
+
+def _outcome(said: Sequence[str]) -> str:
+    """Return what is answered to kinds of small talk in one message: the last, but for thanks and a good night."""
+    *before, last = said or [""]
+    if last == "night":  # alone or among greetings a greeting, behind anything else a good-bye
+        last = "bye" if set(before) - {"greeting", "night", "how"} else "greeting"
+    if "thanks" in before and last in {"bye", "greeting", "ack"}:
+        return "thanks_bye" if last == "bye" else "thanks"
     return last
+
+
+def mood(text: str) -> str:
+    """Return which feeling, praise, insult, wish for a joke or birthday wish small talk has anywhere; "" for none."""
+    said = flat(text[:HEAD_CHARS])
+    return next((name for name in _MOODS if _talk(name).search(said)), "")
 
 
 @cache
 def _talk(name: str) -> re.Pattern[str]:
     """Return the pattern of a table of talk: small talk to its last letter, a question about the bot anywhere."""
     words = "|".join([f"(?:{each})" for each in _data()["talk"][name]])
-    return re.compile(rf"(?:{words})(?!\w)" if name in _SMALL else words)
+    return re.compile(rf"(?<!\w)(?<!\bnao )(?<!\bnot )(?<!\bno )(?:{words})(?!\w)" if name in _SMALL else words)
 
 
-_SMALL: Final = ("greeting", "how", "thanks", "bye", "ack", "cancel", "clock")
+_MOODS: Final = ("joke", "birthday", "insult", "praise", "sad", "glad")
+_SMALL: Final = ("greeting", "night", "how", "thanks", "bye", "ack", "cancel", "clock", *_MOODS)
 _READERS: Final = re.compile(
     r"(?:quem|who|quien(?:es)?)\b.{0,20}\b(?:le|ler|ve|ver|sees?|reads?|lee|leer|leen) "
     r"(?:this|here|isso|isto|aqui|esto|eso|aca|(?:my|meus?|minhas?|mis?|what|o que|lo que) .{1,30})$"
@@ -178,9 +200,9 @@ _READERS: Final = re.compile(
 
 _LINK: Final = re.compile(r"[^\w]+")
 _FILLER: Final = re.compile(
-    r"(?:elefante|bot|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|there|again|de novo|e|"
-    r"and|y|meu|(?:pra|com) (?:voce|vc)|contigo|por (?:tudo|enquanto|ahora)|for (?:now|that|everything)|pela ajuda|"
-    r"por la ayuda|so|then|entao|hoje|today|hoy|ai|por ai|tambem|too)(?!\w)"
+    r"(?:elefante|bot|hein|hj|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|there|"
+    r"again|de novo|e|and|y|meu|(?:pra|com) (?:voce|vc)|contigo|por (?:tudo|enquanto|ahora)|for (?:now|that|"
+    r"everything)|pela ajuda|por la ayuda|so|then|entao|hoje|today|hoy|ai|por ai|tambem|too)(?!\w)"
 )
 """Words that go with small talk."""
 

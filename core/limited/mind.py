@@ -106,7 +106,7 @@ class LimitedMind(ChatModel):
 def _spoken(scene: Scene, parts: Parts) -> tuple[str, OpenQuestion | None]:
     """Return the text that ends the turn, and what it asks.
 
-    The first answer of a conversation says that this is the limited mode: after what was done, if anything was.
+    The first answer that a person gets says that this is the limited mode: after what was done, if anything was.
     """
     move = next_move(scene, parts)
     # One that ends a turn although something was left to do is switched off.

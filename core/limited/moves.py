@@ -10,7 +10,7 @@ from core.dialogue import NOTHING_TO_ADD, Outcome
 from core.limited import recall, removal
 from core.limited import sentences as say
 from core.limited.change import PossibleChange, changes, without_entry
-from core.limited.frames import about, has
+from core.limited.frames import about, has, mood
 from core.limited.likeness import Intent
 from core.limited.reading import BEFORE, KEEP_WHAT, REMOVE_WHAT, MessagePart
 from core.limited.recall import RecallVerdict, Sureness
@@ -142,7 +142,7 @@ def _find(scene: Scene, part: MessagePart) -> Move:
     if part.about == "world" and not is_sure:
         return Move(FINISH, say.WORLD[scene.locale])
     said = "" if verdict.sureness in {Sureness.SURE, Sureness.NEAR} else recall.said_before(scene)
-    return Move(FINISH, said or recall.told(verdict, scene.locale) or recall.unknown(part.text, scene.locale))
+    return Move(FINISH, said or recall.told(verdict, scene.locale) or say.NOT_FOUND[scene.locale])
 
 
 def _before(scene: Scene, part: MessagePart) -> Move:
@@ -225,7 +225,7 @@ def _nothing_to_remove(scene: Scene, part: MessagePart) -> Move:
         return _act(scene, SAVE)
     if text is say.NOTHING_TO_DELETE and not about:
         return Move(QUESTION, say.DELETE_WHAT[scene.locale], OpenQuestion(REMOVE_WHAT))
-    return Move(FINISH, text[scene.locale].format(subject=about.replace("”", "")))
+    return Move(FINISH, text[scene.locale])
 
 
 # --- the rest --------------------------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def _chat(scene: Scene, part: MessagePart) -> Move:
         return Move(FINISH, say.CLOCK[scene.locale].format(now=moment(scene.context.now, scene.locale)))
     if part.about == "ack" and means_yes(part.text) and not acknowledges(part.text):
         return Move(FINISH, say.TALK["yes"][scene.locale])
-    return Move(FINISH, say.TALK[part.about or "chat"][scene.locale])
+    return Move(FINISH, say.TALK[part.about or mood(part.text) or "chat"][scene.locale])
 
 
 _MOVES: Final[Mapping[Intent, Callable[[Scene, MessagePart], Move]]] = {

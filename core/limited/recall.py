@@ -17,7 +17,7 @@ from typing import Final
 from core.limited import sentences as say
 from core.limited.scene import Scene, day, when
 from core.text.markdown import quoted
-from core.text.senses import MemoryWords, is_kind, relatives, sense, senses, subject
+from core.text.senses import MemoryWords, is_kind, relatives, sense, senses
 from core.text.subject import AskedWord, asked_words, held_words, is_of_another, is_parallel, other_subject
 from core.types import AskedTime, Locale, MemoryHit, MemoryItem
 
@@ -72,11 +72,10 @@ class Sureness(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RecallVerdict:
-    """What a question is answered with: the memories, and for OTHER the words that they say nothing about."""
+    """What a question is answered with, and the memories told of."""
 
     sureness: Sureness
     items: tuple[MemoryItem, ...] = ()
-    about: str = ""
 
 
 _DAY: Final = AskedWord("", "", names=True)
@@ -131,9 +130,7 @@ def _judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None) ->
         about = next((fit for fit in likely if other in fit.held), None)
         if about is None:
             is_like = best.hit.other != "" or best.hit.chance >= SURE
-            return (
-                RecallVerdict(Sureness.OTHER, (best.item,), other.text) if is_like else RecallVerdict(Sureness.NOTHING)
-            )
+            return RecallVerdict(Sureness.OTHER, (best.item,)) if is_like else RecallVerdict(Sureness.NOTHING)
         best = about
     is_lacking = any(word.whose or is_kind(word.sense) for word in best.missing)
     is_lacking |= is_of_another(asked, best.item.content)
@@ -228,8 +225,7 @@ def told(verdict: RecallVerdict, locale: Locale) -> str:
         case Sureness.NEAR:
             return _quoting(say.NEAREST[locale], verdict.items, locale)
         case Sureness.OTHER:
-            quote = quoted(verdict.items[0].content)
-            return say.OTHER_SUBJECT[locale].format(quote=quote, subject=verdict.about)
+            return say.OTHER_SUBJECT[locale].format(quote=quoted(verdict.items[0].content))
         case _:
             return ""
 
@@ -241,7 +237,7 @@ def before(scene: Scene, question: str) -> str:
     """
     shown = scene.told_last
     if shown is None:
-        return unknown(question, scene.locale)
+        return say.NOT_FOUND[scene.locale]
     now = shown.current or shown.id
     found = [hit.item for hit in scene.hits if now in {hit.item.current, hit.item.over}]
     if found:
@@ -251,12 +247,6 @@ def before(scene: Scene, question: str) -> str:
     is_found = verdict.sureness in {Sureness.SURE, Sureness.NEAR}
     nothing = say.NOTHING_BEFORE[scene.locale].format(quote=quoted(shown.content))
     return told(verdict, scene.locale) if is_found else nothing
-
-
-def unknown(question: str, locale: Locale) -> str:
-    """Return the text for a question to which nothing that is kept comes near."""
-    about = subject(question, asking=True).replace("”", "")
-    return say.NOT_FOUND[locale].format(subject=about) if about else say.NOT_IN_MEMORY[locale]
 
 
 def said_before(scene: Scene) -> str:

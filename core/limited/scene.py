@@ -29,8 +29,9 @@ _RECENT: Final = 12
 class Scene:
     """A prompt's data, with the history cut at this turn's message.
 
-    `first` says that nothing was answered before; `quoted` are the memories that the answers of the turn before quote,
-    in that order, `recent` those that any answer quotes; `before` is the message they answered ("" if none).
+    `first` says that the person was answered nothing before, here or in another thread; `quoted` are the
+    memories that the answers of the turn before quote, in that order, `recent` those that any answer quotes;
+    `before` is the message they answered ("" if none).
     """
 
     context: PromptContext
@@ -136,7 +137,8 @@ def read(context: PromptContext) -> Scene:
     told = [message.text for message in spoken[asked_at + 1 :] if message.role is MessageRole.ASSISTANT]
     return Scene(
         context=context,
-        first=not any(message.role is MessageRole.ASSISTANT and message.modal is Modal.TEXT for message in earlier),
+        first=context.threads == 1
+        and not any(message.role is MessageRole.ASSISTANT and message.modal is Modal.TEXT for message in earlier),
         quoted=_quoted("\n".join(told), context.memories),
         recent=_quoted("\n".join(each.text for each in spoken[-_RECENT:]), context.memories),
         before=spoken[asked_at].text if asked_at >= 0 and told else "",

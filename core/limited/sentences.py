@@ -25,7 +25,6 @@ NEAREST: Final = text("limited.nearest")
 OTHER_SUBJECT: Final = text("limited.other_subject")
 NOTHING_BEFORE: Final = text("limited.nothing_before")
 NOT_FOUND: Final = text("limited.not_found")
-NOT_IN_MEMORY: Final = text("limited.not_in_memory")
 YOU_SAID: Final = text("past.you_said")
 ALL_I_KNOW: Final = text("limited.all_i_know")
 MORE_IN_LIST: Final = text("limited.more_in_list")
@@ -43,6 +42,13 @@ TALK: Final[Mapping[str, Localized]] = {
     "how": text("limited.talk.how"),
     "thanks": text("limited.talk.thanks"),
     "bye": text("limited.talk.bye"),
+    "thanks_bye": text("limited.talk.thanks_bye"),
+    "sad": text("limited.talk.sad"),
+    "glad": text("limited.talk.glad"),
+    "praise": text("limited.talk.praise"),
+    "insult": text("limited.talk.insult"),
+    "joke": text("limited.talk.joke"),
+    "birthday": text("limited.talk.birthday"),
     "ack": text("limited.talk.ack"),
     "yes": text("limited.talk.yes"),
     "cancel": text("limited.talk.cancel"),

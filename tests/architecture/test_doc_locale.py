@@ -65,7 +65,7 @@ def test_what_the_new_language_lacks_is_listed_and_nothing_else_is_wrong(tree: P
 def test_who_writes_the_new_language_is_answered_in_it_and_what_it_lacks_is_english(tree: Path) -> None:
     said = "Quel est le mot de passe du wifi ?\n/language\n/language fr\n/threads\n"
     told = run(tree, "-m", "bot", "chat", said=said)
-    assert "Je n'ai rien trouvé sur « " in told
+    assert "Je n'ai pas trouvé cela" in told
     assert "I answer in the language you write in." in told
     assert "D'accord : je réponds toujours en français." in told
     assert "Your conversations" in told

@@ -30,7 +30,6 @@ _HEDGES: Final = ("limited.nearest", "limited.other_subject")
 _DENIALS: Final = (
     "limited.other_subject",
     "limited.not_found",
-    "limited.not_in_memory",
     "limited.know_nothing",
     "limited.nothing_to_delete",
     "limited.nothing_to_update",

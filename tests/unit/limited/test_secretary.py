@@ -95,7 +95,7 @@ JUDGED = [
     ("found, not sure", _happened("when?", Wants("find", ("6:40",)), (OLD,), (OLD,), NEAREST.format(OLD)),
         Outcome.ASKED),
     ("found and denied", _happened("when?", Wants("find", ("6:40",)), (OLD,), (OLD,),
-        f"{OLD}. I found nothing about “when”. If you called it otherwise, tell me how."), Outcome.HARMFUL),
+        f"{OLD}. I did not find that in your memories. If you called it otherwise, tell me how."), Outcome.HARMFUL),
     ("found another", _happened("wifi?", Wants("find", ("banana",)), (OLD, "banana"), (OLD, "banana"), OLD),
         Outcome.HARMFUL),
     ("found nothing", _happened("when?", Wants("find", ("6:40",)), (OLD,), (OLD,), "I found nothing."), Outcome.MISSED),
