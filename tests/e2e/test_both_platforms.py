@@ -103,8 +103,8 @@ async def test_two_linked_accounts_have_one_memory_until_they_are_parted(tmp_pat
         await bot.tell_discord("Remember that the bike is green", "Saved")
 
         keeps = await bot.tell_telegram("/unlink", "/unlink yes")
-        assert "telegram:7: 1 memory" in keeps
-        assert f"discord:{OWNER_ID}: 2 memories" in keeps
+        assert "Telegram: Ana: 1 memory" in keeps
+        assert "Discord: @Ana (Ana): 2 memories" in keeps
         await bot.tell_telegram("/unlink yes", "separate now")
         assert "abc123" not in await bot.tell_discord("/recall wifi password", "")
         await bot.tell_discord("/recall bike", "green")
