@@ -98,6 +98,9 @@ async def test_everybody_is_told_once_one_a_second_and_the_owner_how_it_went(tow
         await town.pass_(0.5)
         assert town.told() == {"1": [TEXT]}
         await town.pass_(30)
+        for _ in range(100):  # a busy machine tells the owner later
+            if "0" not in town.told():
+                await town.pass_(1)
     assert town.told() == {
         **{user.user: [TEXT] for user in MANY},
         "0": ["O comunicado terminou: 5 pessoas o receberam."],

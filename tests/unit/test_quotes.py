@@ -349,7 +349,8 @@ async def test_without_a_model_and_a_memory_it_says_what_was_said_and_offers_to_
     assert answer == f"You said on {DAY}: “{PARKED}”"
     assert await talk.contents() == []
     assert talk.button("Remember this?").command == f"/confirm said {said_id}"
-    assert await talk.press("Remember this?") == f"Saved: “{PARKED}”"
+    saved = "Saved: “{}”\nAsk me about it any time, in your own words."
+    assert await talk.press("Remember this?") == saved.format(PARKED)
     [item] = await talk.house.memories.of(ANA).page(limit=9)
     assert (item.content, item.source_ids, item.created_at) == (PARKED, (said_id,), START)
     assert await talk.say("what is near the blue pillar?") == f"You told me: “{PARKED}” ({DAY})"
