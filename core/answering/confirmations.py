@@ -65,6 +65,7 @@ class Choice:
 class Open:
     """An open question; `about` tells people what it asked, `passed` that another message was answered since.
 
+    `muted`: something was declined since, so that a later yes is not for this; its buttons still answer it.
     `choices` are the commands of its buttons, each with its label, for an answer that is shown again after a restart.
     `data` is what it is about as JSON, and no text that holds JSON, so that whoever is forgotten is found in it.
     """
@@ -75,6 +76,7 @@ class Open:
     at: datetime
     about: str = ""
     passed: bool = False
+    muted: bool = False
     choices: tuple[tuple[str, str], ...] = ()
 
 
@@ -159,6 +161,12 @@ class Confirmations:
         found = await self._open(conversation)
         if any(not each.passed for each in found):
             await self._put(conversation, [replace(each, passed=True) for each in found])
+
+    async def mute(self, conversation: ConversationKey, but: str = "") -> None:
+        """Let words answer none of the open questions any more, but the one with that code."""
+        found = await self._open(conversation)
+        if any(each.code != but and not each.muted for each in found):
+            await self._put(conversation, [replace(each, muted=each.code != but) for each in found])
 
     async def drop(self, conversation: ConversationKey, *kinds: type[object]) -> bool:
         """Remove the open questions of those kinds; return whether one was still valid."""

@@ -34,6 +34,10 @@ VALID_FOR: Final = timedelta(minutes=10)
 WHICH: Final = "which"
 """What /confirm is told with the code of a `Choice`."""
 
+_BOTH: Final = 2
+_TAKEN_TOGETHER: Final = {Deletion.__name__, Offer.__name__, Choice.__name__}
+"""The kinds of questions that a word for both may answer."""
+
 _SKEW: Final = timedelta(seconds=5)
 """How far a platform's clock may be behind ours."""
 
@@ -124,24 +128,50 @@ class PendingReplies(ReplyReader):
         """
         here = incoming.conversation
         again = await self._confirmations.all_taken(incoming) if arrival.again else ()
-        found = again or await self._confirmations.all_open(here, arrival)
+        found = [each for each in again or await self._confirmations.all_open(here, arrival) if not each.muted]
         if not found or incoming.text.startswith("/"):
             return ""
+        if means_both(incoming.text) and (both := await self._both(incoming, found)):
+            return both
         answered = [(each, command) for each in found if (command := self._command(each, incoming))]
-        last = [command for each, command in answered if not each.passed]
+        last = [(each, command) for each, command in answered if not each.passed]
         if not last and answered and not again and await _asks_else(conversation):
             answered = []  # a question in the bot's own words came since
-        commands = last or [command for _, command in answered]
-        if not commands:
-            if means_no(incoming.text):  # a later yes is not for what was declined
-                await self._confirmations.drop(here, Offer)
+        answers = last or answered
+        if means_no(incoming.text):  # it declines what was asked last, and a later yes is not for what was open besides
+            answers = answers[:1]
+            await self._confirmations.mute(here, but=answers[0][0].code if answers else "")
+        if not answers:
             await self._confirmations.pass_over(here)
             return ""
-        if len(commands) == 1:
-            await self._take_offer(incoming, found, commands[0])
-            return commands[0]
-        about = "\n".join(each.about for each, command in answered if command in commands)
-        return f"/confirm {WHICH} {await self._confirmations.ask(here, Choice(tuple(commands)), about)}"
+        if len(answers) > 1:
+            return await self._which(incoming, answers)
+        await self._take_offer(incoming, found, answers[0][1])
+        return answers[0][1]
+
+    async def _both(self, incoming: Incoming, found: Sequence[Open]) -> str:
+        """Return the command for a word that means two questions which were asked one by one; "" if it does not.
+
+        Two deletions of one memory each are made one; of several offers, which can only be taken one by one, it is
+        asked which.
+        """
+        here = incoming.conversation
+        deletions = [read_open(each, Deletion) for each in found if each.kind == Deletion.__name__]
+        offers = [each for each in found if each.kind == Offer.__name__]
+        others = [each for each in found if not each.passed and each.kind not in _TAKEN_TOGETHER]
+        if not others and len(deletions) == _BOTH and all(len(each.versions) == 1 for each in deletions):
+            ids, versions = zip(*((each.memory_ids[0], each.versions[0]) for each in reversed(deletions)), strict=True)
+            await self._confirmations.drop(here, Deletion, Choice)
+            return f"/confirm yes {await self._confirmations.ask(here, Deletion(ids, versions))}"
+        if not others and not deletions and len(offers) >= _BOTH:
+            return await self._which(incoming, [(each, read_open(each, Offer).command) for each in offers])
+        return ""
+
+    async def _which(self, incoming: Incoming, answers: Sequence[tuple[Open, str]]) -> str:
+        """Return the command that asks which of several questions is meant."""
+        choice = Choice(tuple(command for _, command in answers))
+        about = "\n".join(each.about for each, _ in answers)
+        return f"/confirm {WHICH} {await self._confirmations.ask(incoming.conversation, choice, about)}"
 
     async def _take_offer(self, incoming: Incoming, found: Sequence[Open], command: str) -> None:
         """Close the offer of that command, if it is one: it is taken once, by a word or by its button."""

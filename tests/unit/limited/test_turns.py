@@ -564,5 +564,51 @@ async def test_a_yes_after_a_no_takes_no_offer(person: Talk) -> None:
     assert await person.house.reminders.of([ANA]) == []
 
 
+@pytest.mark.parametrize(
+    ("asked", "no", "yes"),
+    [
+        (["apaga o portão"], "no", "yes"),
+        (["delete the cat", "apaga o portão"], "não", "sim"),
+        (["delete the cat", "my name is Ana", "apaga o portão", "I have a bike"], "no, déjalo", "sí"),
+    ],
+)
+async def test_a_yes_after_a_no_to_a_deletion_takes_nothing_that_was_open_before(
+    person: Talk, asked: list[str], no: str, yes: str
+) -> None:
+    await person.keep(GATE, CAT)
+    await person.say("remember that the dentist is tomorrow at 10")
+    offer = person.button("Remind me?")
+    for message in asked:
+        await person.say(message)
+    await person.say(no)
+    assert await person.say(yes) in {say.TALK["yes"][locale] for locale in Locale}
+    assert await person.house.reminders.of([ANA]) == []
+    assert {GATE, CAT} <= set(await person.contents())
+    await person.say(offer.command, pressed=True)  # the button stays
+    assert len(await person.house.reminders.of([ANA])) == 1
+
+
+@pytest.mark.parametrize("word", ["both", "as duas", "los dos, por favor"])
+async def test_a_word_for_both_deletes_both_that_were_asked_about(person: Talk, word: str) -> None:
+    await person.keep(GATE, CAT, "the locker is 12")
+    await person.say("apaga o portão")
+    await person.say("apaga o gato")
+    await person.say(word)
+    assert await person.contents() == ["the locker is 12"]
+    await person.say("undo")
+    assert set(await person.contents()) == {GATE, CAT, "the locker is 12"}
+
+
+async def test_a_word_for_both_offers_asks_which_as_they_are_taken_one_by_one(person: Talk) -> None:
+    await person.say("remember that the dentist is tomorrow at 10")
+    await person.say("remember that the vet is tomorrow at 12")
+    answer = await person.say("both")
+    assert "1." in answer
+    assert "2." in answer
+    assert "1." in await person.say("both of them")
+    await person.say("2")
+    assert len(await person.house.reminders.of([ANA])) == 1
+
+
 async def test_a_request_in_the_voseo_is_not_kept_with_what_it_asks_to_keep(person: Talk) -> None:
     assert "“mi casillero es el 42”" in await person.say("recordá que mi casillero es el 42")
