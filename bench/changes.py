@@ -13,14 +13,17 @@ import tomllib
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from bench import table
+from bench.fillers import notes
 from core.library import open_memory
 from core.limited import LimitedMind
 from core.memory.relation import Relation
 from core.providers.usem3 import Usem3Embedder
+from core.text.bindings import bindings
 from core.text.language import choose
 from core.text.unicode import flat
 from core.types import SURE, Locale, MemoryDraft, MemoryKind
@@ -31,6 +34,11 @@ TUNE, REPORT = DATA / "updates_tune.toml", DATA / "updates_report.toml"
 _REMEMBER: Final = {Locale.PT: "lembra que", Locale.EN: "remember that", Locale.ES: "recuerda que"}
 _MARKS: Final = ("before", "antes", "until", "ate ", "hasta")
 _UNSURE: Final = ("not sure", "nao tenho certeza", "no estoy segur")
+_NOTHING: Final = ("not what you", "nao o que voce", "no lo que", "did not find", "nao achei", "no encontre")
+_OTHERS: Final = 100
+"""Memories of other people among which questions over two memories are asked."""
+
+_SHOWN: Final = 3
 _TALK: Final = Wants("talk", leave=True)
 MODELS: Final = ("silent or no model", "naming", "naming another")
 
@@ -130,11 +138,45 @@ async def lives(bots: Bots, life: Mapping[str, Any]) -> list[tuple[str, str, str
         for question, answer in asked:
             told = (await chat.say(Said(question, _TALK, 60))).first
             is_said = any(flat(each) in flat(told) for each in life["told"])
-            is_sure = is_said and not any(
-                each in flat(told) for each in (*_UNSURE, "not what you", "nao o que voce", "no lo que")
-            )
+            is_sure = is_said and not any(each in flat(told) for each in (*_UNSURE, *_NOTHING))
             found.append(
                 ("limited", "own" if answer else "other", _sure(told if is_sure else "", answer), f"{question} {told}")
+            )
+    return found
+
+
+async def hops(bots: Bots, life: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """Return what questions over two memories are answered with among others: the door, the verdict, what was shown."""
+    found: list[tuple[str, str, str]] = []
+    others = [each.text for each in islice(notes(), _OTHERS)]
+    async with open_memory(None) as memories:
+        ana = memories.of("ana")
+        for each in (*others, *life["told"]):
+            await ana.save(each)
+        for question, answer in life["asked"]:
+            hits = await ana.search(question, limit=_SHOWN)
+            place = next((at for at, hit in enumerate(hits, 1) if flat(answer) in flat(hit.text)), 0)
+            is_wrong = bool(hits) and hits[0].score >= SURE and place != 1
+            verdict = (
+                "sure and wrong"
+                if is_wrong and not place
+                else "first"
+                if place == 1
+                else "shown"
+                if place
+                else "not found"
+            )
+            found.append(("public", verdict, f"{question} {[(hit.text, round(hit.score, 2)) for hit in hits]}"))
+    async with bots.told(life["told"]) as chat:
+        memory = chat.house.memories.of(ANA)
+        drafts = [MemoryDraft(MemoryKind.TEXT, each, bindings(each)) for each in others]
+        await memory.add(drafts, await memory.embed([text for each in drafts for text in memory.phrases_of(each)]))
+        for question, answer in life["asked"]:
+            told = (await chat.say(Said(question, _TALK, 60))).first
+            is_said = any(flat(answer) in flat(each) and flat(each) in flat(told) for each in life["told"])
+            is_sure = told and not any(each in flat(told) for each in (*_UNSURE, *_NOTHING))
+            found.append(
+                ("limited", "shown" if is_said else "sure and wrong" if is_sure else "not found", f"{question} {told}")
             )
     return found
 
@@ -181,6 +223,14 @@ async def measure(path: Path, *, show: bool) -> None:
     verdicts = ("right", "unsure", "sure and wrong")
     rows = [[*kind, *(str(sum(each[:3] == (*kind, got) for each in answers)) for got in verdicts)] for kind in kinds]
     table.show("questions about a neighbour, and about what was told", ("door", "asks of", *verdicts), rows)
+    over_two = [each for life in data["hops"] for each in await hops(bots, life)]
+    wrong += [f"hop {door} {got} · {seen}" for door, got, seen in over_two if show or got == "sure and wrong"]
+    verdicts = ("first", "shown", "not found", "sure and wrong")
+    rows = [
+        [door, *(str(sum(each[:2] == (door, got) for each in over_two)) for got in verdicts)]
+        for door in ("public", "limited")
+    ]
+    table.show("questions over two memories, among a hundred others", ("door", *verdicts), rows)
     await bots.close()
     if show:
         print("\n".join(wrong))

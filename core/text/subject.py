@@ -7,7 +7,7 @@ or which thing is meant are looked up in the memory.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -34,6 +34,9 @@ MAX_CHARS: Final = 600
 _OF: Final = frozenset(
     "de do da dos das del of for para pra pro at in on no na nos nas en em from with com con".split()
 )
+_OF_WHICH: Final = {"of": frozenset("de do da dos das del of".split()), "with": frozenset("con com with".split())}
+"""Words behind a noun and before what tells which one it is."""
+
 _DOES: Final = frozenset({"does", "did"})
 _MINE: Final = frozenset("my our meu minha meus minhas mi mis nosso nossa nuestro nuestra".split())
 _ARTICLES: Final = _MINE | frozenset("o a os as the el la los las".split())
@@ -86,12 +89,15 @@ def _word(said: Sequence[str], at: int) -> AskedWord:
 
 def held_words(asked: Iterable[AskedWord], told: MemoryWords) -> list[AskedWord]:
     """Return the naming words that a memory has, in another language or with another ending, too."""
-    return [word for word in asked if word.text and word.names and _is_in(word, told)]
+    naming = [word for word in asked if word.text and word.names]
+    return [word for word in naming if _is_in(word, told, naming)]
 
 
-def _is_in(word: AskedWord, told: MemoryWords) -> bool:
+def _is_in(word: AskedWord, told: MemoryWords, naming: Sequence[AskedWord]) -> bool:
     if not word.whose:
-        return told.holds(word.text)
+        # "Medicine" stands for "losartan", but not where the question names a medicine besides.
+        others = {concept for other in naming if other is not word for concept in named_by(other.text)}
+        return told.holds(word.text, others)
     if siblings([word.sense]):  # a daughter is no son
         return word.sense in told.senses
     return told.folded.issuperset(folded_words(word.text))  # "Marcos" is not "março"
@@ -159,7 +165,45 @@ def is_parallel(asked: Sequence[AskedWord], content: str, bindings: Iterable[str
     """
     held = held_words(asked, MemoryWords(content, bindings))
     missing = [at for at, word in enumerate(asked) if word.names and word not in held]
-    return len(missing) == 1 and _is_parallel(asked, missing[0], held, content)
+    if len(missing) != 1:
+        return False
+    return _is_parallel(asked, missing[0], held, content) or _says_another(asked, missing[0], held, content)
+
+
+def _says_another(asked: Sequence[AskedWord], at: int, held: Sequence[AskedWord], content: str) -> bool:
+    """Return whether a memory says another word where the question says which: "stats exam", "llave del candado rojo".
+
+    Each stands in one way by one thing: before it, behind it, or behind it and "of". Of a number any other is one.
+    """
+    word, told = asked[at], asked_words(content[:MAX_CHARS])
+    if word.text.isdigit():
+        return any(other.text.isdigit() for other in told)
+    if flat(word.text).endswith(_INFINITIVE) or is_kind(word.sense) or relatives([word.sense]):
+        return False
+    known, start = {each.sense for each in asked}, flat(word.text)[:_STEM_CHARS]
+    ways = {(way, head.sense) for way, head in _places(asked, at) if head in held and not relatives([head.sense])}
+    return len([each for each in told if each.names]) <= _SHORT and any(
+        other.names
+        and not other.text[0].isdigit()
+        and other.sense not in known
+        and not flat(other.text).startswith(start)
+        and any((way, head.sense) in ways for way, head in _places(told, place))
+        for place, other in enumerate(told)
+    )
+
+
+def _places(said: Sequence[AskedWord], at: int) -> Iterator[tuple[str, AskedWord]]:
+    """Yield the ways in which a word may say of another one which it is, and that one."""
+    if at + 1 < len(said) and said[at + 1].names:
+        yield "before", said[at + 1]
+    if at > 1 and said[at - 1].names and flat(said[at - 2].text) in _OF | _ARTICLES:
+        yield "behind", said[at - 1]
+    start = at
+    while start and flat(said[start - 1].text) in _ARTICLES:
+        start -= 1
+    way = next((name for name, words in _OF_WHICH.items() if start > 1 and flat(said[start - 1].text) in words), "")
+    if way and said[start - 2].names:
+        yield way, said[start - 2]
 
 
 def _is_parallel(asked: Sequence[AskedWord], at: int, held: Sequence[AskedWord], content: str) -> bool:

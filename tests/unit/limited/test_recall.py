@@ -101,6 +101,7 @@ def test_what_means_the_day_that_is_asked_for_is_told(question: str, days: list[
         ("what size shoes does dani wear?", "I am a 6 in shoes", "dani"),
         ("what number is my locker at school?", "my locker at the gym is number 57", "school"),
         ("when does the home insurance renew?", "the car insurance renews on 8 April", "home"),
+        ("¿cuándo es la cita con el dermatólogo?", "la cita con el cardiólogo es el 18", "dermatólogo"),
     ],
 )
 def test_another_subject_is_told_as_another(question: str, content: str, about: str) -> None:
@@ -120,6 +121,10 @@ def test_another_subject_is_told_as_another(question: str, content: str, about: 
         ("¿cuándo vence la tarjeta del BBVA?", "la tarjeta del Santander vence en marzo"),
         ("quem é o professor de matemática da Bia?", "o professor de inglês da Bia é o Marcos"),
         ("is the kitchen tap leaking?", "the upstairs bathroom tap is leaking"),
+        ("when is the chemistry exam?", "stats exam is on the 14th in hall C"),
+        ("¿dónde está la llave del candado azul?", "la llave del candado rojo está en la repisa"),
+        ("¿cuánto es el alquiler del depto?", "el alquiler del local son 300 lucas"),
+        ("¿cada cuánto pasa el 152?", "el colectivo 60 pasa cada 10 minutos"),
     ],
 )
 def test_what_is_told_in_parallel_of_another_thing_is_not_sure(question: str, content: str) -> None:
