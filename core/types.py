@@ -698,3 +698,6 @@ class MemoryHit:
 
     other: str = ""
     """The word of the question that tells a subject which the memory is not about."""
+
+    via: str = ""
+    """The id of the memory that names whom or what this one tells of, and the question does not."""

@@ -99,8 +99,20 @@ class _Candidate:
 
 def judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None = None) -> RecallVerdict:
     """Return what a question is answered with, which names that time, if any."""
-    verdict = _judged(question, hits, time)
+    verdict = _with_rest(_judged(question, hits, time), hits)
     return replace(verdict, items=_in_time(verdict.items, hits)) if verdict.sureness is not Sureness.OTHER else verdict
+
+
+def _with_rest(verdict: RecallVerdict, hits: Sequence[MemoryHit]) -> RecallVerdict:
+    """Return a verdict with what two memories tell together (`MemoryHit.via`), which is near where none is sure."""
+    ends = [hit.item for hit in hits if hit.via]
+    start = next((hit.item for hit in hits for end in hits if end.via == hit.item.id), None)
+    if start is None:
+        return verdict
+    is_sure = verdict.sureness is Sureness.SURE
+    if is_sure and verdict.items[0] not in {start, *ends}:
+        return verdict
+    return RecallVerdict(Sureness.SURE if is_sure else Sureness.NEAR, (start, *ends))
 
 
 def _in_time(items: Sequence[MemoryItem], hits: Sequence[MemoryHit]) -> tuple[MemoryItem, ...]:

@@ -61,13 +61,15 @@ class Fit:
 
 
 class Ranking:
-    """The `Order` of one search: the best `limit` memories with a chance of at least `floor`.
+    """The `Order` of one search: the best `limit` memories with a chance of at least `floor`, or any chance, if they
+    are among the `first`.
 
     `chosen` tells how each of these fits; `near`, how many candidates have one of the nearest phrases.
     """
 
-    def __init__(self, queries: Sequence[MemoryQuery], *, limit: int, floor: float) -> None:
+    def __init__(self, queries: Sequence[MemoryQuery], *, limit: int, floor: float, first: int = 0) -> None:
         self._queries = queries
+        self._first = first
         self._limit = limit
         self._floor = floor
         self._acceptance = Acceptance.shipped()
@@ -100,7 +102,8 @@ class Ranking:
         scores += CONTEXT_WEIGHT * np.array([each.context for each in candidates], np.float32)
         best, likely = scores.max(axis=1), chances.max(axis=1)
         ranked = np.lexsort((-numbers, -best.round(_SCORE_DECIMALS)))
-        order = [place for place in ranked if likely[place] >= self._floor][: self._limit]
+        among = (place for at, place in enumerate(ranked) if likely[place] >= self._floor or at < self._first)
+        order = list(itertools.islice(among, max(self._limit, self._first)))
         queries = scores.argmax(axis=1)
         self.chosen = [
             Fit(float(best[place]), float(likely[place]), float(dense[at]), float(covered[at]))

@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from core.memory import hop
 from core.memory.embedding import Embedding, EmbeddingNormalizer
 from core.memory.relation import Relation
 from core.memory.resolve import NEIGHBOURS, Compared, Resolved, in_time, related
@@ -149,6 +150,9 @@ _DEPTH: Final = 32
 _WORDED: Final = 16
 """How many memories are looked at that words find. Twice as many of both change nothing on LoCoMo's questions."""
 
+_HOPPED: Final = 8
+"""How many memories are looked at that may tell the rest of what the first ones begin."""
+
 _QUICK_PHRASES: Final = 4_096
 """How many phrases are looked at for what a statement repeats or replaces; words find older ones."""
 
@@ -212,9 +216,14 @@ class MemoryReading:
         asked = tuple(dict.fromkeys(query for query in queries if query.strip()))
         if not asked or limit <= 0:
             return []
-        search = _RunningSearch(self, asked, limit, floor, past=past, said=said)
-        normalizer = await self.embedding.normalizer() if any(query in vectors for query in asked) else None
-        return await (search.by_words() if normalizer is None else search.by_all(normalizer, vectors))
+        start = _RunningSearch(self, asked, limit, floor, past=past, said=said, first=hop.FIRST)
+        hits = await start.run(vectors)
+        if found := hop.links(asked[0], hits):
+            wording = hop.wording(asked[0], found)
+            more = _RunningSearch(self, (wording,), _HOPPED, 0.0, past=past, said=said)
+            known = {wording: vectors[asked[0]]} if asked[0] in vectors else {}
+            hits = hop.joined(hits, found, await more.run({**vectors, **known}))
+        return [hit for hit in hits if hit.chance >= floor][:limit]
 
     async def neighbours(self, text: str, vectors: Mapping[str, Vector]) -> Sequence[MemoryItem]:
         """Return the memories that a statement is compared with: those most like it, as far as a bounded search finds.
@@ -222,9 +231,7 @@ class MemoryReading:
         However many memories there are, no more rows are read.
         """
         search = _RunningSearch(self, (text,), NEIGHBOURS, 0.0, past=False, said=None, is_quick=True)
-        normalizer = await self.embedding.normalizer() if text in vectors else None
-        hits = await (search.by_words() if normalizer is None else search.by_all(normalizer, vectors))
-        return [hit.item for hit in hits]
+        return [hit.item for hit in await search.run(vectors)]
 
     async def get(self, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that this person has, in the order asked; in a room, what is audible there."""
@@ -270,12 +277,14 @@ class _RunningSearch:
         past: bool,
         said: Span | None,
         is_quick: bool = False,
+        first: int = 0,
     ) -> None:
         self._memory = memory
         self._is_quick = is_quick
         self._queries = queries
         self._limit = limit
         self._floor = floor
+        self._first = first
         self._asked = partial(
             SearchRequest,
             queries=queries,
@@ -286,17 +295,24 @@ class _RunningSearch:
             said=said,
         )
 
+    async def run(self, vectors: Mapping[str, Vector]) -> Sequence[MemoryHit]:
+        """Return what is found by words and, as far as the queries have any, by vectors."""
+        is_known = any(query in vectors for query in self._queries)
+        normalizer = await self._memory.embedding.normalizer() if is_known else None
+        return await (self.by_words() if normalizer is None else self.by_all(normalizer, vectors))
+
     async def by_words(self) -> Sequence[MemoryHit]:
         """Return what words alone find."""
         blank = [MemoryQuery(np.empty((0, 0), np.float32))] * len(self._queries)
-        ranking = Ranking(blank, limit=self._limit, floor=self._floor)
+        ranking = Ranking(blank, limit=self._limit, floor=self._floor, first=self._first)
         items = await self._memory.indexes.phrases.search(self._memory.owner, self._asked(order=ranking))
         return self._hits(ranking, items or ())
 
     async def by_all(self, normalizer: EmbeddingNormalizer, vectors: Mapping[str, Vector]) -> Sequence[MemoryHit]:
         """Return what words and vectors find."""
         rows = [self._rows(query, normalizer, vectors) for query in self._queries]
-        ranking = Ranking([MemoryQuery(each, normalizer.space) for each in rows], limit=self._limit, floor=self._floor)
+        queries = [MemoryQuery(each, normalizer.space) for each in rows]
+        ranking = Ranking(queries, limit=self._limit, floor=self._floor, first=self._first)
         owner, search = self._memory.owner, self._asked(order=ranking)
         wholes = np.stack([each[0] for each in rows if len(each)])
         depth, most = (_QUICK_DEPTH, _QUICK_PHRASES) if self._is_quick else (_DEPTH, 0)
@@ -326,7 +342,7 @@ class _RunningSearch:
         found = {hit.item.id: hit for hit in hits}
         # What may take the place of a memory is as likely as that, though it names nobody: "she moved to York".
         hits += [replace(found[item.may_replace], item=item, matched=item.content) for item in items[len(hits) :]]
-        return in_time(hits)[: self._limit]
+        return in_time(hits)[: max(self._limit, self._first)]
 
 
 def _matched(item: MemoryItem, words: Collection[str]) -> str:

@@ -8,10 +8,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.limited.recall import RecallVerdict, Sureness, judged, told
+from core.memory.hop import joined, links
 from core.text.bindings import bindings
 from core.text.subject import asked_words, other_subject
 from core.times.said import asked
 from core.types import NEAR, SURE, Locale, MemoryHit, MemoryItem, MemoryKind
+from tests.fakes.talk import Talk
 
 AT = datetime(2026, 5, 3, tzinfo=UTC)
 LIKELY = (NEAR + SURE) / 2
@@ -246,3 +248,44 @@ def test_a_verdict_is_one_line(locale: Locale, sure: str, near: str, other: str)
     assert told(RecallVerdict(Sureness.NEAR, items), locale) == near
     assert told(RecallVerdict(Sureness.OTHER, items), locale) == other
     assert told(RecallVerdict(Sureness.NOTHING), locale) == ""
+
+
+# --- what two memories tell together ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("told", "question"),
+    [
+        (
+            ["minha sogra se chama Dalva", "Dalva faz aniversário dia 3 de julho"],
+            "quando é o aniversário da minha sogra?",
+        ),
+        (["Tunde is my landlord", "Tunde banks with GTB, account 0112233445"], "what's my landlord's account number?"),
+        (["mi compadre es Nacho", "a Nacho le gusta el mezcal"], "¿qué le gusta a mi compadre?"),
+    ],
+)
+async def test_what_two_memories_tell_together_is_told(person: Talk, told: list[str], question: str) -> None:
+    await person.keep(*told, "Bruno likes tea", "o aniversário da Carla é em maio")
+    answer = await person.say(question)
+    assert [content for content in told if content in answer] == told
+    assert "Bruno" not in answer
+    assert "Carla" not in answer
+
+
+async def test_a_name_leads_to_nothing_that_was_not_asked_for(person: Talk) -> None:
+    await person.keep("Tunde is my landlord", "Tunde has two dogs")
+    assert "dogs" not in await person.say("who is my landlord?")
+    assert "dogs" not in await person.say("what's my landlord's account number?")
+
+
+def test_the_rest_stands_behind_what_leads_to_it() -> None:
+    start, end = hit("my landlord is Tunde", 0.3), hit("Tunde banks with GTB, account 0112", 0.1)
+    found = links("what's my landlord's account number?", [start, hit("the account of the club is 99", 0.2)])
+    assert [link.names for link in found] == [{"tunde"}]
+    shown = joined([start, hit("a plain account", 0.2)], found, [start, end])
+    assert [(each.item.content, each.via) for each in shown] == [
+        ("my landlord is Tunde", ""),
+        ("Tunde banks with GTB, account 0112", start.item.id),
+        ("a plain account", ""),
+    ]
+    assert links("who is my landlord?", [start]) == []
