@@ -163,6 +163,8 @@ class MemoryWords:
         """Return whether the word is told, or one of its concept, which a binding may name."""
         if not self._told.isdisjoint(named_by(word)) or not self._names.isdisjoint(told_by(word)):
             return True
+        if sense(word) in self.senses:  # "sams", of "sam's"
+            return True
         parts = folded_words(bare(word))
         return all(any(same(part, each) for each in self._by_start[part[:_PREFIX_CHARS]]) for part in parts)
 
