@@ -135,7 +135,7 @@ def _find(scene: Scene, part: MessagePart) -> Move:
     if why := _unsearched(scene):
         return Move(FINISH, why[scene.locale])
     verdict = recall.judged(part.text, scene.hits, asked(part.text, scene.context.now, scene.locale))
-    is_sure = verdict.sureness is Sureness.SURE
+    is_sure = verdict.sureness in {Sureness.SURE, Sureness.EITHER}
     if scene.notes:
         return Move(
             FINISH, "\n".join(filter(None, (recall.told(verdict, scene.locale) if is_sure else "", *scene.notes)))
@@ -144,7 +144,7 @@ def _find(scene: Scene, part: MessagePart) -> Move:
         return _keep(scene, part)
     if part.about == "world" and not is_sure:
         return Move(FINISH, say.WORLD[scene.locale])
-    said = "" if verdict.sureness in {Sureness.SURE, Sureness.NEAR} else recall.said_before(scene)
+    said = "" if is_sure or verdict.sureness is Sureness.NEAR else recall.said_before(scene)
     return Move(FINISH, said or recall.told(verdict, scene.locale) or say.NOT_FOUND[scene.locale])
 
 
