@@ -26,7 +26,7 @@ MAX_CHARS: Final = 500
 _MAX_KNOWN_CHARS: Final = 1_000
 """Of a memory: what stands further on keeps its values."""
 _LANGUAGES: Final = ("pt", "en", "es")
-_DAY: Final = re.compile(r"W(?:[ou,]{0,3}[nr](?![AP:]|,n)(?:o?M(?:o?n)?)?|,?T)?|T|[nr]o?M(?:o?n(?!\w))?|M[nr]|d|J")
+_DAY: Final = re.compile(r"W(?:[ou,]{0,3}[nr](?![AP:]|,n|an)(?:o?M(?:o?n)?)?|,?T)?|T|[nr]o?M(?:o?n(?!\w))?|M[nr]|d|J")
 _CLOCK: Final = re.compile(
     r"(?:C|:)(?:o?[cp]|[AP])?|n(?:&[hqn])?(?:c?[AP]|c|o+p)|(?<=a)n(?:&[hqn])?(?:o+p)?(?![uM])|[NG](?:&[hq])?"
 )

@@ -60,7 +60,9 @@ def pattern(name: str) -> re.Pattern[str]:
         "since": rf"{before}{words}{_GAP}[?]*{_GAP}$",
         "pointed": rf"(?:(?:com|con|with|de) )?(?:{words}(?!\w))?(?>{_GAP}(?:{_words('after')})(?!\w))*{_GAP}$",
     }
-    begins = rf"{before}{words}" if name in {"asks", "leave", "private", "if", "intends"} else rf"\b{words}(?!\w)"
+    begins = (
+        rf"{before}{words}" if name in {"asks", "leave", "private", "if", "intends", "while"} else rf"\b{words}(?!\w)"
+    )
     return re.compile(shapes.get(name, begins))
 
 
@@ -118,18 +120,14 @@ def removed(text: str) -> tuple[int, int] | None:
     return found[-1].span() if found else None
 
 
-def removals(text: str) -> list[int]:
-    """Return where wishes to delete something begin behind other words and an "and": "delete … and forget …"."""
-    found = list(pattern("remove").finditer(flat(text[:HEAD_CHARS])))
-    ends = [0, *(each.end() for each in found)]
-    return [
-        each.start()
-        for end, each in zip(ends, found, strict=False)
-        if _AND.match(each.group()) and text[end : each.start()].strip() and text[each.end() :].strip()
-    ]
+def begins(name: str, text: str) -> bool:
+    """Return whether a text begins with words of a frame, behind greetings and polite words."""
+    return _beginning(name).match(flat(text[:HEAD_CHARS])) is not None
 
 
-_AND: Final = re.compile(r"(?:e|and|y) ")
+@cache
+def _beginning(name: str) -> re.Pattern[str]:
+    return re.compile(rf"{pattern('before').pattern}(?:{_words(name)})(?!\w)")
 
 
 def rids(text: str) -> tuple[int, int] | None:
@@ -144,6 +142,15 @@ def talk(text: str) -> str:
         return ""
     bare = flat(text)
     return _talk_in(bare) or _talk_in(_DOUBLED.sub(r"\1", bare))  # "bom diaaa"
+
+
+def asks_clock(text: str) -> bool:
+    """Return whether a text asks for the day or the hour: "and what time is it?", "me diz que dia é hoje"."""
+    if len(text) > _MAX_SMALL_CHARS:
+        return False
+    said = flat(text)
+    start = match.end() if (match := _beginning("tells").match(said)) else opened(text)
+    return _talk_in(said[start:]) == "clock"
 
 
 def _talk_in(text: str) -> str:
@@ -267,6 +274,15 @@ def _it() -> str:
     """Return the pattern of the words that stand for somebody, each group of a name once."""
     words = [table["it"] for tag, table in _data().items() if tag != "talk"]
     return "|".join(re.sub(r"\?P<(\w+)>", rf"?P<\g<1>{at}>", each) for at, each in enumerate(words))
+
+
+def begins_change(text: str) -> bool:
+    """Return whether a text begins as an order to change what it names, or to put it on a list or take it off."""
+    start, head = opened(text), flat(text[:HEAD_CHARS])
+    tables = [table for tag, table in _data().items() if tag != "talk"]
+    named = (("orders", "what"), ("adds", "add"), ("drops", "drop"))
+    found = ((re.compile(table[name]).match(head, start), what) for table in tables for name, what in named)
+    return any(match is not None and match[what] for match, what in found)
 
 
 def listed(text: str) -> tuple[str, str, bool] | None:

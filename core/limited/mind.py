@@ -16,20 +16,15 @@ from core.limited import sentences as say
 from core.limited.frames import listed
 from core.limited.likeness import Intent, Likeness
 from core.limited.moves import next_move, to_change, to_keep
-from core.limited.reading import BEFORE, MessagePart
+from core.limited.reading import MessagePart
 from core.limited.scene import Scene
 from core.limited.scene import read as read_scene
+from core.limited.searches import search_queries
 from core.limited.summary import summary
 from core.ports import ChatModel, Embedder
 from core.tasks import aside
-from core.text.bindings import bindings, queries
-from core.text.unicode import one_line
+from core.text.bindings import bindings
 from core.types import JSONValue, MemoryKind, MessageRole, Modal, OpenQuestion
-
-MAX_QUERIES: Final = 8
-MAX_QUERY_CHARS: Final = 300
-EVERYTHING: Final = "*"
-"""The query that asks for all memories, newest first."""
 
 _SPOKEN: Final = re.compile(r"(?:\s*\S{1,60}){1,4}\s*")
 """One to four words: a piece of a streamed answer."""
@@ -84,7 +79,7 @@ class LimitedMind(ChatModel):
         scene = await aside(said // _LOOKED_THROUGH, partial(read_scene, context))
         chars = len(context.message) + sum([len(item.content) for step in context.steps for item in step.items])
         parts = await self._read(scene)
-        self.last_reading = parts = await aside(chars, lambda: tuple(removal.settled(scene, part) for part in parts))
+        self.last_reading = parts = await aside(chars, partial(removal.settled, scene, parts))
         if context.task in {Task.QUESTION, Task.FINISH}:
             return await aside(chars, partial(_spoken, scene, parts))
         return json.dumps(await aside(chars, partial(_data, scene, parts)), ensure_ascii=False), None
@@ -139,29 +134,13 @@ def _data(scene: Scene, parts: Parts) -> Mapping[str, object]:
             return {"ids": list(dict.fromkeys(found))}
 
 
-def search_queries(scene: Scene, parts: Parts) -> list[str]:
-    """Return the short phrases to search for."""
-    found: list[str] = []
-    for part in parts:
-        if part.intent is Intent.LIST or (part.intent is Intent.REMOVE and removal.wants_all(part)):
-            found.append(EVERYTHING)
-        elif part.intent is Intent.REMOVE:
-            shown = [item.content for item in scene.quoted[-1:]]
-            found += queries(removal.named(part)) if removal.named(part) else shown
-        elif part.about == BEFORE and scene.told_last is not None:
-            found += [one_line(scene.told_last.content, MAX_QUERY_CHARS), *queries(part.text)]
-        elif part.intent in {Intent.FIND, Intent.CHANGE}:
-            found += queries(part.text)
-    return list(dict.fromkeys(found))[:MAX_QUERIES] or [one_line(scene.message, MAX_QUERY_CHARS)]
-
-
 def save_drafts(scene: Scene, parts: Parts) -> Mapping[str, object]:
     """Return what to save, in the shape of the action's Drafts: the person's words, unchanged.
 
     What is surely to be kept is; of the rest, the person is asked, unless it takes the place of something known.
     """
     wanted = to_keep(scene, parts)
-    sure = [part for part in wanted if part.is_sure]
+    sure = [part for part in wanted if part.is_sure and part.intent is not Intent.REMOVE]
     items = [_draft(part.text) for part in sure or wanted]
     return {"items": items, "asked": True, "ask": not sure}
 

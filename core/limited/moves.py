@@ -15,6 +15,7 @@ from core.limited.likeness import Intent
 from core.limited.reading import BEFORE, KEEP_WHAT, REMOVE_WHAT, MessagePart
 from core.limited.recall import RecallVerdict, Sureness
 from core.limited.scene import DELETE, FINISH, QUESTION, SAVE, SEARCH, UPDATE, Scene, moment
+from core.limited.searches import seen_by
 from core.text.replies import acknowledges, means_yes
 from core.text.senses import senses
 from core.times.said import asked
@@ -47,7 +48,9 @@ def next_move(scene: Scene, parts: Sequence[MessagePart]) -> Move:
     """
     if not scene.message:  # somebody else's words came along, and none of the person's own
         return Move(FINISH, say.NOT_YOUR_WORDS[scene.locale])
-    moves = [_move(scene, part) for part in parts]
+    if scene.can_search and any(part.otherwise is not None for part in parts):  # it tells what they are for
+        return Move(SEARCH)
+    moves = [_move(seen_by(scene, parts, part), part) for part in parts]
     for move in moves:
         if move.action not in {QUESTION, FINISH, UPDATE, DELETE}:
             return move
@@ -118,7 +121,7 @@ def to_keep(scene: Scene, parts: Sequence[MessagePart]) -> list[MessagePart]:
 
 
 def _is_new(scene: Scene, part: MessagePart) -> bool:
-    is_other = part.intent is Intent.REMOVE and not part.is_sure
+    is_other = part.intent is Intent.REMOVE and removal.may_tell(part)
     return scene.ran(SEARCH) and (part.intent is Intent.CHANGE or is_other or part.about == "statement")
 
 
@@ -132,7 +135,7 @@ def _find(scene: Scene, part: MessagePart) -> Move:
     if why := _unsearched(scene):
         return Move(FINISH, why[scene.locale])
     verdict = recall.judged(part.text, scene.hits, asked(part.text, scene.context.now, scene.locale))
-    is_sure = verdict.sureness is Sureness.SURE
+    is_sure = verdict.sureness in {Sureness.SURE, Sureness.EITHER}
     if scene.notes:
         return Move(
             FINISH, "\n".join(filter(None, (recall.told(verdict, scene.locale) if is_sure else "", *scene.notes)))
@@ -141,7 +144,7 @@ def _find(scene: Scene, part: MessagePart) -> Move:
         return _keep(scene, part)
     if part.about == "world" and not is_sure:
         return Move(FINISH, say.WORLD[scene.locale])
-    said = "" if verdict.sureness in {Sureness.SURE, Sureness.NEAR} else recall.said_before(scene)
+    said = "" if is_sure or verdict.sureness is Sureness.NEAR else recall.said_before(scene)
     return Move(FINISH, said or recall.told(verdict, scene.locale) or say.NOT_FOUND[scene.locale])
 
 
@@ -203,7 +206,7 @@ def _change(scene: Scene, part: MessagePart) -> Move:
 
 def _remove(scene: Scene, part: MessagePart) -> Move:
     """Look for what is named, and propose to delete it; another memory is never offered in its place."""
-    done = (DELETE, UPDATE) if part.is_sure else (DELETE, UPDATE, SAVE)
+    done = (DELETE, UPDATE, SAVE) if removal.may_tell(part) else (DELETE, UPDATE)
     ran = [action for action in done if scene.ran(action)]
     if ran:
         return _ended(scene, ran[0], say.DELETED_NOTHING)
@@ -221,7 +224,7 @@ def _nothing_to_remove(scene: Scene, part: MessagePart) -> Move:
     if not about and not scene.ran(SEARCH) and not removal.wants_all(part):
         return Move(QUESTION, say.DELETE_WHAT[scene.locale], OpenQuestion(REMOVE_WHAT))
     text = _unsearched(scene) or (say.NOTHING_AT_ALL if removal.is_everything(part) else say.NOTHING_TO_DELETE)
-    if text is say.NOTHING_TO_DELETE and not part.is_sure:
+    if text is say.NOTHING_TO_DELETE and removal.may_tell(part):
         return _act(scene, SAVE)
     if text is say.NOTHING_TO_DELETE and not about:
         return Move(QUESTION, say.DELETE_WHAT[scene.locale], OpenQuestion(REMOVE_WHAT))

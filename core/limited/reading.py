@@ -8,7 +8,7 @@ or of what the message points at: "guarda isso" as a reply.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Final
@@ -17,6 +17,7 @@ from core.enclosures import Speaker, pointed_words
 from core.errors import ProviderError
 from core.limited import frames
 from core.limited.change import MAX_CHARS, pointed, swapped, values
+from core.limited.cutting import gives_value, sentences, wishes
 from core.limited.likeness import Guess, Intent, Likeness, shipped
 from core.limited.scene import Scene
 from core.tasks import aside
@@ -71,19 +72,6 @@ _PASTED_LINES: Final = 2
 
 _MAX_PARTS: Final = 12
 _MAX_JUDGED_CHARS: Final = 1000
-_BREAK: Final = re.compile(
-    r"(?<=[.!?…])[\"”')]*\s+|(?<!\s)\s*\n\s*|"
-    r",?\s(?:e|and|y)\s(?=(?:(?:guard|anot|salv|lembr)[ae] que|(?:remember|save|note) that|(?:recuerda|apunta) que|"
-    r"me lembr[ae] d[eoa]s?|remind me to|recu[eé]rdame)\b)",
-    re.IGNORECASE,
-)
-"""Where a sentence ends, and where another wish begins: "remind me to call Ana and remember that …"."""
-
-_ABBREVIATION: Final = re.compile(
-    r"(?:^|[\s(])(?:dra?|sra?|srta|profa?|mrs?|ms|st|av|al|tel|cel|nro|num|apto?|ap|etc|ex|e\.g|i\.e|obs|pq|vs|p|c|w|"
-    r"[ap]\.m|no|ref|dept?o?|exma?|exmo|sto|sta)\.$|^\d{1,2}\.$"
-)
-_ABBREVIATION_CHARS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +92,18 @@ class MessagePart:
     action: str = ""
     earlier: int = 0
     otherwise: MessagePart | None = None
-    """What it is for if nothing is found to delete; for a removal that one word alone may ask for."""
+    """What it is for if nothing is found to delete; for a removal that one word alone may ask for.
+
+    It may be more of what the part before asks to keep: "note that it is 30 min in the oven, then take the tray out".
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A sentence or line at a place in the message, and what its frame says that it is for (None: nothing)."""
+    """A wish at a place in the message, and what its frame says that it is for (None: nothing).
+
+    `joins`: it may belong to what the one before asks to keep.
+    """
 
     start: int
     end: int
@@ -117,22 +111,27 @@ class _Piece:
     because: str = ""
     about: str = ""
     action: str = ""
+    joins: bool = False
 
 
 async def read(scene: Scene, likeness: Likeness) -> tuple[MessagePart, ...]:
     """Return the parts of the message, at least one."""
     pieces = await aside(len(scene.message), partial(_pieces, scene))
     found: list[MessagePart] = []
+    kept_at: int | None = None
     for piece in await aside(len(scene.message), partial(_joined, scene.message, pieces)):
         text = scene.message[piece.start : piece.end]
         if piece.intent is None or piece.intent is Intent.FIND:
             found.append(await _judged(scene, text, likeness, asks=piece.intent is Intent.FIND))
         else:
             earlier = sum(each.action == piece.action for each in found) if piece.action else 0
-            found.append(
-                MessagePart(piece.intent, text, piece.because, piece.about, action=piece.action, earlier=earlier)
-            )
-    serious = [part for part in found if part.intent is not Intent.CHAT]
+            part = MessagePart(piece.intent, text, piece.because, piece.about, action=piece.action, earlier=earlier)
+            if piece.joins and piece.intent is Intent.REMOVE and kept_at is not None:
+                whole = replace(found[-1], text=scene.message[kept_at : piece.end])
+                part = replace(part, otherwise=whole)
+            found.append(part)
+        kept_at = piece.start if piece.intent is Intent.KEEP else None
+    serious = [part for part in found if part.intent is not Intent.CHAT or part.about == "clock"]
     parts = serious or found[-1:] or [MessagePart(Intent.CHAT, scene.message, "it has no words")]
     told = [part for part in parts if part.intent in _TOLD and not frames.listed(part.text)]
     if len(told) > 1 and any(part.intent is not Intent.REMOVE for part in told):
@@ -220,20 +219,6 @@ def _may_be_kept(scene: Scene) -> bool:
 # --- by their frames -------------------------------------------------------------------------------------------------
 
 
-def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where each sentence or line of a text stands."""
-    start = 0
-    for match in _BREAK.finditer(text):
-        begun = flat(text[max(start, match.start() - _ABBREVIATION_CHARS) : match.start()])
-        if "\n" not in match[0] and _ABBREVIATION.search(begun):
-            continue
-        if text[start : match.start()].strip():
-            yield start, match.start()
-        start = match.end()
-    if text[start:].strip():
-        yield start, len(text.rstrip())
-
-
 def _pieces(scene: Scene) -> list[_Piece]:
     message = scene.message
     spans = list(sentences(message))
@@ -241,18 +226,8 @@ def _pieces(scene: Scene) -> list[_Piece]:
         return [_pasted(scene, spans)]
     if len(spans) > _MAX_PARTS:
         spans = [*spans[: _MAX_PARTS - 1], (spans[_MAX_PARTS - 1][0], len(message.rstrip()))]
-    return [_framed(scene, _Piece(*each)) for span in spans for each in _wishes(message, *span)]
-
-
-def _wishes(message: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield where each wish of a sentence stands: to delete this and to delete that, or to keep a value before it."""
-    text, starts = message[start:end], [start]
-    for at in frames.removals(text):
-        before = message[starts[-1] : start + at]
-        removed, is_kept = frames.removed(before), frames.kept_from(before) is not None
-        if (removed and removed[0] == 0) or (_gives_value(before) and not is_kept):
-            starts.append(start + at)
-    yield from zip(starts, [*starts[1:], end], strict=True)
+    cuts = (each for span in spans for each in wishes(message, *span))
+    return [_framed(scene, _Piece(each.start, each.end, joins=each.joins)) for each in cuts]
 
 
 def _pasted(scene: Scene, spans: Sequence[tuple[int, int]]) -> _Piece:
@@ -289,7 +264,11 @@ def _about_bot(piece: _Piece, text: str) -> _Piece | None:
 
 
 def _small_talk(piece: _Piece, text: str) -> _Piece | None:
-    talk = frames.talk(text) or next((name for name in ("leave", "if") if frames.has(name, text)), "")
+    talk = (
+        "clock"
+        if frames.asks_clock(text)
+        else frames.talk(text) or next((name for name in ("leave", "if") if frames.has(name, text)), "")
+    )
     if not talk and frames.has("private", text) and frames.kept_from(text) is None:
         talk = "private"
     return _as(piece, text, Intent.CHAT, talk) if talk else None
@@ -395,11 +374,12 @@ def _goes_with(message: str, last: _Piece, piece: _Piece) -> bool:
 
     What says the value of a code, a name, an address is told for itself.
     """
-    if not _gives_value(message[last.start : last.end]):
+    said = message[last.start : last.end]
+    if not gives_value(said) and not (frames.told_of(said) and frames.has("change", said)):
         return piece.intent in {None, Intent.REMOVE}
     if piece.intent is Intent.REMOVE:
         return frames.pattern("pointed").match(flat(piece.about.strip(" ,:;"))) is not None
-    return piece.intent is None and not _gives_value(message[piece.start : piece.end])
+    return piece.intent is None and not gives_value(message[piece.start : piece.end])
 
 
 def _goes_on(message: str, last: _Piece, piece: _Piece, *, is_end: bool) -> bool:
@@ -409,7 +389,8 @@ def _goes_on(message: str, last: _Piece, piece: _Piece, *, is_end: bool) -> bool
     is_line = "\n" in message[last.end : piece.start]
     return (
         _is_bare(last)
-        or piece.intent in {None, Intent.CHAT}
+        or piece.intent is None
+        or (piece.intent is Intent.CHAT and piece.about != "clock")
         or (is_line and not (is_end and piece.intent is Intent.FIND))
     )
 
@@ -461,7 +442,7 @@ def _stating(scene: Scene, part: MessagePart, chance: Mapping[Intent, float]) ->
     stated = chance[Intent.KEEP] + chance[Intent.CHANGE]
     if stated >= ASK_FROM and chance[Intent.CHAT] < TOLD_FROM and _is_appointment(part.text, scene):
         stated, part = max(stated, KEEP_FROM), replace(part, because=f"{part.because}; names a time")
-    elif chance[Intent.CHAT] < ASK_FROM and _gives_value(part.text):
+    elif chance[Intent.CHAT] < ASK_FROM and gives_value(part.text):
         stated, part = max(stated, KEEP_FROM), replace(part, because=f"{part.because}; says what something is")
     is_question = part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM
     about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
@@ -489,12 +470,6 @@ def _telling(part: MessagePart, chance: Mapping[Intent, float]) -> MessagePart:
         return replace(part, intent=Intent.KEEP)
     about = "" if _says_changed(part.text, chance) else "maybe"
     return replace(part, intent=Intent.CHANGE if not about or values(part.text) else Intent.KEEP, about=about)
-
-
-def _gives_value(text: str) -> bool:
-    """Return whether a text says what a code, a name, an address is: "the wifi password is tulip"."""
-    told = frames.told_of(text)
-    return bool(told) and any(is_kind(each) for each in senses(told))
 
 
 def _corrects(scene: Scene, text: str) -> bool:

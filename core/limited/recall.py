@@ -7,7 +7,7 @@ bank's password" and "the wifi's". So the words that tell whose or which thing i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
@@ -15,6 +15,7 @@ from operator import mul
 from typing import Final
 
 from core.limited import sentences as say
+from core.limited.answers import has_form, is_told, kinds_asked, rivals
 from core.limited.scene import Scene, day, when
 from core.text.markdown import quoted
 from core.text.senses import MemoryWords, is_kind, relatives, sense, senses
@@ -63,6 +64,9 @@ class Sureness(Enum):
     """What is told of what a search found."""
 
     SURE = auto()
+    EITHER = auto()
+    """Each of several surely answered it once, and one may have taken the place of another."""
+
     NEAR = auto()
     OTHER = auto()
     """The best memory is of the kind that was asked for, and about somebody or something else."""
@@ -131,11 +135,11 @@ def _judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None) ->
         return _of_time([hit.item for hit in hits], time)
     asked = asked_words(time.rest or question if time is not None else question)
     days = None if time is None or time.said else time
-    candidates = (_fits(asked, few, days) for few in (_earlier(hits), _own(asked, hits)))
+    candidates = [_fits(asked, few, days) for few in (_earlier(hits), _own(asked, hits))]
     fits = next((fits for fits in candidates if fits and fits[0].chance >= NEAR), [])
     likely = [fit for fit in fits if fit.chance >= NEAR]
     if not likely:
-        return RecallVerdict(Sureness.NOTHING)
+        return _of_subject(candidates[-1], asked)
     best = likely[0]
     other = _other_subject(asked, best.item)
     if other is not None:
@@ -147,13 +151,38 @@ def _judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None) ->
     is_lacking = any(word.whose or is_kind(word.sense) for word in best.missing)
     is_lacking |= is_of_another(asked, best.item.content)
     is_lacking |= is_parallel(asked, best.item.content, best.item.bindings)
-    if best.chance >= SURE and not is_lacking:
-        least = _ALIKE * best.hit.chance
-        alike = [fit.item for fit in fits if fit.hit.chance >= least and not (fit.missing or best.missing)]
-        newest_first = sorted(alike[:MAX_QUOTES], key=lambda item: item.updated_at, reverse=True)
-        return RecallVerdict(Sureness.SURE, tuple(newest_first) or (best.item,))
+    kinds = kinds_asked(question, asked)
+    is_answer = is_told(kinds, best.item.content)
+    if not is_answer and has_form(asked) and best.held:
+        return RecallVerdict(Sureness.OTHER, (best.item,))
+    if best.chance >= SURE and not is_lacking and is_answer:
+        return _sure(best, fits, kinds)
     near = [fit.item for fit in likely if fit.chance >= _ALIKE * best.chance]
     return RecallVerdict(Sureness.NEAR, tuple(near[:MAX_NEAR]))
+
+
+def _sure(best: _Candidate, fits: Sequence[_Candidate], kinds: frozenset[str]) -> RecallVerdict:
+    """Return what answers a question, newest first; all of it as unsure where another value may hold by now."""
+    least = _ALIKE * best.hit.chance
+    alike = [fit.item for fit in fits if fit.hit.chance >= least and not (fit.missing or best.missing)]
+    told = alike[:MAX_QUOTES] or [best.item]
+    doubtful = rivals(told, [fit.item for fit in fits if not (fit.item.current or fit.item.over)], kinds)
+    if not doubtful:
+        return RecallVerdict(Sureness.SURE, _newest_first(told))
+    either = {item.id: item for item in (*told[: MAX_NEAR - 1], *doubtful, *told)}
+    return RecallVerdict(Sureness.EITHER, _newest_first([*either.values()][:MAX_NEAR]))
+
+
+def _newest_first(items: Iterable[MemoryItem]) -> tuple[MemoryItem, ...]:
+    return tuple(sorted(items, key=lambda item: item.updated_at, reverse=True))
+
+
+def _of_subject(fits: Sequence[_Candidate], asked: Sequence[AskedWord]) -> RecallVerdict:
+    """Return what is known of who or what a question is about, where nothing tells what it asks of that."""
+    subject = [word for word in asked if word.names and not is_kind(word.sense)]
+    is_asked_of = len(subject) < sum(word.names for word in asked)
+    known = [fit.item for fit in fits if subject and is_asked_of and all(word in fit.held for word in subject)]
+    return RecallVerdict(Sureness.OTHER, tuple(known[:1])) if known else RecallVerdict(Sureness.NOTHING)
 
 
 def _earlier(hits: Sequence[MemoryHit]) -> list[MemoryHit]:
@@ -234,7 +263,7 @@ def told(verdict: RecallVerdict, locale: Locale) -> str:
     match verdict.sureness:
         case Sureness.SURE:
             return _quoting(say.HERE_IT_IS[locale], verdict.items, locale)
-        case Sureness.NEAR:
+        case Sureness.EITHER | Sureness.NEAR:
             return _quoting(say.NEAREST[locale], verdict.items, locale)
         case Sureness.OTHER:
             return say.OTHER_SUBJECT[locale].format(quote=quoted(verdict.items[0].content))
@@ -256,7 +285,7 @@ def before(scene: Scene, question: str) -> str:
         newest_first = sorted(found, key=lambda item: item.updated_at, reverse=True)
         return _quoting(say.HERE_IT_IS[scene.locale], newest_first, scene.locale)
     verdict = judged(question, [hit for hit in scene.hits if hit.item.id != now])
-    is_found = verdict.sureness in {Sureness.SURE, Sureness.NEAR}
+    is_found = verdict.sureness in {Sureness.SURE, Sureness.EITHER, Sureness.NEAR}
     nothing = say.NOTHING_BEFORE[scene.locale].format(quote=quoted(shown.content))
     return told(verdict, scene.locale) if is_found else nothing
 

@@ -12,6 +12,7 @@ from core.limited.change import without_values
 from core.limited.reading import MessagePart
 from core.limited.scene import Scene
 from core.text.senses import is_kind, sense, senses, subject
+from core.text.subject import ARTICLES
 from core.text.unicode import flat
 from core.text.words import folded_words
 from core.types import MemoryItem
@@ -24,8 +25,12 @@ _MATCHING_NAME: Final = 0.66
 """That share where it lacks the kind of thing that is named: of "Ben's appointment", another of Ben has the name."""
 
 _NAME_WEIGHT: Final = 2
-_CLAUSE_END: Final = re.compile(
-    r"[,;.!?\n]|\b(?:porque|pq|ja que|que ja|because|bc|since|cause|cuz|theyve|they've|porque|ya que|pues)\b"
+_MAX_NAMES: Final = 8
+_FEW_WORDS: Final = 3
+"""With so many words, what stands before a wish to delete may be worth keeping itself."""
+
+_REASON: Final = re.compile(
+    r"[.!?\n]|\b(?:porque|pq|ja que|que ja|because|bc|since|cause|cuz|theyve|they've|porque|ya que|pues)\b"
 )
 
 
@@ -52,18 +57,45 @@ def named(part: MessagePart) -> str:
     return subject(_named_after(part), asking=True) or subject(_before(part))
 
 
+def names(part: MessagePart) -> list[str]:
+    """Return what the person calls each thing to be deleted: three in "forget the pin, the gym code and bus 12"."""
+    each = [subject(phrase, asking=True) for phrase in _phrases_after(part)]
+    return list(filter(None, each)) or list(filter(None, [named(part)]))
+
+
 def _named_after(part: MessagePart) -> str:
     """Return what stands behind the verb, up to a reason: "the pin, they gave us a new card"."""
+    return next(iter(_phrases_after(part)), "")
+
+
+def _phrases_after(part: MessagePart) -> list[str]:
+    """Return the phrases between commas that stand behind the verb: things, or a thing and a reason."""
     about = part.about.strip(" ,:;")
-    end = _CLAUSE_END.search(flat(about), 1)
+    end = _REASON.search(flat(about), 1)
     about = about[: end.start()] if end else about
-    return "" if _whole("pointed").match(flat(about)) else about
+    if _whole("pointed").match(flat(about)):
+        return []
+    first, *others = [phrase for phrase in re.split(r"\s*[,;]\s*", about) if phrase][:_MAX_NAMES] or [""]
+    return [first, *others] if all(map(_is_thing, others)) else [first]
+
+
+def _is_thing(phrase: str) -> bool:
+    """Return whether what follows in a list is a thing, too, and no reason."""
+    first, *others = folded_words(phrase) or [""]
+    return first in ARTICLES or len(others) < _FEW_WORDS or _AND.search(phrase) is not None
 
 
 def _before(part: MessagePart) -> str:
     """Return what stands before the verb: "Harlow paid, you can delete that"."""
     verb = frames.removed(part.text)
     return part.text[: verb[0]] if verb else ""
+
+
+def may_tell(part: MessagePart) -> bool:
+    """Return whether what asks to delete something may tell something: "rule: wash hands and bin the gloves"."""
+    before = _before(part)
+    is_stated = len(before[frames.opened(before) :].split()) >= _FEW_WORDS
+    return not part.is_sure or (is_stated and bool(_named_after(part)))
 
 
 def proposed(scene: Scene, part: MessagePart) -> Sequence[MemoryItem]:
@@ -76,7 +108,7 @@ def proposed(scene: Scene, part: MessagePart) -> Sequence[MemoryItem]:
         return [max(scene.found, key=lambda item: item.updated_at)] if scene.found else []
     if not named(part):
         return scene.quoted[-1:]
-    found, before = _all_named(_named_after(part), scene.found) if part.is_sure else [], _before(part)
+    found, before = _all_named(_phrases_after(part), scene.found) if part.is_sure else [], _before(part)
     if found or (part.is_sure and not before):
         return found
     # "Tainá cancelled, delete her appointment"
@@ -84,16 +116,39 @@ def proposed(scene: Scene, part: MessagePart) -> Sequence[MemoryItem]:
     return nearest(said, scene.found, by_kind=True)
 
 
-def settled(scene: Scene, part: MessagePart) -> MessagePart:
-    """Return a part as what else it is for, if it may ask to delete something and no one memory is near it."""
-    is_none = part.otherwise is not None and not scene.can_search and not proposed(scene, part)
-    return part.otherwise if is_none and part.otherwise is not None else part
+def settled(scene: Scene, parts: Sequence[MessagePart]) -> tuple[MessagePart, ...]:
+    """Return the parts, those as what else they are for that may ask to delete something where no memory is near it.
+
+    What one before is to keep is then told with it, once.
+    """
+    found: list[MessagePart] = []
+    for part in parts:
+        other = part.otherwise
+        if other is None or scene.can_search or proposed(scene, part):
+            found.append(part)
+            continue
+        if found and found[-1].text and other.text.startswith(found[-1].text):
+            found.pop()
+        found.append(other)
+    return tuple(found)
 
 
-def _all_named(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
+def _all_named(phrases: Sequence[str], found: Sequence[MemoryItem]) -> list[MemoryItem]:
+    """Return the memories that each thing of a list names; those that the first phrase names, if the others name none.
+
+    What follows may be a reason: "the pin, they gave us a new card".
+    """
+    items = [item for phrase in phrases[:1] for item in _of_phrase(phrase, found)]
+    others = [_of_phrase(phrase, found) for phrase in phrases[1:]]
+    if items and all(others):
+        items += [item for each in others for item in each]
+    return list({item.id: item for item in items}.values())
+
+
+def _of_phrase(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
     """Return the memories that each part of a phrase names, if each names any; else those that the whole does."""
     each = [matching(name, found) for name in _AND.split(phrase)]
-    return list({item.id: item for items in each for item in items}.values()) if all(each) else matching(phrase, found)
+    return [item for items in each for item in items] if all(each) else matching(phrase, found)
 
 
 def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
@@ -141,7 +196,7 @@ def phrases(part: MessagePart) -> Sequence[str]:
     verb = frames.removed(part.text) or frames.rids(part.text)
     if verb is None:
         return [part.about]
-    behind = _CLAUSE_END.split(flat(part.text[verb[1] :].strip()), 1)[0]
+    behind = re.split(r"[,;]", _REASON.split(flat(part.text[verb[1] :].strip()), 1)[0], maxsplit=1)[0]
     return [behind, named(part), f"{part.text[: verb[0]]} {part.text[verb[1] :]}"]
 
 

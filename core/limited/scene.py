@@ -6,7 +6,7 @@ package.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -60,6 +60,16 @@ class Scene:
         """What this turn's searches found, each memory once, best first."""
         items = (item for step in self.context.steps if self._is(step, SEARCH) for item in step.items)
         return tuple({item.id: _local(item, self.context) for item in items}.values())
+
+    @property
+    def searches(self) -> tuple[tuple[str, ...], ...]:
+        """What each search of this turn looked for."""
+        return tuple(step.queries for step in self.context.steps if self._is(step, SEARCH))
+
+    def without_searches(self, is_left_out: Callable[[tuple[str, ...]], bool]) -> Scene:
+        """Return the scene without the searches whose phrases are left out."""
+        steps = [each for each in self.context.steps if not self._is(each, SEARCH) or not is_left_out(each.queries)]
+        return replace(self, context=replace(self.context, steps=tuple(steps)))
 
     @property
     def hits(self) -> tuple[MemoryHit, ...]:

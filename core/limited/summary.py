@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from core.dialogue import PromptContext
-from core.limited.reading import sentences
+from core.limited.cutting import sentences
 from core.text.senses import senses
 from core.text.unicode import flat, fold, one_line
 from core.types import Message, MessageRole, Modal

@@ -168,6 +168,8 @@ class MemoryWords:
         about = [concept for concept in told_by(word) if concept not in others]
         if not self._told.isdisjoint(named_by(word)) or not self._names.isdisjoint(about):
             return True
+        if sense(word) in self.senses:  # "sams", of "sam's"
+            return True
         parts = folded_words(bare(word))
         return all(any(same(part, each) for each in self._by_start[part[:_PREFIX_CHARS]]) for part in parts)
 

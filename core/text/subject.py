@@ -39,7 +39,7 @@ _OF_WHICH: Final = {"of": frozenset("de do da dos das del of".split()), "with": 
 
 _DOES: Final = frozenset({"does", "did"})
 _MINE: Final = frozenset("my our meu minha meus minhas mi mis nosso nossa nuestro nuestra".split())
-_ARTICLES: Final = _MINE | frozenset("o a os as the el la los las".split())
+ARTICLES: Final = _MINE | frozenset("o a os as the el la los las".split())
 _WHOSE: Final = re.compile("['’]s$")
 _SHARED: Final = 2
 """How many words a question and a memory have in common at least that are parallel but for one."""
@@ -215,7 +215,7 @@ def _is_parallel(asked: Sequence[AskedWord], at: int, held: Sequence[AskedWord],
     before = flat(asked[at - 1].text) if at else ""
     after = asked[at + 1 : at + 2]
     is_noun = any(word in held or flat(word.text) in _DOES for word in after) or asked[at].text.isdigit()
-    is_noun |= before in _OF | _ARTICLES and not flat(asked[at].text).endswith(_INFINITIVE)
+    is_noun |= before in _OF | ARTICLES and not flat(asked[at].text).endswith(_INFINITIVE)
     naming, told = ([word for word in each if word.names] for each in (asked, asked_words(content[:MAX_CHARS])))
     shared = [word for word in naming if any(_is_same(word, other) for other in told)]
     if not is_noun or len(told) > _SHORT:
@@ -246,7 +246,7 @@ def _head(said: Sequence[AskedWord], at: int, wanted: str = "") -> AskedWord | N
     if at + 1 < len(said) and said[at + 1].names and wanted in {"", said[at + 1].sense}:
         return said[at + 1]
     start = at
-    while start and flat(said[start - 1].text) in _ARTICLES:
+    while start and flat(said[start - 1].text) in ARTICLES:
         start -= 1
     if not start or flat(said[start - 1].text) not in _OF:
         return None
@@ -259,7 +259,7 @@ def _is_complement(asked: Sequence[AskedWord], at: int, held: Sequence[AskedWord
     if at + 1 < len(asked) and asked[at + 1] in held:
         return True
     start = at
-    while start and flat(asked[start - 1].text) in _ARTICLES:
+    while start and flat(asked[start - 1].text) in ARTICLES:
         start -= 1
     if not start or asked[start - 1] in held:
         return bool(start)

@@ -262,7 +262,8 @@ def numbered(wants: Wants, text: str) -> str:
 
 def holds(text: str, words: str) -> bool:
     """Return whether the words stand in the text, not within others; case, accents and white space do not matter."""
-    return re.search(rf"(?<![^\W_]){re.escape(fold(words))}(?![^\W_])", fold(text)) is not None
+    end = r"(?!\d)" if words[-1:].isdigit() else r"(?![^\W_])"  # "5:45am" has 5:45
+    return re.search(rf"(?<![^\W_]){re.escape(fold(words))}{end}", fold(text)) is not None
 
 
 def holds_any(text: str, words: Sequence[str]) -> bool:

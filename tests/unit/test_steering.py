@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from core.features.admin.decisions import OFF, Decision
 from core.features.reminders import scheduler
+from core.features.reminders.feature import MUTED
 from core.features.reminders.reminders import Reminder
 from core.features.reminders.service import ReminderPlace
 from core.limited import LimitedMind
@@ -181,6 +183,34 @@ async def test_in_a_room_somebody_else_is_not_reminded_and_it_is_offered_for_one
         datetime(2026, 11, 26, 9, tzinfo=ZONE),
         False,
     )
+
+
+async def test_in_a_room_it_may_be_said_there_to_who_is_named(ana: Talk) -> None:
+    await ana.say("lembra a Bia de trazer o bolo amanhã às 9h", chat="room", private=False)
+    told = await ana.say(ana.button("Avisar aqui").command, chat="room", private=False, pressed=True)
+    made = await only(ana)
+    assert (made.text, made.due, made.private) == (
+        "Bia: trazer o bolo",
+        datetime(2026, 11, 26, 9, tzinfo=ZONE),
+        False,
+    )
+    assert "“Bia: trazer o bolo”" in told
+
+
+async def test_in_a_room_without_a_time_it_is_asked_when_it_is_to_be_said_there(ana: Talk) -> None:
+    await ana.say("remind my brother to bring the cake", chat="room", private=False)
+    asked = await ana.say(ana.button("Say it here").command, chat="room", private=False, pressed=True)
+    assert asked == "When shall I remind you? “my brother: bring the cake”"
+    await ana.say("tomorrow at 9am", chat="room", private=False)
+    assert (await only(ana)).text == "my brother: bring the cake"
+
+
+@pytest.mark.parametrize("where", ["in private", "where reminders are off"])
+async def test_it_is_not_offered_to_be_said(where: str, ana: Talk) -> None:
+    is_private = where == "in private"
+    await ana.house.decisions.apply(Decision(ana.clock.now(), ANA, MUTED, "test:room", "", OFF))
+    await ana.say("remind Bia to bring the cake", chat="c" if is_private else "room", private=is_private)
+    assert not any("Say it here" in each.label for each in ana.shown.choices)
 
 
 async def test_without_a_time_it_is_asked_when(ana: Talk) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -55,6 +56,7 @@ from core.times.grammar import find_time
 from core.types import Localized
 
 _PICK: Final = re.compile(r"pick ([A-Z]{4}) (\d{1,2})")
+_ALOUD: Final = re.compile(r"aloud ([A-Z]{4})")
 _AT: Final = re.compile(r"at ([A-Z]{4})(?:\s+(.*))?", re.DOTALL)
 _MEMORY: Final = re.compile(r"memory (\w{1,64})")
 _LATER: Final = re.compile(r"later (\w{1,32}) (10m|1h|1d)")
@@ -266,6 +268,8 @@ class ReminderCommands:
             pass
         elif (found := _PICK.fullmatch(argument)) is not None:
             await self._pick(request, found[1], int(found[2]))
+        elif (found := _ALOUD.fullmatch(argument)) is not None:
+            await self._aloud(request, found[1])
         elif (found := _AT.fullmatch(argument)) is not None:
             await self._at(request, found[1], (found[2] or "").strip())
         elif (found := _LATER.fullmatch(argument)) is not None:
@@ -295,6 +299,20 @@ class ReminderCommands:
             return
         time = as_time(wish.options[number - 1])
         await self._tell(request, wish, await put(request.turn, self._reminders, wish, time))
+
+    async def _aloud(self, request: Request, code: str) -> None:
+        """Set the reminder that was asked about as one that speaks to somebody of the room."""
+        wish = await self._confirmations.take(request.incoming, code, Wish)
+        await self._replies.settle(request)
+        if wish is None or not wish.aloud:
+            await request.tell(OVER)
+            return
+        said = replace(wish, text=wish.aloud, aloud="")
+        if said.options:
+            answer = await put(request.turn, self._reminders, said, as_time(said.options[0]))
+        else:
+            answer = await settle_time(request.turn, self._reminders, said, None)
+        await self._tell(request, said, answer)
 
     async def _at(self, request: Request, code: str, words: str) -> None:
         """Set the reminder that was asked about at the time in words; without any, take the next message for it."""

@@ -12,6 +12,7 @@ from typing import Final
 
 from core.features.reminders.days import Days
 from core.features.reminders.planned import WEEK
+from core.text.senses import sense
 from core.text.unicode import flat
 from core.text.word_tables import POLITE, word_tables
 from core.text.words import FUNCTION_WORDS, folded_words
@@ -26,6 +27,9 @@ _FIGURES: Final = re.compile(
     r"\b(?:\d{1,2}(?::| ?h)\d\d|\d{1,2} ?(?:h|hs|hrs|am|pm)|\d{1,2}/\d{1,2}|(?:as|a las|at|to|para as|pras) \d{1,2})\b"
 )
 """Times in figures: 9:30, 9h, 10am, 3/12, "to 10"."""
+_OF_A_THING: Final = frozenset(map(sense, ("código", "senha", "número")))
+"""What an alarm that hangs on a wall has: "delete the alarm code"."""
+
 _FORMS: Final = {
     "polite": POLITE,
     "agenda": r"(?:{})(?!\w)",
@@ -124,6 +128,9 @@ def _which(message: str, patterns: Callable[[_MentionWords], Sequence[re.Pattern
         begin = _begin(words, text)
         found = next((found for pattern in patterns(words) if (found := pattern.match(text, begin))), None)
         if found is not None:
+            beside = [*folded_words(found.groupdict().get("before") or ""), *folded_words(text[found.end() :])[:1]]
+            if not _OF_A_THING.isdisjoint(map(sense, beside)):
+                return None
             joint = words.joint.match(text, found.end())
             rest = message[joint.end() if joint else found.end() :]
             before = [word for word in (found.groupdict().get("before") or "").split() if word not in FUNCTION_WORDS]

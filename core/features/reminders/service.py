@@ -129,7 +129,7 @@ class Reminders:
             return Refusal.NO_TEXT
         if place.user.platform in self._answering:
             return Refusal.UNREACHABLE
-        if self._is_off is not None and await self._is_off(place.chat):
+        if await self.is_off(place.chat):
             return Refusal.OFF_HERE
         timed = self._timed(time, guessed=guessed)
         if isinstance(timed, Refusal):
@@ -202,6 +202,10 @@ class Reminders:
         found = await self.store.in_batch(await self._memories.accounts(place.user), batch)
         return [reminder for reminder in found if is_heard(reminder, place)]
 
+    async def is_off(self, chat: ChatKey) -> bool:
+        """Return whether owners turned reminders off in that room."""
+        return self._is_off is not None and await self._is_off(chat)
+
     async def mentioned(self, place: ReminderPlace, message: str, embedding: Embedding) -> Sequence[Reminder]:
         """Mark as said what is to be said there at that message; return all that its act said, before a restart, too.
 
@@ -212,7 +216,7 @@ class Reminders:
             each for each in await self.store.of(users, _LISTED | {ReminderState.DONE}) if each.mention is not None
         ]
         ready = [each for each in waiting if each.is_ready(now) and each.act != place.act and is_heard(each, place)]
-        if ready and self._is_off is not None and await self._is_off(place.chat):
+        if ready and await self.is_off(place.chat):
             ready = []
         subjects = [each.mention.subject for each in ready if each.mention is not None]
         has = await self._subjects.mentioned(message, subjects, embedding) if subjects else ()

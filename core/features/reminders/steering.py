@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from itertools import dropwhile
 from pathlib import Path
 from typing import Final
 
@@ -243,7 +244,10 @@ async def _corrected(turn: Turn, reminders: Reminders, words: _SteeringWords, me
 
 
 async def _of_others(turn: Turn, reminders: Reminders, words: _SteeringWords, message: str) -> ReminderNotice | None:
-    """Say that who asks is reminded and nobody else, and offer that: "lembra a Ana de trazer o bolo"."""
+    """Say that who asks is reminded and nobody else, and offer that: "lembra a Ana de trazer o bolo".
+
+    In a room where owners let reminders be said it is offered, too, to say it there, to her by her name.
+    """
     said = flat(message)
     found = words.remind.match(said, _after_space(said, words.begin(said)))
     if found is None or not reminders.limits.most or REMINDER_SET in turn.services.off:
@@ -259,11 +263,23 @@ async def _of_others(turn: Turn, reminders: Reminders, words: _SteeringWords, me
     deed = f"{words.infinitive.format(verb=found['verb'])} {' '.join(name)} {what}"
     plain = time.time if time is not None and isinstance(time.time, Once | Recurrence) else None
     options = () if plain is None else (as_schedule(plain),)
-    wish = Wish(deed, options)
+    place = place_of(turn)
+    is_heard = not place.private and not await reminders.is_off(place.chat)
+    wish = Wish(deed, options, aloud=f"{_called(name)}: {_BEFORE_A_DEED.sub('', what)}" if is_heard else "")
     code = await turn.services.confirmations.ask(turn.conversation.thread.conversation, wish)
     command = f"/remind pick {code} 1" if options else f"/remind at {code}"
-    button = Button(ONESELF[locale], command, in_place=True)
-    return ReminderNotice(ONLY_WHO_ASKS[locale].format(text=quoted(deed)), (button,), asks=True)
+    aloud = (Button(ALOUD[locale], f"/remind aloud {code}", in_place=True),) if is_heard else ()
+    buttons = (Button(ONESELF[locale], command, in_place=True), *aloud)
+    return ReminderNotice(ONLY_WHO_ASKS[locale].format(text=quoted(deed)), buttons, asks=True)
+
+
+_BEFORE_A_DEED: Final = re.compile(r"^(?:de|to|pra|para) ", re.IGNORECASE)
+_BEFORE_A_NAME: Final = frozenset("a o ao aos as os al la el los las pra pro para the".split())
+
+
+def _called(name: Sequence[str]) -> str:
+    """Return how somebody is spoken to: "Ana" of "a Ana"."""
+    return " ".join(dropwhile(lambda word: flat(word) in _BEFORE_A_NAME, name))
 
 
 def _after_space(said: str, begin: int) -> int:
@@ -279,3 +295,4 @@ NONE = text("reminders.actions.none_of_these_words")
 STEERED = text("reminders.told.moved_text")
 ONLY_WHO_ASKS = text("reminders.steering.only_who_asks")
 ONESELF = text("reminders.steering.oneself")
+ALOUD = text("reminders.steering.aloud")

@@ -40,7 +40,8 @@ class Wish:
     """A reminder that lacks its time, as it is stored with the question about it (`core.answering.confirmations`).
 
     `options` are the times that the person is offered, at which one for a `mention` is over. `reminder_id`: it is to be
-    moved, and not to be set anew. `past` is the time that they named, if it has passed.
+    moved, and not to be set anew. `past` is the time that they named, if it has passed. `aloud` is what it says if it
+    speaks to somebody of the room.
     """
 
     text: str
@@ -49,6 +50,7 @@ class Wish:
     mention: Mention | None = None
     reminder_id: str = ""
     past: datetime | None = None
+    aloud: str = ""
 
 
 @dataclass(frozen=True, slots=True)

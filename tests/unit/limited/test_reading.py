@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from core.actions import ACTIONS
 from core.dialogue import ActionInfo, PromptContext, Task
 from core.limited import reading
+from core.limited.cutting import sentences
 from core.limited.likeness import Intent, Likeness
-from core.limited.reading import KEEP_WHAT, REMOVE_WHAT, MessagePart, read, sentences
+from core.limited.reading import KEEP_WHAT, REMOVE_WHAT, MessagePart, read
 from core.limited.scene import read as read_scene
 from core.providers.usem3 import Usem3Embedder
 from core.types import JSONValue, Locale, Message, MessageRole, OpenQuestion

@@ -187,8 +187,6 @@ def test_what_is_of_somebody_or_something_else_is_said_to_be(question: str, cont
 @pytest.mark.parametrize(
     ("question", "content"),
     [
-        ("qual o telefone da Ana?", "a Ana prefere vinho branco"),
-        ("what's the phone number of the plumber Sal?", "the plumber Sal comes on Monday"),
         ("que dia é o aniversário da minha filha?", "a Lia nasceu em 9 de junho"),
         ("is my cat or my dog allergic to chicken?", "my cat is allergic to chicken"),
     ],
@@ -289,3 +287,44 @@ def test_the_rest_stands_behind_what_leads_to_it() -> None:
         ("a plain account", ""),
     ]
     assert links("who is my landlord?", [start]) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "content", "chance"),
+    [
+        ("qual o telefone da Ana?", "a Ana prefere vinho branco", LIKELY),
+        ("what's the phone number of the plumber Sal?", "the plumber Sal comes on Monday", SURE),
+        ("when is Ben's birthday?", "Ben is allergic to nuts", 0.1),
+        ("what's my mum's number", "my mum lives in Leeds", SURE),
+        ("cuando es el cumple de la seño?", "la seño se llama Marta", LIKELY),
+    ],
+)
+def test_of_a_known_subject_it_is_told_that_what_is_asked_is_not_known(
+    question: str, content: str, chance: float
+) -> None:
+    found = verdict(question, hit(content, chance))
+    assert (found.sureness, quoted(found)) == (Sureness.OTHER, [content])
+
+
+@pytest.mark.parametrize(
+    ("question", "old", "new"),
+    [
+        ("a q hora es el partido", "el partido es el sábado a las 11", "ojo q el partido del sábado arranca 12:45"),
+        ("que dias tem zumba?", "zumba é terça e quinta", "a prof de zumba disse que agora vai ser segunda e quarta"),
+    ],
+)
+def test_two_values_told_of_one_thing_are_shown_newest_first_and_neither_as_sure(
+    question: str, old: str, new: str
+) -> None:
+    later = hit(new, LIKELY)
+    later = replace(later, item=replace(later.item, updated_at=later.item.updated_at + timedelta(days=1)))
+    found = verdict(question, hit(old), later)
+    assert (found.sureness, quoted(found)) == (Sureness.EITHER, [new, old])
+
+
+@pytest.mark.parametrize(
+    ("question", "content"),
+    [("que horas sai o ônibus?", "o ônibus sai da rodoviária"), ("how much is the rent", "the rent is due to Mr Ode")],
+)
+def test_without_a_value_of_the_kind_that_is_asked_for_nothing_is_sure(question: str, content: str) -> None:
+    assert verdict(question, hit(content)).sureness is Sureness.NEAR

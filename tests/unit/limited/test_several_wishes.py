@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.actions.memory_save import ASK_ANY_TIME
+from core.limited import LimitedMind
 from core.limited import sentences as say
+from core.limited.cutting import wishes
+from core.providers.usem3 import Usem3Embedder
 from core.text.ask_back import question_of
+from core.text.unicode import flat
 from core.types import Locale
-from tests.fakes.talk import Talk
+from tests.fakes.talk import Talk, talking
 
 LOCKER, WIFI = "my locker code is 4471", "the wifi password is tulip88"
 ARMARIO, SENHA, PISO = "o código do armário é 12", "a senha do wifi é girassol", "estacionei no piso G2"
@@ -143,3 +151,54 @@ async def test_a_change_of_a_list_beside_a_deletion_is_done_and_the_deletion_is_
     assert say.ONE_AT_A_TIME[Locale.EN] in "\n".join(person.seen)
     assert "butter" in " ".join(await person.contents())
     assert WIFI in await person.contents()
+
+
+@pytest.mark.parametrize(
+    ("message", "cut"),
+    [
+        ("my code is 9902 now and also what time is it?", ["my code is 9902 now", "also what time is it?"]),
+        ("apaga o código e me diz que dia é hoje", ["apaga o código", "me diz que dia é hoje"]),
+        ("cuál es mi turno y anota que Ana llega tarde", ["cuál es mi turno", "anota que Ana llega tarde"]),
+        ("who's the vet, and add milk to the shopping list", ["who's the vet", "add milk to the shopping list"]),
+        ("which school is Ben at, which bus does he take", ["which school is Ben at", "which bus does he take"]),
+        ("when I get home, what do I water?", ["when I get home, what do I water?"]),
+        ("what's the appointment and when is it?", ["what's the appointment and when is it?"]),
+        ("she told me where she lives and what she does", ["she told me where she lives and what she does"]),
+        ("hey mate, what's my code?", ["hey mate, what's my code?"]),
+        ("save this: whisk it, and throw away the shells", ["save this: whisk it, and throw away the shells"]),
+        ("comprei o arame, pode tirar da lista", ["comprei o arame, pode tirar da lista"]),
+    ],
+)
+def test_a_sentence_is_cut_where_another_wish_surely_begins(message: str, cut: Sequence[str]) -> None:
+    assert [message[each.start : each.end] for each in wishes(message, 0, len(message))] == cut
+
+
+@pytest.mark.parametrize(("half", "least"), [("tune", 21), ("report", 18)])
+async def test_several_wishes_are_all_done_and_nothing_that_is_told_is_lost(
+    half: str, least: int, tmp_path: Path, embedder: Usem3Embedder
+) -> None:
+    rows = tomllib.loads((Path(__file__).parents[2] / "data/wishes.toml").read_text("utf-8"))[half]
+    wrong, lost = list[str](), list[str]()
+    for at, row in enumerate(rows):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        async with talking(folder, embedder=embedder, mind=LimitedMind(embedder)) as talk:
+            untold, unkept, left = await _undone(talk, row)
+        wrong += [f"{row['said']}: {untold + unkept + left}"] if untold or unkept or left else []
+        lost += [f"{row['said']}: {unkept}"] if unkept else []
+    assert lost == []
+    assert len(rows) - len(wrong) >= least, wrong
+
+
+async def _undone(talk: Talk, row: Mapping[str, Any]) -> tuple[list[str], list[str], list[str]]:
+    """Say a message, and agree to what it proposes; return what was not told, not kept, and not removed."""
+    await talk.keep(*row.get("know", ()))
+    await talk.say(row["said"])
+    shown = flat("\n".join(talk.seen))
+    if talk.shown.choices and "?" in talk.seen[-1]:
+        await talk.say("yes")
+    kept = flat("\n".join(await talk.contents()))
+    untold, unkept = (
+        [each for each in row.get(key, ()) if flat(each) not in text] for key, text in (("told", shown), ("kept", kept))
+    )
+    return untold, unkept, [each for each in row.get("gone", ()) if flat(each) in kept]
