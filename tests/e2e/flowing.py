@@ -21,13 +21,20 @@ _TURNS = 40
 class Served(Protocol):
     """A server on loopback: how many requests it is working on, and what changes with each thing that happens there."""
 
-    busy: int
+    @property
+    def busy(self) -> int: ...
 
     @property
     def pulse(self) -> Hashable: ...
 
     async def stirred(self) -> None:
         """Return when anything happened there."""
+
+
+class Counter(Protocol):
+    """What counts the work that is under way."""
+
+    busy: int
 
 
 async def flow(
@@ -65,8 +72,8 @@ async def idle(server: Served) -> None:
 
 
 @contextmanager
-def counting_the_disk(server: Served) -> Iterator[None]:
-    """Let what databases have under way count as work of that server."""
+def counting_the_disk(server: Counter) -> Iterator[None]:
+    """Let what databases have under way count as that server's work."""
     execute = aiosqlite.Connection._execute
 
     async def counted(self: aiosqlite.Connection, work: Callable[..., Any], *given: Any, **named: Any) -> Any:
