@@ -36,13 +36,16 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 
 MODEL ?=
 
-.PHONY: help chat setup doctor check-bot service run update test test-long test-model test-peers eval check fix spec bench transcript lock clean
+.PHONY: help chat demo setup doctor check-bot service run update test test-long test-model test-peers eval check fix spec bench transcript lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 chat: $(VENV)/.installed ## Talk to the bot in this terminal: no key, no account
 	@$(BIN)/elefante chat $(ARGS)
+
+demo: $(VENV)/.installed ## Play a day of two people on Telegram and Discord in the browser: no token, no network (ARGS=--no-browser)
+	@$(BIN)/python -m tests.demo $(ARGS)
 
 setup: $(VENV)/.installed ## Ask for tokens and a model, prove each, and write them into .env
 	@$(BIN)/elefante setup

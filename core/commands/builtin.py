@@ -11,7 +11,7 @@ from functools import partial
 from typing import Final
 
 from core.answering.hooks import ReplyReader
-from core.commands.command import Command, Request
+from core.commands.command import ON_ANSWERS, Command, Request
 from core.commands.menu import DISLIKED, WHY
 from core.history.conversation import Conversation
 from core.text.catalogue import text
@@ -88,13 +88,24 @@ NOTHING_ASKED = text("conversations.retry.nothing_asked")
 CONTINUE_PLEASE = text("conversations.continue.message")
 """What the person says by /continue."""
 
-RESET = Command("reset", text("commands.reset"), reset, in_conversation=True, in_order=True, is_listed=True)
+RESET = Command(
+    "reset", text("commands.reset"), reset, in_conversation=True, in_order=True, is_listed=True, topics=(ON_ANSWERS,)
+)
 CONTINUE_COMMAND = Command(
     "continue", text("commands.continue"), retry, in_menus=False, in_conversation=True, for_all=True, in_order=True
 )
-RETRY = Command("retry", text("commands.retry"), retry, in_conversation=True, for_all=True, in_order=True)
+RETRY = Command(
+    "retry", text("commands.retry"), retry, in_conversation=True, for_all=True, in_order=True, topics=(ON_ANSWERS,)
+)
 
 
 def stop_command(replies: ReplyReader) -> Command:
     """Return /stop, which drops what the bot asked in the conversation."""
-    return Command("stop", text("commands.stop"), partial(stop, replies), in_conversation=True, is_listed=True)
+    return Command(
+        "stop",
+        text("commands.stop"),
+        partial(stop, replies),
+        in_conversation=True,
+        is_listed=True,
+        topics=(ON_ANSWERS,),
+    )

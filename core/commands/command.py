@@ -143,6 +143,20 @@ Complete: TypeAlias = Callable[[CompletionRequest], Awaitable[Sequence[Suggestio
 
 
 @dataclass(frozen=True, slots=True)
+class Topic:
+    """What a page of /help is about: the word that names it in every language, and what people are shown for it."""
+
+    word: str
+    label: Localized
+
+
+ON_MEMORIES: Final = Topic("memories", text("help.topics.memories"))
+ON_ANSWERS: Final = Topic("answers", text("help.topics.answers"))
+ON_SETTINGS: Final = Topic("settings", text("help.topics.settings"))
+ON_DATA: Final = Topic("data", text("help.topics.data"))
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """A command. `run` gets the request and the text after the name, stripped.
 
@@ -152,14 +166,17 @@ class Command:
     `for_staff`: only owners and admins may run it, and lists show it to nobody else. `in_private`: it is answered only
     where nobody else reads along. `searches`: it shows the person's memories that its argument finds, or the newest,
     which can be done while nothing can be stored. `writes` is the change that it makes without a model: where that is
-    turned off, it is refused, and no list shows it. `in_menus` is False for commands of buttons only. The other fields
-    are those of `MenuEntry`.
+    turned off, it is refused, and no list shows it. `in_menus` is False for commands of buttons only. `topics` are the
+    pages of /help that list it, besides the one of all; `wish` is the line on the first page that says what people can
+    have by it. The other fields are those of `MenuEntry`.
     """
 
     name: str
     about: Localized
     run: Callable[[Request, str], Awaitable[None]]
     usage: str = ""
+    topics: Sequence[Topic] = ()
+    wish: Localized | None = None
     for_staff: bool = False
     for_managers: bool = False
     in_private: bool = False

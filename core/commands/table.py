@@ -5,20 +5,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from core.answering.outcomes import SWITCHED_OFF
-from core.commands.command import ONLY_IN_PRIVATE, Command, CompletionRequest, Request, missing_words, word_buttons
-from core.commands.menu import FORM_TEXT, MenuEntry
+from core.commands.command import (
+    ONLY_IN_PRIVATE,
+    Command,
+    CompletionRequest,
+    Request,
+    missing_words,
+    word_buttons,
+)
+from core.commands.menu import FORM_TEXT, MenuEntry, choice_field
 from core.dialogue import Written
 from core.outgoing import MAX_COMMAND_BYTES, Button, Suggestion
 from core.text.catalogue import text
-from core.text.unicode import one_line
+from core.text.unicode import fold, one_line
 from core.text.words import nearest
-from core.types import Role
+from core.types import Localized, Role
 
+_ALL: Final = "all"
 _TRY: Final = "try"
 _MAX_NAME_CHARS: Final = 32
 _MAX_LABEL_CHARS: Final = 40
@@ -33,8 +41,18 @@ class CommandTable:
 
     def __init__(self, commands: Iterable[Command]) -> None:
         self._commands: dict[str, Command] = {}
+        commands = (*commands,)
+        pages = {topic.word: topic.label for command in commands for topic in command.topics}
+        words = {**pages, _ALL: EVERYTHING}
         own = (
-            Command("help", text("commands.help"), self._help, is_listed=True),
+            Command(
+                "help",
+                text("commands.help"),
+                self._help,
+                usage=f" [{' | '.join(words)}]",
+                is_listed=True,
+                fields=(choice_field("topic", text("menus.fields.topic"), words),),
+            ),
             Command("start", text("commands.start"), self._start, in_menus=False),
         )
         for command in (*own, *commands):
@@ -115,15 +133,29 @@ class CommandTable:
         choices = [Button(label[locale], command) for command, label in _FIRST_STEPS.items() if self._named(command)]
         await request.answer.tell(f"{link}\n\n{GREETING[locale]}".lstrip(), choices=choices)
 
-    async def _help(self, request: Request, _: str) -> None:
-        """List the commands that the person may run, and say what to write without one."""
-        lines = [HELP_INTRO[request.locale], ""]
-        lines += [
-            f"/{command.name}{command.usage} — {command.about[request.locale]}"
-            for command in self
-            if command.is_listed_for(request)
-        ]
+    async def _help(self, request: Request, said: str) -> None:
+        """Say what people can have, or list the commands of a topic, or all, that the person may run."""
+        listed = [command for command in self if command.is_listed_for(request)]
+        pages = {topic.word: topic.label for command in listed for topic in command.topics}
+        page = _page(said, {**pages, _ALL: EVERYTHING})
+        request.answer.offers = word_buttons("/help", pages, request.locale, now=page)
+        if page:
+            lines = [
+                f"/{command.name}{command.usage} — {command.about[request.locale]}"
+                for command in listed
+                if page in {_ALL, *(topic.word for topic in command.topics)}
+            ]
+        else:
+            names = " · ".join(label[request.locale].lower() for label in pages.values())
+            wishes = [command.wish[request.locale] for command in listed if command.wish]
+            lines = [HELP_INTRO[request.locale], *wishes, HELP_MORE[request.locale].format(topics=names)]
         await request.answer.tell("\n".join(lines))
+
+
+def _page(said: str, pages: Mapping[str, Localized]) -> str:
+    """Return the word of the page that this names in any language; "" for none."""
+    named = fold(said.strip())
+    return next((word for word, label in pages.items() if named in {word, *map(fold, label.values())}), "")
 
 
 def offer_of(command: str) -> tuple[Button, ...]:
@@ -137,6 +169,8 @@ def _name(said: str) -> str:
 
 
 HELP_INTRO = text("help.intro")
+HELP_MORE = text("help.more")
+EVERYTHING = text("help.everything")
 GREETING = text("greeting.hello")
 EXAMPLES = text("greeting.examples")
 LINK_OVER = text("greeting.link_over")

@@ -10,7 +10,7 @@ import json
 from collections.abc import Sequence
 from datetime import tzinfo
 
-from core.commands.command import Command, CompletionRequest, Request, offered
+from core.commands.command import ON_ANSWERS, Command, CompletionRequest, Request, offered
 from core.commands.menu import MenuEntry, completed_field, text_field
 from core.features.feature import Contribution, Shared
 from core.outgoing import Suggestion
@@ -147,5 +147,11 @@ def build(shared: Shared) -> Contribution:
         is_listed=True,
         complete=complete,
         verbs=_VERBS,
+        topics=(ON_ANSWERS,),
     )
-    return Contribution(commands=(listing, Command("context", text("commands.context"), context, in_conversation=True)))
+    return Contribution(
+        commands=(
+            listing,
+            Command("context", text("commands.context"), context, in_conversation=True, topics=(ON_ANSWERS,)),
+        )
+    )

@@ -13,7 +13,7 @@ from core.answering.outcomes import listed
 from core.answering.sentences import TRY_AGAIN
 from core.answering.turn import Turn
 from core.commands.builtin import again, questions
-from core.commands.command import Command, Request
+from core.commands.command import ON_MEMORIES, Command, Request
 from core.commands.menu import DISLIKED
 from core.features.access.gate import at_name, named
 from core.features.access.rules import Access
@@ -41,7 +41,13 @@ def build(shared: Shared) -> Contribution:
     """Contribute /undo, and the command of who did not like an answer, which names the message that it answers."""
     return Contribution(
         commands=(
-            Command("undo", text("commands.undo"), partial(undo, shared), is_listed=True),
+            Command(
+                "undo",
+                text("commands.undo"),
+                partial(undo, shared),
+                is_listed=True,
+                topics=(ON_MEMORIES,),
+            ),
             Command(DISLIKED, text("commands.undo"), partial(disliked, shared), in_menus=False),
         )
     )

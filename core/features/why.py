@@ -12,7 +12,7 @@ from functools import partial
 
 from core.answering.trail import in_figures
 from core.commands.builtin import questions
-from core.commands.command import Command, Request
+from core.commands.command import ON_ANSWERS, Command, Request
 from core.commands.menu import WHY
 from core.enclosures import Speaker
 from core.features.feature import Contribution, Shared
@@ -40,7 +40,9 @@ from core.types import (
 
 def build(shared: Shared) -> Contribution:
     """Contribute /why."""
-    command = Command(WHY, text("commands.why"), partial(why, shared), in_conversation=True, in_order=True)
+    command = Command(
+        WHY, text("commands.why"), partial(why, shared), in_conversation=True, in_order=True, topics=(ON_ANSWERS,)
+    )
     return Contribution(commands=(command,))
 
 

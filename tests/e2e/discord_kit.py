@@ -1,4 +1,4 @@
-"""What the Discord scenarios share: a bot over real sockets, and time that moves when everything rests."""
+"""What the Discord scenarios share: a bot over real sockets."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from core.storage.kept import SqlKept
 from core.stores import KeptStore
 from core.types import Incoming, UserKey
 from core.workers.port import Worker
+from tests.e2e.flowing import flow, idle
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import menu
 from tests.fakes.discord_refusal import Refused
@@ -24,6 +25,8 @@ from tests.fakes.discord_server import TOKEN, DiscordServer
 from tests.fakes.discord_world import BOT_ID, Person
 from tests.fakes.handler import Script, ScriptedHandler, echo
 from tests.fakes.ram import RamDatabase
+
+__all__ = ["Bot", "flow", "idle", "refusing", "running", "serving"]
 
 ANA, BIA = Person(10**17 + 7, "Ana"), Person(10**17 + 8, "Bia", "en-US")
 ROOM, OTHER_ROOM, SILENT_ROOM, THREAD = 10**17 + 100, 10**17 + 101, 10**17 + 102, 10**17 + 200
@@ -134,53 +137,6 @@ async def _end(task: asyncio.Task[None], handler: MessageHandler) -> None:
         under_way = set(handler.tasks._under_way)
         handler.abandon()
         await asyncio.gather(*under_way, return_exceptions=True)
-
-
-async def flow(
-    server: DiscordServer,
-    clock: FakeClock,
-    condition: Callable[[], object],
-    limit_s: float = 7200,
-    patience_s: float = 120,
-) -> None:
-    """Let everything run and time go by, from one sleeper to the next, until the condition holds."""
-    until_s = clock.monotonic() + limit_s
-    async with asyncio.timeout(patience_s):
-        while not condition():
-            await idle(server)
-            if condition():
-                return
-            next_s = min((at_s for at_s, _, wake in clock._sleepers if not wake.done()), default=None)
-            if next_s is None:  # bytes are on their way through the kernel
-                await _breath(server)
-                continue
-            assert next_s <= until_s, f"it has not happened within {limit_s} s"
-            await clock.advance(next_s - clock.monotonic())
-
-
-async def idle(server: DiscordServer) -> None:
-    """Return when nobody does anything but wait: no request is on its way, and the loop went round in vain."""
-    quiet, seen = 0, (-1, -1)
-    while quiet < 40:
-        await asyncio.sleep(0)
-        now = (len(server.calls), server.gateway.heartbeats)
-        at_work = server.busy or _threads_at_work() or now != seen
-        quiet = 0 if at_work else quiet + 1
-        seen = now
-
-
-def _threads_at_work() -> bool:
-    executor = asyncio.get_running_loop()._default_executor  # type: ignore[attr-defined]  # what to_thread uses
-    return executor is not None and executor._idle_semaphore._value < len(executor._threads)
-
-
-async def _breath(server: DiscordServer) -> None:
-    server.gateway.changed.clear()
-    try:
-        async with asyncio.timeout(0.05):
-            await server.gateway.changed.wait()
-    except TimeoutError:
-        return
 
 
 def refusing(status: int, code: int) -> Callable[[str, str], None]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
-
-import aiosqlite
-import pytest
+from unittest import mock
 
 from bot.settings.settings import load
 from bot.wiring import App, build, open_chatbot
@@ -26,6 +23,7 @@ from core.ports import ChatModel, MessageHandler
 from core.providers.usem3 import Usem3Embedder
 from core.storage.sqlite import open_database
 from core.types import Preferences, Role, UserKey, Vectors
+from tests.e2e.flowing import counting_the_disk
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.telegram_server import TelegramServer
@@ -34,22 +32,15 @@ ZONE = "America/New_York"
 """Ana's and Bia's, where it is 11:09 on Saturday, 14 March 2026."""
 
 
-def at_rest_with_the_disk(monkeypatch: pytest.MonkeyPatch, server: TelegramServer | DiscordServer) -> None:
+@contextmanager
+def at_rest_with_the_disk(server: TelegramServer | DiscordServer) -> Iterator[None]:
     """Let what the database has under way count as work, and let there be no embedder: words must do."""
-    execute = aiosqlite.Connection._execute
-
-    async def counted(self: aiosqlite.Connection, work: Callable[..., Any], *given: Any, **named: Any) -> Any:
-        server.busy += 1
-        try:
-            return await execute(self, work, *given, **named)  # type: ignore[no-untyped-call]
-        finally:
-            server.busy -= 1
 
     async def embed(_self: Usem3Embedder, _texts: Sequence[str]) -> Vectors:
         raise ProviderDown("off")
 
-    monkeypatch.setattr(aiosqlite.Connection, "_execute", counted)
-    monkeypatch.setattr(Usem3Embedder, "embed", embed)
+    with counting_the_disk(server), mock.patch.object(Usem3Embedder, "embed", embed):
+        yield
 
 
 async def found(folder: Path, platform: str, people: dict[str, Role], rooms: Sequence[int], zone: str = ZONE) -> None:

@@ -1,9 +1,9 @@
-"""What the Telegram scenarios share: a bot over real sockets, and time that moves when everything rests."""
+"""What the Telegram scenarios share: a bot over real sockets."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,11 +14,14 @@ from core.ports import Clock, MessageHandler
 from core.storage.kept import SqlKept
 from core.types import Incoming
 from core.workers.port import Worker
+from tests.e2e.flowing import flow, idle
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import menu
 from tests.fakes.handler import Script, ScriptedHandler, echo
 from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_server import TOKEN, TelegramServer
+
+__all__ = ["Bot", "flow", "idle", "running", "serving"]
 
 
 @dataclass
@@ -73,33 +76,3 @@ async def _end(task: asyncio.Task[None], handler: MessageHandler) -> None:
     await asyncio.gather(task, return_exceptions=True)
     if isinstance(handler, ScriptedHandler):
         await handler.close()
-
-
-async def flow(
-    server: TelegramServer, clock: FakeClock, condition: Callable[[], object], limit_s: float = 7200
-) -> None:
-    """Let everything run and time go by, from one sleeper to the next, until the condition holds."""
-    until_s = clock.monotonic() + limit_s
-    async with asyncio.timeout(120):
-        while not condition():
-            await idle(server)
-            if condition():
-                return
-            next_s = min((at_s for at_s, _, wake in clock._sleepers if not wake.done()), default=None)
-            assert next_s is not None, "everything rests, and it has not happened"
-            assert next_s <= until_s, f"it has not happened within {limit_s} s"
-            await clock.advance(next_s - clock.monotonic())
-
-
-async def idle(server: TelegramServer) -> None:
-    """Return when nobody does anything but wait: no request and no thread is at work, and the loop turns in vain."""
-    quiet, seen = 0, -1
-    while quiet < 40:
-        await asyncio.sleep(0)
-        at_work = server.busy or _threads_at_work() or len(server.calls) != seen
-        quiet, seen = 0 if at_work else quiet + 1, len(server.calls)
-
-
-def _threads_at_work() -> bool:
-    executor = asyncio.get_running_loop()._default_executor  # type: ignore[attr-defined]  # what to_thread uses
-    return executor is not None and executor._idle_semaphore._value < len(executor._threads)

@@ -121,21 +121,21 @@ class Place:
 
 
 @pytest.fixture
-async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: FakeClock) -> AsyncIterator[Place]:
-    async with opened(tmp_path, monkeypatch, clock) as place:
+async def place(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Place]:
+    async with opened(tmp_path, clock) as place:
         yield place
 
 
 @asynccontextmanager
-async def opened(folder: Path, monkeypatch: pytest.MonkeyPatch, clock: FakeClock) -> AsyncIterator[Place]:
+async def opened(folder: Path, clock: FakeClock) -> AsyncIterator[Place]:
     people = {str(ANA.id): Role.OWNER, str(BIA.id): Role.MEMBER}
     await kit.found(folder, "discord", people, [ROOM, OTHER_ROOM])
     async with DiscordServer(clock) as server:
-        kit.at_rest_with_the_disk(monkeypatch, server)
         for room in (ROOM, OTHER_ROOM):
             server.room(room)
         server.direct(ANA)
-        yield Place(folder, clock, server)
+        with kit.at_rest_with_the_disk(server):
+            yield Place(folder, clock, server)
 
 
 # --- in private -------------------------------------------------------------------------------------------------------

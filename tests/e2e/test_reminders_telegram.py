@@ -89,20 +89,18 @@ class Place:
 
 
 @pytest.fixture
-async def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, clock: FakeClock) -> AsyncIterator[Place]:
-    async with opened(tmp_path, monkeypatch, clock) as place:
+async def place(tmp_path: Path, clock: FakeClock) -> AsyncIterator[Place]:
+    async with opened(tmp_path, clock) as place:
         yield place
 
 
 @asynccontextmanager
-async def opened(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, clock: FakeClock, zone: str = kit.ZONE
-) -> AsyncIterator[Place]:
+async def opened(folder: Path, clock: FakeClock, zone: str = kit.ZONE) -> AsyncIterator[Place]:
     people = {str(ANA.id): Role.OWNER, str(BIA.id): Role.MEMBER}
     await kit.found(folder, "telegram", people, [GROUP, OTHER_GROUP], zone)
     async with TelegramServer(clock) as server:
-        kit.at_rest_with_the_disk(monkeypatch, server)
-        yield Place(folder, clock, server)
+        with kit.at_rest_with_the_disk(server):
+            yield Place(folder, clock, server)
 
 
 async def fired(place: Place, chat: int | None = None, text: str = "pay the rent") -> Post:

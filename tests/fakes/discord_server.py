@@ -159,8 +159,17 @@ class DiscordServer(World):
         """Return when the condition holds; it is looked at whenever anything happened here."""
         async with asyncio.timeout(self._patience_s):
             while not condition():
-                self.gateway.changed.clear()
-                await self.gateway.changed.wait()
+                await self.stirred()
+
+    @property
+    def pulse(self) -> tuple[int, int]:
+        """Changes with every call and every heartbeat."""
+        return len(self.calls), self.gateway.heartbeats
+
+    async def stirred(self) -> None:
+        """Return when anything happened here."""
+        self.gateway.changed.clear()
+        await self.gateway.changed.wait()
 
     def done(self, method: str, part: str = "") -> list[Call]:
         """The calls that succeeded."""

@@ -93,8 +93,17 @@ class TelegramServer(Writing):
         """Return when the condition holds; it is looked at whenever anything happened here."""
         async with asyncio.timeout(self.patience_s):
             while not condition():
-                await self._changed.wait()
+                await self.stirred()
                 await asyncio.sleep(0)
+
+    @property
+    def pulse(self) -> int:
+        """Changes with every call."""
+        return len(self.calls)
+
+    async def stirred(self) -> None:
+        """Return when anything happened here."""
+        await self._changed.wait()
 
     def done(self, *methods: str, chat_id: int | None = None) -> list[Call]:
         """The calls that succeeded."""

@@ -10,6 +10,7 @@ import asyncio
 import sys
 from importlib import import_module
 
+from tests.browser import MISSING
 from tests.transcripts import phone
 from tests.transcripts.transcript import FOLDER, Scenario
 
@@ -39,11 +40,8 @@ def show(platform: str, *, write: bool) -> None:
             (FOLDER / f"{platform}-{scenario.name}.md").write_text(page, encoding="utf-8")
     if write:
         (FOLDER / f"{platform}.html").write_text(phone.page(platform, drawn), encoding="utf-8")
-        pictures = phone.screenshots(platform)
-        why = (
-            "no pictures: they need Chromium (on Debian: apt install chromium fonts-noto-color-emoji fonts-noto-core)\n"
-        )
-        sys.stderr.write("".join(f"{path}\n" for path in pictures) or why)
+        pictures = asyncio.run(phone.screenshots(platform))
+        sys.stderr.write("".join(f"{path}\n" for path in pictures) or f"no pictures: {MISSING}\n")
 
 
 if __name__ == "__main__":

@@ -6,20 +6,20 @@ Edits of a message are folded, unless somebody pressed something in between. Scr
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from html import escape
+from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from markdown_it import MarkdownIt
-from PIL import Image, ImageChops
+from PIL import Image
 from telegram import Chat, Message, MessageEntity
 
+from tests import browser
 from tests.fakes.clock import START
 from tests.transcripts.transcript import FOLDER, Line, Scenario
 
@@ -30,8 +30,9 @@ PICTURED = {
 """The scenarios of each platform that are drawn."""
 
 BOT = "Elefante"
-_CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-_TALLEST_PX = 6000
+CSS = (Path(__file__).parent / "phone.css").read_text("utf-8")
+WIDTH_PX = 390
+_COLOURS = 64  # as many as are seen
 _MARKDOWN = MarkdownIt("commonmark", {"breaks": True, "html": False}).enable("strikethrough")
 
 
@@ -118,20 +119,20 @@ def _plain(html: str) -> str:
     return f"{text[:40]}…" if len(text) > 40 else text
 
 
-def phone(name: str, chat: str, about: str, lines: Sequence[Line]) -> str:
-    """One phone: that of the first person who is in the chat."""
-    me = next((line.who for line in lines if line.who not in {"", BOT}), "")
-    shown = "\n".join(_drawn(item, me) for item in items(lines))
+def phone(name: str, chat: str, about: str, lines: Sequence[Line], *, me: str = "", since: datetime = START) -> str:
+    """One phone: that of `me`, or else of the first person who is in the chat; `since` is when the scenario begins."""
+    me = me or next((line.who for line in lines if line.who not in {"", BOT}), "")
+    shown = "\n".join(_drawn(item, me, since) for item in items(lines))
     kind, title = ("private", BOT) if chat == me else ("room", chat)
     head = f"<header>{title}<small>{escape(about)}</small></header>"
     return f'<section class="phone {kind}" id="{name}-{chat}">\n{head}\n{shown}\n</section>'
 
 
-def _drawn(item: Item, me: str) -> str:
+def _drawn(item: Item, me: str, since: datetime) -> str:
     if not item.who:
         return f'<div class="note"><span>{item.html}</span></div>'
     kinds = ["item", *["mine"] * (item.who == me), *["draft"] * item.is_draft, *["hidden"] * bool(item.only)]
-    at = (START + timedelta(seconds=item.at_s)).strftime("%H:%M:%S")
+    at = (since + timedelta(seconds=item.at_s)).strftime("%H:%M:%S")
     rows = "".join(f"<div>{''.join(map(_button, row))}</div>" for row in item.rows)
     reactions = "".join(f'<span class="reaction">{one}</span>' for one in item.reactions)
     parts = (
@@ -162,32 +163,23 @@ def phones(platform: str, scenario: Scenario, lines: Sequence[Line]) -> list[str
 
 def page(platform: str, drawn: Sequence[str]) -> str:
     """The HTML page of a platform."""
-    css = (Path(__file__).parent / "phone.css").read_text("utf-8")
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>{platform.title()}</title>\n'
-        f'<style>\n{css}</style>\n<body class="{platform}">\n' + "\n".join(drawn) + "\n</body>\n</html>\n"
+        f'<style>\n{CSS}</style>\n<body class="{platform}">\n' + "\n".join(drawn) + "\n</body>\n</html>\n"
     )
 
 
-def screenshots(platform: str) -> list[Path]:
+async def screenshots(platform: str) -> list[Path]:
     """Draw each phone of the page that lies in docs as a PNG beside it; none without Chromium."""
-    program = next(filter(None, map(shutil.which, _CHROMIUM)), None)
+    if browser.program() is None:
+        return []
     made = []
     html = FOLDER / f"{platform}.html"
-    for name in re.findall(r'<section class="phone \w+" id="([^"]+)"', html.read_text("utf-8")) if program else ():
-        picture = FOLDER / f"{platform}-{name}.png"
-        options = (
-            "--headless", "--no-sandbox", "--hide-scrollbars", "--disable-gpu", "--force-device-scale-factor=2",
-            f"--window-size=390,{_TALLEST_PX}", f"--screenshot={picture}", f"{html.as_uri()}#{name}",
-        )  # fmt: skip
-        subprocess.run([str(program), *options], check=True, capture_output=True)
-        _cut(picture)
-        made.append(picture)
+    async with browser.browsing() as page:
+        await page.open(html.as_uri(), 2 * WIDTH_PX, WIDTH_PX, scale=2.0)
+        for name in re.findall(r'<section class="phone \w+" id="([^"]+)"', html.read_text("utf-8")):
+            picture = FOLDER / f"{platform}-{name}.png"
+            drawn = Image.open(BytesIO(await page.picture(f"[id='{name}']"))).convert("RGB")
+            drawn.quantize(_COLOURS).save(picture, optimize=True)
+            made.append(picture)
     return made
-
-
-def _cut(picture: Path) -> None:
-    """Cut off the empty rest below the phone, and keep as many colours as are seen."""
-    drawn = Image.open(picture).convert("RGB")
-    box = ImageChops.difference(drawn, Image.new("RGB", drawn.size, drawn.getpixel((0, drawn.height - 1)))).getbbox()
-    drawn.crop((0, 0, drawn.width, box[3] if box else drawn.height)).quantize(64).save(picture, optimize=True)

@@ -39,9 +39,14 @@ class Scenario:
         return sorted(await self.play(), key=lambda line: line.at_s)
 
     def page(self, lines: Sequence[Line]) -> str:
-        chats = len({line.chat for line in lines}) > 1
-        rows = [_row(line, with_chat=chats) for line in lines]
-        return "\n".join([f"# {self.title}", "", self.about, "", "```text", *rows, "```", ""])
+        return as_page(self.title, self.about, lines)
+
+
+def as_page(title: str, about: str, lines: Sequence[Line]) -> str:
+    """Return the lines as a page of text."""
+    chats = len({line.chat for line in lines}) > 1
+    rows = [_row(line, with_chat=chats) for line in lines]
+    return "\n".join([f"# {title}", "", about, "", "```text", *rows, "```", ""])
 
 
 def _row(line: Line, *, with_chat: bool) -> str:

@@ -68,7 +68,7 @@ async def test_to_whom_it_is_not_for_reads_whose_it_is(office: Office, text: str
     await office.give(CARO, Role.MEMBER)
     assert await office.say(text, CARO) == ONLY_OWNER
     assert await office.say("/wonder", CARO) == "I do not know the command /wonder. See /help."
-    assert "/admin" not in await office.say("/help", CARO)
+    assert "/admin" not in await office.say("/help all", CARO)
 
 
 async def test_the_verbs_that_a_person_may_use_are_listed(office: Office) -> None:

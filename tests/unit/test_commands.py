@@ -26,7 +26,7 @@ async def fill(house: House, count: int) -> None:
 @pytest.mark.spec("D5")
 async def test_help_lists_every_command_and_asks_no_model() -> None:
     house = House()
-    (text,) = await ask(house, "/help")
+    (text,) = await ask(house, "/help all")
     assert [name for name in COMMANDS if f"/{name}" not in text] == ["server"], "there is none in private"
     assert not house.model.prompts
 

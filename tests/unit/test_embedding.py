@@ -51,7 +51,7 @@ async def said(app: App, handler: ChatBot, text: str, user: UserKey = EVE) -> st
 @pytest.mark.parametrize("command", OF_STAFF)
 async def test_who_was_granted_nothing_has_no_right_of_an_owner(app: App, handler: ChatBot, command: str) -> None:
     assert await said(app, handler, command) == ONLY_OWNER
-    assert "/admin" not in await said(app, handler, "/help")
+    assert "/admin" not in await said(app, handler, "/help all")
 
 
 async def test_who_was_granted_a_role_by_name_has_it_and_nobody_else_is_on_record(app: App, handler: ChatBot) -> None:

@@ -179,11 +179,11 @@ async def test_the_owner_takes_back_what_was_decided_on_a_server_and_sees_which(
 
 
 async def test_help_shows_it_to_nobody_but_the_staff_and_only_where_it_can_be_run(town: Town) -> None:
-    assert "/server" not in await town.say("/help", BIA)
-    assert "/server" in await town.say("/help", ANA)
+    assert "/server" not in await town.say("/help all", BIA)
+    assert "/server" in await town.say("/help all", ANA)
     channel = town.house.channel()
     async with town.house.chatbot() as bot:
-        await (await bot.receive(town.house.incoming("/help", user=ANA, message_id="h"), channel))
+        await (await bot.receive(town.house.incoming("/help all", user=ANA, message_id="h"), channel))
     assert "/server" not in channel.texts[0]
 
 

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from core.answering.confirmations import Confirmations
-from core.commands.command import Command, Complete, CompletionRequest, Request, missing_words, word_buttons
+from core.commands.command import (
+    ON_SETTINGS,
+    Command,
+    Complete,
+    CompletionRequest,
+    Request,
+    missing_words,
+    word_buttons,
+)
 from core.commands.menu import MenuEntry, MenuOption, choice_field
 from core.commands.table import ONLY_OWNER, offer_of
 from core.delivery.notifier import Delivery, Notifier
@@ -182,6 +190,7 @@ class Admin(VerbCommand):
             is_listed=True,
             complete=self._complete,
             verbs=self.entries,
+            topics=(ON_SETTINGS,),
         )
 
     async def _complete(self, request: CompletionRequest) -> Sequence[Suggestion]:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from core.commands.command import Command, Request
+from core.commands.command import ON_SETTINGS, Command, Request
 from core.commands.menu import choice_field, text_field
 from core.features.access.gate import minute
 from core.features.admin.admin import Verb
@@ -58,6 +58,7 @@ def build(shared: Shared) -> Contribution:
                 partial(news, stores.preferences),
                 usage=" off | on",
                 fields=(choice_field("what", text("menus.fields.news"), {"off": TURN_OFF, "on": TURN_ON}),),
+                topics=(ON_SETTINGS,),
             ),
         ),
         verbs=(

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 
-from core.commands.command import Command, Request
+from core.commands.command import ON_DATA, Command, Request
 from core.commands.menu import text_field
 from core.features.feature import Contribution, Shared
 from core.features.links.codes import LinkCode
@@ -58,8 +58,9 @@ class LinkCommands:
                 usage=" [CODE]",
                 in_private=True,
                 fields=(text_field("code", text("menus.fields.link_code")),),
+                topics=(ON_DATA,),
             ),
-            Command("unlink", text("commands.unlink"), self._unlink, in_private=True),
+            Command("unlink", text("commands.unlink"), self._unlink, in_private=True, topics=(ON_DATA,)),
         )
 
     async def _link(self, request: Request, argument: str) -> None:

@@ -23,7 +23,7 @@ from core.actions.memory_save import (
 )
 from core.answering.loop import UNREAD
 from core.answering.turn import Turn
-from core.commands.command import Command, CompletionRequest, Request
+from core.commands.command import ON_MEMORIES, Command, CompletionRequest, Request
 from core.commands.menu import choice_field, completed_field, number_field, text_field
 from core.dialogue import Outcome, Step
 from core.enclosures import pointed_words
@@ -113,6 +113,8 @@ REMEMBER = Command(
     in_order=True,
     writes=ChangeKind.SAVED,
     fields=(text_field("text", text("menus.fields.remember"), required=True),),
+    topics=(ON_MEMORIES,),
+    wish=text("help.wishes.remember"),
 )
 
 
@@ -150,6 +152,8 @@ class MemoryCommands:
                 in_private=True,
                 searches=True,
                 fields=(text_field("text", text("menus.fields.recall"), required=True),),
+                topics=(ON_MEMORIES,),
+                wish=text("help.wishes.recall"),
             ),
             Command(
                 "memories",
@@ -166,6 +170,8 @@ class MemoryCommands:
                 ),
                 complete=MemoryCompletion(self._memories),
                 begins=self._begun,
+                topics=(ON_MEMORIES,),
+                wish=text("help.wishes.memories"),
             ),
         )
 

@@ -14,7 +14,17 @@ from typing import Final
 from core.actions.action import Action
 from core.actions.change_report import UNDO
 from core.answering.turn import Turn
-from core.commands.command import ONLY_IN_PRIVATE, Command, CompletionRequest, Request, offered, word_buttons
+from core.commands.command import (
+    ON_ANSWERS,
+    ON_MEMORIES,
+    ON_SETTINGS,
+    ONLY_IN_PRIVATE,
+    Command,
+    CompletionRequest,
+    Request,
+    offered,
+    word_buttons,
+)
 from core.commands.menu import choice_field, completed_field
 from core.dialogue import Outcome, Step
 from core.features.feature import Contribution, Shared
@@ -114,6 +124,7 @@ def build(shared: Shared) -> Contribution:
                     completed_field("memory", text("menus.fields.share")),
                 ),
                 complete=MemoryCompletion(shared.memories),
+                topics=(ON_MEMORIES, ON_SETTINGS),
             ),
             Command(
                 "language",
@@ -123,6 +134,7 @@ def build(shared: Shared) -> Contribution:
                 is_listed=True,
                 fields=(completed_field("language", text("menus.fields.language")),),
                 complete=_languages,
+                topics=(ON_SETTINGS,),
             ),
             Command(
                 "think",
@@ -130,6 +142,7 @@ def build(shared: Shared) -> Contribution:
                 chosen.think,
                 usage=f" {' | '.join(_SWITCH)}",
                 fields=(choice_field("what", text("menus.fields.think"), {"on": STEPS_ON, "off": STEPS_OFF}),),
+                topics=(ON_ANSWERS, ON_SETTINGS),
             ),
             Command(
                 "timezone",
@@ -138,6 +151,7 @@ def build(shared: Shared) -> Contribution:
                 usage=f" … | {AUTO}",
                 fields=(completed_field("place", text("menus.fields.place")),),
                 complete=zone.places,
+                topics=(ON_SETTINGS,),
             ),
         ),
         actions=(answer_language(store),),

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from core.actions.proposal import Deletion
-from core.commands.command import STAFF, Command, Request
+from core.commands.command import ON_DATA, ON_MEMORIES, STAFF, Command, Request
 from core.commands.menu import choice_field, completed_field, text_field
 from core.features.access.gate import ROLES
 from core.features.access.rules import STAYS
@@ -60,8 +60,17 @@ def build(shared: Shared) -> Contribution:
                     text_field("code", text("menus.fields.forget_code")),
                 ),
                 complete=MemoryCompletion(shared.memories),
+                topics=(ON_MEMORIES, ON_DATA),
+                wish=text("help.wishes.forget"),
             ),
-            Command("privacy", text("commands.privacy"), partial(privacy, shared), is_listed=True),
+            Command(
+                "privacy",
+                text("commands.privacy"),
+                partial(privacy, shared),
+                is_listed=True,
+                topics=(ON_DATA,),
+                wish=text("help.wishes.privacy"),
+            ),
         ),
         verbs=(shared.names.verb("forget", about, others.run, for_owners=True, decisive=True),),
         matters=(Matter(FORGET, forgot, {"": NEVER}, for_owners=True, is_deed=True),),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from core.commands.command import MOST_OFFERED, Command, CompletionRequest, Request, offered
+from core.commands.command import MOST_OFFERED, ON_DATA, Command, CompletionRequest, Request, offered
 from core.commands.menu import PERSON, completed_field, text_field
 from core.features.access.gate import ROLES as ROLE_NAMES
 from core.features.admin.admin import HERE, ROOM, Verb
@@ -42,7 +42,9 @@ def build(shared: Shared) -> Contribution:
     )
     about = text("admin.decide.about.quota")
     return Contribution(
-        commands=(Command("usage", text("commands.usage"), partial(usage, quotas), in_private=True),),
+        commands=(
+            Command("usage", text("commands.usage"), partial(usage, quotas), in_private=True, topics=(ON_DATA,)),
+        ),
         verbs=(
             Verb(
                 "quota",

@@ -8,7 +8,7 @@ from datetime import date, datetime, time, timedelta
 from typing import Final
 
 from core.answering.turn import Turn
-from core.commands.command import Command, Request
+from core.commands.command import Command, Request, Topic
 from core.commands.menu import text_field
 from core.features.preferences.timezone import local_now
 from core.features.reminders.card import mark
@@ -29,6 +29,8 @@ MAX_LINES: Final = 20
 _MAX_SHOWN_CHARS: Final = 160
 _ISO: Final = re.compile(r"\d{4}-\d\d-\d\d")
 
+ON_REMINDERS: Final = Topic("reminders", text("help.topics.reminders"))
+
 
 class AgendaCommand:
     """Offer /agenda."""
@@ -47,6 +49,7 @@ class AgendaCommand:
             in_conversation=True,
             for_all=True,
             fields=(text_field("when", text("menus.fields.agenda")),),
+            topics=(ON_REMINDERS,),
         )
 
     async def run(self, request: Request, argument: str) -> None:

@@ -16,7 +16,7 @@ from core.features.access.gate import named
 from core.features.memories.listed import PAGE_SIZE, ListedMemories, Page, Row, is_number
 from core.features.pending_input.replies import PendingReplies
 from core.features.preferences.timezone import local_now
-from core.features.reminders.agenda import AgendaCommand
+from core.features.reminders.agenda import ON_REMINDERS, AgendaCommand
 from core.features.reminders.card import back, entry, line, show_card
 from core.features.reminders.completion import ReminderCompletion, TimeCompletion
 from core.features.reminders.effect import REMINDER_SET
@@ -102,6 +102,8 @@ class ReminderCommands:
             for_all=True,
             fields=(WHAT_AND_WHEN,),
             complete=self._completion,
+            topics=(ON_REMINDERS,),
+            wish=text("help.wishes.remind"),
         )
         reminders = Command(
             "reminders",
@@ -112,6 +114,7 @@ class ReminderCommands:
             complete=ReminderCompletion(self._reminders, self._completion),
             begins=self._begun,
             verbs=_VERBS,
+            topics=(ON_REMINDERS,),
         )
         agenda = AgendaCommand(self._reminders).command
         return remind, reminders, agenda

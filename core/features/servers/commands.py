@@ -12,7 +12,7 @@ from functools import partial
 from typing import Final
 
 from core.answering.shown import MAX_MESSAGES
-from core.commands.command import STAFF, Command, Request
+from core.commands.command import ON_SETTINGS, STAFF, Command, Request
 from core.commands.menu import MenuOption, OptionKind, choice_field, number_field, text_field
 from core.errors import ChannelError
 from core.features.admin.admin import HERE, Verb, VerbCommand, WrongUse, tell_room
@@ -94,6 +94,7 @@ class Servers:
             usage=" …",
             for_managers=True,
             verbs=self._verbs.entries,
+            topics=(ON_SETTINGS,),
         )
 
     def _all(self) -> tuple[Verb, ...]:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from core.commands.command import Command, Request
+from core.commands.command import ON_DATA, Command, Request
 from core.errors import ChannelError, ChannelGone, StorageError
 from core.features.admin.admin import Verb
 from core.features.feature import Shared
@@ -226,7 +226,7 @@ class ExportCommands:
     @property
     def command(self) -> Command:
         """The command."""
-        return Command("export", text("commands.export"), self._export, in_private=True)
+        return Command("export", text("commands.export"), self._export, in_private=True, topics=(ON_DATA,))
 
     @property
     def verbs(self) -> Sequence[Verb]:

@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import Final
 
 from core.actions.change_report import UNDO, undo_button
-from core.commands.command import Command, Request
+from core.commands.command import ON_DATA, Command, Request
 from core.commands.menu import FILE
 from core.errors import ChannelError, ChannelGone, FileTooLarge
 from core.features.admin.decide import NEVER
@@ -47,7 +47,9 @@ class ImportCommand:
     @property
     def command(self) -> Command:
         """The command."""
-        return Command("import", text("commands.import"), self._import, in_private=True, fields=(FILE,))
+        return Command(
+            "import", text("commands.import"), self._import, in_private=True, fields=(FILE,), topics=(ON_DATA,)
+        )
 
     async def _import(self, request: Request, argument: str) -> None:
         """Say what is in the file that came with the command, or save what was shown before."""

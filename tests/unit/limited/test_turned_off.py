@@ -46,7 +46,7 @@ async def test_lists_menus_and_examples_show_nothing_that_is_off(tmp_path: Path,
     off = ("MemorySave", "ReminderSet")
     async with talking(tmp_path, embedder=embedder, mind=LimitedMind(embedder), off=off) as person:
         await person.say("/language en")
-        shown = await person.say("/help")
+        shown = await person.say("/help all")
         assert "/remember" not in shown
         assert "/remind " not in shown
         assert "/memories" in shown
