@@ -291,7 +291,10 @@ class Launchd(Manager):
 
 
 app = typer.Typer(
-    help="Run the bot as a service: started with the machine, and again after a failure.", no_args_is_help=True
+    no_args_is_help=True,
+    help="""Run the bot as a service: started with the machine, and again after a failure.
+
+    Example: elefante service install""",
 )
 
 
