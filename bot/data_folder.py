@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from adapters.console.files import EXPORTS
-from bot.archive import pack
+from bot.archive import is_of_sqlite, pack
 from bot.background import background
 from bot.settings.settings import Settings
 from core.delivery.alerts import DAMAGED, IS_SOUND, OwnerAlerts
@@ -141,13 +141,26 @@ class ServerCopies(DataFolder):
 
 
 DUMP: Final = "pg_dump --format=custom --file={file} --dbname={database}"
-RESTORE: Final = "pg_restore --clean --if-exists --no-owner --dbname={database} {file}"
+_RESTORE: Final = "pg_restore --clean --if-exists --no-owner --dbname={database} {file}"
 
 
 def copied_by_server(settings: Settings, command: str, file: Path | None = None) -> StorageError:
     """Return the error that names the command which copies the data in PostgreSQL, or puts a copy in their place."""
-    said = command.format(database=settings.storage_address, file=shlex.quote(str(file or "elefante.dump")))
+    named = file or Path("elefante.dump")
+    if command is DUMP and named.suffix == ".zip":  # what pg_dump writes is none
+        named = named.with_suffix(".dump")
+    said = command.format(database=settings.storage_address, file=shlex.quote(str(named)))
     return StorageError(f"the data are in PostgreSQL, whose own programs copy them: {said}")
+
+
+def put_back_by_server(settings: Settings, file: Path) -> StorageError:
+    """Return the error that names the commands which put a copy in the place of the data in PostgreSQL."""
+    if not is_of_sqlite(file):
+        return copied_by_server(settings, _RESTORE, file)
+    here = f"{file} is a backup of SQLite, and the data are in PostgreSQL at {settings.storage_place}"
+    there, then = f"elefante restore {shlex.quote(str(file))}", "elefante move-storage"
+    way = " and then ".join(f"`STORAGE_URL=sqlite: {verb}`" for verb in (there, then))
+    return StorageError(f"{here}. It gets there by way of SQLite, into an empty database: {way}")
 
 
 class ConsoleHistory:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from bot.container import restart_command
 from bot.models.metering import EMBEDDING
 from bot.models.presets import PROVIDERS
 from bot.settings.models import LIMITED, ModelSettings
@@ -115,6 +116,7 @@ class ModelHealth:
             page=page,
             setting=self._named(names[0]) if sentence is UNKNOWN else setting,
             error=f"`{one_line(error, _MAX_ERROR_CHARS).replace('`', chr(39))}`",
+            restart=restart_command(),
             meanwhile=meanwhile,
         )
         if self._alerts is not None:
