@@ -16,14 +16,14 @@ from bot.archive import is_of_sqlite, pack
 from bot.background import background
 from bot.settings.settings import Settings
 from core.delivery.alerts import DAMAGED, IS_SOUND, OwnerAlerts
-from core.errors import Damaged, StorageError
+from core.errors import Damaged, DiskFull, StorageError
 from core.features.transfer.files import Backup, Copies, locked
 from core.ports import Clock
 from core.storage.database import Database
 from core.storage.sqlite_backup import PART, free_path
 from core.storage.sqlite_upgrade import BEFORE_UPDATE
 from core.text.catalogue import filled, text
-from core.types import UserKey
+from core.types import Localized, UserKey
 
 _log = logging.getLogger(__name__)
 
@@ -223,11 +223,21 @@ async def _back_up(folder: DataFolder, alerts: OwnerAlerts, clock: Clock) -> Non
                 pass  # it is looked at again in an hour
             except StorageError as error:
                 _log.error("no backup: %s", error)
-                alerts.tell("backup", filled(FAILED, reason=str(error)))
+                reason = filled(_why_not(error), folder=str(folder.backups))
+                alerts.tell("backup", filled(FAILED, reason=reason))
             else:
                 alerts.over("backup", MADE)
         await clock.sleep(min(due_in.total_seconds(), _HOUR_S) if due_in > timedelta(0) else _HOUR_S)
 
 
+def _why_not(error: StorageError) -> Localized:
+    if isinstance(error, DiskFull):
+        return NO_ROOM
+    return IS_DAMAGED if isinstance(error, Damaged) else UNWRITTEN
+
+
 FAILED = text("backups.failed")
+NO_ROOM = text("backups.why.no_room")
+IS_DAMAGED = text("backups.why.damaged")
+UNWRITTEN = text("backups.why.unwritten")
 MADE = text("backups.made")
