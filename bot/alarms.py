@@ -12,11 +12,13 @@ from typing import Final, TypeAlias
 
 from bot.alert_url import poster
 from bot.background import background
+from bot.container import restart_command
 from bot.settings.settings import Settings
 from bot.wiring import App
 from core.delivery.alerts import Post
+from core.errors import BotError, ConfigError, StorageDown, StorageError
 from core.text.catalogue import filled, text
-from core.types import Locale
+from core.types import Locale, Localized
 
 FAILED_MARK: Final = "start-failed"
 """The file in the data folder that is there while ALERT_URL knows that the bot does not start."""
@@ -58,16 +60,27 @@ async def watching(app: App, free_bytes: FreeBytes = free_bytes) -> AsyncIterato
         await alerts.close(_LAST_NOTICES_S)
 
 
-async def tell_start_failed(settings: Settings, reason: str) -> None:
+async def tell_start_failed(settings: Settings, error: BotError) -> None:
     """Send to ALERT_URL, if there is one, why the bot did not start: once, however often it is started.
 
-    Not for a start that another process on this folder prevented. `reason` has no secrets. It takes 20 s at most.
+    Not for a start that another process on this folder prevented. It takes 20 s at most.
     """
     if (post := _post(settings)) is None or _has_failed(settings):
         return
-    if await post(filled(FAILED, reason=reason)[settings.locale or Locale.EN]) and settings.state_dir is not None:
+    if await post(_why_not_started(error)[settings.locale or Locale.EN]) and settings.state_dir is not None:
         with suppress(OSError):
             (settings.state_dir / FAILED_MARK).touch(mode=0o600)
+
+
+def _why_not_started(error: BotError) -> Localized:
+    match error:
+        case ConfigError():
+            return filled(FAILED_SETTING, setting=error.setting, restart=restart_command())
+        case StorageDown():
+            return FAILED_AWAY
+        case StorageError():
+            return FAILED_STORAGE
+    return FAILED_OTHERWISE
 
 
 async def _tell_started(settings: Settings, connected: asyncio.Event) -> None:
@@ -125,5 +138,8 @@ async def _watch_disk(app: App, free_bytes: FreeBytes) -> None:
 
 DISK_LOW = text("alerts.disk_low")
 DISK_OK = text("alerts.disk_ok")
-FAILED = text("alerts.start_failed")
+FAILED_SETTING = text("alerts.start_failed.setting")
+FAILED_STORAGE = text("alerts.start_failed.storage")
+FAILED_AWAY = text("alerts.start_failed.away")
+FAILED_OTHERWISE = text("alerts.start_failed.unclear")
 STARTED = text("alerts.started")

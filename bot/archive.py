@@ -226,13 +226,31 @@ def _read(archive: zipfile.ZipFile, database: Path) -> Contents:
     return Contents(database, settings, about)
 
 
-def _settings_text(settings: Settings, at: datetime) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return a settings file without secrets, and the names of the secrets and of the paths that are set."""
+def given_settings() -> dict[str, str | None]:
+    """Return what the settings file and the environment hold, by names in capitals.
+
+    Raises:
+        StorageError: the file is not UTF-8.
+    """
     try:
         given = dotenv.dotenv_values(env_path(), interpolate=False)
     except UnicodeDecodeError as error:
         raise StorageError(f"{env_path()} is not UTF-8") from error
-    given = {name.upper(): value for name, value in {**given, **os.environ}.items()}
+    return {name.upper(): value for name, value in {**given, **os.environ}.items()}
+
+
+def is_of_sqlite(file: Path) -> bool:
+    """Tell whether a file is a database of SQLite, or an archive as backups of one are."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(len(_SQLITE)).startswith((_SQLITE, _ZIP))
+    except OSError:
+        return False
+
+
+def _settings_text(settings: Settings, at: datetime) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Return a settings file without secrets, and the names of the secrets and of the paths that are set."""
+    given = given_settings()
     lines, paths, secrets = [], [], []
     for field in type(settings).model_fields:
         if not (value := given.get(name := field.upper())):

@@ -12,18 +12,18 @@ from pathlib import Path
 from typing import Final
 
 from adapters.console.files import EXPORTS
-from bot.archive import pack
+from bot.archive import is_of_sqlite, pack
 from bot.background import background
 from bot.settings.settings import Settings
 from core.delivery.alerts import DAMAGED, IS_SOUND, OwnerAlerts
-from core.errors import Damaged, StorageError
+from core.errors import Damaged, DiskFull, StorageError
 from core.features.transfer.files import Backup, Copies, locked
 from core.ports import Clock
 from core.storage.database import Database
 from core.storage.sqlite_backup import PART, free_path
 from core.storage.sqlite_upgrade import BEFORE_UPDATE
 from core.text.catalogue import filled, text
-from core.types import UserKey
+from core.types import Localized, UserKey
 
 _log = logging.getLogger(__name__)
 
@@ -141,13 +141,26 @@ class ServerCopies(DataFolder):
 
 
 DUMP: Final = "pg_dump --format=custom --file={file} --dbname={database}"
-RESTORE: Final = "pg_restore --clean --if-exists --no-owner --dbname={database} {file}"
+_RESTORE: Final = "pg_restore --clean --if-exists --no-owner --dbname={database} {file}"
 
 
 def copied_by_server(settings: Settings, command: str, file: Path | None = None) -> StorageError:
     """Return the error that names the command which copies the data in PostgreSQL, or puts a copy in their place."""
-    said = command.format(database=settings.storage_address, file=shlex.quote(str(file or "elefante.dump")))
+    named = file or Path("elefante.dump")
+    if command is DUMP and named.suffix == ".zip":  # what pg_dump writes is none
+        named = named.with_suffix(".dump")
+    said = command.format(database=settings.storage_address, file=shlex.quote(str(named)))
     return StorageError(f"the data are in PostgreSQL, whose own programs copy them: {said}")
+
+
+def put_back_by_server(settings: Settings, file: Path) -> StorageError:
+    """Return the error that names the commands which put a copy in the place of the data in PostgreSQL."""
+    if not is_of_sqlite(file):
+        return copied_by_server(settings, _RESTORE, file)
+    here = f"{file} is a backup of SQLite, and the data are in PostgreSQL at {settings.storage_place}"
+    there, then = f"elefante restore {shlex.quote(str(file))}", "elefante move-storage"
+    way = " and then ".join(f"`STORAGE_URL=sqlite: {verb}`" for verb in (there, then))
+    return StorageError(f"{here}. It gets there by way of SQLite, into an empty database: {way}")
 
 
 class ConsoleHistory:
@@ -210,11 +223,21 @@ async def _back_up(folder: DataFolder, alerts: OwnerAlerts, clock: Clock) -> Non
                 pass  # it is looked at again in an hour
             except StorageError as error:
                 _log.error("no backup: %s", error)
-                alerts.tell("backup", filled(FAILED, reason=str(error)))
+                reason = filled(_why_not(error), folder=str(folder.backups))
+                alerts.tell("backup", filled(FAILED, reason=reason))
             else:
                 alerts.over("backup", MADE)
         await clock.sleep(min(due_in.total_seconds(), _HOUR_S) if due_in > timedelta(0) else _HOUR_S)
 
 
+def _why_not(error: StorageError) -> Localized:
+    if isinstance(error, DiskFull):
+        return NO_ROOM
+    return IS_DAMAGED if isinstance(error, Damaged) else UNWRITTEN
+
+
 FAILED = text("backups.failed")
+NO_ROOM = text("backups.why.no_room")
+IS_DAMAGED = text("backups.why.damaged")
+UNWRITTEN = text("backups.why.unwritten")
 MADE = text("backups.made")

@@ -65,7 +65,7 @@ async def run(settings: Settings, *, anyway: bool = False) -> None:
                 await go_on_anyway(settings)
             failure = await _run(settings, chosen)
         except BotError as error:
-            await tell_start_failed(settings, str(error))
+            await tell_start_failed(settings, error)
             raise
     if failure is not None:
         raise failure
@@ -138,7 +138,7 @@ async def _reached(settings: Settings, stop: asyncio.Event) -> None:
                 say(f"{error}. It is tried again until it answers.")
             is_told = True
             if clock.monotonic() - began_s > _AWAY_S:
-                await tell_start_failed(settings, str(error))
+                await tell_start_failed(settings, error)
             await until(stop, clock.sleep(backoff.next_s()))
         else:
             connection.close()

@@ -15,7 +15,7 @@ from bot.logs import strike_out
 from bot.platforms import Platform, Start
 from bot.settings.settings import Settings, load
 from core.errors import BotError, ConfigError
-from core.features.admin.platforms import Link, PlatformState
+from core.features.admin.platforms import Link, PlatformState, span
 from core.text.catalogue import filled, text
 from core.types import Locale, Localized
 
@@ -139,8 +139,9 @@ class Supervisor:
         if is_connected:
             self.was_connected = True
             self._failures.pop(name, None)
-            self._alerts.over(f"{_ENDED}:{name}", filled(AGAIN, platform=name.title()))
+            self._tell_again(name)
         self._note(name, Link.CONNECTED if is_connected else Link.CONNECTING, reason=why)
+        self._tell_ended()
         _log.info("%s is connected" if is_connected else "%s is not connected", name)
 
     def _hindered(self, name: str, hindrance: Localized | None) -> None:
@@ -165,11 +166,25 @@ class Supervisor:
         self._failures[name] = failure
         next_try = None if pause_s is None else self._start.app.clock.now() + timedelta(seconds=pause_s)
         setting = failure.setting if isinstance(failure, ConfigError) else ""
-        if pause_s is not None or self.was_connected:  # else it is a start that failed, which is told as such
-            # no detail of the failure: that is in the log
-            words = filled(ENDED, platform=name.title(), setting=setting or self._chosen[name].setting)
-            self._alerts.tell(f"{_ENDED}:{name}", words, stops_answers=True)
         self._note(name, Link.ENDED, reason=_said(failure), setting=setting, next_try=next_try)
+        if pause_s is not None or self.was_connected:  # else it is a start that failed, which is told as such
+            self._tell_ended(ends=pause_s is None)
+
+    def _tell_ended(self, *, ends: bool = False) -> None:
+        """Tell of each platform that ended where the bot goes on: no detail of the failure, which is in the log."""
+        others = [state.name.title() for state in self._states.all.values() if state.link is Link.CONNECTED]
+        meanwhile = ENDS if ends else filled(ON_OTHERS, others=", ".join(others)) if others else ON_NONE
+        for name, failure in self._failures.items():
+            setting = failure.setting if isinstance(failure, ConfigError) else self._chosen[name].setting
+            words = filled(ENDED, platform=name.title(), setting=setting, meanwhile=meanwhile)
+            self._alerts.tell(f"{_ENDED}:{name}", words, stops_answers=True, only_way=name)
+
+    def _tell_again(self, name: str) -> None:
+        """Tell that a platform is connected again, and for how long it was not."""
+        key = f"{_ENDED}:{name}"
+        if (alarm := self._alerts.open_now().get(key)) is not None:
+            away = span((self._start.app.clock.now() - alarm.since).total_seconds())
+            self._alerts.over(key, filled(AGAIN, platform=name.title(), span=away))
 
     def _note(self, name: str, link: Link, **why: Any) -> None:
         before, since = self._states.all.get(name), self._start.app.clock.now()
@@ -187,5 +202,8 @@ def _said(failure: Exception | None) -> str:
 
 
 ENDED = text("platforms.ended")
+ON_OTHERS = text("platforms.meanwhile.others")
+ON_NONE = text("platforms.meanwhile.nobody")
+ENDS = text("platforms.meanwhile.ends")
 AGAIN = text("platforms.again")
 ALONE = text("platforms.alone")

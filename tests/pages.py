@@ -12,10 +12,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import typer
+from typer.core import TyperGroup
+
 from adapters.console.channel import Layout
 from adapters.console.output import Output
 from adapters.console.person import TerminalUser
 from adapters.console.pipe import PipeChannel
+from bot.cli.main import app
 from bot.cli.think import StoppedClock
 from bot.models.presets import PROVIDERS, SUGGESTED, example
 from bot.settings.env_example import render
@@ -34,6 +38,7 @@ COLUMNS = 100
 ENV_EXAMPLE = ROOT / ".env.example"
 PAGE = ROOT / "docs" / "commands.md"
 MODELS = ROOT / "docs" / "models.md"
+_WHOLE = 500  # characters: more than any first sentence has
 
 
 def with_tables(page: str) -> str:
@@ -65,6 +70,19 @@ def _put(page: str, head: str, rows: list[str]) -> str:
     if count != 1:
         raise ValueError(f"docs/commands.md has no table of {head}")
     return found
+
+
+def with_verbs(page: str) -> str:
+    """Return the README with the table of what `elefante` can do at the shell, as its own help says it."""
+    rows = []
+    for name, verb in typer.main.get_group(app).commands.items():
+        wanted = [re.sub("[{}]", "", piece).upper() for piece in verb.collect_usage_pieces(typer.Context(verb))[1:]]
+        usage = " ".join([name] if isinstance(verb, TyperGroup) else [name, *wanted])
+        more = f" ({', '.join(verb.commands)})" if isinstance(verb, TyperGroup) else ""
+        about = verb.get_short_help_str(limit=_WHOLE).removesuffix(".")
+        rows.append(f"| `{usage}` | {about}{more} |\n")
+    head = re.escape("| `elefante …` | what it does |\n| --- | --- |\n")
+    return re.sub(rf"(?<={head})(?:\|.*\n)+", lambda _: "".join(rows), page)
 
 
 def with_example(page: str) -> str:
@@ -101,7 +119,7 @@ async def _talk(messages: Sequence[str]) -> str:
     settings = load(None, storage_url="memory:", model="", timezone="America/New_York", console_user="ana")
     clock, layout, shown = StoppedClock(SAID_AT), Layout(COLUMNS, colour=False), io.StringIO()
     person, channel = TerminalUser(settings.console_owner, "en_US.UTF-8", clock), PipeChannel(Output(shown))
-    async with build(settings, clock=clock) as app, ChatBot(app.parts) as chatbot:
+    async with build(settings, clock=clock) as built, ChatBot(built.parts) as chatbot:
         for message in messages:
             shown.write(f"› {message}\n")
             await (await chatbot.receive(person.says(channel.buttons.pressed(message)), channel))
@@ -113,5 +131,5 @@ async def _talk(messages: Sequence[str]) -> str:
 if __name__ == "__main__":
     ENV_EXAMPLE.write_text(render(), encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    README.write_text(with_models(with_example(README.read_text(encoding="utf-8"))), encoding="utf-8")
+    README.write_text(with_verbs(with_models(with_example(README.read_text(encoding="utf-8")))), encoding="utf-8")
     MODELS.write_text(with_models(MODELS.read_text(encoding="utf-8")), encoding="utf-8")

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-from bot.archive import Contents, pack, unpack
+from bot.archive import Contents, given_settings, pack, unpack
 from bot.cli.shell import JsonOption, NewFile, YesOption, busy, confirm, load_settings, run, show
-from bot.data_folder import DUMP, RESTORE, DataFolder, copied_by_server
+from bot.data_folder import DUMP, DataFolder, copied_by_server, put_back_by_server
 from bot.lost_data import known_marks
 from bot.settings.env_file import env_path
 from bot.settings.settings import Settings, load
@@ -61,7 +61,7 @@ def restore_(
     """
     loaded = load_settings(lambda: load() if env_path().exists() else load(None))  # the backup may bring the file
     if loaded.engine == "postgres":
-        raise copied_by_server(loaded, RESTORE, file)
+        raise put_back_by_server(loaded, file)
     if loaded.database_path.exists():
         confirm(f"Replace {loaded.database_path} by {file}?", yes=yes)
     with busy("verifying and copying"):
@@ -121,18 +121,19 @@ async def restore(settings: Settings, file: Path) -> Document:
             await asyncio.to_thread(raise_marks, settings.database_path, known)
         finally:
             scratch.unlink(missing_ok=True)
-        env = None
-        if contents.about is not None:
+        env, about = None, contents.about
+        if about is not None:
             env = _write_settings(contents)
+        here = given_settings()
     return {
         "restored": str(file),
-        "program": contents.about and contents.about.program,
-        "at": contents.about and contents.about.at,
+        "program": about and about.program,
+        "at": about and about.at,
         "database": str(settings.database_path),
         "aside": [str(path) for path in kept],
         "settings": env and str(env),
-        "secrets": list(contents.about.secrets) if contents.about else [],
-        "paths": list(contents.about.paths) if contents.about else [],
+        "secrets": [name for name in (about.secrets if about else ()) if not here.get(name)],
+        "paths": [name for name in (about.paths if about else ()) if not here.get(name)],
     }
 
 
@@ -204,8 +205,8 @@ def _restored_lines(document: Document) -> list[str]:
     fill_in = ", ".join(document["secrets"])
     if fill_in and document["settings"]:
         lines.append(f"Fill in there: {fill_in}.")
-    elif fill_in:
-        lines.append(f"{env_path()} was left as it is. It needs: {fill_in}.")
+    elif document["program"]:
+        lines.append(f"{env_path()} was left as it is.{f' It needs: {fill_in}.' if fill_in else ''}")
     if document["paths"]:
         lines.append(f"Paths are those of each machine; there it had set {', '.join(document['paths'])}.")
     return lines

@@ -34,7 +34,7 @@ def move_storage_(
     to: Annotated[
         str,
         typer.Argument(
-            metavar="[TARGET]",
+            metavar="TARGET",
             help="postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or sqlite:. Without it you are asked, and what you "
             "type is not shown.",
         ),

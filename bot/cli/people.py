@@ -18,7 +18,10 @@ from core.features.admin.decisions import ALLOWED, Applied, Decision, DecisionKi
 from core.types import Role, UserKey
 
 users_app = typer.Typer(
-    no_args_is_help=True, help="See and change who may use the bot. A bot that runs sees it at once."
+    no_args_is_help=True,
+    help="""See and change who may use the bot. A bot that runs sees it at once.
+
+    Example: elefante users list""",
 )
 
 PersonArgument = Annotated[str, typer.Argument(metavar="PLATFORM:ID", help="Who, such as telegram:123456.")]

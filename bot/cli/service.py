@@ -19,6 +19,7 @@ from typing import Annotated, Final
 import typer
 
 from bot.cli.shell import YesOption, confirm, load_settings
+from bot.container import in_container
 from bot.platforms import PLATFORMS
 from bot.settings.env_file import VARIABLE, env_path
 from bot.settings.settings import Settings
@@ -69,9 +70,15 @@ _WSL: Final = (
     "say `wsl --shutdown` in PowerShell, open WSL again, and install once more"
 )
 _ELSEWHERE: Final = (
-    "there is neither systemd nor launchd here: have this system start `elefante run`, or run the bot in a container "
-    "(docs/operating.md)"
+    "there is neither systemd nor launchd here: have this system start `{command}` in {folder}, and again when it "
+    "ends; or run the bot in a container (docs/operating.md)"
 )
+_CONTAINER: Final = (
+    "this is a container, whose engine starts the bot, and again when it ends (`restart: unless-stopped` in "
+    "compose.yaml): outside of it `docker compose up -d` starts it, `docker compose logs -f` shows what it says"
+)
+_BOOTED: Final = Path("/run/systemd/system")
+"""There only where systemd started the machine: sd_booted(3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +180,8 @@ class Systemd(Manager):
             return
         if "microsoft" in os.uname().release.lower():
             raise BotError(_WSL)
+        if not _BOOTED.is_dir():
+            raise BotError(_elsewhere())
         name = getpass.getuser()
         raise BotError(
             f"systemd's manager of {name} does not answer ({_reason(asked)}); log in as {name} directly, not by su or "
@@ -291,7 +300,10 @@ class Launchd(Manager):
 
 
 app = typer.Typer(
-    help="Run the bot as a service: started with the machine, and again after a failure.", no_args_is_help=True
+    no_args_is_help=True,
+    help="""Run the bot as a service: started with the machine, and again after a failure.
+
+    Example: elefante service install""",
 )
 
 
@@ -420,9 +432,9 @@ def _platforms(settings: Settings) -> list[str]:
 
 def _installed() -> Manager:
     manager = _manager()
+    manager.ask()  # where nothing runs services, none is to be installed
     if not manager.file.exists():
         raise BotError("the service is not installed: `elefante service install`")
-    manager.ask()
     return manager
 
 
@@ -435,8 +447,15 @@ def _manager() -> Manager:
     if sys.platform == "darwin":
         return Launchd()
     if shutil.which("systemctl") is None:
-        raise BotError(_ELSEWHERE)
+        raise BotError(_elsewhere())
     return Systemd()
+
+
+def _elsewhere() -> str:
+    """Return what starts the bot where nothing runs services of a user."""
+    if in_container():
+        return _CONTAINER
+    return _ELSEWHERE.format(command=f"{sys.executable} -m bot run", folder=env_path().parent)
 
 
 def _content(file: Path) -> str:

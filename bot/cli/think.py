@@ -27,9 +27,7 @@ from core.types import Incoming, JSONValue, MemoryHit, Message, UserKey
 
 
 def think_(
-    texts: Annotated[
-        list[str], typer.Argument(metavar="TEXT...", help="Messages, as you would write them in the chat.")
-    ],
+    texts: Annotated[list[str], typer.Argument(metavar="TEXT", help="Messages, as you would write them in the chat.")],
     user: UserOption = "",
     now: Annotated[str, typer.Option(help="The time that it is then, as 2026-11-22T10:15. Default: the present.")] = "",
     zone: Annotated[str, typer.Option(help="Your time zone, as America/Sao_Paulo. Default: the one you told.")] = "",

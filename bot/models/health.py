@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
+from bot.container import restart_command
 from bot.models.metering import EMBEDDING
 from bot.models.presets import PROVIDERS
 from bot.settings.models import LIMITED, ModelSettings
 from core.delivery.alerts import OwnerAlerts
-from core.errors import CreditGone, KeyRejected, ModelUnknown, ProviderError
+from core.errors import BadReply, CreditGone, EmptyReply, KeyRejected, ModelUnknown, ProviderBusy, ProviderError
 from core.ports import Clock
 from core.providers.fallback import Circuit
 from core.text.catalogue import filled, text
-from core.text.unicode import one_line
 from core.types import Localized
 
 _SUMMARY: Final = "summary"
 _KEY, _CREDIT, _UNKNOWN, _RESTING = "key-refused", "credit-gone", "model-unknown", "models-resting"
 _NAMING: Final = ("model", "model_reasoning_heavy", "model_reasoning", "model_chat", "model_summary", "model_embedding")
-_MAX_ERROR_CHARS: Final = 200
+
+_STATUS: Final = re.compile(r"HTTP \d{3}")
 
 SETTLE_S: Final = 180.0
 """How long a model that answers again must go on before its owners are told, in seconds."""
@@ -92,9 +94,9 @@ class ModelHealth:
         for chain in dict.fromkeys(chains):
             asked = [each for each in chain if each != LIMITED]
             if all(map(self._is_out, asked)) and not all(map(self._is_known, asked)):
-                self._raise(f"{_RESTING}:{','.join(asked)}", RESTING, asked, str(error))
+                self._raise(f"{_RESTING}:{','.join(asked)}", RESTING, asked, error)
 
-    def _raise(self, key: str, sentence: Localized, names: Sequence[str], error: str = "") -> None:
+    def _raise(self, key: str, sentence: Localized, names: Sequence[str], error: ProviderError | None = None) -> None:
         """Open the alarm about models, or bring its sentence up to date."""
         if sentence is not RESTING:
             self._failed |= dict.fromkeys(names, key)
@@ -105,7 +107,9 @@ class ModelHealth:
             page = (preset.credit_page if sentence is CREDIT_GONE else "") or preset.key_page
             page = page if page and address == preset.url else address  # another server has other pages
             setting = preset.key_setting or preset.url_setting
-        meanwhile = self._meanwhile(names)
+        meanwhile, naming = self._meanwhile(names), self._named(names[0])
+        if sentence is UNKNOWN:
+            sentence, setting = (UNKNOWN, naming) if naming else (UNKNOWN_DECIDED, "")
         words = filled(
             sentence,
             provider=provider,
@@ -113,8 +117,10 @@ class ModelHealth:
             name=model,
             address=address,
             page=page,
-            setting=self._named(names[0]) if sentence is UNKNOWN else setting,
-            error=f"`{one_line(error, _MAX_ERROR_CHARS).replace('`', chr(39))}`",
+            setting=setting,
+            error=_why(error),
+            status=f" ({status[0]})" if (status := _STATUS.search(str(error))) else "",
+            restart=restart_command(),
             meanwhile=meanwhile,
         )
         if self._alerts is not None:
@@ -139,9 +145,9 @@ class ModelHealth:
         return self._is_known(name) or self.circuit(name).is_down
 
     def _named(self, name: str) -> str:
-        """Return the settings that name a model; MODEL if none does: it was decided by /admin."""
+        """Return the settings that name a model; "" if none does: it was decided by /admin."""
         chains = {field: str(getattr(self._settings, field)).replace(" ", "").split(",") for field in _NAMING}
-        return ", ".join(field.upper() for field, chain in chains.items() if name in chain) or "MODEL"
+        return ", ".join(field.upper() for field, chain in chains.items() if name in chain)
 
     def _meanwhile(self, names: Sequence[str]) -> Localized:
         """Return what people notice while these models do not answer, for the mode that is worst off."""
@@ -163,9 +169,20 @@ def _is_about(key: str, name: str) -> bool:
     return name in about or name.partition(":")[0] in about
 
 
+def _why(error: ProviderError | None) -> Localized:
+    """Return why a model did not answer, in words that need no English; the log has the error itself."""
+    if isinstance(error, ProviderBusy):
+        return BUSY
+    return FORM if isinstance(error, BadReply | EmptyReply) else DOWN
+
+
 KEY_REFUSED = text("alerts.models.key_refused")
 CREDIT_GONE = text("alerts.models.credit_gone")
 UNKNOWN = text("alerts.models.unknown")
+UNKNOWN_DECIDED = text("alerts.models.unknown_decided")
+BUSY = text("alerts.models.why.busy")
+FORM = text("alerts.models.why.form")
+DOWN = text("alerts.models.why.down")
 RESTING = text("alerts.models.resting")
 ANSWERS = text("alerts.models.answers")
 UNUSED = text("alerts.models.unused")

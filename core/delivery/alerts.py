@@ -53,6 +53,8 @@ class Alarm:
     """Whether people go without answers as long as it is open."""
     places: dict[str, str] = field(default_factory=dict)
     """Where it is so, by an id: titles of rooms, "" for private chats. They stand for {places} in the text."""
+    only_way: str = ""
+    """The platform whose owners cannot be told while it is open: they are told of its end."""
     over_at: datetime | None = None
     """From when on it counts as over; None while nobody said so."""
     end: dict[Locale, str] | None = None
@@ -192,13 +194,15 @@ class OwnerAlerts:
         *,
         stops_answers: bool = False,
         place: tuple[str, str] | None = None,
+        only_way: str = "",
         settle_s: float = 0.0,
     ) -> None:
         """Open an alarm, or bring its text up to date; every owner is told once, when `settle_s` have passed.
 
         The text says what happened and what to do, without secrets or people's words. An alarm that was told within
         the hour is told when that has passed, if it is open then. Opening is a line of the log: an error, if it
-        `stops_answers`. `place` is the id and the title of one more place where it is so: see `Alarm.places`.
+        `stops_answers`. `place` is the id and the title of one more place where it is so: see `Alarm.places`; for
+        `only_way` see there, too.
         """
         words, now, known = dict(text), self._clock.now(), self._book.alarms.get(key)
         is_known = known and known.over_at is None and (known.text, known.stops_answers) == (words, stops_answers)
@@ -220,6 +224,7 @@ class OwnerAlerts:
                 if alarm.end is None:  # nobody waits for the end of what was before
                     alarm.told.clear()
             alarm.text, alarm.stops_answers, alarm.over_at, alarm.end = words, stops_answers, None, None
+            alarm.only_way = only_way
             alarm.places |= {} if place is None else {place[0]: place[1]}
 
         self._change(begin)
@@ -340,6 +345,7 @@ class OwnerAlerts:
         if self._book.alarms:
             await self._learn_owners()
         people = {f"{user.platform}:{user.user}": user for user in self._known}
+        self._pass_over(people)
         whom = [name for name, user in people.items() if user.platform in self._notifier.platforms]
         whom += [_POST] * (self._post is not None)
         now_s = self._clock.monotonic()
@@ -348,6 +354,14 @@ class OwnerAlerts:
             for each in whom
             if self._resting.get(each, 0.0) <= now_s and self._next_due(each)
         ]
+
+    def _pass_over(self, people: Mapping[str, UserKey]) -> None:
+        """Have those told of the end of an alarm who could not be told of it, as it cut them off, for a minute."""
+        long_ago = self._clock.now() - timedelta(seconds=_LOOK_S)
+        for key, alarm in self.open_now().items():
+            there = {name for name, user in people.items() if user.platform == alarm.only_way} - alarm.told
+            if there and alarm.since <= long_ago:
+                self._book.change(partial(_passed_over, key, there))
 
     def _next_due(self, whom: str) -> str:
         """Return the key of the next alarm of which they are to be told something; "" if there is none."""
@@ -439,6 +453,11 @@ def _told(key: str, whom: str, now: datetime, alarms: Alarms, *, arrived: bool, 
     if arrived:
         alarm.noticed = now
         alarm.told = alarm.told - {whom} if is_end else alarm.told | {whom}
+
+
+def _passed_over(key: str, people: Collection[str], alarms: Alarms) -> None:
+    if key in alarms:
+        alarms[key].told.update(people)
 
 
 _FORM: Final = TypeAdapter(Alarms)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot.settings.settings import Settings
-from tests.pages import EXAMPLE, with_example, with_tables
+from tests.pages import EXAMPLE, with_example, with_tables, with_verbs
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -49,6 +49,10 @@ def test_every_link_between_pages_leads_somewhere(page: Path) -> None:
 def test_every_setting_that_a_page_sets_exists(page: Path) -> None:
     for name in re.findall(r"^(?:export )?([A-Z][A-Z_]{4,})=", page.read_text(encoding="utf-8"), re.MULTILINE):
         assert name.lower() in Settings.model_fields, name
+
+
+def test_the_table_of_verbs_is_what_the_program_says() -> None:
+    assert with_verbs(README) == README, "run: make fix"
 
 
 def test_every_verb_of_the_command_line_that_readme_names_exists() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import sqlite3
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import execute
+from tests.postgres import database_of
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "123:abc_DEF-9"
@@ -108,11 +110,44 @@ def test_what_is_replaced_is_asked_about_and_kept_whole(home: Home, tmp_path: Pa
     assert "--yes" in asked
     assert home.files() | {"data/elefante.log": b""} == before | {"data/elefante.log": b""}
     done = json.loads(home.done("restore", "first.zip", "--yes", "--json"))
-    assert (done["settings"], done["secrets"]) == (None, ["TELEGRAM_TOKEN"])
+    assert (done["settings"], done["secrets"]) == (None, []), "they stand in .env"
     assert "second" not in home.done("as", "me", "/memories")
     [database] = done["aside"]
     home.done("restore", database, "--yes")
     assert "second" in home.done("as", "me", "/memories")
+
+
+def test_on_the_same_machine_nothing_is_asked_for_that_stands_there(home: Home) -> None:
+    home.write_settings({"TELEGRAM_TOKEN": TOKEN, "OPENAI_API_KEY": "sk-abc", "LOG_DIR": "logs"})
+    home.done("as", "me", "/remember the gate code is 4417")
+    home.done("backup", "mine.zip")
+    env = home.folder / ".env"
+    before = env.read_bytes()
+    said = home.done("restore", "mine.zip", "--yes")
+    assert said.splitlines()[-1] == f"{env} was left as it is."
+    assert env.read_bytes() == before
+    home.write_settings({"TELEGRAM_TOKEN": TOKEN, "OPENAI_API_KEY": ""})
+    said = home.done("restore", "mine.zip", "--yes")
+    assert f"{env} was left as it is. It needs: OPENAI_API_KEY.\n" in said
+    assert "there it had set LOG_DIR." in said, "where it is not set now"
+
+
+def test_a_backup_of_sqlite_gets_into_postgresql_by_the_commands_that_are_told(home: Home, tmp_path: Path) -> None:
+    home.done("as", "me", "/remember the gate code is 4417")
+    home.done("backup", "x.zip")
+    there = {"STORAGE_URL": database_of(str(tmp_path))}
+    home.write_settings({"LANGUAGE": "en", **there})
+    code, said = home.call("restore", "x.zip")
+    assert code == 1
+    assert "pg_restore" not in said
+    first, second = re.findall(r"`STORAGE_URL=sqlite: elefante (.+?)`", said)
+    home.environment["STORAGE_URL"] = "sqlite:"
+    home.done(*first.split(), "--yes")
+    home.done(*second.split(), there["STORAGE_URL"])
+    del home.environment["STORAGE_URL"]
+    assert "4417" in home.done("as", "me", "/memories")
+    code, said = home.call("backup", "copy.zip")
+    assert (code, "pg_dump --format=custom --file=copy.dump --dbname=" in said) == (1, True), "pg_dump writes no ZIP"
 
 
 def let_files_grow_no_further_than(size_bytes: int) -> Callable[[], object]:

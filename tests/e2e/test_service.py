@@ -15,7 +15,8 @@ import pytest
 from typer.testing import CliRunner
 
 from bot.cli.main import app
-from bot.cli.service import STOP_WITHIN_S, Plan, Systemd
+from bot.cli.service import STOP_WITHIN_S, Plan, Systemd, _manager, status_
+from bot.container import restart_command
 from bot.run import serving
 from bot.settings.settings import load
 from core.errors import BotError
@@ -106,27 +107,46 @@ def test_where_linger_is_refused_root_is_told_what_to_say(machine: Machine) -> N
     assert "Access denied" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("fault", "said"),
-    [
-        ("silent", "does not answer (Failed to connect to bus)"),
-        ("broken", "`systemctl --user restart elefante.service` failed: Failed to connect to bus"),
-    ],
-)
-def test_what_systemd_says_is_passed_on(machine: Machine, fault: str, said: str) -> None:
-    (machine.home / fault).write_text("Failed to connect to bus\nSee the log\n")
+def test_what_systemd_says_is_passed_on(machine: Machine) -> None:
+    (machine.home / "broken").write_text("Failed to connect to bus\nSee the log\n")
     done = machine("install", "--yes")
     assert done.returncode == 1
-    assert said in done.stderr
+    assert "`systemctl --user restart elefante.service` failed: Failed to connect to bus" in done.stderr
     assert len(done.stderr.splitlines()) == 1
-    assert machine.file().exists() == (fault == "broken")
+    assert machine.file().exists()
 
 
-def test_where_there_is_no_manager_a_sentence_says_what_to_do(machine: Machine) -> None:
-    for name in ("systemctl", "loginctl", "journalctl"):
-        (machine.home / "bin" / name).unlink()
-    bare = machine("install", PATH=str(machine.home / "bin"))
-    assert (bare.returncode, "container" in bare.stderr) == (1, True)
+@pytest.mark.parametrize(
+    ("is_booted", "is_container", "said"),
+    [
+        (True, False, r"does not answer \(Failed to connect to bus\); log in as \w+ directly"),
+        (False, False, "neither systemd nor launchd here: have this system start `.*python.* -m bot run` in "),
+        (False, True, "this is a container.*outside of it `docker compose up -d` starts it"),
+    ],
+)
+def test_where_systemd_does_not_answer_it_says_what_fits_there(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, is_booted: bool, is_container: bool, said: str
+) -> None:
+    (machine.home / "silent").write_text("Failed to connect to bus\n")
+    monkeypatch.setenv("PATH", machine.environment()["PATH"])
+    monkeypatch.setenv("HOME", str(machine.home))
+    monkeypatch.setattr("bot.cli.service._BOOTED", machine.home if is_booted else machine.home / "missing")
+    monkeypatch.setattr("bot.container._MARKS", (machine.home,) if is_container else ())
+    for verb in (Systemd().ask, status_):
+        with pytest.raises(BotError, match=said):
+            verb()
+
+
+def test_without_any_manager_a_container_is_told_as_one(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _name: None)
+    monkeypatch.setattr("bot.container._MARKS", ())
+    with pytest.raises(BotError, match="have this system start") as bare:
+        _manager()
+    assert "this is a container" not in str(bare.value)
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    with pytest.raises(BotError, match="this is a container"):
+        _manager()
+    assert restart_command() == "kubectl rollout restart deployment/elefante"
 
 
 def test_on_windows_it_says_how_systemd_is_turned_on(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,7 +42,8 @@ class NamedModels(ModelSwitch):
 
     async def prove(self, mode: str, name: str) -> Proof:
         self.proved.append((mode, name))
-        return self.proofs.get(name) or (Proof() if name in self.known else Proof(Doubt.PROVIDER, name, "scripted"))
+        is_known = name in self.known or name == self.usual(mode)
+        return self.proofs.get(name) or (Proof() if is_known else Proof(Doubt.PROVIDER, name, "scripted"))
 
     def put(self, mode: str, name: str) -> None:
         place = getattr(self._models, mode)

@@ -15,7 +15,7 @@ from bot.alarms import FAILED_MARK, tell_start_failed, watching
 from bot.alert_url import poster
 from bot.settings.settings import Settings, load
 from bot.wiring import App, build
-from core.errors import ConfigError
+from core.errors import BotError, ConfigError, Damaged, StorageDown
 from core.types import Locale, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
@@ -26,6 +26,7 @@ from tests.postgres import database_of
 
 OLGA = UserKey("telegram", "olga")
 MB = 1_000_000
+REFUSED = ConfigError("TELEGRAM_TOKEN", "it was refused")
 
 
 @dataclass
@@ -201,9 +202,9 @@ async def test_a_start_that_fails_again_and_again_is_told_once_and_so_is_its_end
     async with server.running():
         settings = load(None, data_dir=tmp_path, alert_url=server.url, language="en")
         for _ in range(4):  # the first is not taken
-            await tell_start_failed(settings, "TELEGRAM_TOKEN: it was refused")
+            await tell_start_failed(settings, REFUSED)
         assert (tmp_path / FAILED_MARK).stat().st_mode & 0o777 == 0o600
-        assert ["TELEGRAM_TOKEN: it was refused" in body["text"] for body in server.bodies] == [True, True]
+        assert ["TELEGRAM_TOKEN in .env is refused" in body["text"] for body in server.bodies] == [True, True]
         for _ in range(2):
             async with running(tmp_path, alert_url=server.url) as bench:
                 await bench.until(lambda: len(server.bodies) == 3)
@@ -212,6 +213,28 @@ async def test_a_start_that_fails_again_and_again_is_told_once_and_so_is_its_end
         assert not (tmp_path / FAILED_MARK).exists()
 
 
+@pytest.mark.parametrize("language", Locale)
+@pytest.mark.parametrize(
+    ("error", "named"),
+    [
+        (REFUSED, "TELEGRAM_TOKEN"),
+        (Damaged("the file is no database"), "elefante check"),
+        (StorageDown("no answer at 127.0.0.1"), ""),
+        (BotError("telegram ended"), "elefante run"),
+    ],
+)
+async def test_a_start_that_failed_is_told_in_one_language_with_what_to_do(
+    tmp_path: Path, language: Locale, error: BotError, named: str
+) -> None:
+    server = LoopbackServer([Answer()])
+    async with server.running():
+        await tell_start_failed(load(None, data_dir=tmp_path, alert_url=server.url, language=language), error)
+    [told] = [body["text"] for body in server.bodies]
+    assert named in told
+    own = error.advice if isinstance(error, ConfigError) else str(error)
+    assert own not in told, "the program's own words are English"
+
+
 async def test_without_an_address_a_start_that_fails_writes_nothing(tmp_path: Path) -> None:
-    await tell_start_failed(Settings(data_dir=tmp_path), "x")
+    await tell_start_failed(Settings(data_dir=tmp_path), REFUSED)
     assert not (tmp_path / FAILED_MARK).exists()

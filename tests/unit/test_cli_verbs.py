@@ -235,6 +235,11 @@ def test_what_went_wrong_is_one_line_and_an_exit_code(
         (["usage", "--json", "--colour", "red"], 2, "No such option: --colour"),
         (["think", "--json"], 2, "Missing parameter: texts"),
         (["forget", "--json", "--user", "ana"], 2, "--user: 'ana' is not a person"),
+        (["frobnicate", "--json"], 2, "No such command 'frobnicate'"),
+        (["--json", "stauts"], 2, "No such option: --json"),
+        (["users", "frobnicate", "--json"], 2, "No such command 'frobnicate'"),
+        (["service", "frobnicate", "--json"], 2, "No such command 'frobnicate'"),
+        (["chat", "--json"], 2, "No such option: --json"),
     ],
 )
 @pytest.mark.usefixtures("elefante")
@@ -267,12 +272,13 @@ def test_a_bug_is_a_json_document_too_and_a_done_verb_ends_with_0(
     assert capsys.readouterr().out == ""
 
 
-def leaves(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+def verbs(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     for name, command in getattr(group, "commands", {}).items():
-        yield from leaves(command, (*path, name)) if hasattr(command, "commands") else [((*path, name), command)]
+        yield (*path, name), command
+        yield from verbs(command, (*path, name))
 
 
-@pytest.mark.parametrize(("path", "command"), list(leaves(typer.main.get_command(app))), ids=str)
+@pytest.mark.parametrize(("path", "command"), list(verbs(typer.main.get_command(app))), ids=str)
 def test_every_verb_has_an_example_of_itself(elefante: Elefante, path: tuple[str, ...], command: Any) -> None:
     shown = elefante(*path, "--help")
     assert shown.exit_code == 0
@@ -280,6 +286,9 @@ def test_every_verb_has_an_example_of_itself(elefante: Elefante, path: tuple[str
     _, _, words = " ".join(example.split()).partition("elefante ")
     given = list(takewhile(lambda word: word != ">", shlex.split(words)))
     assert tuple(given[: len(path)]) == path
+    while hasattr(command, "commands"):  # the example of `users` is one of a verb of it
+        path = (*path, given[len(path)])
+        command = command.commands[path[-1]]
     command.make_context(path[-1], given[len(path) :])  # raises what is wrong with the call
 
 

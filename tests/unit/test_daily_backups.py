@@ -105,16 +105,20 @@ async def test_without_a_daily_limit_nothing_is_removed(app: App, clock: FakeClo
 
 
 @pytest.mark.parametrize(
-    ("place", "failure"),
+    ("place", "failure", "why"),
     [
-        ("core.storage.sqlite_backup.ensure_room", DiskFull("no room here")),
-        ("core.storage.sqlite_backup.verified", Damaged("it is not sound")),
-        ("bot.archive._write", OSError(errno.ENOSPC, "No space left on device")),
-        ("bot.archive.zipfile.ZipFile.testzip", OSError(errno.EIO, "Input/output error")),
+        ("core.storage.sqlite_backup.ensure_room", DiskFull("no room here"), "there is no room for it in"),
+        ("core.storage.sqlite_backup.verified", Damaged("it is not sound"), "the database is damaged"),
+        ("bot.archive._write", OSError(errno.ENOSPC, "No space left on device"), "there is no room for it in"),
+        (
+            "bot.archive.zipfile.ZipFile.testzip",
+            OSError(errno.EIO, "Input/output error"),
+            "nothing can be written into",
+        ),
     ],
 )
 async def test_owners_are_told_when_it_fails_and_when_it_is_made_again(
-    app: App, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, place: str, failure: Exception
+    app: App, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, *, place: str, failure: Exception, why: str
 ) -> None:
     owner = RecordingChannel(clock)
     app.features.notifier.connect("telegram", OneChannel(owner))
@@ -128,7 +132,8 @@ async def test_owners_are_told_when_it_fails_and_when_it_is_made_again(
             await asleep(clock)
             await days(clock, 2 / 24)
             [failed] = await told(owner, 1)
-            assert str(failure).rpartition("] ")[2] in failed
+            assert why in failed
+            assert str(failure).rpartition("] ")[2] not in failed, "it is English whatever the owner reads"
             assert list(app.settings.backups_folder.iterdir()) == []
             here.undo()
             await days(clock, 1 / 24)

@@ -266,6 +266,16 @@ async def test_a_model_that_is_only_proved_raises_no_alarm_and_a_proof_that_succ
         assert await found.ask() == "Olá!"  # at once: it rests no more
 
 
+async def test_a_model_that_admin_put_in_place_is_mended_there_and_not_in_the_settings() -> None:
+    async with bench(by_model(a=well, b=openai_server.fails(404)), model="openai:a") as found:
+        found.models.put("chat", "openai:b")
+        await found.ask()
+        [told] = found.owner.texts
+        assert "put in place by /admin model" in told
+        assert "/admin model default" in told
+        assert ".env and restart" not in told
+
+
 async def test_the_setting_that_names_the_model_and_the_providers_own_pages_are_told() -> None:
     async with bench(openai_server.fails(404), model="ollama:a", model_chat="openai:b") as found:
         await found.ask()

@@ -150,6 +150,21 @@ async def test_a_model_that_is_doubted_changes_nothing(office: Office, proof: Pr
     assert await office.say("hi") == "Hello"
 
 
+async def test_the_settings_model_is_asked_before_it_is_said_to_be_back(office: Office) -> None:
+    office.models.known["other:2"] = ScriptedModel({**THINK, Task.FINISH: ["Ahoy"]}, "other:2")
+    await office.say("/admin model other:2")
+    office.models.proofs["scripted:1"] = Proof(Doubt.ANSWER, "scripted:1", "its key is refused")
+    for text in ("/admin model default", "/admin model chat default"):
+        told = await office.say(text)
+        assert told.startswith("I asked scripted:1, and it did not work: its key is refused. Nothing was changed.")
+    assert await office.say("hi") == "Ahoy"
+    del office.models.proofs["scripted:1"]
+    office.models.proved.clear()
+    assert (await office.say("/admin model default")).startswith("Done.")
+    assert office.models.proved == [(mode, "scripted:1") for mode in MODES]
+    assert await office.say("hi") == "Hello"
+
+
 async def test_a_model_without_a_price_is_put_in_place_and_that_is_said(office: Office) -> None:
     office.models.known["other:2"] = ScriptedModel(THINK)
     office.models.proofs["other:2"] = Proof(priced=False)

@@ -149,13 +149,57 @@ async def test_a_platform_that_ended_is_tried_again_later_and_later() -> None:
         await scene.until_connected("telegram")
         assert scene.state("telegram")[:2] == (Link.CONNECTED, 1515)
         await scene.until(lambda: len(scene.told) == 2)
-        assert scene.told[1:] == ["Telegram: I am connected again."]
+        assert "I keep answering on Discord" in scene.told[0]
+        away = "Telegram: I am connected again. For 25 min I could not answer anybody there."
+        assert scene.told[1:] == [away]
 
         await scene.end("telegram", REVOKED)
         await scene.clock.advance(300)  # it was at work for too short a time to begin at 5 s
         await scene.until_connected("telegram")
         await scene.clock.advance(60)
         assert len(scene.told) == 2  # no flood within the hour
+
+
+async def test_the_owner_of_the_only_platform_hears_of_the_reconnection_and_where_else_nobody_was_answered() -> None:
+    posted: list[str] = []
+
+    async def post(text: str) -> bool:
+        posted.append(text)
+        return True
+
+    async with running("discord") as (scene, _):
+        await scene.app.features.alerts.keep_in(scene.app.kept, post)
+        scene.refused["discord"] = ConfigError("DISCORD_TOKEN", "Discord does not know it")
+        await scene.end("discord", REVOKED)
+        await scene.until(lambda: bool(posted))
+        assert "Until then I answer nobody" in posted[0]
+        assert "keep answering" not in posted[0]
+        assert "/admin" not in posted[0], "nobody can write that now"
+        assert scene.owner.texts == []
+        await scene.clock.advance(200)
+        scene.refused.clear()
+        await scene.until(lambda: scene.state("discord")[0] is Link.CONNECTED, 5)
+        again = "Discord: I am connected again. For 5 min I could not answer anybody there."
+        await scene.until(lambda: scene.owner.texts == [again] and posted[1:] == [again], 1)
+        await scene.clock.advance(7200)
+        assert scene.owner.texts == [again]
+
+
+async def test_who_was_away_for_seconds_says_nothing_of_it_where_nobody_noticed() -> None:
+    async with running("discord") as (scene, _):
+        await scene.end("discord", RuntimeError("a bug"))
+        await scene.until(lambda: scene.state("discord")[0] is Link.CONNECTED, 5)
+        await scene.clock.advance(7200)
+        assert scene.owner.texts == []
+
+
+async def test_that_the_whole_ends_with_a_platform_is_told_as_that() -> None:
+    async with running(*BOTH, on_platform_end="exit") as (scene, task):
+        scene.ends["telegram"].set_exception(REVOKED)
+        await scene.until(task.done)
+        [told] = scene.told
+        assert "I end now (ON_PLATFORM_END=exit)" in told
+        assert "I connect again by myself" not in told
 
 
 async def test_its_settings_are_read_anew_and_no_others(caplog: pytest.LogCaptureFixture) -> None:

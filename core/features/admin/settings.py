@@ -119,10 +119,8 @@ class SettingVerbs:
             await request.tell(NOT_HOT, space=self._embedder.space)
         elif not name or len(name) > _MAX_NAME_CHARS:
             raise WrongUse(WHICH[request.locale])
-        elif name.casefold() == DEFAULT:
-            await self._decide(request, DecisionKind.MODEL, mode, "")
         else:
-            await self._put_model(request, mode, name)
+            await self._put_model(request, mode, "" if name.casefold() == DEFAULT else name)
 
     @staticmethod
     def _no_mode(name: str, meant: str, locale: Locale) -> str:
@@ -130,17 +128,21 @@ class SettingVerbs:
         return f"{said} {MEANT[locale].format(command=meant)}" if meant else said
 
     async def _put_model(self, request: Request, mode: str, name: str) -> None:
-        """Prove the model by one question of each kind that it is to answer, and put it in place."""
-        await request.answer.status(PROVING[request.locale].format(name=name))
+        """Prove a model ("": those of the settings) by one question of each kind, and put it in place."""
+        kinds = (mode,) if mode != ALL_MODES else KINDS if name else MODES
+        asked = {kind: name or self._models.usual(kind) for kind in kinds}
+        await request.answer.status(PROVING[request.locale].format(name=", ".join(dict.fromkeys(asked.values()))))
         priced, was_one = True, self._is_one()
-        for kind in KINDS if mode == ALL_MODES else (mode,):
-            proof = await self._models.prove(kind, name)
+        for kind, each in asked.items():
+            proof = await self._models.prove(kind, each)
             if proof.doubt is not None:
                 await self._doubt(request, mode, proof, proof.doubt)
                 return
             priced = priced and proof.priced
-        value = of_modes(dict.fromkeys(MODES, name)) if mode == ALL_MODES else name
+        value = of_modes(dict.fromkeys(MODES, name)) if mode == ALL_MODES and name else name
         await self._decide(request, DecisionKind.MODEL, mode, value)
+        if not name:
+            return
         if not priced:
             await request.tell(UNPRICED, name=name)
         if was_one and not self._is_one():
