@@ -9,7 +9,7 @@
 
 All goes through the door of the house: people save, and search, in a real database with the real embedder. R@1: the
 first memory is right; R@5 and R@10: the share of the right ids among the first 5 and 10; MRR: one over the place of the
-first right one, of 50. What a search costs beside the baseline, up to 100,000 memories, `bench memory` tells.
+first right one, of 50. What a search costs, `bench memory` tells.
 """
 
 from __future__ import annotations

@@ -69,5 +69,5 @@ async def test_no_message_is_lost_nor_said_twice_unmarked_nor_out_of_order(plan:
     assert outcome.left.lost == []
     assert outcome.left.unmarked == 0
     assert outcome.disorder == []
-    # How long a takeover takes is measured (`python -m bench workers`); here it has to be by lease, not by chance.
+    # How long a takeover takes stands in docs/performance.md; here it has to be by lease, not by chance.
     assert all(seconds >= LEASE_S * 0.5 for seconds in outcome.polls_s)
