@@ -14,7 +14,6 @@ import pytest
 
 from bot.settings.settings import load
 from bot.wiring import App, build, open_chatbot
-from core.errors import ProviderDown
 from core.features.access.people import Person
 from core.features.access.storage import People
 from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
@@ -23,6 +22,7 @@ from core.features.preferences.storage import PreferenceStore
 from core.features.reminders.scheduler import Scheduler
 from core.models import HotModel
 from core.ports import ChatModel, MessageHandler
+from core.providers.failure import Rejected
 from core.providers.usem3 import Usem3Embedder
 from core.storage.sqlite import open_database
 from core.types import Preferences, Role, UserKey, Vectors
@@ -46,7 +46,7 @@ def at_rest_with_the_disk(monkeypatch: pytest.MonkeyPatch, server: TelegramServe
             server.busy -= 1
 
     async def embed(_self: Usem3Embedder, _texts: Sequence[str]) -> Vectors:
-        raise ProviderDown("off")
+        raise Rejected("off", "")  # of an outage an alarm would come amid the answers
 
     monkeypatch.setattr(aiosqlite.Connection, "_execute", counted)
     monkeypatch.setattr(Usem3Embedder, "embed", embed)
