@@ -14,10 +14,10 @@ class Line:
     """The answers of one room that are whole and could not be written yet."""
 
     def __init__(self) -> None:
-        self.waiting: WeakSet[Place] = WeakSet()
+        self.waiting: WeakSet[PlaceInLine] = WeakSet()
 
 
-class Place:
+class PlaceInLine:
     """The place of one answer in its room's line; `number` is that of its question."""
 
     def __init__(self, line: Line, number: int) -> None:
