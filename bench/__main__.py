@@ -13,17 +13,16 @@ from bench import table
 BENCHES = {
     "changes": "what becomes of changes that people tell, and of questions about a neighbour; --report, --show",
     "chat": "what people see of an answer, and when; parts: turns, room, crowd; it takes minutes",
-    "cycle": "the stepwise and the single cycle beside a bare bot of one call: calls, tokens, seconds, messages",
+    "cycle": "the stepwise and the single cycle: calls, tokens, seconds, messages",
     "kills": "what people see of answers amid which the bot was killed; KILLS PLATFORM; half an hour",
     "limited": "how well limited mode keeps, finds, changes and removes, by language; --help for what it can show",
     "limited_examples": "how well the classifier of limited mode judges messages that it never saw",
-    "memory": "saving, searching and opening memories, beside a 60-line baseline and bare full text",
+    "memory": "saving, searching and opening memories: CPU, bytes, peak memory",
     "recall": "how well memory finds what was told, and says nothing otherwise; --data PATH",
     "structure": "lines, modules, importers, and the files that one plain message enters",
     "start": "seconds and memory of a start, and of a bot that waits",
     "turn": "CPU of a whole turn in limited mode",
     "times": "how well times and requests for reminders are read, by language; --data PATH, or --mentions",
-    "workers": "turns a second at 1, 2 and 4 workers over PostgreSQL, beside SQLite; storm: killed",
 }
 """Modules of this package that have a `main()`, and what each measures."""
 
@@ -41,7 +40,7 @@ def main(names: list[str]) -> int:
 
         read_times(names[1:] if names[1] == "--mentions" else names[2:])
         return 0
-    if names[:1] in (["limited"], ["chat"], ["changes"], ["kills"], ["workers"]):
+    if names[:1] in (["limited"], ["chat"], ["changes"], ["kills"]):
         import_module(f"bench.{names[0]}").main(names[1:])
         return 0
     if names[:1] == ["recall"] and names[1:2] and names[1].startswith("--"):

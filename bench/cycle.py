@@ -1,4 +1,4 @@
-"""The cycles beside a bare bot that asks once and remembers nothing: calls, tokens, and when a person sees what.
+"""The two cycles: calls, tokens, and when a person sees what.
 
 Against models of realistic speed (`bench/model_server.py`), through the real ChatBot, into a chat with the limits of
 Telegram.
@@ -13,9 +13,7 @@ from contextlib import asynccontextmanager
 from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 from statistics import median
-from typing import Any, Final
-
-import openai
+from typing import Final
 
 from bench.model_server import PACED, Counted, calls_since, serving
 from bench.sensible_model import SCENARIOS, Scenario, talk
@@ -34,7 +32,6 @@ CYCLES: Final = ("stepwise", "single")
 TALKS: Final = (3, 12)
 """Sentences of an answer in the short and the long talk of fifty turns."""
 
-BARE_SYSTEM: Final = "You are Elefante, a helpful assistant in a chat. Answer in the person's language."
 KNOWN: Final = {
     "The wifi password is tulip88": ("wifi password",),
     "Marta is my sister": ("sister", "family"),
@@ -122,50 +119,7 @@ def seen(scenario: Scenario, channel: TelegramLike, calls: Sequence[Counted]) ->
     return Seen(calls, sign_s, useful_s, end_s, verbs.count("post"), verbs.count("edit"))
 
 
-# --- a bare bot: one call a message, a window of messages, no memory ---
-
-
-async def bare(client: openai.AsyncOpenAI, model: str, window: list[Any], text: str, channel: TelegramLike) -> None:
-    """Answer one message as a tutorial would."""
-    await channel.show_waiting()
-    window.append({"role": "user", "content": text})
-    messages = [{"role": "system", "content": BARE_SYSTEM}, *window]
-    stream: Any = await client.chat.completions.create(model=model, messages=messages, stream=True)
-    said = handle = shown = ""
-    shown_s = 0.0
-    async for chunk in stream:
-        said += (chunk.choices[0].delta.content or "") if chunk.choices else ""
-        if said and not handle:
-            handle = await channel.post(OutgoingMessage(said))
-        elif channel.clock.monotonic() - shown_s < channel.limits.edit_interval_s or said == shown:
-            continue
-        else:
-            await channel.edit(handle, OutgoingMessage(said))
-        shown, shown_s = said, channel.clock.monotonic()
-    if said != shown:
-        await channel.edit(handle, OutgoingMessage(said))
-    window.append({"role": "assistant", "content": said})
-
-
 # --- conversations ---
-
-
-@asynccontextmanager
-async def bare_conversations(url: str, model: str) -> AsyncIterator[Callable[[], Awaitable[Say]]]:
-    """Yield a function that begins a conversation with the bare bot."""
-    async with openai.AsyncOpenAI(api_key="k", base_url=f"{url}/v1") as client:
-
-        async def begin() -> Say:
-            window: list[Any] = []
-
-            async def say(text: str) -> TelegramLike:
-                channel = TelegramLike(at_once=model != PACED)
-                await bare(client, model, window, text, channel)
-                return channel
-
-            return say
-
-        yield begin
 
 
 @asynccontextmanager
@@ -218,15 +172,15 @@ async def turns(url: str, begin: Callable[[], Awaitable[Say]]) -> dict[str, list
     return found
 
 
-def row(scenario: Scenario, bot: str, found: Sequence[Seen]) -> list[str]:
-    """Return the medians of one scenario with one bot."""
+def row(scenario: Scenario, cycle: str, found: Sequence[Seen]) -> list[str]:
+    """Return the medians of one scenario with one cycle."""
 
     def middle(of: Callable[[Seen], float]) -> float:
         return median(map(of, found))
 
     return [
         scenario.name,
-        bot,
+        cycle,
         f"{middle(lambda turn: len(turn.calls)):.0f}",
         f"{middle(lambda turn: sum(call.input_tokens for call in turn.calls)):,.0f}",
         f"{middle(lambda turn: sum(call.output_tokens for call in turn.calls)):,.0f}",
@@ -237,16 +191,15 @@ def row(scenario: Scenario, bot: str, found: Sequence[Seen]) -> list[str]:
 
 async def speeds(url: str) -> None:
     """Print what one turn of each kind takes, on both wires."""
-    head = ["turn", "bot", "calls", "input", "output", "first sign", "first useful word", "end", "posts + edits"]
+    head = ["turn", "cycle", "calls", "input", "output", "first sign", "first useful word", "end", "posts + edits"]
     for wire in ("openai", "anthropic"):
-        bots = {}
+        seen_by = {}
         for cycle in CYCLES:
             async with conversations(url, PACED, wire, cycle) as begin:
-                bots[cycle] = await turns(url, begin)
-        if wire == "openai":
-            async with bare_conversations(url, PACED) as begin:
-                bots["bare"] = await turns(url, begin)
-        rows = [row(scenario, bot, found[scenario.name]) for scenario in SCENARIOS for bot, found in bots.items()]
+                seen_by[cycle] = await turns(url, begin)
+        rows = [
+            row(scenario, cycle, found[scenario.name]) for scenario in SCENARIOS for cycle, found in seen_by.items()
+        ]
         show(f"Turns through {wire}, medians of {REPEATS}", head, rows)
 
 
@@ -261,14 +214,12 @@ async def sums(url: str, lines: Sequence[Scenario], begin: Callable[[], Awaitabl
 
 
 async def talks(url: str) -> None:
-    """Print the tokens of talks of fifty turns, of which every bot is shown everything."""
-    head = ["answers", "bot", "input", "to the bare bot", "read from cache (Anthropic's rules)", "output"]
+    """Print the tokens of talks of fifty turns, of which a model is shown everything."""
+    head = ["answers", "cycle", "input", "read from cache (Anthropic's rules)", "output"]
     everything = {"history_policy": "last-tokens", "history_max_tokens": 100_000, "max_context_tokens": 200_000}
     rows = []
     for sentences in TALKS:
-        lines = talk(sentences)
-        async with bare_conversations(url, str(sentences)) as begin:
-            found = {"bare": await sums(url, lines, begin)}
+        lines, found = talk(sentences), dict[str, Counted]()
         for cycle in CYCLES:
             for wire in ("openai", "anthropic"):
                 async with conversations(url, str(sentences), wire, cycle, **everything) as begin:
@@ -278,13 +229,12 @@ async def talks(url: str) -> None:
         rows += [
             [
                 f"{sentences} sentences",
-                bot,
+                name,
                 f"{call.input_tokens:,}",
-                f"{call.input_tokens / found['bare'].input_tokens:.2f}",
-                f"{call.cached_tokens / call.input_tokens:.0%}" if "anthropic" in bot else "",
+                f"{call.cached_tokens / call.input_tokens:.0%}" if "anthropic" in name else "",
                 f"{call.output_tokens:,}",
             ]
-            for bot, call in found.items()
+            for name, call in found.items()
         ]
     show("Tokens of a talk of fifty turns", head, rows)
 

@@ -1,31 +1,30 @@
-"""Memory beside a 60-line baseline and bare FTS5: searching, saving, opening a person's memories, peak memory.
+"""Memory: searching, saving, opening a person's memories, bytes, peak memory: `python -m bench memory`.
 
-The embedder is a fake that costs next to nothing: only the engine is measured. All run in turns, on CPU time where
-nothing waits for a disk, and the lowest median of three rounds counts.
+The embedder is a fake that costs next to nothing: only the engine is measured, on CPU time where nothing waits for a
+disk, and the lowest median of three rounds counts.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from statistics import median
 
 import numpy as np
 
-from bench.baseline import Baseline
 from bench.table import show
 from core.clock import SystemClock
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.search import parts
-from core.memory.user_memory import UserMemory
 from core.ports import Embedder
 from core.storage.database import Database
 from core.storage.faiss_index import FaissIndex
@@ -38,9 +37,8 @@ OWNER = UserKey("bench", "1")
 KEYS = 3
 SIZES = (1_000, 10_000, 100_000)
 ROUNDS = 3
+SAVES = 30
 _SYLLABLES = "ba ce di fo gu la me ni po ru sa te vi xo zu".split()
-_EMBEDDING_MS = 2.0
-"""CPU of one sentence, measured by `bench embedder`."""
 
 
 class FakeEmbedder(Embedder):
@@ -86,48 +84,22 @@ def phrases(number: int) -> tuple[str, ...]:
 
 
 class Bench:
-    """Both engines over the same memories, and a bare FTS5 table."""
+    """The engine over a file; made by `opened`."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, database: Database) -> None:
+        self.database = database
         self.embedder = FakeEmbedder()
-
-    async def open(self) -> None:
-        """Open or make the three files."""
-        self.database: Database = await open_database(self.folder / "ours.db")
-        self.store = SqlMemories(self.database)
-        self.memories = Memories(self.store, self.embedder, Indexes(self.store, FaissIndex), SystemClock())
-        self.ours: UserMemory = self.memories.of(OWNER)
-        self.baseline = await Baseline.open(self.folder / "baseline.db", DIMS)
-        self.fts = sqlite3.connect(self.folder / "fts.db")
-        self.fts.executescript("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL")
-        self.fts.execute("CREATE VIRTUAL TABLE IF NOT EXISTS memory USING fts5 (text)")
-
-    async def close(self) -> None:
-        """Close all."""
-        await self.memories.close()
-        await self.database.close()
-        await self.baseline.close()
-        self.fts.close()
+        store = SqlMemories(database)
+        self.memories = Memories(store, self.embedder, Indexes(store, FaissIndex), SystemClock())
+        self.ours = self.memories.of(OWNER)
 
     async def fill(self, numbers: Sequence[int]) -> None:
-        """Save memories with the engine, without comparing them with any."""
+        """Save memories without comparing them with any."""
         await self.ours.add(*self.drafts(numbers))
 
-    async def save(self, numbers: Sequence[int]) -> None:
-        """Save memories with the engine, as people do."""
-        await self.ours.save(*self.drafts(numbers))
-
-    async def save_baseline(self, numbers: Sequence[int]) -> None:
-        """Save the same with the baseline."""
-        texts = [phrases(number) for number in numbers]
-        rows = [await self.embedder.embed(each) for each in texts]
-        await self.baseline.add("1", [json.dumps(each) for each in texts], rows)
-
-    async def save_fts(self, numbers: Sequence[int]) -> None:
-        """Save only the words."""
-        with self.fts:
-            self.fts.executemany("INSERT INTO memory VALUES (?)", [(" ".join(phrases(number)),) for number in numbers])
+    async def save(self, number: int) -> None:
+        """Save a memory, as people do."""
+        await self.ours.save(*self.drafts([number]))
 
     def drafts(self, numbers: Sequence[int]) -> tuple[list[MemoryDraft], dict[str, Vector]]:
         """Return drafts and the vectors of their phrases."""
@@ -140,63 +112,56 @@ class Bench:
         return {text: self.embedder.vector(text) for text in (query, *parts(query))}
 
     async def search(self, query: str, known: Mapping[str, Vector]) -> None:
-        """Search with the engine."""
+        """Search, and find something."""
         assert await self.ours.search([query], known, limit=5, floor=0.0)
 
-    async def search_baseline(self, query: str, known: Mapping[str, Vector]) -> None:
-        """Search with the baseline."""
-        assert await self.baseline.search("1", known[query][None], 5)
 
-    async def search_fts(self, query: str, _: Mapping[str, Vector]) -> None:
-        """Search the words only."""
-        words = " OR ".join(f'"{word}"' for word in query.split())
-        self.fts.execute("SELECT rowid FROM memory WHERE memory MATCH ? ORDER BY rank LIMIT 5", (words,)).fetchall()
-
-
-Search = Callable[[str, Mapping[str, Vector]], Awaitable[None]]
-Save = Callable[[Sequence[int]], Awaitable[None]]
+@asynccontextmanager
+async def opened(path: Path) -> AsyncIterator[Bench]:
+    """Open the engine over a file, and close it at the end."""
+    database = await open_database(path)
+    bench = Bench(database)
+    yield bench
+    await bench.memories.close()
+    await database.close()
 
 
-async def searched(bench: Bench, size: int) -> list[float]:
-    """Return the CPU ms of one search: ours, the baseline's, FTS5's."""
+async def typical_ms(works: Sequence[Callable[[], Awaitable[None]]]) -> float:
+    """Return the median of the CPU ms that some works take, one after another."""
+    taken = []
+    for work in works:
+        start = time.process_time()
+        await work()
+        taken.append((time.process_time() - start) * 1000)
+    return median(taken)
+
+
+async def searched(bench: Bench, size: int) -> float:
+    """Return the CPU ms of one search."""
     rng = np.random.default_rng(7)
-    engines: list[Search] = [bench.search, bench.search_baseline, bench.search_fts]
-    best = [float("inf")] * len(engines)
+    rounds = []
     for _ in range(ROUNDS):
         asked = [phrases(number)[0] for number in rng.integers(0, size, 60 if size < 50_000 else 15)]
-        for place, search in enumerate(engines):
-            taken = []
-            for query in asked:
-                known = bench.known(query)
-                start = time.process_time()
-                await search(query, known)
-                taken.append((time.process_time() - start) * 1000)
-            best[place] = min(best[place], median(taken))
-    return best
+        rounds.append(await typical_ms([partial(bench.search, query, bench.known(query)) for query in asked]))
+    return min(rounds)
 
 
-async def saved(bench: Bench, size: int) -> list[float]:
-    """Return the CPU ms of one durable save of one memory: ours, the baseline's, FTS5's."""
-    engines: list[Save] = [bench.save, bench.save_baseline, bench.save_fts]
-    best = [float("inf")] * len(engines)
-    for number in range(ROUNDS):
-        for place, save in enumerate(engines):
-            taken = []
-            for step in range(30):
-                start = time.process_time()
-                await save([size + number * 30 + step])
-                taken.append((time.process_time() - start) * 1000)
-            best[place] = min(best[place], median(taken))
-    return best
-
-
-def opened(folder: Path, engine: str) -> tuple[float, float]:
-    """Return the CPU ms, and the peak of memory in MiB, of a first search in a process of its own."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "bench.memory", engine, str(folder)], capture_output=True, check=True, text=True
+async def saved(bench: Bench, size: int) -> float:
+    """Return the CPU ms of one durable save of one memory."""
+    numbers = range(size, size + ROUNDS * SAVES)
+    return min(
+        [
+            await typical_ms([partial(bench.save, number) for number in numbers[start : start + SAVES]])
+            for start in range(0, len(numbers), SAVES)
+        ]
     )
-    cpu_ms, peak_mib = json.loads(ran.stdout)
-    return cpu_ms, peak_mib
+
+
+def opened_cold(path: Path) -> tuple[float, float]:
+    """Return the CPU ms, and the peak of memory in MiB, of a first search in a process of its own."""
+    ran = subprocess.run([sys.executable, "-m", "bench.memory", str(path)], capture_output=True, check=True, text=True)
+    cpu_ms, peak = json.loads(ran.stdout)
+    return cpu_ms, peak
 
 
 def peak_mib() -> float:
@@ -209,61 +174,45 @@ def forget_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-async def open_once(engine: str, folder: Path) -> None:
+async def open_once(path: Path) -> None:
     """Search once, cold, and print what it cost."""
-    bench = Bench(folder)
-    await bench.open()
-    query = phrases(3)[0]
-    known = bench.known(query)
-    await bench.memories.of(UserKey("bench", "nobody")).embed(["x"])  # the normalizer is the bot's, not the person's
-    forget_peak()
-    before_mib, start = peak_mib(), time.process_time()
-    await (bench.search if engine == "ours" else bench.search_baseline)(query, known)
-    print(json.dumps([(time.process_time() - start) * 1000, peak_mib() - before_mib]))
-    await bench.close()
+    async with opened(path) as bench:
+        query = phrases(3)[0]
+        known = bench.known(query)
+        await bench.memories.prepare()  # the normalizer is the bot's, not the person's
+        forget_peak()
+        before_mib, start = peak_mib(), time.process_time()
+        await bench.search(query, known)
+        print(json.dumps([(time.process_time() - start) * 1000, peak_mib() - before_mib]))
 
 
-async def measure(sizes: Sequence[int], folder: Path) -> None:
-    """Fill both step by step, and measure at each size."""
-    bench = Bench(folder)
-    await bench.open()
-    searches, saves, opens, sizes_on_disk = [], [], [], []
-    filled = 0
-    for size in sizes:
-        for start in range(filled, size, 500):
-            for fill in (bench.fill, bench.save_baseline, bench.save_fts):
-                await fill(range(start, min(start + 500, size)))
-        ours, base, fts = await searched(bench, size)
-        share = f"{ours / (ours + _EMBEDDING_MS):.1%}"
-        searches.append([f"{size:,}", f"{ours:.2f}", f"{base:.2f}", f"{ours / base:.2f}", f"{fts:.2f}", share])
-        if size <= 10_000:
-            mine, theirs = [min(opened(folder, engine) for _ in range(ROUNDS)) for engine in ("ours", "baseline")]
-            raw_mib = size * KEYS * DIMS * 4 / 2**20
-            ratio = f"{mine[0] / theirs[0]:.2f}"
-            peaks = [f"{mine[1] / raw_mib:.2f}", f"{theirs[1] / raw_mib:.2f}"]
-            opens.append([f"{size:,}", f"{mine[0]:.0f}", f"{theirs[0]:.0f}", ratio, *peaks])
-        ours, base, fts = await saved(bench, size)
-        saves.append([f"{size:,}", f"{ours:.2f}", f"{base:.2f}", f"{ours / base:.2f}", f"{fts:.2f}"])
-        filled = size + ROUNDS * 30
-        await bench.database.truncate_log()
-        on_disk = [(folder / f"{name}.db").stat().st_size / filled for name in ("ours", "baseline", "fts")]
-        sizes_on_disk.append([f"{size:,}", *(f"{each:,.0f}" for each in on_disk)])
-    await bench.close()
-    head = ["memories", "ours", "baseline", "ratio"]
-    show("Search, CPU ms without the embedding", [*head, "bare FTS5", "share beside the embedding"], searches)
-    show("Durable save of one memory, CPU ms", [*head, "bare FTS5"], saves)
-    show("Bytes of a memory in the file", ["memories", "ours", "baseline", "bare FTS5"], sizes_on_disk)
-    show("Cold open and first search, CPU ms; peak in multiples of the vectors", [*head, "peak", "its peak"], opens)
+async def measure(path: Path) -> None:
+    """Fill a file step by step, and measure at each size."""
+    rows, filled = [], 0
+    async with opened(path) as bench:
+        for size in SIZES:
+            for start in range(filled, size, 500):
+                await bench.fill(range(start, min(start + 500, size)))
+            row = [f"{size:,}", f"{await searched(bench, size):.2f}"]
+            first_ms, peak = min(opened_cold(path) for _ in range(ROUNDS))
+            row += [
+                f"{await saved(bench, size):.2f}",
+                f"{first_ms:.0f}",
+                f"{peak * 2**20 / (size * KEYS * DIMS * 4):.2f}",
+            ]
+            filled = size + ROUNDS * SAVES
+            await bench.database.truncate_log()
+            _, held_bytes = await bench.database.describe()
+            rows.append([*row, f"{held_bytes / filled:,.0f}"])
+    head = ("memories", "search", "durable save", "cold open and first search", "peak, in vectors", "bytes of a memory")
+    show("Memory: CPU ms without the embedding; bytes", head, rows)
 
 
-def main(sizes: Sequence[int] = SIZES) -> None:
+def main() -> None:
     """Measure, in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(measure(sizes, Path(folder)))
+        asyncio.run(measure(Path(folder) / "memory.db"))
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] and sys.argv[1] in {"ours", "baseline"}:
-        asyncio.run(open_once(sys.argv[1], Path(sys.argv[2])))
-    else:
-        main([int(size) for size in sys.argv[1:]] or SIZES)
+    asyncio.run(open_once(Path(sys.argv[1])))

@@ -3,13 +3,12 @@
 --data PATH        a file of lives or of talks (bench/recall_data.py tells the forms) instead of this project's sets
 --bindings WHICH   `given` by the data where there are any (the default), the bot's `own` as in limited mode, or `none`
 --sizes N,N        memories a person: those of the life, padded (bench/fillers.py) or chosen; 20,200,1000,5000
---postgres         in a PostgreSQL server of its own, instead of SQLite and FAISS
 --misses           also print the questions whose answer is not first
 
 
 All goes through the door of the house: people save, and search, in a real database with the real embedder. R@1: the
 first memory is right; R@5 and R@10: the share of the right ids among the first 5 and 10; MRR: one over the place of the
-first right one, of 50. What a search costs beside the baseline, up to 100,000 memories, `bench memory` tells.
+first right one, of 50. What a search costs, `bench memory` tells.
 """
 
 from __future__ import annotations
@@ -40,9 +39,7 @@ from core.memory.user_memory import MAX_PHRASE_CHARS, UserMemory
 from core.ports import Embedder
 from core.providers.cached_embedder import CachedEmbedder
 from core.providers.usem3 import Usem3Embedder
-from core.storage.database import Database
 from core.storage.memories import SqlMemories
-from core.storage.postgres import open_postgres
 from core.storage.sqlite import open_database
 from core.text.bindings import bindings as own_bindings
 from core.text.past import asks_past
@@ -181,11 +178,9 @@ class House:
         embedder: Embedder,
         stack: AsyncExitStack,
         which: str = "given",
-        *,
-        url: str = "",
     ) -> House:
-        """Open a file in the folder, or the database of a URL."""
-        database: Database = await (open_postgres(url) if url else open_database(folder / "recall.db"))
+        """Open a file in the folder."""
+        database = await open_database(folder / "recall.db")
         stack.push_async_callback(database.close)
         store = SqlMemories(database)
         memories = Memories(store, embedder, new_search(store), SystemClock())
@@ -425,12 +420,7 @@ async def measure(folder: Path, options: Namespace) -> None:
     for number, path in enumerate(options.data or [DATA / name for name in SETS]):
         async with AsyncExitStack() as stack:
             (of_file := folder / str(number)).mkdir()
-            url = ""
-            if options.postgres:
-                from tests.postgres import own_server
-
-                url = stack.enter_context(own_server()).url()
-            house = await House.open(of_file, embedder, stack, options.bindings, url=url)
+            house = await House.open(of_file, embedder, stack, options.bindings)
             await judge(path, house, options)
 
 
@@ -440,7 +430,6 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--data", type=Path, action="append")
     parser.add_argument("--bindings", choices=("given", "own", "none"), default="given")
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=SIZES)
-    parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--misses", action="store_true")
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(measure(Path(folder), parser.parse_args(arguments)))

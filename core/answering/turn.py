@@ -321,7 +321,7 @@ class Answer:
             memories = []
         if said or memories:
             shown = tuple(noted(item, person.zone, person.locale) for item in memories)
-            await self.view.finish(buttons, shown, self.trail())
+            await self.view.complete(buttons, shown, self.trail())
 
     async def tell(
         self,

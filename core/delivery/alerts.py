@@ -73,7 +73,7 @@ class Alarm:
         return self.over_at is not None and self.over_at <= now
 
     def is_past(self, now: datetime) -> bool:
-        """Return whether it is to be forgotten: it is over and told to be, or nothing was told of it for a week."""
+        """Return whether it can be deleted: all who knew of it know that it is over, or nobody was told for a week."""
         age = now - (self.noticed or self.since)
         is_known = self.end is None or not self.told
         return age >= _WEEK or (self.is_over(now) and is_known and age >= QUIET)
@@ -103,7 +103,7 @@ Post: TypeAlias = Callable[[str], Awaitable[bool]]
 class _Book:
     """The alarms, as this process knows them. All workers keep them as one text in the `store`, if there is one.
 
-    A change counts here at once, and is repeated over what is kept by then in the next `sync`.
+    A change applies to this process at once; the next `sync` applies it again, to what the store holds by then.
     """
 
     def __init__(self) -> None:
@@ -115,7 +115,7 @@ class _Book:
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether nothing is to wait for the database."""
+        """Whether the database failed so often that nothing waits for it."""
         return self.storage_failures >= _FAILURES_TO_ALERT
 
     def change(self, change: Change) -> None:
@@ -124,7 +124,7 @@ class _Book:
         self._unsaved.append(change)
 
     async def sync(self) -> None:
-        """Keep what was changed here, and learn what others changed."""
+        """Store what was changed here, and load what others changed."""
         async with self._saving:
             if self.store is None:
                 self._unsaved.clear()
@@ -156,7 +156,7 @@ class _Book:
 class OwnerAlerts:
     """Alarms, each under a key of fixed words. `owners` are those to be told, each in their language.
 
-    Owners whose platform is not connected are told when it is. Whom one worker tells, no other does.
+    Owners whose platform is not connected are told when it is. Of several workers, one tells each owner.
     """
 
     def __init__(
@@ -174,12 +174,12 @@ class OwnerAlerts:
         notifier.on_connect(self._connected)
 
     async def keep_in(self, store: KeptStore, post: Post | None = None) -> None:
-        """Go on with the alarms that are kept there, over restarts; tell `post`, too, in the first owner's language."""
+        """Load the alarms that are kept there, and keep them there; tell `post`, too, in the first owner's language."""
         self._book.store, self._post = store, post
         await self.catch_up()
 
     async def catch_up(self) -> None:
-        """Learn what other workers opened, closed and told; tell whom they could not reach."""
+        """Load what other workers opened, closed and told; tell the owners whom they could not reach."""
         await self._book.sync()
         self._look_soon()
 
@@ -245,9 +245,9 @@ class OwnerAlerts:
         self._change(leave)
 
     def over(self, key: str, text: Localized | None = None, *, settle_s: float = 0.0) -> None:
-        """Close an alarm, if it is open, when `settle_s` have passed without its being told anew.
+        """Close an alarm, if it is open, unless it is opened again within `settle_s`.
 
-        With a `text`, who was told of it is told that.
+        With a `text`, everybody who was told of it is told that.
         """
         at, known = self._clock.now() + timedelta(seconds=settle_s), self._book.alarms.get(key)
         if known is None or known.is_over(at):
@@ -288,13 +288,13 @@ class OwnerAlerts:
                 self.tell(_UNREACHABLE, UNREACHABLE, stops_answers=True)
 
     def storage_written(self) -> None:
-        """Close the alarms that a successful write ends; that a database is sound again is found by the daily check."""
+        """Close the alarms that a successful write disproves; that of a damaged database the daily check closes."""
         self._book.storage_failures = 0
         for key, words in ((_AWAY, REACHABLE), (_UNREACHABLE, REACHABLE), (_FULL, HAS_ROOM)):
             self.over(key, words)
 
     async def close(self, within_s: float = 0.0) -> None:
-        """Tell what is due, for so long at most, and end."""
+        """Tell what is due, within that time, and end."""
         if within_s and (sending := await self._send_all()):
             await asyncio.wait(sending, timeout=within_s)
         for task in self._tasks.values():
@@ -317,7 +317,7 @@ class OwnerAlerts:
             self._look_soon()
 
     async def _learn_owners(self) -> None:
-        """Ask who is to be told; those known from before are, while the database cannot be read."""
+        """Load the owners; keep those known from before while the database cannot be read."""
         if not self._known or not self._book.is_cut_off:
             try:
                 self._known = await self._owners()
@@ -329,7 +329,7 @@ class OwnerAlerts:
         self._start("looking", self._look())
 
     async def _look(self) -> None:
-        """Tell whoever does not know how things stand: after each change, and each minute while there are alarms."""
+        """Tell owners what they do not know yet: after each change, and each minute while there are alarms."""
         while self._changed.is_set() or self._book.alarms:
             self._changed.clear()
             now = self._clock.now()
@@ -340,7 +340,7 @@ class OwnerAlerts:
                 await first_of(self._changed.wait(), self._clock.sleep(_LOOK_S))
 
     async def _send_all(self) -> Collection[asyncio.Task[None]]:
-        """Begin to tell everybody what they do not know, each in a task: a chat that hangs holds nobody up."""
+        """Start a task for each owner who has something to be told: a chat that hangs delays no other owner."""
         await self._book.sync()
         if self._book.alarms:
             await self._learn_owners()
@@ -446,7 +446,7 @@ def _forget(now: datetime, alarms: Alarms) -> None:
 
 
 def _told(key: str, whom: str, now: datetime, alarms: Alarms, *, arrived: bool, is_end: bool) -> None:
-    """Record that nobody is telling them any more, and what they know."""
+    """Record that this worker is done telling them and, if it `arrived`, what they know now."""
     if (alarm := alarms.get(key)) is None:
         return
     alarm.telling.pop(whom, None)

@@ -1,4 +1,4 @@
-"""Those who wait in a room: who asked first is answered first, and each is shown that they wait until they are."""
+"""Order of the answers that wait in a room: the first question is answered first, and a sign shows who waits."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Line:
     """The answers of one room that are whole and could not be written yet."""
 
     def __init__(self) -> None:
-        self.waiting: WeakSet[Place] = WeakSet()
+        self.waiting: WeakSet[PlaceInLine] = WeakSet()
 
 
-class Place:
+class PlaceInLine:
     """The place of one answer in its room's line; `number` is that of its question."""
 
     def __init__(self, line: Line, number: int) -> None:
@@ -30,11 +30,11 @@ class Place:
         return any(other._number < self._number for other in self._line.waiting)  # noqa: SLF001
 
     def wait(self) -> None:
-        """Let those behind wait, too."""
+        """Make the answers to later questions wait for this one."""
         self._line.waiting.add(self)
 
     def leave(self) -> None:
-        """Let them go on."""
+        """Let the answers to later questions be written."""
         self._line.waiting.discard(self)
 
 

@@ -140,7 +140,7 @@ class StreamPlan:
         if shown.modal is Modal.TEXT_FOR_REPLACE:
             self.status(shown.text)
             return
-        self.finish()
+        self.complete()
         if shown.file is not None:
             self._drop_unseen_status()
             if self._status is not None:  # a file cannot replace a text
@@ -174,7 +174,9 @@ class StreamPlan:
         """Let the answer, if nothing of it was written yet, wait like a whole text: what was being said has ended."""
         self._whole_chars, self._enough_s = self.unread_chars, math.inf
 
-    def finish(self, choices: tuple[Button, ...] = (), memories: tuple[MemoryNote, ...] = (), folded: str = "") -> None:
+    def complete(
+        self, choices: tuple[Button, ...] = (), memories: tuple[MemoryNote, ...] = (), folded: str = ""
+    ) -> None:
         """Complete the answer, with `choices`, the memories it rests on and what is `folded` below it.
 
         Without a text to complete, the memories are a message of their own.
@@ -203,7 +205,7 @@ class StreamPlan:
 
     def close(self, ended: str) -> None:
         """Complete the turn; a status that is still on the screen becomes `ended`."""
-        self.finish()
+        self.complete()
         self._drop_unseen_status()
         if self._status is not None:
             self._place(OutgoingMessage(ended))
@@ -240,7 +242,7 @@ class StreamPlan:
 
     @property
     def unread_chars(self) -> int:
-        """The length of the text that `next` and `finish` must read."""
+        """The length of the text that `next` and `complete` must read."""
         return sum(map(len, self._pending)) + (len(self._answer.open.source) if self._answer else 0)
 
     def next(self, now_s: float) -> Post | Edit | Remove | None:

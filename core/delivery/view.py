@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 from core.delivery.fallback import ELSEWHERE, FallbackChannel, FindAside
-from core.delivery.line import Place, WaitingSign
+from core.delivery.line import PlaceInLine, WaitingSign
 from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
 from core.errors import ChannelBusy, ChannelError, ClaimLost
 from core.outgoing import Button, OutgoingMessage
@@ -238,7 +238,7 @@ class Writer:
         self.plan.hold(math.inf, math.inf)
         self._wake.set()
 
-    async def end(self, within_s: float = math.inf) -> None:
+    async def close(self, within_s: float = math.inf) -> None:
         """Return when the task has ended; it is cancelled after `within_s`."""
         if self._task is None:
             return
@@ -351,7 +351,7 @@ class View:
         record: Record | None = None,
         is_busy: Callable[[], bool] = lambda: False,
         notify_from_s: float = math.inf,
-        place: Place | None = None,
+        place: PlaceInLine | None = None,
     ) -> None:
         self._clock = clock
         self._pace = pace or Pace()
@@ -430,7 +430,7 @@ class View:
     def write(self, text: str, *, whole: bool = False) -> None:
         """Add text to the growing answer, or begin one.
 
-        All text until `finish` or `show` is one message, or several if it is too long.
+        All text until `complete` or `show` is one message, or several if it is too long.
         """
         self._plan.feed(text, whole=whole)
         self._writer.start()
@@ -440,7 +440,7 @@ class View:
         """Let what was written so far wait for what may follow it, if nothing of the answer is on the screen yet."""
         self._plan.rest()
 
-    async def finish(
+    async def complete(
         self, choices: tuple[Button, ...] = (), memories: tuple[MemoryNote, ...] = (), folded: str = ""
     ) -> None:
         """Complete the growing answer, with `choices`, the memories it rests on and what is `folded` below it.
@@ -449,7 +449,7 @@ class View:
         task that is being cancelled, return when all is written, or after a grace of some seconds.
         """
         async with self._writer.planning:
-            await aside(self._plan.unread_chars, partial(self._plan.finish, choices, memories, folded))
+            await aside(self._plan.unread_chars, partial(self._plan.complete, choices, memories, folded))
         task = asyncio.current_task()
         if task is not None and task.cancelling():
             await self._writer.drain(_GRACE_S)
@@ -474,7 +474,7 @@ class View:
     async def leave(self) -> None:
         """Halt, and return when the write under way has ended and is recorded."""
         self._writer.halt()
-        await self._writer.end()
+        await self._writer.close()
         self._leave_line()
 
     async def drop(self) -> None:
@@ -483,7 +483,7 @@ class View:
         The write under way has a moment to end: of a post that was broken off nobody knows which message it is.
         """
         self._writer.halt()
-        await self._writer.end(_LAST_WRITE_S)
+        await self._writer.close(_LAST_WRITE_S)
         self._leave_line()
         await self.sign.cancel()
         for handle in self._posted.unrecorded:
@@ -508,7 +508,7 @@ class View:
             await self._writer.drain(_GRACE_S)
             raise
         finally:
-            await self._writer.end(0.0)
+            await self._writer.close(0.0)
             self._leave_line()
         self._writer.raise_once()
 

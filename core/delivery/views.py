@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 from core.answering.language_choice import Locales
 from core.delivery.alerts import OwnerAlerts
 from core.delivery.fallback import Aside
-from core.delivery.line import Line, Place
+from core.delivery.line import Line, PlaceInLine
 from core.delivery.notifier import Notifier
 from core.delivery.plan import Pace
 from core.delivery.view import View
@@ -84,12 +84,12 @@ class Views:
             place=None if incoming.private else self._place(incoming),
         )
 
-    def _place(self, incoming: Incoming) -> Place:
+    def _place(self, incoming: Incoming) -> PlaceInLine:
         """Return the place in the line of a room behind those who asked before."""
         room = incoming.chat.platform, incoming.chat.chat
         line = self._lines.get(room) or Line()
         self._lines[room] = line
-        return Place(line, next(self._numbers))
+        return PlaceInLine(line, next(self._numbers))
 
     def _notify_from_s(self, incoming: Incoming) -> float:
         """Return the time, on the clock, from which an answer notifies whoever asked."""

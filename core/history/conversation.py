@@ -257,6 +257,7 @@ class Conversation:
         self._tokens = tokens
         self._messages = ReadMessages(conversations.store, thread.id)
         self._entered: tuple[Transition, ...] = ()
+        self._begun = 0
 
     @property
     def room_messages(self) -> int:
@@ -271,6 +272,12 @@ class Conversation:
     @property
     def _policy(self) -> Policy:
         return self.conversations.policy_of(self.thread, self._place_settings.policy)
+
+    async def threads_begun(self) -> int:
+        """Return how many threads the person has begun, in any room, also those that were reset."""
+        if not self._begun:
+            self._begun = len(await self.store.threads(self.thread.conversation.user))
+        return self._begun
 
     async def add(self, message: Message) -> Message:
         """Store a message and return it with its id, tokens and time.

@@ -149,13 +149,21 @@ class Embedding:
 
     async def normalizer(self) -> EmbeddingNormalizer | None:
         """Return the normalizer of the space as it is now; None while the embedder is down and it was never up."""
-        if self._normalizer is None or self._normalizer.space != self._embedder.space:
-            try:
-                await self._embed([])
-            except ProviderError as error:
-                _log.warning("embedder failed, words answer alone", extra={"error": str(error)})
-                return None
+        try:
+            await self.prepare()
+        except ProviderError as error:
+            _log.warning("embedder failed, words answer alone", extra={"error": str(error)})
+            return None
         return self._normalizer
+
+    async def prepare(self) -> None:
+        """Make the normalizer of the space as it is now, unless it is made.
+
+        Raises:
+            ProviderError: the embedder cannot answer.
+        """
+        if self._normalizer is None or self._normalizer.space != self._embedder.space:
+            await self._embed([])
 
     async def _embed(self, texts: Sequence[str]) -> Vectors:
         """Embed the texts, and in the same call the background sentences of a space that was not seen before."""

@@ -122,6 +122,14 @@ class Memories:
         self._purge = Purge(store, clock, undo_within, redact)
         self._catching_up: dict[UserKey, asyncio.Task[None]] = {}
 
+    async def prepare(self) -> None:
+        """Embed what the first search would wait for.
+
+        Raises:
+            ProviderError: the embedder cannot answer.
+        """
+        await self._embedding.prepare()
+
     async def owner(self, user: UserKey) -> UserKey:
         """Return the account under which that person's memories are stored: another one, where two were linked."""
         return (await self._store.accounts(user))[0]

@@ -1,7 +1,7 @@
 """One of several workers over one database.
 
-When its row is gone, or it could not keep it alive for a lease by its own clock, all that it has claimed is lost, and
-it joins anew. What others have for it it hears by `listen`, and looks for each second.
+A worker whose row was deleted, or that could not renew it for a lease by its own clock, loses all its claims and joins
+anew. It learns by `listen` what there is to do, and looks for it each second besides.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class _Notices:
-    """What other workers are to be told, and what they told: names of chats; "" for any, or for something else."""
+    """Notices to and from other workers: names of chats in which something is owed; "" to look everywhere."""
 
     def __init__(self, store: SqlWorkers, listen: Listen | None) -> None:
         self._store = store
@@ -67,7 +67,7 @@ class _Notices:
         return heard
 
     async def keep_telling(self) -> None:
-        """Tell what there is to tell, for ever: what comes meanwhile, in one piece."""
+        """Send notices for ever; those that come while some are being sent go together."""
         while True:
             await self._telling.wait()
             self._telling.clear()
@@ -119,12 +119,12 @@ class ClusterWorker(Worker):
 
     @property
     def is_alive(self) -> bool:
-        """Whether the others know that this worker lives."""
+        """Whether its lease holds."""
         return self.lease.is_held
 
     @property
     def speaks(self) -> bool:
-        """Whether this worker is the first of all that it last knew of."""
+        """Whether this worker has the lowest number of all that it last knew of."""
         return all(self.lease.former <= peer.id for peer in self.peers)
 
     @asynccontextmanager
@@ -164,7 +164,7 @@ class ClusterWorker(Worker):
             self._hear("")
 
     async def _beat(self) -> None:
-        """Keep the row alive; return when it is gone."""
+        """Renew the row; return when it is gone."""
         worker = self.id
         while True:
             began_s = self._clock.monotonic()
@@ -193,7 +193,7 @@ class ClusterWorker(Worker):
             await set_by_database(self._store, self._set_clock)
 
     async def _bury(self) -> None:
-        """Bury dead workers, and end what could not be ended, each second, however long it takes to take things in."""
+        """Delete the rows of dead workers, and end claims that could not be ended before; each second."""
         while True:
             await self._clock.sleep(_LOOK_S)
             try:

@@ -1,4 +1,4 @@
-"""Duties: work that one of several workers does at a time, held by a claim that is asked for again and again."""
+"""Duties, which one of several workers does at a time under a claim, and shares of limits that all have together."""
 
 from __future__ import annotations
 
@@ -21,6 +21,11 @@ _FLOOR: Final = 0.2
 
 _RESERVE: Final = 0.02
 """What of each limit nobody has, so that there is something left for a worker that joins."""
+
+_LOOK_S: Final = 1.0
+_DUTY: Final = "duty:"
+
+_log = logging.getLogger(__name__)
 
 
 class LimitShares:
@@ -60,12 +65,6 @@ def share_out(worker: int, workers: Sequence[Peer]) -> Shares:
         left = 1 - sum(peer.shares.get(limit, 0.0) for peer in workers if peer.id != worker)
         shares[limit] = wanted if wanted < left else left / 2
     return shares
-
-
-_LOOK_S: Final = 1.0
-_DUTY: Final = "duty:"
-
-_log = logging.getLogger(__name__)
 
 
 class HeldDuties:

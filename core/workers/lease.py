@@ -1,4 +1,4 @@
-"""A worker's row in the database: who keeps it alive is counted on by the others, for a lease at a time."""
+"""A worker's row in the database: as long as it is renewed in time, the other workers leave its work alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from core.workers.port import Claim
 from core.workers.store import Peer, ShareOut, Shares, SqlWorkers
 
 LEASE_S: Final = 5.0
-"""A worker that was not heard of for so long is dead to the others."""
+"""A worker that did not renew its row for so long counts as dead."""
 
 _AGAIN_S: Final = 1.0
 _FAR_OFF: Final = timedelta(seconds=2)
@@ -24,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class Lease:
-    """The life of a worker. Its own monotonic clock judges how long the others count on it."""
+    """The worker's row, and how long it still holds by the worker's own monotonic clock."""
 
     def __init__(self, store: SqlWorkers, clock: Clock, program: str, lease_s: float) -> None:
         self.id = 0
@@ -32,6 +32,8 @@ class Lease:
 
         self.lease_s = lease_s
         self.beaten_s = 0.0
+        """When the row was renewed last (monotonic)."""
+
         self.former = 0
         """The number that it had last, also once it is dead."""
 
@@ -71,10 +73,10 @@ class Lease:
                 await self._clock.sleep(_AGAIN_S)
 
     async def beat(self, chats: int, used: Shares, share_out: ShareOut) -> Sequence[Peer] | None:
-        """Keep the row alive, and set the shares of limits; return all workers, None if others have buried this one.
+        """Renew the row, and set the shares of limits; return all workers, None if others have deleted this row.
 
         Raises:
-            StorageError: nobody hears of it.
+            StorageError: it was not renewed.
         """
         sent_s = self._clock.monotonic()
         peers = await self._store.beat(self.id, chats, used, share_out)
@@ -88,7 +90,7 @@ class Lease:
             await self._clock.sleep(left_s)
 
     async def leave(self) -> None:
-        """Give up the row, and with it all claims."""
+        """Delete the row, and with it all claims."""
         worker, self.id = self.id, 0
         with suppress(StorageError):  # all is free when the lease is over
             await self._store.leave(worker)

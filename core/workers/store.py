@@ -23,7 +23,7 @@ from core.types import ChatKey, UserKey, room_name
 from core.workers.port import Colleague
 
 CHANNEL: Final = "elefante"
-"""On which all workers are told; each is told on one of its own, that ends in its number."""
+"""The channel of notices to all workers; one worker's own channel has its number appended."""
 
 _NOW: Final = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 CHAT: Final = "chat:"
@@ -137,7 +137,7 @@ class SqlWorkers:
         return await self._beats.write(job)
 
     async def bury(self, lease_s: float) -> int:
-        """Remove the workers that were not heard of for so long, with their claims; return how many."""
+        """Delete the workers that did not renew their rows for so long, with their claims; return how many."""
         dead = f"SELECT id FROM workers WHERE beat < {_NOW} - ?"
         lease_us = int(lease_s * 1_000_000)
         if not await self._database.rows(dead, (lease_us,)):

@@ -1,33 +1,23 @@
-"""A bot that is killed again and again while buttons are pressed, and what is left on the screens in the end.
-
-Everything is real but the platforms and the model, which are servers on loopback: the process is `elefante run`.
-"""
+"""What kills leave on the screens: platforms and a slow model on loopback, and answers of numbered words, counted."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
-import random
 import re
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
 
 from core.actions.finish import ANSWER
 from core.answering.loop import DECIDE, THINKING
 from core.clock import SystemClock
-from core.models import Cycle
-from tests.crash.presses import ALL, DiscordPlace, Presser, Presses, TelegramPlace, aimed, rows_of
-from tests.e2e.command import Running, start
 from tests.fakes import openai_server
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
-from tests.fakes.discord_world import BOT, LOADING, OWNER_ID
-from tests.fakes.discord_world import Person as Member
+from tests.fakes.discord_world import BOT, LOADING
 from tests.fakes.http_server import Answer, Asked, LoopbackServer
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN as TELEGRAM_TOKEN
@@ -94,11 +84,6 @@ class Tally:
     unmarked: int = 0
     lost: list[int] = field(default_factory=list)
 
-    @property
-    def orphans(self) -> int:
-        """Messages that are no part of an answer: one bubble may be several of these things, and counts once."""
-        return self.fragments + self.statuses + self.thinking
-
 
 def tally(bubbles: Sequence[Bubble], asked: int) -> Tally:
     """Count; the answer to each message is to be there once and whole, in one bubble or several."""
@@ -138,46 +123,12 @@ def _chain(left: list[tuple[int, int, Bubble]], words: int) -> list[Bubble]:
     return [bubble for _, _, bubble in chain]
 
 
-class Scene(Protocol):
-    """A platform on loopback, seen from outside."""
-
-    settings: dict[str, str]
-
-    async def ready(self, said: asyncio.StreamReader, /) -> None:
-        """Return when a bot that was just started listens, and has an owner."""
-        ...
-
-    def bubbles(self) -> list[Bubble]:
-        """All that the bot wrote and still stands."""
-        ...
-
-
 class TelegramScene:
     """A private chat."""
 
     def __init__(self, server: TelegramServer) -> None:
         self._server = server
-        self._owner = Person(7, "Ana")
         self.settings = {"TELEGRAM_TOKEN": TELEGRAM_TOKEN, "TELEGRAM_API_BASE_URL": server.url}
-
-    async def ready(self, said: asyncio.StreamReader) -> None:
-        if self._server.chats:
-            self._server.polled = False
-            await self._server.until(lambda: self._server.polled)
-            return
-        while not (link := re.search(r"t\.me/\w+\?start=(\S+)", (await said.readline()).decode())):
-            assert not said.at_eof()
-        self._server.says(self._owner, f"/start {link[1]}")
-        await self._server.until(self._server.chat(7).screen)
-
-    def place(self, language: str) -> TelegramPlace:
-        """The owner's private chat, in that language."""
-        self._owner = replace(self._owner, language_code=language)
-        return TelegramPlace(self._server, self._owner)
-
-    async def begin(self) -> None:
-        """Return when a bot has an owner."""
-        await self._server.until(lambda: 7 in self._server.chats and self._server.chat(7).screen())
 
     async def greeted(self, people: Sequence[Person]) -> None:
         """Let everybody write, and return when they were answered."""
@@ -199,22 +150,7 @@ class DiscordScene:
 
     def __init__(self, server: DiscordServer) -> None:
         self._server = server
-        self._owner = Member(OWNER_ID, "Dona", "pt-BR")
-        self._sessions = 0
         self.settings = {"DISCORD_TOKEN": DISCORD_TOKEN, "DISCORD_API_BASE_URL": server.api_url}
-
-    async def ready(self, _: asyncio.StreamReader) -> None:
-        await self._server.until(lambda: len(self._server.gateway.identified) > self._sessions)
-        self._sessions = len(self._server.gateway.identified)
-
-    def place(self, language: str) -> DiscordPlace:
-        """The owner's direct messages, in that language."""
-        self._owner = replace(self._owner, locale=language)
-        return DiscordPlace(self._server, self._owner)
-
-    async def begin(self) -> None:
-        """Return when a bot listens."""
-        await self._server.until(lambda: self._server.gateway.identified)
 
     def open_room(self, number: int) -> None:
         """Let there be a room of that id."""
@@ -243,52 +179,3 @@ async def scene_of(platform: str) -> AsyncIterator[TelegramScene | DiscordScene]
     else:
         async with DiscordServer(SystemClock(), patience_s=120.0) as discord:
             yield DiscordScene(discord)
-
-
-@asynccontextmanager
-async def process(
-    scene: Scene, model: SlowModel, folder: Path, cycle: Cycle = Cycle.STEPWISE
-) -> AsyncIterator[Running]:
-    """Run the bot; in the end it is killed, if it still runs."""
-    settings = {
-        "DATA_DIR": str(folder), "MODEL": "openai:slow", "OPENAI_BASE_URL": f"{model.url}/v1", "LOCALE": "pt-BR",
-        "CYCLE": cycle.value,
-    }  # fmt: skip
-    child = await start("run", environment=os.environ | settings | scene.settings)
-    assert child.stderr is not None
-    try:
-        await scene.ready(child.stderr)
-        drain = asyncio.create_task(child.stderr.read())
-        yield child
-        drain.cancel()
-    finally:
-        if child.returncode is None:
-            child.kill()
-        await child.wait()
-
-
-async def pressed(scene: TelegramScene | DiscordScene, folder: Path, *, kills: int, seed: int) -> Presses:
-    """Press that many buttons, kill the bot at each, and let another one answer; return what came of it."""
-    chance = random.Random(seed)  # noqa: S311 - a dice
-    scene.settings |= {"MODEL": "limited", "LOCALE": "en"}
-    presser, model, killed = Presser(scene.place("en"), rows_of(folder), 0, ALL), SlowModel(), asyncio.Event()
-
-    async def live() -> None:
-        while True:
-            killed.clear()
-            async with process(scene, model, folder) as child:
-                await killed.wait()
-                child.kill()
-                await child.wait()
-
-    async def kill() -> None:
-        killed.set()
-
-    async with model.running():
-        living = asyncio.create_task(live())
-        await scene.begin()
-        for number in range(kills):
-            await presser.press(number, aimed(chance, kill))
-        living.cancel()
-        await asyncio.gather(living, return_exceptions=True)
-    return presser.found

@@ -13,7 +13,7 @@ from core.clock import SystemClock
 from core.delivery.alerts import IS_AWAY, REACHABLE
 from core.storage.postgres import open_postgres
 from core.types import Locale
-from tests.crash.workers import LEASE_S, Fleet, Storm, settings_of, storm
+from tests.crash.workers import LEASE_S, Fleet, Storm, pressed, settings_of, storm
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TelegramServer
 from tests.postgres import HAS_POSTGRES, WHY_NOT, Server, own_server
@@ -69,5 +69,18 @@ async def test_no_message_is_lost_nor_said_twice_unmarked_nor_out_of_order(plan:
     assert outcome.left.lost == []
     assert outcome.left.unmarked == 0
     assert outcome.disorder == []
-    # How long a takeover takes is measured (`python -m bench workers`); here it has to be by lease, not by chance.
+    # How long a takeover takes stands in docs/performance.md; here it has to be by lease, not by chance.
     assert all(seconds >= LEASE_S * 0.5 for seconds in outcome.polls_s)
+
+
+@pytest.mark.spec("T10", "T12")
+@pytest.mark.parametrize(("workers", "kills"), [(2, 2), (4, 20)])
+async def test_what_is_said_of_a_press_is_what_the_store_holds_whoever_takes_over(
+    workers: int, kills: int, tmp_path: Path
+) -> None:
+    """From one that was killed, or that stood still until its lease was over and then went on."""
+    with own_server() as server:
+        database_of(server)
+        found = await pressed(server, "bot", tmp_path, workers=workers, kills=kills)
+    assert found.pressed == kills
+    assert (found.lost, found.unmarked, found.untrue) == ([], [], [])

@@ -11,7 +11,6 @@ from unittest import mock
 
 from bot.settings.settings import load
 from bot.wiring import App, build, open_chatbot
-from core.errors import ProviderDown
 from core.features.access.people import Person
 from core.features.access.storage import People
 from core.features.admin.decisions import ALLOWED, Decision, DecisionKind
@@ -20,6 +19,7 @@ from core.features.preferences.storage import PreferenceStore
 from core.features.reminders.scheduler import Scheduler
 from core.models import HotModel
 from core.ports import ChatModel, MessageHandler
+from core.providers.failure import Rejected
 from core.providers.usem3 import Usem3Embedder
 from core.storage.sqlite import open_database
 from core.types import Preferences, Role, UserKey, Vectors
@@ -37,7 +37,7 @@ def at_rest_with_the_disk(server: TelegramServer | DiscordServer) -> Iterator[No
     """Let what the database has under way count as work, and let there be no embedder: words must do."""
 
     async def embed(_self: Usem3Embedder, _texts: Sequence[str]) -> Vectors:
-        raise ProviderDown("off")
+        raise Rejected("off", "")  # of an outage an alarm would come amid the answers
 
     with counting_the_disk(server), mock.patch.object(Usem3Embedder, "embed", embed):
         yield

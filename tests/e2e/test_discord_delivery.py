@@ -155,7 +155,7 @@ async def test_answers_that_are_whole_at_once_one_after_another_meet_no_429() ->
         view.write("Você disse uma coisa: ")
         await clock.sleep(0.2)
         view.write(incoming.text)
-        await view.finish()
+        await view.complete()
         whole_after_s.append(clock.monotonic())
 
     clock = FakeClock()

@@ -57,7 +57,7 @@ def recalling(clock: FakeClock, text: str = SAID) -> Script:
         for word in answer.split(" "):
             await clock.sleep(1)
             view.write(f"{word} ")
-        await view.finish((UNDO,), ITEMS)
+        await view.complete((UNDO,), ITEMS)
 
     return script
 
@@ -97,7 +97,7 @@ async def test_the_end_of_an_answer_that_stands_already_costs_no_request() -> No
     async def script(_: Incoming, view: View) -> None:
         view.write("É abc123.")
         await clock.sleep(5)
-        await view.finish()
+        await view.complete()
 
     clock = FakeClock()
     config = replace(TelegramConfig(TOKEN), stop_button=False)  # which an edit would take off
@@ -112,7 +112,7 @@ async def read_before_it_ends(_: Incoming, view: View) -> None:
     """Answer, and be silent for a while before the end."""
     view.write("É abc123.")
     await view._clock.sleep(5)
-    await view.finish()
+    await view.complete()
 
 
 async def test_the_last_edit_of_a_text_that_stands_takes_only_the_stop_button_away() -> None:

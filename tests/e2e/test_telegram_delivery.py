@@ -123,7 +123,7 @@ async def test_a_whole_answer_waits_only_for_the_limits_of_its_chat(chat_id: int
         view.write("Você disse uma coisa: ")
         await clock.sleep(0.6)
         view.write(incoming.text)
-        await view.finish()
+        await view.complete()
         await view.flush()
 
     async with TelegramServer(clock, Limits()) as server, running(server, clock, script) as bot:

@@ -40,7 +40,7 @@ async def tell(
     """Write an answer as a model says it, and complete it."""
     async for piece in pieces:
         view.write(piece)
-    await view.finish(choices, memories)
+    await view.complete(choices, memories)
 
 
 async def words(text: str) -> AsyncIterator[str]:

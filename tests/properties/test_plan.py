@@ -115,7 +115,7 @@ def _apply(call: Call, screen: Screen) -> None:
         case "feed":
             screen.plan.feed(call.text)
         case "finish":
-            screen.plan.finish(call.choices, call.memories)
+            screen.plan.complete(call.choices, call.memories)
         case "busy":
             screen.busy_until_s = max(screen.busy_until_s, screen.now_s + call.delay_s)
     screen.write(screen.now_s + call.delay_s * (call.verb == "wait"))
@@ -229,7 +229,7 @@ def test_the_first_words_wait_for_as_many_characters_as_asked_but_no_longer_for_
     assert plan.next(0.75) == Post(0, OutgoingMessage("Oi e bom dia", final=False))
     short = StreamPlan(LIMITS, len, Pace(first_chars=10))
     short.feed("Oi")
-    short.finish()
+    short.complete()
     assert short.next(0.0) == Post(0, OutgoingMessage("Oi"))
 
 
@@ -255,7 +255,7 @@ def test_whole_words_wait_a_second_for_their_buttons_and_growing_ones_do_not() -
         plan.feed(more)
         first = plan.next(0.1)
         assert (first is not None) is is_shown
-        plan.finish(choices=(Button("Desfazer", "/undo"),))
+        plan.complete(choices=(Button("Desfazer", "/undo"),))
         if first is None:
             assert isinstance(plan.next(0.2), Post)
 
@@ -269,14 +269,14 @@ def test_the_last_write_of_an_answer_goes_out_at_once_also_while_another_is_on_i
         plan.wrote(operation, float(second))
     plan.feed("fim")
     assert plan.due_s == 32.0 + 8.0
-    plan.finish((UNDO,), ITEMS)
+    plan.complete((UNDO,), ITEMS)
     assert plan.next(32.1) == Edit(0, OutgoingMessage("aaaaafim", choices=(UNDO,), memories=ITEMS))
     late = StreamPlan(LIMITS, len, AT_ONCE)
     late.feed("a")
     first = late.next(0.0)
     assert first is not None
     late.feed("b")
-    late.finish()
+    late.complete()
     late.wrote(first, 0.2)
     assert late.next(0.2) == Edit(0, OutgoingMessage("ab"))
 
@@ -297,7 +297,7 @@ def test_memories_and_buttons_stand_below_the_last_part_of_a_long_text() -> None
     long = "palavra " * 20
     fresh = StreamPlan(LIMITS, len, AT_ONCE)
     fresh.feed(long)
-    fresh.finish((UNDO,), ITEMS)
+    fresh.complete((UNDO,), ITEMS)
     parts = [shown for _, shown in _drained(fresh)]
     assert [(part.choices, part.memories) for part in parts] == [((), ()), ((), ()), ((UNDO,), ITEMS)]
     shown = StreamPlan(LIMITS, len, AT_ONCE)
@@ -331,7 +331,7 @@ def test_the_further_messages_of_a_long_text_are_paced_but_for_the_last() -> Non
     assert [at_s for at_s, _ in _drained(plan)] == [0.0, 1.5, 1.5]
     plan = StreamPlan(LIMITS, len, AT_ONCE)
     plan.feed("palavra " * 20)
-    plan.finish()
+    plan.complete()
     assert [at_s for at_s, _ in _drained(plan)] == [0.0, 1.5, 1.5]
 
 
@@ -370,7 +370,7 @@ def test_every_answer_begins_at_the_unstretched_pace() -> None:
         plan.wrote(first, 0.0)
         plan.feed(" e mais")
         assert plan.due_s == 2 * LIMITS.edit_interval_s
-        plan.finish()
+        plan.complete()
         final = plan.next(1.5)
         assert final is not None
         plan.wrote(final, 0.0)

@@ -114,7 +114,7 @@ async def test_memories_alone_are_answered_as_their_lines() -> None:
     async def script(_: Incoming, view: View) -> None:
         await view.show(OutgoingMessage("Antes."))
         await view.status("Buscando por memórias...")
-        await view.finish(memories=(item,))
+        await view.complete(memories=(item,))
 
     item = MemoryNote("senha", "abc123", "14 Mar 2026")
     clock = FakeClock()

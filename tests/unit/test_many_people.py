@@ -64,7 +64,7 @@ async def answer(chat: Chat) -> None:
         view.write("A senha do wi-fi da casa é ")
         await chat.clock.sleep(THINKS_S * 0.3)
         view.write("abc123.")
-        await view.finish()
+        await view.complete()
         await view.close()
 
 

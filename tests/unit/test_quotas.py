@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from itertools import islice
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -85,27 +83,6 @@ class Bank:
         await self.decisions.apply(Decision(self.clock.now(), ANA, QUOTA, name, before, value))
 
 
-async def test_a_person_is_let_in_until_their_tokens_are_used_up_and_again_at_midnight() -> None:
-    bank = Bank(person="tokens_day=100")
-    assert await bank.ask(99) is None
-    assert await bank.ask(50) is None, "one token was left"
-    full = await bank.ask()
-    assert full is not None
-    assert (full.scope, full.limit, int(full.used), int(full.left), full.percent) == (
-        SpendingScope(ANA),
-        Limit.TOKENS_DAY,
-        149,
-        0,
-        149,
-    )
-    assert full.ends == datetime(2026, 3, 15, tzinfo=UTC)
-    assert await bank.ask(user=BIA) is None, "she has limits of her own"
-    await bank.clock.advance((full.ends - bank.clock.now()).total_seconds() - 0.001)
-    assert await bank.ask() is not None
-    await bank.clock.advance(0.001)
-    assert await bank.ask() is None
-
-
 @pytest.mark.parametrize(
     ("zone", "at", "ends"),
     [
@@ -154,20 +131,6 @@ async def test_of_several_full_limits_the_one_that_lasts_longest_is_told() -> No
     full = await bank.ask(room=ROOM)
     assert full is not None
     assert full.limit is Limit.TOKENS_MONTH
-
-
-async def test_a_room_and_the_bot_have_limits_for_all_together() -> None:
-    bank = Bank(room="tokens_day=100", bot="tokens_day=150")
-    assert await bank.ask(60, ANA, room=ROOM) is None
-    assert await bank.ask(60, BIA, room=ROOM) is None
-    full = await bank.ask(user=ANA, room=ROOM)
-    assert full is not None
-    assert full.scope == SpendingScope(room=ROOM)
-    assert await bank.ask(user=ANA, room="telegram:-200") is None
-    await bank.spend(30, user=None)
-    full = await bank.ask(user=ANA)
-    assert full is not None
-    assert full.scope == BOT
 
 
 @pytest.mark.parametrize(
@@ -280,28 +243,6 @@ async def test_a_call_that_began_before_midnight_is_of_the_day_that_it_began_in(
     assert await bank.ask() is None
     day, month = await bank.quotas.spent(SpendingScope(ANA))
     assert (day.tokens, month.tokens) == (0, 50)
-
-
-async def test_two_people_side_by_side_at_the_limit_do_not_both_get_the_last_answer() -> None:
-    bank = Bank(bot="tokens_day=100")
-    assert await bank.ask(40) is None
-    await bank.ask(40, BIA)
-
-    async def one(user: UserKey, gate: asyncio.Event) -> Use | None:
-        async with bank.quotas.admitted(Asker(user), MEMBER, thinks=True) as full:
-            if full is None:
-                await gate.wait()
-                await bank.spend(40, user)
-        return full
-
-    gate = asyncio.Event()
-    racing = [asyncio.create_task(one(user, gate)) for user in (ANA, BIA, ANA, BIA)]
-    kept_out = [await each for each in islice(asyncio.as_completed(racing), len(racing) - 1)]
-    gate.set()
-    assert (await asyncio.gather(*racing)).count(None) == 1
-    assert {full and (full.is_used_up, int(full.used), int(full.expected)) for full in kept_out} == {(False, 80, 40)}
-    day, _ = await bank.quotas.spent(BOT)
-    assert day.tokens == 120, "above the limit by less than one answer"
 
 
 async def test_an_answer_that_broke_off_is_awaited_no_more() -> None:

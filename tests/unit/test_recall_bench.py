@@ -17,7 +17,6 @@ from bench.fillers import notes, padding, subjects
 from bench.memory import FakeEmbedder
 from bench.recall import SETS, Answer, House, groups, played, sized
 from bench.recall_data import ADVERSARIAL, Held, Life, Question, read
-from tests.postgres import database_of
 
 pytestmark = pytest.mark.long
 
@@ -133,12 +132,10 @@ def test_the_share_found_and_the_place_of_the_first_right_one() -> None:
     assert (answer.is_right, answer.share(2), answer.share(5), answer.reciprocal()) == (False, 0.5, 1.0, 0.5)
 
 
-@pytest.mark.parametrize("is_postgres", [False, True])
-async def test_people_are_asked_at_each_size_through_the_house(tmp_path: Path, *, is_postgres: bool) -> None:
+async def test_people_are_asked_at_each_size_through_the_house(tmp_path: Path) -> None:
     lives = read(written(tmp_path, LIFE))
-    url = database_of("recall") if is_postgres else ""
     async with AsyncExitStack() as stack:
-        found = await sized(await House.open(tmp_path, FakeEmbedder(), stack, url=url), lives, [2, 40])
+        found = await sized(await House.open(tmp_path, FakeEmbedder(), stack), lives, [2, 40])
     for asked in found.values():
         [verbatim] = [answer for answer in asked.right if answer.question.kind == "plain"]
         assert verbatim.is_right

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.delivery.line import Line, Place
+from core.delivery.line import Line, PlaceInLine
 from core.delivery.plan import Pace
 from core.delivery.view import View
 from core.errors import ChannelBusy, ChannelError, ChannelGone, ClaimLost, ProviderDown, StreamCut, Undelivered
@@ -144,14 +144,14 @@ async def test_all_that_is_said_until_the_end_is_one_message_which_no_status_rep
     view.write("\n\nA senha é ")
     await view.status("IA está pensando...")
     view.write("abc123.")
-    await view.finish(UNDO, MEMORIES)
+    await view.complete(UNDO, MEMORIES)
     await clock.advance(1.5)
     assert channel.screen == [OutgoingMessage("Guardei.\n\nA senha é abc123.", choices=UNDO, memories=MEMORIES)]
     assert channel.statuses == ["IA está pensando..."]
     assert [seen.verb for seen in channel.log].count("post") == 1
     assert not any(seen.shown.choices or seen.shown.memories for seen in channel.log[:-1]), "whole, at the end"
     view.write("Outra.")
-    await view.finish()
+    await view.complete()
     assert channel.texts == ["Guardei.\n\nA senha é abc123.", "Outra."]
     await view.close()
 
@@ -161,9 +161,9 @@ async def test_memories_that_nothing_is_said_of_take_the_place_of_the_status(clo
     channel = RecordingChannel(clock)
     view = View(channel, clock)
     await view.status("Buscando por memórias...")
-    await view.finish(UNDO, MEMORIES)
+    await view.complete(UNDO, MEMORIES)
     assert channel.screen == [OutgoingMessage("🧠 senha: abc123 · 14 Mar 2026", Modal.MEMORY, MEMORIES, choices=UNDO)]
-    await view.finish(UNDO)
+    await view.complete(UNDO)
     assert len(channel.log) == 2
     await view.close()
 
@@ -178,7 +178,7 @@ async def test_an_answer_that_a_restart_broke_off_goes_on_in_its_message(clock: 
     second.write("Guardei.")
     await second.status("pensando")
     second.write("\n\nA senha é abc123.")
-    await second.finish(UNDO, MEMORIES)
+    await second.complete(UNDO, MEMORIES)
     await finish(clock, second)
     assert channel.screen == [OutgoingMessage("Guardei.\n\nA senha é abc123.", choices=UNDO, memories=MEMORIES)]
     assert [seen.verb for seen in channel.log].count("post") == 1
@@ -189,7 +189,7 @@ async def test_an_answer_that_is_cancelled_is_completed_within_the_grace(clock: 
         try:
             await tell(view, said("um ", "dois ", "três", clock=clock, gap_s=0.1))
         finally:
-            await view.finish()
+            await view.complete()
 
     for channel, ends in (
         (RecordingChannel(clock, ChannelLimits(4096, edit_interval_s=3.0)), ["um dois"]),
@@ -600,7 +600,7 @@ async def test_in_a_busy_room_an_answer_is_posted_once_and_whole_and_one_that_ha
     await clock.advance(5.5)
     assert channel.log == []
     view.write("dois")
-    await view.finish()
+    await view.complete()
     view.write("três ")
     await clock.advance(3.2)
     assert [(seen.at_s, seen.shown.text) for seen in channel.log] == [(5.5, "um dois")]
@@ -624,7 +624,7 @@ async def test_an_answer_that_took_long_ends_as_a_new_message_that_notifies(cloc
     view.write("Olhe, ")
     await clock.advance(20.0)
     view.write("demorou.")
-    await view.finish(UNDO)
+    await view.complete(UNDO)
     await view.close()
     whole = OutgoingMessage("Olhe, demorou.", choices=UNDO, notify=True)
     assert channel.screen == [whole]
@@ -648,7 +648,7 @@ async def test_of_two_answers_that_a_room_cannot_take_yet_the_earlier_question_i
 ) -> None:
     line = Line()
     room = RecordingChannel(clock, LIMITS, faults=[ChannelBusy(3.0)])
-    first, second = (View(room, clock, patience_s=0.1, place=Place(line, number)) for number in (1, 2))
+    first, second = (View(room, clock, patience_s=0.1, place=PlaceInLine(line, number)) for number in (1, 2))
     one = asyncio.create_task(first.show(OutgoingMessage("um")))
     await clock.advance(1.0)
     two = asyncio.create_task(second.show(OutgoingMessage("dois")))  # the room would take it now
@@ -663,7 +663,7 @@ async def test_of_two_answers_that_a_room_cannot_take_yet_the_earlier_question_i
 async def test_an_answer_that_is_refused_for_good_holds_nobody_up(clock: FakeClock) -> None:
     line = Line()
     room = RecordingChannel(clock, LIMITS, faults=[ChannelBusy(3.0), ChannelGone("kicked")])
-    first, second = (View(room, clock, patience_s=0.1, place=Place(line, number)) for number in (1, 2))
+    first, second = (View(room, clock, patience_s=0.1, place=PlaceInLine(line, number)) for number in (1, 2))
     one = asyncio.create_task(first.show(OutgoingMessage("um")))
     two = asyncio.create_task(second.show(OutgoingMessage("dois")))
     await clock.advance(5.0)
@@ -677,7 +677,7 @@ async def test_who_waits_in_a_room_for_the_platforms_pace_sees_a_sign_until_the_
     clock: FakeClock, wait_s: float, signs: int
 ) -> None:
     channel = LivelyChannel(clock, faults=[ChannelBusy(wait_s)])
-    view = View(channel, clock, place=Place(Line(), 1))
+    view = View(channel, clock, place=PlaceInLine(Line(), 1))
     showing = asyncio.create_task(view.show(OutgoingMessage("pronto")))
     await clock.advance(0.1)
     assert channel.waits == signs
@@ -690,8 +690,8 @@ async def test_who_waits_in_a_room_for_the_platforms_pace_sees_a_sign_until_the_
 
 
 async def test_a_sign_that_an_earlier_process_may_have_shown_is_taken_back_too(clock: FakeClock) -> None:
-    assert View(RecordingChannel(clock), clock, posted=[""], place=Place(Line(), 1)).sign.may_stand
-    assert not View(RecordingChannel(clock), clock, place=Place(Line(), 1)).sign.may_stand
+    assert View(RecordingChannel(clock), clock, posted=[""], place=PlaceInLine(Line(), 1)).sign.may_stand
+    assert not View(RecordingChannel(clock), clock, place=PlaceInLine(Line(), 1)).sign.may_stand
     assert not View(RecordingChannel(clock), clock, posted=[""]).sign.may_stand
 
 
@@ -775,7 +775,7 @@ async def test_a_stopped_answer_says_so_at_once_whatever_holds_it_back(clock: Fa
     await clock.advance(5.0)  # the edit was refused until 36.6 s
     assert len(channel.log) == 1
     view.stop()
-    await view.finish(UNDO)
+    await view.complete(UNDO)
     stopped = OutgoingMessage("um\n```py\nprint(1)\nprint(2)\n```\n\n⏹ Parei.", choices=UNDO, urgent=True)
     assert channel.screen == [stopped]
     assert clock.monotonic() == 6.6
@@ -788,7 +788,7 @@ async def test_a_stop_before_the_first_word_marks_nothing(clock: FakeClock) -> N
     view = View(channel, clock)
     await view.status("IA está pensando...")
     view.stop()
-    await view.finish()
+    await view.complete()
     assert not view.is_marked
     await view.show_last(OutgoingMessage("⏹ Parei.", urgent=True))
     assert channel.texts == ["⏹ Parei."]

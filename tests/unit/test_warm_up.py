@@ -14,11 +14,19 @@ from bot.settings.settings import load
 from bot.wiring import build, open_chatbot, warm_up
 from core import models
 from core.ask import ask
+from core.features.reminders import mentions, on_mention, request
 from core.ports import Clock, MessageHandler
 from core.text import replies
 from core.times import tokens
 
-CACHES = (tokens.table, replies._patterns, models._strict_schema)
+CACHES = (
+    tokens.table,
+    replies._patterns,
+    models._strict_schema,
+    request.request_words,
+    mentions._tables,
+    on_mention._tables,
+)
 
 
 async def test_the_first_message_compiles_nothing_that_was_warmed_up() -> None:

@@ -30,7 +30,7 @@ async def test_an_answer_that_ends_within_the_wait_for_its_end_is_written_once(c
     view.write(SAID)
     await clock.advance(0.1)
     view.write("It ends here.")
-    await view.finish()
+    await view.complete()
     await view.close()
     assert writes(channel) == [(0.1, "post", True)]
 
@@ -41,7 +41,7 @@ async def test_one_that_goes_on_is_seen_to_grow_after_that_wait(clock: FakeClock
     view.write(SAID)
     await clock.advance(0.15)
     assert writes(channel) == [(Pace().gather_s, "post", False)]
-    await view.finish()
+    await view.complete()
     await view.close()
     assert [seen.verb for seen in channel.log] == ["post", "edit"]
 
@@ -57,7 +57,7 @@ async def test_what_was_said_to_the_end_waits_for_its_buttons_and_not_for_longer
     assert not channel.log
     await clock.advance(0.1)
     assert writes(channel) == [(1.0, "post", False)]
-    await view.finish()
+    await view.complete()
     await view.close()
 
 

@@ -3,6 +3,7 @@
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
@@ -39,7 +40,7 @@ class Decisions(AccessDecisions):
     def __init__(self, database: Database) -> None:
         self._database = database
         self._seen = (-1, 0)
-        self._values: dict[str, Mapping[str, str]] = {}
+        self._values: Mapping[str, Mapping[str, str]] | None = None
 
     async def refresh(self) -> tuple[int, int]:
         """Take over what other processes decided; return what changes with every change of what is decided.
@@ -48,7 +49,7 @@ class Decisions(AccessDecisions):
         """
         [(newest, values)] = await self._database.rows(_SEEN)
         if (now := (int(newest), int(values))) != self._seen:
-            self._seen, self._values = now, {}
+            self._seen, self._values = now, None
         return now
 
     async def value(self, matter: str, name: str = "") -> str:
@@ -62,13 +63,18 @@ class Decisions(AccessDecisions):
         """Return every decided value of that kind, by name."""
         if matter == DecisionKind.ROLE:
             return dict(await self._database.rows(_STANDINGS, (DENIED,)))
-        kept = self._values  # another one, if something is decided while this is read
-        if matter not in kept:
-            rows = await self._database.rows(
-                "SELECT name, value FROM decided WHERE matter = ? ORDER BY name", (matter,)
-            )
-            kept[matter] = dict(rows)
-        return kept[matter]
+        return (await self._decided()).get(matter, {})
+
+    async def _decided(self) -> Mapping[str, Mapping[str, str]]:
+        """Return all values by their kinds and names."""
+        if self._values is not None:
+            return self._values
+        seen, decided = self._seen, defaultdict[str, dict[str, str]](dict)
+        for matter, name, value in await self._database.rows("SELECT matter, name, value FROM decided ORDER BY name"):
+            decided[matter][name] = value
+        if seen == self._seen:  # else something was decided while this was read
+            self._values = decided
+        return decided
 
     async def apply(self, decision: Decision) -> Applied:
         """Change the value and record that, if the value is `before` and no platform loses its last owner.

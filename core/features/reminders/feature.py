@@ -87,9 +87,12 @@ class ReminderAdditions(Additions):
 
     async def below_answer(self, turn: Turn) -> Heard | None:
         """Return what the person wanted to be reminded of when they mention what their message mentions."""
+        place = place_of(turn)
+        if not await self._reminders.of_mentions(place.user):
+            return None
         message, locale = turn.asked.text, turn.person.locale
         is_about = asks_about_reminders(message) or read_mention(message, local_now(turn)[0], locale) is not None
-        said = await self._reminders.mentioned(place_of(turn), "" if is_about else message, turn.memory.embedding)
+        said = await self._reminders.mentioned(place, "" if is_about else message, turn.memory.embedding)
         again = next((each for each in said if each.mention is not None and each.mention.each), None)
         ending = () if again is None else (Button(NO_MORE[locale], f"/reminders delete {again.id}"),)
         return Heard("\n".join(mentioned(each, locale) for each in said), ending) if said else None

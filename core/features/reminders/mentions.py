@@ -41,7 +41,7 @@ _FORMS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class _MentionWords:
+class _ReminderWords:
     """The patterns of one language."""
 
     locale: Locale
@@ -82,7 +82,7 @@ def read_agenda(message: str, now: datetime) -> Days | None:
     return None
 
 
-def _days_alone(words: _MentionWords, message: str, now: datetime) -> Days | None:
+def _days_alone(words: _ReminderWords, message: str, now: datetime) -> Days | None:
     """Return the days ahead that a question names, if it says nothing else beside what asks for an agenda."""
     named = asked(message, now, words.locale, ahead=True)
     if named is None or named.said:
@@ -121,7 +121,7 @@ def read_cancel(message: str, _: datetime, __: Locale) -> Mapping[str, JSONValue
     return None if which is None else {"which": which}
 
 
-def _which(message: str, patterns: Callable[[_MentionWords], Sequence[re.Pattern[str]]]) -> str | None:
+def _which(message: str, patterns: Callable[[_ReminderWords], Sequence[re.Pattern[str]]]) -> str | None:
     """Return what a message says beside a request that one of the patterns reads; None if none of them does."""
     text = flat(message[:_MAX_CHARS])
     for words in _tables():
@@ -150,11 +150,11 @@ def only_replies(text: str) -> bool:
     return said <= {word for words in _tables() for word in words.reply}
 
 
-def _begin(words: _MentionWords, text: str) -> int:
+def _begin(words: _ReminderWords, text: str) -> int:
     found = words.polite.match(text)
     return found.end() if found else 0
 
 
 @cache
-def _tables() -> tuple[_MentionWords, ...]:
-    return word_tables(_WORDS, _MentionWords, _FORMS)
+def _tables() -> tuple[_ReminderWords, ...]:
+    return word_tables(_WORDS, _ReminderWords, _FORMS)

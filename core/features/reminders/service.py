@@ -206,15 +206,18 @@ class Reminders:
         """Return whether owners turned reminders off in that room."""
         return self._is_off is not None and await self._is_off(chat)
 
+    async def of_mentions(self, user: UserKey) -> Sequence[Reminder]:
+        """Return the person's reminders that are said at a mention, with those that are over."""
+        found = await self.store.of(await self._memories.accounts(user), _LISTED | {ReminderState.DONE})
+        return [each for each in found if each.mention is not None]
+
     async def mentioned(self, place: ReminderPlace, message: str, embedding: Embedding) -> Sequence[Reminder]:
         """Mark as said what is to be said there at that message; return all that its act said, before a restart, too.
 
         Nothing is that the act set or changed itself.
         """
         now, users = self._clock.now(), await self._memories.accounts(place.user)
-        waiting = [
-            each for each in await self.store.of(users, _LISTED | {ReminderState.DONE}) if each.mention is not None
-        ]
+        waiting = await self.of_mentions(place.user)
         ready = [each for each in waiting if each.is_ready(now) and each.act != place.act and is_heard(each, place)]
         if ready and await self.is_off(place.chat):
             ready = []
