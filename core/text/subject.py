@@ -196,10 +196,10 @@ def _places(said: Sequence[AskedWord], at: int) -> Iterator[tuple[str, AskedWord
     """Yield the ways in which a word may say of another one which it is, and that one."""
     if at + 1 < len(said) and said[at + 1].names:
         yield "before", said[at + 1]
-    if at > 1 and said[at - 1].names and flat(said[at - 2].text) in _OF | _ARTICLES:
+    if at > 1 and said[at - 1].names and flat(said[at - 2].text) in _OF | ARTICLES:
         yield "behind", said[at - 1]
     start = at
-    while start and flat(said[start - 1].text) in _ARTICLES:
+    while start and flat(said[start - 1].text) in ARTICLES:
         start -= 1
     way = next((name for name, words in _OF_WHICH.items() if start > 1 and flat(said[start - 1].text) in words), "")
     if way and said[start - 2].names:
