@@ -17,7 +17,7 @@ from typing import Final
 from core.limited import sentences as say
 from core.limited.scene import Scene, day, when
 from core.text.markdown import quoted
-from core.text.senses import MemoryWords, is_kind, relatives, sense, senses
+from core.text.senses import MemoryWords, is_kind, relatives, sense, senses, told_in
 from core.text.subject import AskedWord, asked_words, held_words, is_of_another, is_parallel, other_subject
 from core.types import AskedTime, Locale, MemoryHit, MemoryItem
 
@@ -211,7 +211,7 @@ def _fits(asked: Sequence[AskedWord], hits: Sequence[MemoryHit], time: AskedTime
 
 
 def _told(item: MemoryItem) -> MemoryWords:
-    return MemoryWords(item.content, item.bindings)
+    return told_in(item.content, item.bindings)
 
 
 def _other_subject(asked: Sequence[AskedWord], item: MemoryItem) -> AskedWord | None:
