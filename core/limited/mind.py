@@ -13,7 +13,7 @@ from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Prompt, PromptContext, 
 from core.errors import StepwiseOnly
 from core.limited import reading, removal
 from core.limited import sentences as say
-from core.limited.frames import listed
+from core.limited.frames import has, listed
 from core.limited.likeness import Intent, Likeness
 from core.limited.moves import next_move, to_change, to_keep
 from core.limited.reading import BEFORE, MessagePart
@@ -30,6 +30,9 @@ MAX_QUERIES: Final = 8
 MAX_QUERY_CHARS: Final = 300
 EVERYTHING: Final = "*"
 """The query that asks for all memories, newest first."""
+
+OWES: Final = "me deve owes me debe"
+"""The query for who owes something, where it is only said that somebody paid."""
 
 _SPOKEN: Final = re.compile(r"(?:\s*\S{1,60}){1,4}\s*")
 """One to four words: a piece of a streamed answer."""
@@ -152,6 +155,7 @@ def search_queries(scene: Scene, parts: Parts) -> list[str]:
             found += [one_line(scene.told_last.content, MAX_QUERY_CHARS), *queries(part.text)]
         elif part.intent in {Intent.FIND, Intent.CHANGE}:
             found += queries(part.text)
+            found += [OWES] if has("repaid", part.text) else []
     return list(dict.fromkeys(found))[:MAX_QUERIES] or [one_line(scene.message, MAX_QUERY_CHARS)]
 
 

@@ -347,8 +347,14 @@ class _RunningSearch:
         hits = list(of_subject(self._queries, hits))
         found = {hit.item.id: hit for hit in hits}
         # What may take the place of a memory is as likely as that, though it names nobody: "she moved to York".
+        hits = [_at_least(hit, found.get(hit.item.may_replace)) for hit in hits]
         hits += [replace(found[item.may_replace], item=item, matched=item.content) for item in items[len(hits) :]]
         return in_time(hits)[: max(self._limit, self._first)]
+
+
+def _at_least(hit: MemoryHit, other: MemoryHit | None) -> MemoryHit:
+    """Return a hit that is at least as likely as another one, if there is one."""
+    return hit if other is None else replace(hit, chance=max(hit.chance, other.chance))
 
 
 def _matched(item: MemoryItem, words: Collection[str]) -> str:
