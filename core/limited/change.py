@@ -250,8 +250,9 @@ def changes(
     """
     if len(message) > MAX_CHARS:
         return []
-    if stands_for(message)[0]:
-        return pointed(message, quoted, recent)
+    if stands_for(message)[0] or has("repaid", message):
+        told = [*recent, *items] if has("repaid", message) else recent
+        return pointed(message, quoted, told)
     about = senses(without_values(message)) - _NOW
     weights = {item.id: _weight_of(_shares(about, item)) for item in items}
     edited = {item.id: _edited(item.content, message) for item in (*items, *quoted)}
@@ -267,17 +268,22 @@ def changes(
 
 
 def pointed(message: str, quoted: Sequence[MemoryItem], recent: Sequence[MemoryItem]) -> list[PossibleChange]:
-    """Return the change of the memory that "she", "he" or "it" is about: the one that can be meant, or else none."""
+    """Return the change of the memory that "she", "he" or "it" is about: the one that can be meant, or else none.
+
+    Of a debt that was paid, every one that can be meant is returned.
+    """
     who, end = stands_for(message)
+    is_paid = has("paid", message)
+    who = who or ("it" if has("repaid", message) else "")
     wrong = {"she": _OF_MEN, "he": _OF_WOMEN}.get(who, frozenset())
     fitting = []
     for item in {item.id: item for item in (*quoted, *recent)}.values() if who else ():
         about = senses(item.content)
-        is_one = who == "it" or relatives(about) or _begins_with_name(item.content)
+        is_one = (who == "it" and not is_paid) or relatives(about) or _begins_with_name(item.content)
         text = (_edited(item.content, message) or _instead(item.content, message, end)) if is_one else ""
         if text and wrong.isdisjoint(about):
             fitting.append(PossibleChange(item, text))
-    return fitting if len(fitting) == 1 else []
+    return fitting[:MAX_CANDIDATES] if len(fitting) == 1 or is_paid else []
 
 
 _SUBJECT: Final = re.compile(
@@ -298,7 +304,7 @@ def _instead(old: str, message: str, end: int) -> str:
     if subject is None:
         return ""
     if has("paid", message) and has("owes", old):
-        return f"{subject[0]}{message[end:]}"
+        return f"{subject[0]} {message[end:].strip()}"
     return _left(old, message, subject.end(), end)
 
 

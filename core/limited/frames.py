@@ -56,6 +56,7 @@ def pattern(name: str) -> re.Pattern[str]:
         "correct": rf"{before}{words}(?!\w)[\s,:.!]",
         "list": rf"{before}{words}{_GAP}[?]*{_GAP}$",
         "all": rf"{words}{_GAP}$",
+        "repaid": rf"{before}{words}{_GAP}$",
         "is": rf"(?<=\w)(?:\s*:|\s+{words})\s",
         "since": rf"{before}{words}{_GAP}[?]*{_GAP}$",
         "pointed": rf"(?:(?:com|con|with|de) )?(?:{words}(?!\w))?(?>{_GAP}(?:{_words('after')})(?!\w))*{_GAP}$",

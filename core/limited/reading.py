@@ -478,6 +478,8 @@ def _corrects(scene: Scene, text: str) -> bool:
         return False
     if frames.has("correct", text) and any(swapped(item.content, text) for item in scene.quoted[-1:]):
         return True
+    if frames.has("repaid", text):
+        return True
     says = any(frames.has(frame, text) for frame in ("change", "leaves", "paid"))
     return says and bool(pointed(text, scene.quoted, scene.recent))
 

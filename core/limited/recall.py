@@ -18,7 +18,7 @@ from core.limited import sentences as say
 from core.limited.answers import has_form, is_told, kinds_asked, rivals
 from core.limited.scene import Scene, day, when
 from core.text.markdown import quoted
-from core.text.senses import MemoryWords, is_kind, relatives, sense, senses
+from core.text.senses import MemoryWords, is_kind, relatives, sense, senses, told_in
 from core.text.subject import AskedWord, asked_words, held_words, is_of_another, is_parallel, other_subject
 from core.types import AskedTime, Locale, MemoryHit, MemoryItem
 
@@ -240,7 +240,7 @@ def _fits(asked: Sequence[AskedWord], hits: Sequence[MemoryHit], time: AskedTime
 
 
 def _told(item: MemoryItem) -> MemoryWords:
-    return MemoryWords(item.content, item.bindings)
+    return told_in(item.content, item.bindings)
 
 
 def _other_subject(asked: Sequence[AskedWord], item: MemoryItem) -> AskedWord | None:

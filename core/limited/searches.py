@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from core.limited import removal
+from core.limited.frames import has
 from core.limited.likeness import Intent
 from core.limited.reading import BEFORE, MessagePart
 from core.limited.scene import Scene
@@ -19,6 +20,9 @@ MAX_QUERIES: Final = 8
 MAX_QUERY_CHARS: Final = 300
 EVERYTHING: Final = "*"
 """The query that asks for all memories, newest first."""
+
+OWES: Final = "me deve owes me debe"
+"""The query for who owes something, where it is only said that somebody paid."""
 
 _MAX_APART: Final = 3
 """How many questions of a message are searched for apart, so that a turn's steps suffice."""
@@ -73,4 +77,5 @@ def _phrases(scene: Scene, part: MessagePart) -> list[str]:
         return [phrase for name in removal.names(part) for phrase in queries(name)] or shown
     if part.about == BEFORE and scene.told_last is not None:
         return [one_line(scene.told_last.content, MAX_QUERY_CHARS), *queries(part.text)]
-    return queries(part.text) if _searches(part) else []
+    who_owes = [OWES] if part.intent in {Intent.FIND, Intent.CHANGE} and has("repaid", part.text) else []
+    return [*queries(part.text), *who_owes] if _searches(part) else []

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from core.text.senses import MemoryWords, named_by, silent, words
+from core.text.senses import named_by, silent, told_in, words
 from core.text.subject import AskedWord, asked_words, held_words
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.types import NEAR, MemoryHit
@@ -32,14 +32,16 @@ class Link:
 
 def links(question: str, hits: Sequence[MemoryHit]) -> Sequence[Link]:
     """Return those of the best hits that name somebody or something by which another memory may tell the rest."""
-    asked = asked_words(question)
-    naming = [word for word in asked if word.names]
-    said, found = set(folded_words(question)), list[Link]()
-    for hit in hits[:FIRST]:
-        held = held_words(asked, MemoryWords(hit.item.content, hit.item.bindings))
+    named = [(hit, names) for hit in hits[:FIRST] if (names := _names(hit.item.content))]
+    if not named:
+        return []
+    asked, said = asked_words(question), set(folded_words(question))
+    naming, found = [word for word in asked if word.names], list[Link]()
+    for hit, names in named:
+        held = held_words(asked, told_in(hit.item.content, hit.item.bindings))
         missing = tuple(word for word in naming if word not in held)
-        names = _names(hit.item.content) - said if held and missing else frozenset[str]()
-        found += [Link(hit, names, missing)] if names else []
+        is_begun = held and missing and not names <= said
+        found += [Link(hit, names - said, missing)] if is_begun else []
     return found
 
 
@@ -76,7 +78,7 @@ def _tells(link: Link, hit: MemoryHit) -> int:
     """Return how many of the words that a link lacks a memory tells of whom that names."""
     if link.names.isdisjoint(folded_words(hit.item.content)):
         return 0
-    return len(held_words(link.missing, MemoryWords(hit.item.content, hit.item.bindings)))
+    return len(held_words(link.missing, told_in(hit.item.content, hit.item.bindings)))
 
 
 def _names(content: str) -> frozenset[str]:

@@ -9,7 +9,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from importlib import resources
 from typing import Final, TypeAlias
 
@@ -118,6 +118,9 @@ _VERBS: Final = re.compile(
     rf"|(?P<state>\b(?:{'|'.join(_FILE['verbs']['state'])})\b|:)"
     rf"|(?P<to>\b(?:{'|'.join(_FILE['verbs']['to'])})\b|[,;])"
 )
+_KEPT_STATEMENTS: Final = 512
+"""What is near to what a person tells is compared with it again and again."""
+
 _HAS_VALUE: Final = re.compile(r"[\d@+#]|\w-(?!\w)")
 _STATE, _CHANGE, _TO, _NOT = "\x01", "\x02", "\x03", "\x04"
 _FIRST_VALUE, _LAST_VALUE = 0xE000, 0xF8FF
@@ -198,6 +201,7 @@ _VALUES: Final[Sequence[tuple[re.Pattern[str], _ReadValue]]] = (
 )
 
 
+@lru_cache(_KEPT_STATEMENTS)
 def read(text: str) -> Statement:
     """Return the statement as it is compared."""
     plain = flat(text)

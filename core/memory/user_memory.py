@@ -223,7 +223,7 @@ class MemoryReading:
             more = _RunningSearch(self, (wording,), _HOPPED, 0.0, past=past, said=said)
             known = {wording: vectors[asked[0]]} if asked[0] in vectors else {}
             hits = hop.joined(hits, found, await more.run({**vectors, **known}))
-        return [hit for hit in hits if hit.chance >= floor][:limit]
+        return [hit for hit in hits if hit.chance >= floor or hit.item.id in start.likely][:limit]
 
     async def neighbours(self, text: str, vectors: Mapping[str, Vector]) -> Sequence[MemoryItem]:
         """Return the memories that a statement is compared with: those most like it, as far as a bounded search finds.
@@ -265,7 +265,10 @@ class MemoryReading:
 
 
 class _RunningSearch:
-    """One search of a person's memories."""
+    """One search of a person's memories.
+
+    `likely` are the ids of those found whose words and vectors are likely enough, whatever their subject.
+    """
 
     def __init__(
         self,
@@ -285,6 +288,7 @@ class _RunningSearch:
         self._limit = limit
         self._floor = floor
         self._first = first
+        self.likely: frozenset[str] = frozenset()
         self._asked = partial(
             SearchRequest,
             queries=queries,
@@ -338,11 +342,19 @@ class _RunningSearch:
             MemoryHit(item, _matched(item, words), fit.score, fit.dense, fit.lexical, fit.chance)
             for item, fit in zip(items, ranking.chosen, strict=False)
         ]
+        likely = {hit.item.id for hit in hits if hit.chance >= self._floor}
+        self.likely = frozenset(likely.union(item.id for item in items if item.may_replace in likely))
         hits = list(of_subject(self._queries, hits))
         found = {hit.item.id: hit for hit in hits}
         # What may take the place of a memory is as likely as that, though it names nobody: "she moved to York".
+        hits = [_at_least(hit, found.get(hit.item.may_replace)) for hit in hits]
         hits += [replace(found[item.may_replace], item=item, matched=item.content) for item in items[len(hits) :]]
         return in_time(hits)[: max(self._limit, self._first)]
+
+
+def _at_least(hit: MemoryHit, other: MemoryHit | None) -> MemoryHit:
+    """Return a hit that is at least as likely as another one, if there is one."""
+    return hit if other is None else replace(hit, chance=max(hit.chance, other.chance))
 
 
 def _matched(item: MemoryItem, words: Collection[str]) -> str:

@@ -17,7 +17,7 @@ from typing import Final
 from core.storage.database import Query, Row
 from core.storage.lexicon import Lexicon, Terms, idf
 from core.storage.memory_rows import ALL, EVERYWHERE, OWNER, stored
-from core.storage.record import listed, microseconds, storable, to_json, user_key
+from core.storage.record import listed, microseconds, storable, user_key
 from core.stores import Candidate, Neighbours, SearchRequest
 from core.types import MemoryItem, UserKey
 
@@ -331,4 +331,4 @@ def _union(lists: Iterable[str]) -> set[int]:
 
 
 def _numbers(numbers: Iterable[int]) -> str:
-    return to_json([int(number) for number in numbers])
+    return f"[{','.join(map(str, map(int, numbers)))}]"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -21,6 +21,7 @@ from core.types import Locale
 WORD: Final = re.compile(r"[^\W_](?:[\w'’@.+#*/-]*[\w#*+])?")
 
 _KEPT_WORDS: Final = 8192
+_KEPT_MEMORIES: Final = 256
 _MIN_ENDLESS_CHARS: Final = 3
 _PREFIX_CHARS: Final = 4
 _MAX_TOLD_CHARS: Final = 4000
@@ -150,28 +151,29 @@ class MemoryWords:
     """What a memory tells, by which words of a question are looked up in it: in another language or form, too."""
 
     def __init__(self, content: str, bindings: Iterable[str]) -> None:
-        own = {word for word in words(content[:_MAX_TOLD_CHARS]) if not silent(word)}
-        said = own | {word for word in words(" ".join(bindings)) if not silent(word)}
+        said = {word for word in words(" ".join((content[:_MAX_TOLD_CHARS], *bindings))) if not silent(word)}
         self.senses = frozenset(map(sense, said))
         self.folded = frozenset(part for word in said for part in folded_words(word))
-        self._names = frozenset(concept for word in own for concept in named_by(word))
+        self._names = frozenset(concept for word in said for concept in named_by(word))
         self._told = frozenset(concept for word in said for concept in told_by(word))
         self._by_start: defaultdict[str, list[str]] = defaultdict(list)
         for word in self.folded:
             self._by_start[word[:_PREFIX_CHARS]].append(word)
 
-    def holds(self, word: str, others: Collection[Concept] = ()) -> bool:
-        """Return whether the word is told, or one of its concept, which a binding may name.
-
-        The name of a concept that the word is only about does not count if it is one of `others`.
-        """
-        about = [concept for concept in told_by(word) if concept not in others]
-        if not self._told.isdisjoint(named_by(word)) or not self._names.isdisjoint(about):
+    def holds(self, word: str) -> bool:
+        """Return whether the word is told, or one of its concept, which a binding may name."""
+        if not self._told.isdisjoint(named_by(word)) or not self._names.isdisjoint(told_by(word)):
             return True
         if sense(word) in self.senses:  # "sams", of "sam's"
             return True
         parts = folded_words(bare(word))
         return all(any(same(part, each) for each in self._by_start[part[:_PREFIX_CHARS]]) for part in parts)
+
+
+@lru_cache(_KEPT_MEMORIES)
+def told_in(content: str, bindings: tuple[str, ...]) -> MemoryWords:
+    """Return what a memory tells: it is looked into several times while one question is answered."""
+    return MemoryWords(content, bindings)
 
 
 def senses(text: str) -> frozenset[str]:

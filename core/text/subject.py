@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
@@ -23,12 +24,14 @@ from core.text.senses import (
     siblings,
     tells,
     told_by,
+    told_in,
     words,
 )
 from core.text.unicode import flat
 from core.text.words import folded_words, same
 
 MAX_CHARS: Final = 600
+_KEPT_QUESTIONS: Final = 512
 """The start of a question, which names its subject."""
 
 _OF: Final = frozenset(
@@ -71,6 +74,7 @@ class AskedWord:
         return bool(named_by(self.text))
 
 
+@lru_cache(_KEPT_QUESTIONS)
 def asked_words(question: str) -> tuple[AskedWord, ...]:
     """Return the words of a question, in order."""
     said = words(question[:MAX_CHARS])
@@ -89,15 +93,12 @@ def _word(said: Sequence[str], at: int) -> AskedWord:
 
 def held_words(asked: Iterable[AskedWord], told: MemoryWords) -> list[AskedWord]:
     """Return the naming words that a memory has, in another language or with another ending, too."""
-    naming = [word for word in asked if word.text and word.names]
-    return [word for word in naming if _is_in(word, told, naming)]
+    return [word for word in asked if word.text and word.names and _is_in(word, told)]
 
 
-def _is_in(word: AskedWord, told: MemoryWords, naming: Sequence[AskedWord]) -> bool:
+def _is_in(word: AskedWord, told: MemoryWords) -> bool:
     if not word.whose:
-        # "Medicine" stands for "losartan", but not where the question names a medicine besides.
-        others = {concept for other in naming if other is not word for concept in named_by(other.text)}
-        return told.holds(word.text, others)
+        return told.holds(word.text)
     if siblings([word.sense]):  # a daughter is no son
         return word.sense in told.senses
     return told.folded.issuperset(folded_words(word.text))  # "Marcos" is not "março"
@@ -105,7 +106,7 @@ def _is_in(word: AskedWord, told: MemoryWords, naming: Sequence[AskedWord]) -> b
 
 def other_subject(asked: Sequence[AskedWord], content: str, bindings: Iterable[str]) -> AskedWord | None:
     """Return the word of a question that tells a subject which the memory is not about; None if there is none."""
-    told = MemoryWords(content, bindings)
+    told = told_in(content, tuple(bindings))
     held = held_words(asked, told)
     missing = [at for at, word in enumerate(asked) if word.names and word not in held]
     group = siblings(told.senses) - siblings(word.sense for word in held)
@@ -163,7 +164,7 @@ def is_parallel(asked: Sequence[AskedWord], content: str, bindings: Iterable[str
 
     That is less sure than `other_subject`, as the word may only be another one for the same.
     """
-    held = held_words(asked, MemoryWords(content, bindings))
+    held = held_words(asked, told_in(content, tuple(bindings)))
     missing = [at for at, word in enumerate(asked) if word.names and word not in held]
     if len(missing) != 1:
         return False
@@ -181,13 +182,13 @@ def _says_another(asked: Sequence[AskedWord], at: int, held: Sequence[AskedWord]
     if flat(word.text).endswith(_INFINITIVE) or is_kind(word.sense) or relatives([word.sense]):
         return False
     known, start = {each.sense for each in asked}, flat(word.text)[:_STEM_CHARS]
-    ways = {(way, head.sense) for way, head in _places(asked, at) if head in held and not relatives([head.sense])}
+    ways = [(way, head) for way, head in _places(asked, at) if head in held and not relatives([head.sense])]
     return len([each for each in told if each.names]) <= _SHORT and any(
         other.names
         and not other.text[0].isdigit()
         and other.sense not in known
         and not flat(other.text).startswith(start)
-        and any((way, head.sense) in ways for way, head in _places(told, place))
+        and any(way == there and _is_same(head, beside) for there, beside in _places(told, place) for way, head in ways)
         for place, other in enumerate(told)
     )
 
@@ -196,7 +197,7 @@ def _places(said: Sequence[AskedWord], at: int) -> Iterator[tuple[str, AskedWord
     """Yield the ways in which a word may say of another one which it is, and that one."""
     if at + 1 < len(said) and said[at + 1].names:
         yield "before", said[at + 1]
-    if at > 1 and said[at - 1].names and flat(said[at - 2].text) in _OF | ARTICLES:
+    if at > 1 and said[at - 1].names and not said[at - 1].whose and flat(said[at - 2].text) in _OF | ARTICLES:
         yield "behind", said[at - 1]
     start = at
     while start and flat(said[start - 1].text) in ARTICLES:

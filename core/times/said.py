@@ -170,12 +170,17 @@ def _names_day(words: Tokens, scan: Scan) -> bool:
         return parts.is_ahead and not (parts.calendar.months or parts.calendar.years)
     names = [words.written(token) for token in words.items if token.kind == "W"]
     is_word = not set(used) & set("nrCTx") and any(len(name) <= _SHORT for name in names)  # "dom", "sun"
-    is_place = _PLACE.search(flat(words.text[: scan.spans()[0][0]])) is not None
+    is_place = is_of_place(words.text, scan.spans()[0][0])
     is_share = words.text[scan.spans()[-1][1] :].startswith(("%", "€", "$"))  # "el 15%"
     is_whole = any(day.whole or (day.nth and not day.month) or day.year > _LAST_YEAR for day in parts.days)
     stretch = Stretches(words, datetime(2026, 1, 1), back=False).first()  # noqa: DTZ001  # any day will do
     is_range = stretch is not None and stretch.end - stretch.begin > _DAY
     return not (is_word or is_place or is_share or is_whole or is_range)
+
+
+def is_of_place(text: str, at: int) -> bool:
+    """Return whether what stands there in a text names a street, by whatever day: "Rua Sete de Abril"."""
+    return _PLACE.search(flat(text[:at])) is not None
 
 
 def _used(words: Tokens, scan: Scan) -> str:

@@ -23,6 +23,7 @@ from core.text.markdown import QUOTED_CHARS, quoted, time_link
 from core.times import rules, wording
 from core.times.grammar import find_time
 from core.times.reading import Beside, Once, Past, Recurrence, Time, Unclear
+from core.times.said import is_of_place
 from core.times.zones import exemplar, zone_key
 from core.types import Locale, Localized, MemoryItem
 
@@ -342,7 +343,8 @@ async def _hour_in_memories(turn: Turn, event: str, now: datetime) -> tuple[Memo
 def time_in(item: MemoryItem, now: datetime, locale: Locale) -> Once | Recurrence | None:
     """Return the time ahead that a memory names, read as of when it was said; None if it names none."""
     found = find_time(item.content, item.updated_at.astimezone(now.tzinfo), locale)
-    match found.time if found is not None else None:
+    is_time = found is not None and not is_of_place(item.content, found.spans[0][0])
+    match found.time if found is not None and is_time else None:
         case Once() as once if once.at > now:
             return once
         case Recurrence() as repeated:

@@ -612,3 +612,52 @@ async def test_a_word_for_both_offers_asks_which_as_they_are_taken_one_by_one(pe
 
 async def test_a_request_in_the_voseo_is_not_kept_with_what_it_asks_to_keep(person: Talk) -> None:
     assert "“mi casillero es el 42”" in await person.say("recordá que mi casillero es el 42")
+
+
+# --- debts that are paid ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("debt", "paid", "now"),
+    [
+        ("o Marcos me deve 50 reais", "já pagou", "o Marcos já pagou"),
+        ("Laura me debe 20 euros", "ya me pagó", "Laura ya me pagó"),
+        ("Anna owes me 20 dollars", "she paid me back", "Anna paid me back"),
+        ("Anna owes me 20 dollars", "paid me back!", "Anna paid me back!"),
+    ],
+)
+async def test_who_paid_is_the_one_who_owed(person: Talk, debt: str, paid: str, now: str) -> None:
+    await told(person, debt, *(f"o ônibus da linha {number} é verde" for number in range(3)))
+    await person.say(paid)
+    assert now in await person.contents()
+    assert debt not in await person.contents()
+    await person.say("undo")
+    assert debt in await person.contents()
+
+
+async def test_of_two_who_owe_it_is_asked_which_one_paid(person: Talk) -> None:
+    await told(person, "Anna owes me 20 dollars", "Tom owes me 5")
+    shown = await person.say("paid me back")
+    assert "Anna owes me 20 dollars" in shown
+    assert "Tom owes me 5" in shown
+    assert set(await person.contents()) == {"Anna owes me 20 dollars", "Tom owes me 5", "paid me back"}
+
+
+@pytest.mark.parametrize("said", ["já paguei", "he paid 300 for the tickets", "pagou 30 no táxi"])
+async def test_what_was_paid_otherwise_ends_no_debt(person: Talk, said: str) -> None:
+    debts = ["o Marcos me deve 50 reais", "eu devo 20 à Bia"]
+    await person.keep(*debts)
+    await person.say(said)
+    assert set(debts) <= set(await person.contents())
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["moro na Rua Sete de Abril 80", "vivo en Avenida 9 de Julio 1200", "el local está en Calle 25 de Mayo 33"],
+)
+async def test_no_reminder_is_offered_of_a_street_that_a_day_gave_its_name(person: Talk, address: str) -> None:
+    await person.say(f"lembra que {address}")
+    assert address in await person.contents()
+    assert len(labels(person)) == 1
+    await person.say("guarda que o dentista é dia 7 de abril")
+    assert len(labels(person)) == 2
