@@ -104,6 +104,20 @@ def talk(variables: Mapping[str, str]) -> list[Row]:
     return rows
 
 
+def first_answer(variables: Mapping[str, str]) -> Row:
+    """Measure what a newcomer waits for: the answer to a message that is sent as soon as there is a prompt."""
+    terminal = pexpect.spawn(sys.executable, ["-m", "bot", "chat"], env=dict(variables), timeout=60, encoding="utf-8")
+    terminal.expect(PROMPT)
+    began, before = time.perf_counter(), cpu_s(terminal.pid)
+    terminal.sendline("Remember that my locker code is 4417")
+    terminal.expect("Saved: ")
+    cost = Cost(time.perf_counter() - began, cpu_s(terminal.pid) - before, rss_mib(terminal.pid))
+    terminal.sendline("/quit")
+    terminal.expect(pexpect.EOF)
+    terminal.close()
+    return row("  its first message, sent at once, to the answer", cost, "under 1 s")
+
+
 def idle(what: str, pid: int) -> Row:
     """Measure a bot that nobody talks to: CPU over some seconds, resident memory."""
     before = now(pid, 0)
@@ -114,10 +128,11 @@ def idle(what: str, pid: int) -> Row:
 
 def main() -> None:
     """Measure and print."""
-    with tempfile.TemporaryDirectory() as data_dir:
+    with tempfile.TemporaryDirectory() as data_dir, tempfile.TemporaryDirectory() as other_dir:
         variables = environment(data_dir)
         rows = [
             row("python, nothing else", typical(["-c", ""], variables), ""),
+            row("--version", typical(["-m", "bot", "--version"], variables), "under 0.2 s of CPU"),
             row("import bot.cli.main", typical(["-c", "import bot.cli.main"], variables), ""),
             row(
                 "import bot.wiring, what chat needs",
@@ -127,5 +142,6 @@ def main() -> None:
             row("check, first time", run(["-m", "bot", "check", "--json"], variables), ""),
             row("check, embedder included", typical(["-m", "bot", "check", "--json"], variables), ""),
             *talk(variables),
+            first_answer(environment(other_dir)),
         ]
     show("A start", ("what", "wall", "CPU", "memory", "aim"), rows)

@@ -20,6 +20,7 @@ from adapters.console.pipe import PipeChannel, read_line
 from core.commands.menu import MenuEntry
 from core.errors import ChannelGone
 from core.ports import Clock, MessageHandler
+from core.text.language import spoken_tag
 from core.types import Locale, UserKey
 
 __all__ = ["PLATFORM", "conversation", "run", "system_language"]
@@ -65,5 +66,9 @@ async def listen(handler: MessageHandler, person: TerminalUser, data_dir: Path) 
 
 
 def system_language() -> str:
-    """Return the language tag of the system's locale: the first of these that is set, as gettext reads them."""
-    return os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
+    """Return the language tag of the system's locale: the first of these that is set, as gettext reads them.
+
+    Where none is set, or it is C, that is English's.
+    """
+    tag = os.environ.get("LC_ALL") or os.environ.get("LC_MESSAGES") or os.environ.get("LANG") or ""
+    return tag if spoken_tag(tag) else Locale.EN.value

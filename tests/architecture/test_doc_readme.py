@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from bench.__main__ import BENCHES
 from bot.settings.settings import Settings
+from tests.demo.picture import PICTURE
 from tests.pages import EXAMPLE, with_example, with_tables, with_verbs
 
 ROOT = Path(__file__).parents[2]
@@ -21,10 +23,21 @@ def targets() -> set[str]:
     return set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 
 
-def test_the_first_screen_has_the_two_commands() -> None:
-    first_screen = "\n".join(README.splitlines()[:25])
-    assert "make chat" in first_screen
-    assert "make test" in first_screen
+def test_the_first_screen_has_a_sentence_a_picture_three_reasons_and_what_to_type() -> None:
+    first_screen = README.splitlines()[:25]
+    assert first_screen[0] == "# 🐘 Elefante"
+    assert first_screen[2].startswith("A chat bot that never forgets")
+    [picture] = re.findall(r'<img src="([^"]+)"', "\n".join(first_screen))
+    assert ROOT / picture == PICTURE
+    assert sum(line.startswith("- **") for line in first_screen) == 3
+    commands = [line for line in first_screen if line.startswith(("git clone ", "make "))]
+    assert [" ".join(line.split()[:2]) for line in commands] == ["git clone", "make chat", "make demo", "make test"]
+
+
+def test_every_figure_of_readme_has_a_bench() -> None:
+    rows = re.findall(r'^\| \*\*(\w+)\*\*.*`make bench ARGS="?(\w+)[^`]*` \|$', README, re.MULTILINE)
+    assert [name for name, _ in rows] == ["kept", "found", "found", "killed", "isolated"]
+    assert {bench for _, bench in rows} <= set(BENCHES)
 
 
 def test_the_example_is_what_the_chat_answers() -> None:

@@ -68,3 +68,18 @@ def test_one_process_loads_nothing_of_workers_but_their_port() -> None:
 )
 def test_a_leaf_loads_its_own_vendors_package_and_no_others(leaf: str) -> None:
     assert loaded([leaf]) & {"anthropic", "openai", "telegram", "discord", "faiss"} <= LEAVES[leaf]
+
+
+def test_the_version_is_told_before_any_verb_is_loaded() -> None:
+    script = "import sys; from bot.__main__ import main; main(); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "--version"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    told, held = done.stdout.splitlines()
+    assert told.startswith("elefante ")
+    assert {name for name in held.split() if name.split(".")[0] in {"bot", "core", "adapters"}} == {
+        "bot",
+        "bot.__main__",
+        "bot.version",
+    }
+    assert not {"typer", "pydantic", "asyncio", "numpy"} & set(held.split())

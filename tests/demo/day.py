@@ -119,7 +119,7 @@ class Day:
         """Run the bot on both platforms, as `elefante run` does; leaving stops it as a signal does."""
         stop, self.servers.telegram.polled = asyncio.Event(), False
         async with (
-            build(self._settings(), clock=self.clock) as app,
+            build(settings(self.folder, self.servers), clock=self.clock) as app,
             open_chatbot(app) as chatbot,
             app.features.at_work(stop, serves=True),
         ):
@@ -159,25 +159,27 @@ class Day:
         self.servers.telegram.faults.remove(die)
         self.folder = left
 
-    def _settings(self) -> Settings:
-        return load(
-            None,
-            data_dir=self.folder,
-            model="",
-            access="open",
-            timezone=ZONE,
-            telegram_token=telegram_server.TOKEN,
-            telegram_api_base_url=self.servers.telegram.url,
-            discord_token=discord_server.TOKEN,
-            discord_api_base_url=self.servers.discord.api_url,
-        )
-
     async def _pass(self, for_s: float) -> None:
         over = asyncio.ensure_future(self.clock.sleep(for_s))
         await flow(self.servers, self.clock, over.done, for_s + AFTER_S)
 
     async def _until(self, condition: Callable[[], object]) -> None:
         await flow(self.servers, self.clock, condition)
+
+
+def settings(folder: Path, servers: Servers) -> Settings:
+    """Return the settings of the day: the usual ones, whatever the environment and `.env` say."""
+    usual = {name: field.get_default(call_default_factory=True) for name, field in Settings.model_fields.items()}
+    own = {
+        "data_dir": folder,
+        "access": "open",
+        "timezone": ZONE,
+        "telegram_token": telegram_server.TOKEN,
+        "telegram_api_base_url": servers.telegram.url,
+        "discord_token": discord_server.TOKEN,
+        "discord_api_base_url": servers.discord.api_url,
+    }
+    return load(None, **usual | own)
 
 
 def _copy(database: Path, to: Path) -> None:

@@ -38,6 +38,24 @@ def test_what_was_saved_is_found_in_the_same_process_and_in_a_new_one(tmp_path: 
     assert "123456" in second.stdout.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    ("language", "first_words"),
+    [
+        ("", "I am Elefante"),
+        ("C.UTF-8", "I am Elefante"),
+        ("fr_FR.UTF-8", "I am Elefante"),
+        ("pt_PT.UTF-8", "Sou o Elefante"),
+        ("es_AR.UTF-8", "Soy Elefante"),
+    ],
+)
+def test_the_first_words_are_of_the_terminals_language_and_english_where_it_has_none_of_ours(
+    tmp_path: Path, language: str, first_words: str
+) -> None:
+    variables = environment(DATA_DIR=str(tmp_path), LANG=language)
+    told = execute(("chat",), ROOT, variables, "/help\n").stdout
+    assert told.startswith(first_words)
+
+
 def test_a_new_value_is_written_at_once(tmp_path: Path) -> None:
     out = chat("Lembre que o portão abre com 4433\no portão agora abre com 777\n", tmp_path).stdout
     assert "Atualizei: “o portão abre com 777” (até hoje: “o portão abre com 4433”)" in out
@@ -45,7 +63,7 @@ def test_a_new_value_is_written_at_once(tmp_path: Path) -> None:
 
 def test_it_says_how_an_answer_came_about_and_what_it_rests_on(tmp_path: Path) -> None:
     asked = "Qual é a senha do aliexpress?"
-    said = f"/think on\nLembre que a senha do aliexpress é 123456\n{asked}\nComo você sabe disso?\n/help\n"
+    said = f"/think on\nLembre que a senha do aliexpress é 123456\n{asked}\nComo você sabe disso?\n/help all\n"
     out = chat(said, tmp_path).stdout
     assert re.search(
         r"Você me contou: .*123456.*\n💭 Como cheguei nisso: 2 passos, 0,\d+ s\n• Buscando por memórias: .* → achei 1: "

@@ -22,8 +22,11 @@ from PIL import Image
 from tests import browser
 from tests.demo import __main__ as command
 from tests.demo import picture
-from tests.demo.day import BEGINS, Beat, play
+from tests.demo.day import BEGINS, Beat, Servers, play, settings
 from tests.demo.page import Player
+from tests.fakes.clock import FakeClock
+from tests.fakes.discord_server import DiscordServer
+from tests.fakes.telegram_server import TelegramServer
 from tests.transcripts.phone import items
 from tests.transcripts.transcript import Line
 
@@ -189,6 +192,16 @@ def only_for_developers() -> set[str]:
         for module, names in metadata.packages_distributions().items()
         if {name.lower().replace("_", "-") for name in names} <= only
     }
+
+
+async def test_no_setting_of_the_owner_reaches_the_demonstration(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, clock: FakeClock
+) -> None:
+    for name, value in (("STORAGE_URL", "postgresql://owner@db/elefante"), ("LANGUAGE", "es"), ("ACCESS", "private")):
+        monkeypatch.setenv(name, value)
+    async with TelegramServer(clock) as telegram, DiscordServer(clock) as discord:
+        used = settings(tmp_path, Servers(telegram, discord))
+    assert (used.engine, used.language, used.access, used.data_dir) == ("sqlite", "", "open", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ async def test_every_request_and_every_object_is_one_that_aiogram_knows(tmp_path
             await then(lambda: server.says(ANA, "What is my locker code?"), "4417")
             await then(lambda: server.says(ANA, "Forget my locker code"), "Delete")
             await then(lambda: server.presses(ANA, "🗑️ Delete"), "Deleted")
-            await then(lambda: server.says(ANA, "/help"), "/remember")
+            await then(lambda: server.says(ANA, "/help"), "/memories")
             server.says(ANA, "good morning, everybody", chat_id=GROUP)
             asked = server.says(ANA, "@elefante_bot remember that the gate code is 31", chat_id=GROUP)
             await until(lambda: "Undo" in str([post.labels for post in server.chat(GROUP).ours()]))

@@ -24,7 +24,7 @@ from tests.fakes.clock import START
 from tests.transcripts.transcript import FOLDER, Line, Scenario
 
 PICTURED = {
-    "telegram": ("first", "memory", "buttons", "buttons-group"),
+    "telegram": ("memory", "buttons", "buttons-group"),
     "discord": ("memory", "cards", "room"),
 }
 """The scenarios of each platform that are drawn."""

@@ -177,12 +177,6 @@ SCENARIOS = (
         housed(telegram_house.start),
     ),
     Scenario(
-        "first",
-        "Kept, found, changed, reminded",
-        "Without a language model: what is kept is found word for word, and a change keeps the earlier version.",
-        housed(telegram_house.first),
-    ),
-    Scenario(
         "mention",
         "Reminded when something is mentioned",
         "Below the answer, by a name without its accent; one that comes each time has a button that ends it.",

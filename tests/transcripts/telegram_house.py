@@ -206,17 +206,6 @@ async def start() -> TelegramServer:
         return there.server
 
 
-async def first() -> TelegramServer:
-    """What the README shows: something is kept, found, changed, and a reminder is set, without a language model."""
-    async with scene(await _without_a_model()) as there:
-        await there.say(ANA, "remember that my bike lock code is 4417")
-        await there.say(ANA, "what's the code of my bike lock?")
-        await there.say(ANA, "I changed my bike lock code to 9031")
-        await there.say(ANA, "what's my bike lock code?")
-        await there.say(ANA, "remind me to oil the chain every Saturday at 10")
-        return there.server
-
-
 async def mention() -> TelegramServer:
     """Something is wanted when a person is spoken of, and said below the answer to the message that speaks of them."""
     async with scene(await _without_a_model()) as there:

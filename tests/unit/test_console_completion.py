@@ -18,6 +18,7 @@ from tests.fakes.commands import menu
         ("/forget ", ["said", "all"]),
         ("/forget a", ["all"]),
         ("/forget all ", []),
+        ("/help re", ["reminders"]),
         ("/memory o", ["off", "on", "offer"]),
         ("/admin l", ["logs"]),
         ("/admin access ", ["private", "members", "open"]),
