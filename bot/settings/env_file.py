@@ -16,7 +16,9 @@ from core.errors import ConfigError
 VARIABLE: Final = "ELEFANTE_ENV"
 """The variable of the environment that names the settings file."""
 
-_PROJECT: Final = Path(__file__).absolute().parents[2]
+PROJECT: Final = Path(__file__).absolute().parents[2]
+"""The folder of the project, or what holds the package."""
+
 _OF_A_MODE: Final = re.compile(r"MODEL_(?:[A-Z]+_)+?(TEMPERATURE|CONTEXT_TOKENS|(?:FIRST_TOKEN_)?TIMEOUT_S)")
 """Settings that each mode had, and all models share now."""
 
@@ -31,7 +33,7 @@ def env_path() -> Path:
     """
     if named := os.environ.get(VARIABLE, "").strip():
         return Path(named).expanduser().absolute()
-    folder = _PROJECT if (_PROJECT / "pyproject.toml").is_file() else Path.cwd()
+    folder = PROJECT if (PROJECT / "pyproject.toml").is_file() else Path.cwd()
     return folder / ".env"
 
 

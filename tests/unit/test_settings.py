@@ -44,7 +44,7 @@ def test_relative_paths_count_from_the_folder_of_the_file(name: str, tmp_path: P
 def test_the_file_is_the_same_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ELEFANTE_ENV")
-    monkeypatch.setattr(env_file, "_PROJECT", tmp_path / "project")
+    monkeypatch.setattr(env_file, "PROJECT", tmp_path / "project")
     assert env_path() == tmp_path / ".env"  # the program was installed as a package
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "pyproject.toml").touch()
