@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -214,9 +215,8 @@ print([name for name in ("PIL", "ttf_opensans") if name in sys.modules])
 
 
 async def test_one_chart_leaves_nothing_in_the_bot_that_drew_it(tmp_path: Path) -> None:
-    done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", BARE, tmp_path / "one.png"], capture_output=True, text=True, check=True
-    )
+    command = [sys.executable, "-c", BARE, str(tmp_path / "one.png")]
+    done = await asyncio.to_thread(partial(subprocess.run, command, capture_output=True, text=True, check=True))
     assert done.stdout == "[]\n"
     panel = Panel("Cost", {"openai:gpt-5": [0.5, 1.0]}, is_money=True)
     await asyncio.to_thread(draw_here, Chart("Usage", ["20", "21"], [panel], Locale.EN), tmp_path / "two.png")

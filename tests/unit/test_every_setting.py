@@ -54,7 +54,7 @@ class Talk:
 @asynccontextmanager
 async def talk(folder: Path, lines: Mapping[str, str]) -> AsyncIterator[Talk]:
     usual = {"STORAGE_URL": "memory:", "DATA_DIR": "data"}
-    async with build(written(folder, usual | lines)) as app, open_chatbot(app) as bot:
+    async with build(written(folder, {**usual, **lines})) as app, open_chatbot(app) as bot:
         yield Talk(app, bot)
 
 
@@ -92,6 +92,7 @@ async def test_what_is_written_is_met_in_the_chat_and_not_without_it(
 ) -> None:
     lines = dict(one.split("=", 1) for one in line.splitlines())
     for given in (lines, {}):
+        answer = ""
         async with talk(tmp_path, given) as there:
             for each in said:
                 who, _, text = each.rpartition(": ")
