@@ -6,7 +6,6 @@ import io
 import json
 import os
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tarfile
@@ -15,7 +14,6 @@ import threading
 import time
 import tomllib
 from collections.abc import Mapping
-from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -27,6 +25,7 @@ from bot.settings.settings import Settings
 from bot.version import version_line
 from core.errors import BotError, StorageError
 from core.storage.sqlite_backup import copied, ensure_room
+from core.storage.sqlite_upgrade import Table, tables
 
 Document: TypeAlias = dict[str, Any]
 
@@ -84,11 +83,11 @@ def rehearse(settings: Settings, project: Path) -> Document:
         program, commits = _newest(project, Path(folder) / "program")
         python, packages_s = _python(program, project)
         copied(settings.database_path, data / "elefante.db", threading.Event())
-        before, began_s = _tables(data / "elefante.db"), time.monotonic()
+        before, began_s = tables(data / "elefante.db"), time.monotonic()
         migrated = _say(python, program, data, "migrate")
         seconds = time.monotonic() - began_s
         checked = {} if "error" in migrated else _say(python, program, data, "check")
-        after = _tables(data / "elefante.db")
+        after = tables(data / "elefante.db")
         version = tomllib.loads((program / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     return {
         "ok": "error" not in migrated and bool(checked.get("ok")),
@@ -193,30 +192,14 @@ def _say(python: str, program: Path, data: Path, verb: str) -> Document:
     return document
 
 
-def _tables(database: Path) -> dict[str, tuple[frozenset[str], int]]:
-    """Return the columns of each table of a database, and how many rows it has."""
-    with closing(sqlite3.connect(database)) as connection:
-        names = [name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-        return {
-            name: (
-                frozenset(column for (column,) in connection.execute("SELECT name FROM pragma_table_info(?)", (name,))),
-                connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0],  # noqa: S608 - a name of ours
-            )
-            for name in names
-        }
-
-
-def _changes(
-    before: Mapping[str, tuple[frozenset[str], int]], after: Mapping[str, tuple[frozenset[str], int]]
-) -> list[str]:
+def _changes(before: Mapping[str, Table], after: Mapping[str, Table]) -> list[str]:
     """Return a line for each table that is new, gone, or has other columns or another number of rows."""
     lines = [f"new table {name}" for name in after.keys() - before.keys()]
-    lines += [f"table {name} goes, with {before[name][1]:,} rows" for name in before.keys() - after.keys()]
+    lines += [f"table {name} goes, with {before[name].rows:,} rows" for name in before.keys() - after.keys()]
     for name in before.keys() & after.keys() - {"schema_history"}:
-        (columns, rows), (now, rows_now) = before[name], after[name]
-        changed = [f"+{column}" for column in sorted(now - columns)] + [
-            f"-{column}" for column in sorted(columns - now)
-        ]
-        changed += [f"{rows:,} rows become {rows_now:,}"] * (rows != rows_now)
+        was, now = before[name], after[name]
+        changed = [f"+{column}" for column in sorted(now.columns - was.columns)]
+        changed += [f"-{column}" for column in sorted(was.columns - now.columns)]
+        changed += [f"{was.rows:,} rows become {now.rows:,}"] * (was.rows != now.rows)
         lines += [f"{name}: {', '.join(changed)}"] if changed else []
     return sorted(lines)

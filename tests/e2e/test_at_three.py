@@ -77,7 +77,13 @@ class Night:
 
     def running(self, *alarms: Mapping[str, object], **platform: object) -> None:
         """Have a bot that runs tell of its one platform, and of its alarms."""
-        told = {"name": "telegram", "link": "connected", "since": NOW.isoformat(), "reason": "", "setting": ""}
+        told: dict[str, object] = {
+            "name": "telegram",
+            "link": "connected",
+            "since": NOW.isoformat(),
+            "reason": "",
+            "setting": "",
+        }
         told |= {"next_try": None} | platform
         report = {"pid": os.getpid(), "version": "1", "since": NOW.isoformat(), "platforms": [told], "alarms": alarms}
         report |= {"last_backup": None, "at": SystemClock().now().isoformat()}
