@@ -14,6 +14,7 @@ BENCHES = {
     "changes": "what becomes of changes that people tell, and of questions about a neighbour; --report, --show",
     "chat": "what people see of an answer, and when; parts: turns, room, crowd; it takes minutes",
     "cycle": "the stepwise and the single cycle: calls, tokens, seconds, messages",
+    "day": "memory of a bot on both platforms over a day of talk; it takes minutes",
     "isolation": "whether each of many people who tell the same finds their own",
     "kills": "what people see of answers amid which the bot was killed; KILLS PLATFORM; half an hour",
     "limited": "how well limited mode keeps, finds, changes and removes, by language; --help for what it can show",

@@ -67,6 +67,7 @@ async def check(settings: Settings) -> Document:
     """
     findings = [
         await _tried("settings", partial(_folder, settings)),
+        *(_finding("settings", sentence) | {"warning": True} for sentence in unknown_settings()),
         await _tried("storage", partial(asyncio.to_thread, _storage, settings)),
     ]
     try:

@@ -86,13 +86,12 @@ def _settings(model: str, options: argparse.Namespace) -> Iterator[Settings]:
     python = os.environ.get("LLAMA_PYTHON", "")
     if not python:
         sys.exit("the local models need LLAMA_PYTHON, an interpreter that has them: make eval")
-    local: dict[str, Any] = {
-        "temperature": 0.0,
-        "max_tokens": _LOCAL_MAX_TOKENS,
-        "timeout_s": _PATIENCE_S,
-        "context_tokens": _LOCAL_CONTEXT_TOKENS,
+    knobs: dict[str, Any] = {
+        "model_temperature": 0.0,
+        "model_timeout_s": _PATIENCE_S,
+        "model_context_tokens": _LOCAL_CONTEXT_TOKENS,
     }
-    knobs: dict[str, Any] = {f"model_{mode}_{name}": value for mode in _MODES for name, value in local.items()}
+    knobs |= {f"model_{mode}_max_tokens": _LOCAL_MAX_TOKENS for mode in _MODES}
     with serving(python, model, options.threads) as address:
         own: dict[str, Any] = {
             "model": f"llamacpp:{model}",

@@ -28,6 +28,7 @@ from bot.cli.shell import JsonOption, load_settings, show
 from bot.cli.shell import run as run_now
 from bot.cli.status import status_
 from bot.cli.think import think_
+from bot.cli.update import update_
 from bot.cli.usage import usage_
 from bot.version import version_line
 from core.errors import BotError, ConfigError
@@ -151,6 +152,7 @@ app.command("usage")(usage_)
 app.command("backup")(backup_)
 app.command("restore")(restore_)
 app.command("migrate")(migrate_)
+app.command("update")(update_)
 app.command("move-storage")(move_storage_)
 app.command("export")(export_)
 app.command("import")(import_)

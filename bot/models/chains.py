@@ -215,7 +215,7 @@ def build_embedder(settings: ModelSettings, meter: Meter | None = None, health: 
 
     key = settings.key(name.provider) or _NO_KEY
     endpoint = OpenAIEndpoint(key, settings.address(name.provider), provider=name.provider)
-    timeout_s = settings.model_embedding_timeout_s or settings.patience(name.provider).silence_s
+    timeout_s = settings.model_timeout_s or settings.patience(name.provider).silence_s
     asked_dims = settings.model_embedding_dims
     leaf = OpenAIEmbedder(endpoint, name.model, dims, asked_dims=asked_dims, timeout_s=timeout_s)
     return cached(MeteredEmbedder(leaf, meter) if meter else leaf)
@@ -228,15 +228,15 @@ def options_of(settings: ModelSettings, mode: Mode, name: ModelName, window_toke
     def knob(of: str) -> Any:
         return getattr(settings, f"model_{mode}_{of}")
 
-    timeout_s = knob("timeout_s") or patience.silence_s
+    timeout_s = settings.model_timeout_s or patience.silence_s
     return ModelOptions(
         name.model,
         effort=settings.effort_of(mode, name.provider),
         verbosity=knob("verbosity") or None,
-        temperature=knob("temperature"),
+        temperature=settings.model_temperature,
         max_tokens=knob("max_tokens"),
         window_tokens=settings.window_of(name) or window_tokens,
         timeout_s=timeout_s,
-        first_token_timeout_s=knob("first_token_timeout_s") or max(patience.first_token_s, timeout_s),
+        first_token_timeout_s=settings.model_first_token_timeout_s or max(patience.first_token_s, timeout_s),
         tools=PROVIDERS[name.provider].tools,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -118,8 +118,7 @@ class ModelHealth:
             address=address,
             page=page,
             setting=setting,
-            error=_why(error),
-            status=f" ({status[0]})" if (status := _STATUS.search(str(error))) else "",
+            error=why_not(error),
             restart=restart_command(),
             meanwhile=meanwhile,
         )
@@ -169,20 +168,29 @@ def _is_about(key: str, name: str) -> bool:
     return name in about or name.partition(":")[0] in about
 
 
-def _why(error: ProviderError | None) -> Localized:
-    """Return why a model did not answer, in words that need no English; the log has the error itself."""
-    if isinstance(error, ProviderBusy):
-        return BUSY
-    return FORM if isinstance(error, BadReply | EmptyReply) else DOWN
+def why_not(error: ProviderError | None) -> Localized:
+    """Return why a model did not answer, in words that need no English, with the HTTP status; None: it took too long.
+
+    The log has the error itself.
+    """
+    words = next((words for kind, words in _WHY.items() if isinstance(error, kind)), DOWN)
+    status = _STATUS.search(str(error))
+    return {locale: f"{words[locale]} ({status[0]})" for locale in words} if status else words
 
 
 KEY_REFUSED = text("alerts.models.key_refused")
 CREDIT_GONE = text("alerts.models.credit_gone")
 UNKNOWN = text("alerts.models.unknown")
 UNKNOWN_DECIDED = text("alerts.models.unknown_decided")
-BUSY = text("alerts.models.why.busy")
-FORM = text("alerts.models.why.form")
 DOWN = text("alerts.models.why.down")
+_WHY: Final[Mapping[type[ProviderError], Localized]] = {  # the first that fits
+    CreditGone: text("alerts.models.why.credit"),
+    KeyRejected: text("alerts.models.why.key"),
+    ModelUnknown: text("alerts.models.why.unknown"),
+    ProviderBusy: text("alerts.models.why.busy"),
+    EmptyReply: text("alerts.models.why.form"),
+    BadReply: text("alerts.models.why.form"),
+}
 RESTING = text("alerts.models.resting")
 ANSWERS = text("alerts.models.answers")
 UNUSED = text("alerts.models.unused")

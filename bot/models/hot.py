@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from bot.models.chains import Chains
+from bot.models.health import why_not
 from bot.models.metering import EMBEDDING
 from bot.models.presets import PROVIDERS, Mode
 from bot.settings.models import LIMITED, ModelName, ModelSettings, model_name
@@ -178,9 +179,10 @@ class HotModels(ModelSwitch):
             async with asyncio.timeout(self._patience_s):
                 await prove(mode, link.model, self._clock)
         except TimeoutError:
-            return Proof(Doubt.ANSWER, str(name), f"no answer within {self._patience_s:g} s")
+            return Proof(Doubt.ANSWER, str(name), why=why_not(None))
         except ProviderError as error:
-            return Proof(Doubt.ANSWER, str(name), one_line(str(error), _MAX_DETAIL_CHARS))
+            _log.warning("a model that was tried does not answer: %s", one_line(str(error), _MAX_DETAIL_CHARS))
+            return Proof(Doubt.ANSWER, str(name), why=why_not(error))
         await self._chains.read_lists([name])
         link.circuit.succeeded()  # it need not rest, and what was wrong with it is over
         return Proof(priced=self._prices.of(str(name)) is not None)

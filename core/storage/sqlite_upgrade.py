@@ -62,6 +62,30 @@ class Inspection:
     people: int
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The names of a table's columns, and how many rows it has."""
+
+    columns: frozenset[str]
+    rows: int
+
+
+def tables(path: Path) -> dict[str, Table]:
+    """Return the tables of a database file by their names; nothing is written.
+
+    Raises:
+        Damaged, StorageError: it cannot be read.
+    """
+    with translated(), closing(open_to_read(path)) as connection:
+        names = [str(name) for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        found = {}
+        for name in names:
+            columns = connection.execute("SELECT name FROM pragma_table_info(?)", (name,))
+            [rows] = connection.execute(f'SELECT count(*) FROM "{name}"').fetchone()  # noqa: S608 - of the file itself
+            found[name] = Table(frozenset(str(column) for (column,) in columns), rows)
+        return found
+
+
 def upgrade(path: Path, migrations: Sequence[Migration], backups: Path, *, wait_s: float) -> Migrated | None:
     """Run the migrations that an existing file lacks, and return what was done; None if it lacks none.
 

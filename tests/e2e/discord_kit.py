@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from adapters import discord
 from adapters.discord.config import DiscordConfig
 from adapters.discord.read_back import Unread
+from bot.settings.settings import load
 from core.answering.chatbot import ChatBot
 from core.commands.menu import MenuEntry
 from core.ports import MessageHandler
@@ -31,6 +32,13 @@ __all__ = ["Bot", "flow", "idle", "refusing", "running", "serving"]
 ANA, BIA = Person(10**17 + 7, "Ana"), Person(10**17 + 8, "Bia", "en-US")
 ROOM, OTHER_ROOM, SILENT_ROOM, THREAD = 10**17 + 100, 10**17 + 101, 10**17 + 102, 10**17 + 200
 ME = f"<@{BOT_ID}>"
+
+
+def set_by(**settings: object) -> DiscordConfig:
+    """Return the adapter's configuration as an owner's settings make it."""
+    config = load(None, discord_token=TOKEN, **settings).discord()
+    assert config is not None
+    return config
 
 
 @dataclass

@@ -10,6 +10,7 @@ from typing import Any
 
 from adapters import telegram
 from adapters.telegram.config import TelegramConfig
+from bot.settings.settings import load
 from core.ports import Clock, MessageHandler
 from core.storage.kept import SqlKept
 from core.types import Incoming
@@ -22,6 +23,13 @@ from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 
 __all__ = ["Bot", "flow", "idle", "running", "serving"]
+
+
+def set_by(**settings: object) -> TelegramConfig:
+    """Return the adapter's configuration as an owner's settings make it."""
+    config = load(None, telegram_token=TOKEN, **settings).telegram()
+    assert config is not None
+    return config
 
 
 @dataclass

@@ -26,6 +26,7 @@ from tests.e2e.discord_kit import (
     idle,
     refusing,
     running,
+    set_by,
 )
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN, DiscordServer
@@ -106,7 +107,7 @@ async def test_a_session_that_is_invalid_costs_exactly_one_page_of_each_room_in_
 async def test_what_cannot_be_read_back_is_told_once_with_how_many_channels_and_when() -> None:
     clock = FakeClock()
     kept = SqlKept(RamDatabase())
-    config = DiscordConfig(TOKEN, max_age_s=3600)
+    config = set_by(discord_max_age_s=3600)
     async with DiscordServer(clock) as server:
         locked = server.room(THREAD)
         for room in (ROOM, OTHER_ROOM, SILENT_ROOM):
@@ -215,7 +216,7 @@ async def test_what_was_asked_long_before_the_restart_is_read_back_as_too_old_to
 async def test_a_server_that_fails_while_a_room_is_read_back_is_asked_again() -> None:
     clock = FakeClock()
     kept = SqlKept(RamDatabase())
-    config = DiscordConfig(TOKEN, auto_thread=True, max_age_s=60)
+    config = set_by(discord_auto_thread=True, discord_max_age_s=60)
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         async with running(server, clock, config=config, kept=kept) as bot:

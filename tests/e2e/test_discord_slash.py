@@ -13,7 +13,7 @@ from core.delivery.view import View
 from core.outgoing import OutgoingMessage
 from core.storage.kept import SqlKept
 from core.types import ChatKey, Incoming, Locale
-from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, refusing, running
+from tests.e2e.discord_kit import ANA, BIA, ME, OTHER_ROOM, ROOM, flow, refusing, running, set_by
 from tests.fakes.clock import FakeClock
 from tests.fakes.commands import COMMANDS, STAFF_COMMANDS, VERBS
 from tests.fakes.discord_interactions import Interaction
@@ -306,7 +306,7 @@ async def test_the_staffs_group_is_shown_in_the_admin_server_alone_or_in_private
     home: int,
 ) -> None:
     clock = FakeClock()
-    async with DiscordServer(clock) as server, running(server, clock, config=DiscordConfig(TOKEN, admin_guild=home)):
+    async with DiscordServer(clock) as server, running(server, clock, config=set_by(discord_admin_guild=home)):
         told = {call.path: {one["name"]: one for one in call.body} for call in server.done("PUT", "/commands")}
         everywhere = told[f"/applications/{APP_ID}/commands"]
         shown = told[f"/applications/{APP_ID}/guilds/{home}/commands"] if home else everywhere
@@ -364,6 +364,17 @@ async def test_the_stop_button_stops_the_answer_of_who_asked_and_disappears() ->
             assert 0 < len(note.content) < len(LONG)
             assert pressed.notes == [note]
             assert bot.handler.received[-1].conversation == bot.handler.received[0].conversation
+
+
+async def test_the_owner_may_want_no_stop_button() -> None:
+    clock = FakeClock()
+    async with DiscordServer(clock) as server:
+        config = set_by(discord_stop_button=False)
+        async with running(server, clock, slowly(clock, LONG, 0.5), config) as bot:
+            await server.says(ANA, "conte")
+            await flow(server, clock, lambda: len(server.writes) >= 3)
+            assert not server.direct(ANA).notes[server.writes[-1].message].buttons
+            await flow(server, clock, lambda: bot.handler.answered)
 
 
 @pytest.mark.long

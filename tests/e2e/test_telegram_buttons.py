@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from adapters.telegram.config import TelegramConfig
 from core.delivery.view import View
 from core.outgoing import Button, OutgoingMessage
 from core.types import ChatKey, Incoming
-from tests.e2e.telegram_kit import flow, idle, running
+from tests.e2e.telegram_kit import flow, idle, running, set_by
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import slowly, tell, words
 from tests.fakes.telegram_people import Person
-from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_server import TelegramServer
 
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia", "en")
 GROUP = -1001
@@ -224,7 +221,7 @@ async def test_who_asked_stops_the_answer_by_the_button_and_nobody_else_does() -
 
 async def test_the_owner_may_want_no_stop_button_and_who_speaks_for_a_group_has_none() -> None:
     clock = FakeClock()
-    without = replace(TelegramConfig(TOKEN), stop_button=False)
+    without = set_by(telegram_stop_button=False)
     async with TelegramServer(clock) as server, running(server, clock, slowly(clock, TEXT, 2.0), without) as bot:
         server.says(ANA, "conte")
         await flow(server, clock, lambda: bot.handler.answered == 1)

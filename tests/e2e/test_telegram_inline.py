@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 
 from adapters import telegram
-from adapters.telegram.config import TelegramConfig
 from core.features.access.people import Person as Known
 from core.types import MemoryDraft, MemoryKind, Role, UserKey
-from tests.e2e.telegram_kit import flow, idle, serving
+from tests.e2e.telegram_kit import flow, idle, serving, set_by
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import House
 from tests.fakes.telegram_people import Json, Person
-from tests.fakes.telegram_server import TOKEN, TelegramServer
+from tests.fakes.telegram_server import TelegramServer
 
 ANA, EVA = Person(7, "Ana"), Person(9, "Eva")
 OWNER = UserKey("telegram", "7")
@@ -48,7 +47,7 @@ async def opened(*, inline: bool = True, **wired: Any) -> AsyncIterator[Setting]
     async with (
         TelegramServer(clock) as server,
         house.chatbot() as handler,
-        serving(server, clock, handler, TelegramConfig(TOKEN, inline=inline), **wired),
+        serving(server, clock, handler, set_by(telegram_inline=inline), **wired),
     ):
         yield Setting(server, clock, house)
 
@@ -92,5 +91,5 @@ async def test_the_owner_is_told_which_command_turns_the_mode_on(supports: bool,
     clock = FakeClock()
     async with TelegramServer(clock) as server:
         server.supports_inline = supports
-        lines = await telegram.about(TelegramConfig(TOKEN, base_url=server.url, inline=inline), clock)
+        lines = await telegram.about(set_by(telegram_api_base_url=server.url, telegram_inline=inline), clock)
     assert any("/setinline" in line for line in lines) is told

@@ -17,7 +17,7 @@ import pytest
 
 from adapters.telegram.config import TelegramConfig, Webhook
 from core.errors import ConfigError
-from tests.e2e.telegram_kit import Bot, flow, running
+from tests.e2e.telegram_kit import Bot, flow, running, set_by
 from tests.fakes.clock import FakeClock
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
@@ -64,6 +64,29 @@ async def test_a_pushed_update_is_taken_before_telegram_is_told_so_and_answered(
         await flow(server, clock, lambda: server.chats[7].screen() == ["Você disse: oi"])
         assert bot.handler.answered == 1
         assert not any(call.method == "getupdates" for call in server.calls)
+
+
+async def test_it_listens_at_the_host_and_the_port_that_are_set_behind_a_proxy_that_speaks_tls() -> None:
+    clock, port = FakeClock(), free_port()
+    config = set_by(
+        telegram_webhook_url="https://bot.example.org/hook",
+        telegram_webhook_host="127.0.0.2",
+        telegram_webhook_port=port,
+    )
+    async with TelegramServer(clock) as server, running(server, clock, config=config) as bot:
+        await flow(server, clock, lambda: server.webhook or bot.task.done())
+        assert server.webhook is not None
+        assert server.webhook["url"] == "https://bot.example.org/hook"
+        server.says(ANA, "oi")
+        async with aiohttp.ClientSession() as session:
+            headers = {HEADER: server.webhook["secret_token"]}
+            async with session.post(
+                f"http://127.0.0.2:{port}/hook", json=server.updates[0], headers=headers
+            ) as response:
+                assert response.status == 200
+            with pytest.raises(aiohttp.ClientConnectorError):
+                await session.post(f"http://127.0.0.1:{port}/hook", json=server.updates[0], headers=headers)
+        await flow(server, clock, lambda: bot.handler.answered == 1)
 
 
 @pytest.mark.parametrize("secret", [None, "", "wrong", "ünïcode"])

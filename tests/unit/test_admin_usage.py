@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, timedelta
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 
@@ -15,11 +18,11 @@ from PIL.Image import Image
 from PIL.Image import open as open_image
 
 from core.dialogue import Task, Usage
-from core.errors import ChannelError, ChannelGone
+from core.errors import BotError, ChannelError, ChannelGone
 from core.features.access.people import Person
 from core.features.ledger.admin_usage import CHART, COST_A_DAY, MAX_DAYS, OTHERS, TOKENS_A_DAY
 from core.features.ledger.calls import ModelCall
-from core.features.ledger.chart import Chart, Panel, draw, open_sans, scale
+from core.features.ledger.chart import Chart, Panel, draw, draw_here, open_sans, scale
 from core.features.ledger.wording import day_text, number
 from core.features.quotas.limits import Defaults, read
 from core.features.transfer.files import Spool
@@ -195,8 +198,37 @@ async def drawn(path: Path, *days: tuple[float, float], names: Sequence[str] = N
     """Return the picture of a chart with one panel: for each day, the amounts of the names."""
     amounts = {name: [day[at % 2] for day in days] for at, name in enumerate(names)}
     labels = [f"{number} de mar." for number in range(len(days))]
-    await draw(Chart("Uso dos últimos dias", labels, [Panel("Tokens por dia", amounts)], Locale.PT), path / "usage.png")
+    told = Chart("Uso dos últimos dias", labels, [Panel("Tokens por dia", amounts)], Locale.PT)
+    await asyncio.to_thread(draw_here, told, path / "usage.png")
     return await asyncio.to_thread(opened, path / "usage.png")
+
+
+BARE = """
+import asyncio, sys
+from pathlib import Path
+from core.features.ledger.chart import Chart, Panel, draw
+from core.types import Locale
+panel = Panel("Cost", {"openai:gpt-5": [0.5, 1.0]}, is_money=True)
+asyncio.run(draw(Chart("Usage", ["20", "21"], [panel], Locale.EN), Path(sys.argv[1])))
+print([name for name in ("PIL", "ttf_opensans") if name in sys.modules])
+"""
+
+
+async def test_one_chart_leaves_nothing_in_the_bot_that_drew_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", BARE, str(tmp_path / "one.png")]
+    done = await asyncio.to_thread(partial(subprocess.run, command, capture_output=True, text=True, check=True))
+    assert done.stdout == "[]\n"
+    panel = Panel("Cost", {"openai:gpt-5": [0.5, 1.0]}, is_money=True)
+    await asyncio.to_thread(draw_here, Chart("Usage", ["20", "21"], [panel], Locale.EN), tmp_path / "two.png")
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+
+
+async def test_a_chart_that_cannot_be_drawn_is_an_error_of_ours(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(BotError, match="was not drawn"):
+        await draw(Chart("Usage", ["20"], [Panel("Cost", {"a": [1.0]})], Locale.EN), tmp_path / "missing" / "usage.png")
+    assert "No such file" in caplog.text
 
 
 def opened(path: Path) -> Image:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bot.models.chains import build_chains
+from bot.models.health import DOWN
 from bot.models.hot import MODE_OF, HotModels
 from bot.models.presets import PROVIDERS
 from bot.settings.models import ModelSettings
@@ -91,13 +92,13 @@ async def test_a_name_that_the_provider_refuses_is_told_without_its_words() -> N
     ):
         proof = await models.prove("chat", "ollama:none")
     assert (proof.doubt, proof.about) == (Doubt.ANSWER, "ollama:none")
-    assert "404" in proof.detail
-    assert "SECRET" not in proof.detail
+    assert proof.why[Locale.EN] == "it has no such model, or none for my key (HTTP 404)"
+    assert proof.why[Locale.PT].startswith("ele não tem esse modelo")
 
 
 async def test_silence_is_borne_for_so_long_only() -> None:
     async with hot_models(Answer(frames=[openai_server.PING], ending=Break.SILENCE), patience_s=0.2) as (models, _, __):
-        assert await models.prove("chat", "ollama:slow") == Proof(Doubt.ANSWER, "ollama:slow", "no answer within 0.2 s")
+        assert await models.prove("chat", "ollama:slow") == Proof(Doubt.ANSWER, "ollama:slow", why=DOWN)
 
 
 async def test_of_several_each_is_asked_and_the_next_answers_for_the_one_before() -> None:

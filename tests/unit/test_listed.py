@@ -91,7 +91,7 @@ async def test_the_window_bounds_prompts_and_the_price_tells_costs() -> None:
 
 
 async def test_what_the_settings_tell_stands() -> None:
-    async with chains_of(OPENROUTER, model="openrouter:acme/large", model_chat_context_tokens=8_000) as (chains, known):
+    async with chains_of(OPENROUTER, model="openrouter:acme/large", model_context_tokens=8_000) as (chains, known):
         chains.models()
         await chains.read_lists(names("openrouter:acme/large"))
         assert known.window("openrouter:acme/large") == 8_000

@@ -83,9 +83,9 @@ def test_what_is_wrong_is_named_with_what_to_write(
     [
         ("MODEL_CHAT_EFFORT", "lots"),
         ("MODEL_CHAT_VERBOSITY", "chatty"),
-        ("MODEL_CHAT_TEMPERATURE", "1.5"),
+        ("MODEL_TEMPERATURE", "1.5"),
         ("MODEL_CHAT_MAX_TOKENS", "0"),
-        ("MODEL_CHAT_TIMEOUT_S", "4"),
+        ("MODEL_TIMEOUT_S", "4"),
         ("MODEL_EMBEDDING_DIMS", "1"),
     ],
 )
@@ -181,8 +181,11 @@ def test_ollama_which_cuts_without_a_word_is_taken_to_hold_what_it_holds_as_it_c
     settings = read(monkeypatch, **KEYS, MODEL="anthropic:claude-haiku-5-5,ollama:qwen3:8b")
     assert settings.window_of(name) == 4_096
     assert read(monkeypatch, OLLAMA_CONTEXT_LENGTH="16384").window_of(name) == 16_384
-    assert read(monkeypatch, MODEL_CHAT_CONTEXT_TOKENS="200000").window_of(name) == 16_384
-    assert read(monkeypatch, MODEL_CHAT="ollama:qwen3:8b", MODEL_CHAT_CONTEXT_TOKENS="8192").window_of(name) == 8_192
+    assert read(monkeypatch, MODEL_CONTEXT_TOKENS="8192").window_of(name) == 16_384
+    monkeypatch.delenv("OLLAMA_CONTEXT_LENGTH")
+    assert read(monkeypatch).window_of(name) == 8_192
+    assert read(monkeypatch).window_of(ModelName("anthropic", "claude-haiku-5-5")) == 1_000_000, "it is known"
+    assert read(monkeypatch).window_of(ModelName("openai", "nobody-knows-it")) == 8_192
 
 
 @pytest.mark.spec("H1")

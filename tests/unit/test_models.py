@@ -38,7 +38,7 @@ async def test_each_mode_asks_its_own_model_in_its_own_manner(clock: FakeClock) 
             ollama_base_url=other.url,
             model="anthropic:big",
             model_chat="ollama:small:1b",
-            model_chat_temperature=0.5,
+            model_temperature=0.5,
             model_reasoning_heavy_effort="high",
             model_summary_max_tokens=99,
         )
@@ -83,8 +83,8 @@ async def test_the_vendors_own_address_is_asked_with_the_efforts_that_suit_each_
     [
         ("anthropic", {}, (120.0, 30.0)),
         ("ollama", {}, (300.0, 120.0)),
-        ("anthropic", {"model_chat_first_token_timeout_s": 20}, (20.0, 30.0)),
-        ("anthropic", {"model_chat_timeout_s": 200}, (200.0, 200.0)),
+        ("anthropic", {"model_first_token_timeout_s": 20}, (20.0, 30.0)),
+        ("anthropic", {"model_timeout_s": 200}, (200.0, 200.0)),
     ],
 )
 def test_the_first_word_of_a_model_that_thinks_is_waited_for_longer_than_the_next(

@@ -44,7 +44,7 @@ def test_relative_paths_count_from_the_folder_of_the_file(name: str, tmp_path: P
 def test_the_file_is_the_same_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ELEFANTE_ENV")
-    monkeypatch.setattr(env_file, "_PROJECT", tmp_path / "project")
+    monkeypatch.setattr(env_file, "PROJECT", tmp_path / "project")
     assert env_path() == tmp_path / ".env"  # the program was installed as a package
     (tmp_path / "project").mkdir()
     (tmp_path / "project" / "pyproject.toml").touch()
@@ -75,7 +75,7 @@ def test_a_setting_that_does_not_exist_is_named_with_the_nearest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     env = tmp_path / ".env"
-    env.write_text("TELEGRAM_TOKN=1:a\nmax_steps=3\nHELLO=1\n", encoding="utf-8")
+    env.write_text("TELEGRAM_TOKN=1:a\nmax_steps=3\nHELLO=1\nMODEL_CHAT_TEMPERATURE=0.5\n", encoding="utf-8")
     environment = {
         "TELEGRAM_BOT_TOKEN": "1:a",
         "OPENAI_API_BASE": "x",
@@ -88,6 +88,7 @@ def test_a_setting_that_does_not_exist_is_named_with_the_nearest(
     assert unknown_settings() == [
         f"TELEGRAM_TOKN in {env} is not a setting; write TELEGRAM_TOKEN",
         f"HELLO in {env} is not a setting",
+        f"MODEL_CHAT_TEMPERATURE in {env} is not a setting; write MODEL_TEMPERATURE",
         "TELEGRAM_BOT_TOKEN in the environment is not a setting; write TELEGRAM_TOKEN",
     ]
     monkeypatch.setattr(os, "environ", {"ELEFANTE_ENV": os.devnull})

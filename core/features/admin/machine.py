@@ -10,6 +10,7 @@ from typing import Protocol
 
 from core.features.admin.platforms import PlatformStates
 from core.stores import Backlog
+from core.types import Localized
 from core.workers.port import Colleague
 
 
@@ -19,9 +20,7 @@ class Doubt(Enum):
     FORM = auto()  # it is not written as PROVIDER:MODEL
     PROVIDER = auto()  # there is no such provider (those there are)
     KEY = auto()  # the provider wants a key, and has none (the setting that holds it)
-    ANSWER = (
-        auto()
-    )  # it was asked, and did not answer (what came instead, without secrets and without what people wrote)
+    ANSWER = auto()  # it was asked, and did not answer: `Proof.why` tells it
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +33,7 @@ class Proof:
     doubt: Doubt | None = None
     about: str = ""
     detail: str = ""
+    why: Localized = field(default_factory=dict)
     priced: bool = True
     nearest: str = ""
 

@@ -157,7 +157,7 @@ class SettingVerbs:
     async def _doubt(self, request: Request, mode: str, proof: Proof, doubt: Doubt) -> None:
         """Say why nothing was changed, and offer the model that was meant perhaps."""
         locale = request.locale
-        said = DOUBTS[doubt][locale].format(about=one_line(proof.about, 80), detail=proof.detail)
+        said = DOUBTS[doubt][locale].format(about=one_line(proof.about, 80), detail=proof.why.get(locale, proof.detail))
         lines, command = [f"{said} {UNCHANGED[locale]}"], f"/admin model {mode} {proof.nearest}"
         if proof.nearest:
             lines.append(MEANT[locale].format(command=f"`{command}`"))

@@ -1,4 +1,7 @@
-"""The chart of `/admin usage`: its data, and how it is drawn. Pillow and the font are loaded by the first chart.
+"""The chart of `/admin usage`: its data, and how it is drawn, in a process of its own that ends with the picture.
+
+Pillow and the font, 16 MB, are loaded there and never in the bot. `python -m core.features.ledger.chart FILE` reads a
+chart as JSON and draws it.
 
 The picture has its own light background, so that it reads the same in light and dark chats, and is narrow and
 large-lettered, for a phone. Colours: Okabe and Ito, which colour-blind people can tell apart.
@@ -7,12 +10,17 @@ large-lettered, for a phone. Colours: Okabe and Ito, which colour-blind people c
 from __future__ import annotations
 
 import asyncio
+import json
+import logging
 import math
+import os
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from core.errors import BotError
 from core.features.ledger.wording import money, number
 from core.types import Locale
 
@@ -57,13 +65,40 @@ _MAX_STEPS = 8
 _STEPS = (1, 2, 5, 10)
 _MAX_DAYS_NAMED = 5
 
+_log = logging.getLogger(__name__)
+
 
 async def draw(chart: Chart, path: Path) -> None:
-    """Draw a chart into a PNG file, in a thread."""
-    await asyncio.to_thread(_draw, chart, path)
+    """Draw a chart into a PNG file, in a process of its own.
+
+    Raises:
+        BotError: it could not be drawn; what that process said is in the log.
+    """
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", __name__, str(path),
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        _, said = await process.communicate(json.dumps(asdict(chart)).encode())
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        _log.error("no chart: %s", said.decode(errors="replace").strip().rpartition("\n")[2])
+        raise BotError("the chart was not drawn")
 
 
-def _draw(chart: Chart, path: Path) -> None:
+def read(text: str) -> Chart:
+    """Return the chart of a JSON text, as `draw` passes it on."""
+    told = json.loads(text)
+    panels = [Panel(**panel) for panel in told["panels"]]
+    return Chart(told["title"], told["days"], panels, Locale(told["locale"]))
+
+
+def draw_here(chart: Chart, path: Path) -> None:
+    """Draw a chart into a PNG file."""
     from PIL import Image, ImageDraw
 
     image = Image.new("RGB", (_WIDTH, _HEIGHT), _PAPER)
@@ -168,3 +203,7 @@ def _days(pen: ImageDraw, font: FreeTypeFont, box: _Box, days: Sequence[str]) ->
 
 def _label(value: float, panel: Panel, locale: Locale) -> str:
     return money(round(value, 4), locale) if panel.is_money else number(round(value, 2), locale)
+
+
+if __name__ == "__main__":
+    draw_here(read(sys.stdin.read()), Path(sys.argv[1]))
