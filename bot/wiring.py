@@ -52,7 +52,7 @@ from core.history.conversation import Conversations, PlaceSettingsOf
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import TOKENIZERS, Calibration, TokenizerInUse, tokenizer_of
 from core.history.withholding import MemoriesOf
-from core.library import new_memories
+from core.library import new_index, new_memories
 from core.memory.memories import Memories
 from core.models import Models
 from core.ports import Clock, Tokenizer
@@ -408,6 +408,8 @@ def _compile(app: App) -> None:
     for action in app.parts.registry.enabled:
         if action.reads is not None:
             action.reads("", app.clock.now(), Locale.EN)  # in all languages, too
+    if not app.database.searches_vectors:
+        new_index(1)  # loads FAISS
 
 
 def prepare_folder(folder: Path, setting: str = "DATA_DIR") -> None:
