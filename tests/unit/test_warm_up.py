@@ -16,6 +16,7 @@ from bot.wiring import build, open_chatbot, warm_up
 from core import models
 from core.ask import ask
 from core.features.reminders import mentions, on_mention, request
+from core.limited import frames
 from core.ports import Clock, MessageHandler
 from core.text import replies
 from core.times import tokens
@@ -27,6 +28,8 @@ CACHES = (
     request.request_words,
     mentions._tables,
     on_mention._tables,
+    frames._talk,
+    frames.pattern,
 )
 
 
