@@ -30,19 +30,24 @@ COMPOSED = {
 MOST_CLASSES = 10
 
 ENTERED = """
-import sys, threading
+import asyncio, sys, threading
 from collections import Counter
-import core.answering.chatbot
+import bot.run, core.answering.chatbot
 from bot.cli.main import main
-entered, messages = Counter(), []
+entered, messages, prepared = Counter(), [], asyncio.Event()
 
 def note(frame, event, _):
     if event == "call" and frame.f_code.co_filename.startswith({roots!r}):
         entered[frame.f_code] += 1
 
-receive = core.answering.chatbot.ChatBot.receive
+receive, warm_up = core.answering.chatbot.ChatBot.receive, bot.run.warm_up
+
+async def warm_up_and_tell(app):
+    await warm_up(app)
+    prepared.set()
 
 async def receive_and_note(self, *rest):
+    await prepared.wait()
     sys.setprofile(note)
     threading.setprofile(note)
     answered = await receive(self, *rest)
@@ -55,7 +60,7 @@ async def receive_and_note(self, *rest):
         entered.clear()
     return to_the_end()
 
-core.answering.chatbot.ChatBot.receive = receive_and_note
+core.answering.chatbot.ChatBot.receive, bot.run.warm_up = receive_and_note, warm_up_and_tell
 sys.argv = ["elefante", "chat"]
 try:
     main()
@@ -135,7 +140,10 @@ def promised(tree: ast.Module) -> int:
 
 
 def entered() -> list[tuple[str, ...]]:
-    """Return the files, functions and calls of a question, the first and the second, in limited mode over a pipe."""
+    """Return the files, functions and calls of a question, the first and the second, in limited mode over a pipe.
+
+    The first comes when all is there that a start prepares in the background.
+    """
     script = ENTERED.format(roots=tuple(f"{ROOT / package}{os.sep}" for package in PACKAGES))
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(

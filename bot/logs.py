@@ -29,7 +29,7 @@ LOG_FILE = "elefante.log"
 _MAX_BYTES = 5_000_000
 _BACKUPS = 3
 _NOISY: Final = (
-    "httpx", "httpx2", "httpcore", "httpcore2", "aiosqlite", "telegram", "discord", "openai", "anthropic"
+    "httpx", "httpx2", "httpcore", "httpcore2", "aiosqlite", "telegram", "discord", "openai", "anthropic", "faiss",
 )  # fmt: skip
 _OURS: Final = frozenset({"core", "bot", "adapters"})
 _MAX_KINDS: Final = 200

@@ -6,12 +6,12 @@ import asyncio
 import os
 import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from pydantic import SecretStr
 
@@ -33,6 +33,7 @@ from core.answering.opening import purge_answered
 from core.answering.parts import ChatBotParts
 from core.answering.prompting import SYSTEM
 from core.clock import SystemClock
+from core.dialogue import Prompt, PromptContext, Task
 from core.errors import ConfigError, Damaged, ProviderError
 from core.features.access.rules import Access, Mode
 from core.features.access.storage import People
@@ -52,9 +53,9 @@ from core.history.conversation import Conversations, PlaceSettingsOf
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import TOKENIZERS, Calibration, TokenizerInUse, tokenizer_of
 from core.history.withholding import MemoriesOf
-from core.library import new_memories
+from core.library import new_index, new_memories
 from core.memory.memories import Memories
-from core.models import Models
+from core.models import Models, complete
 from core.ports import Clock, Tokenizer
 from core.storage.database import Database
 from core.storage.history import SqlHistory
@@ -65,6 +66,7 @@ from core.storage.sqlite import open_copy, open_database
 from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.stores import HistoryStore, KeptStore, SearchableMemoryStore
 from core.tasks import first_of
+from core.text.catalogue import sentences
 from core.text.replies import means_undo
 from core.times.grammar import find_time
 from core.types import Locale, Role, UserKey
@@ -398,16 +400,39 @@ async def warm_up(app: App) -> None:
     """
     await asyncio.to_thread(_compile, app)
     await warm_embedder(app)
+    await _rehearse(app)
     await app.models.read_lists()
 
 
+_REHEARSED: Final = ("what is it?", "it is so", "remember that it is so", "forget it")
+"""What people ask for, and a statement in which no frame is found, so that all are tried."""
+
+
+async def _rehearse(app: App) -> None:
+    """Let limited mode, if it answers, decide on messages: the first ones compile the words by which it reads."""
+    models = app.parts.services.models
+    if not models.is_limited:
+        return
+    from core.limited import LimitedMind  # a bot with a language model has no use for it
+
+    mind, actions = LimitedMind(models.embedder), app.parts.registry.infos()
+    choices = tuple(each.name for each in actions)
+    for message in _REHEARSED:
+        context = PromptContext(Task.DECIDE, Locale.EN, message, app.clock.now(), choices=choices, actions=actions)
+        with suppress(ProviderError):  # the person is told by the first message
+            await complete(mind, Prompt("", (), context))
+
+
 def _compile(app: App) -> None:
+    sentences(app.settings.locale or Locale.EN)
     means_undo("")
     find_time("", app.clock.now(), Locale.EN)  # in all languages
     tools_of(app.parts.registry)
     for action in app.parts.registry.enabled:
         if action.reads is not None:
             action.reads("", app.clock.now(), Locale.EN)  # in all languages, too
+    if not app.database.searches_vectors:
+        new_index(1)  # loads FAISS
 
 
 def prepare_folder(folder: Path, setting: str = "DATA_DIR") -> None:

@@ -16,6 +16,7 @@ The text of an answer is one message, or several if it is too long, however many
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.delivery.split import Measure, Splitter, split
@@ -90,6 +91,113 @@ class _PlannedMessage:
         return self.wanted == self.written
 
 
+class _GrowingAnswer:
+    """A text that comes piece by piece. Pieces may be added by one thread while another reads them."""
+
+    def __init__(self, splitter: Splitter, pace: Pace) -> None:
+        self._splitter = splitter
+        self._pace = pace
+        self._whole_chars = 0  # that came whole
+        self._began_s = math.inf  # when its first characters were read
+        self._enough_s = math.inf  # when there were enough of them to begin with
+
+        self.pending: list[str] = []
+        """The pieces that were not read yet."""
+
+        self.told = False
+        """Whether a part of it is among the messages."""
+
+        self.growing = False
+        """Whether the last message is its open part."""
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing of it can be seen yet."""
+        return not (self.told or self._splitter.open.text or any(map(str.strip, self.pending)))
+
+    @property
+    def unread_chars(self) -> int:
+        """The length of the text that the next `read` must read."""
+        return sum(map(len, self.pending)) + len(self._splitter.open.source)
+
+    @property
+    def begins_s(self) -> float:
+        """When its first words are due."""
+        return min(self._began_s + self._pace.first_wait_s, self._enough_s + self._pace.gather_s)
+
+    @property
+    def closing(self) -> str:
+        """What closes a block of code that is open at its end, or ""."""
+        return self._splitter.closing
+
+    def feed(self, more: str, *, whole: bool) -> None:
+        """Add a piece."""
+        self._whole_chars += len(more) if whole else 0
+        self.pending.append(more)
+
+    def rest(self) -> None:
+        """Count all of it as come whole."""
+        self._whole_chars, self._enough_s = self.unread_chars, math.inf
+
+    def read(self, now_s: float) -> tuple[Sequence[str], str]:
+        """Read the pending pieces; return the parts that are complete now, and the open one, as they are shown."""
+        fed = len(self.pending)  # more may be added meanwhile
+        closed = self._splitter.feed("".join(self.pending[:fed]))
+        del self.pending[:fed]
+        text = self._splitter.open.text
+        if text:
+            self._began_s = min(self._began_s, now_s)
+        if len(text) >= self._pace.first_chars + self._whole_chars:
+            self._enough_s = min(self._enough_s, now_s)
+        return [part.text for part in closed], text
+
+
+class _WriteTimes:
+    """When writes may be done: an interval apart, which grows with an answer, and not while the channel refuses."""
+
+    def __init__(self, interval_s: float, pace: Pace) -> None:
+        self._interval_s = interval_s
+        self._pace = pace
+        self._writes = 0  # of the present answer
+        self._wrote_s = -math.inf
+        self.held_s = -math.inf
+        """Before when nothing is written that may still change."""
+
+        self.whole_held_s = -math.inf
+        """Before when nothing is written that stays."""
+
+    def begin(self) -> None:
+        """Begin an answer: the interval is short again."""
+        self._writes = 0
+
+    def paced_s(self, due_s: float, *, grows: bool) -> float:
+        """Return when something is written that is due then; `grows` tells whether an answer is under way."""
+        interval_s = self._interval_s
+        if grows:
+            doublings = min(self._writes // self._pace.stretch_edits, 16)
+            interval_s = min(interval_s * 2.0**doublings, max(interval_s, self._pace.max_interval_s))
+        return max(due_s, self._wrote_s + interval_s)
+
+    def wrote(self, now_s: float) -> None:
+        """Count a write."""
+        self._wrote_s = now_s
+        self._writes += 1
+
+    def hold(self, until_s: float, whole_until_s: float) -> None:
+        """Write nothing before these times, and more slowly after them."""
+        self.defer(until_s)
+        self.whole_held_s = max(self.whole_held_s, whole_until_s)
+        self._writes += self._pace.stretch_edits
+
+    def defer(self, until_s: float) -> None:
+        """Write nothing before that time that may still change."""
+        self.held_s = max(self.held_s, until_s)
+
+    def release(self) -> None:
+        """Hold nothing back any more."""
+        self.held_s = self.whole_held_s = -math.inf
+
+
 class StreamPlan:
     """Call `next` at `due_s`, and report the result with `wrote` or `hold`.
 
@@ -104,16 +212,8 @@ class StreamPlan:
         self._messages: list[_PlannedMessage] = []
         self._posted, self._reused = posted, posted - spare
         self._unsettled = 0  # index: every message before it is written and final
-        self._answer: Splitter | None = None
-        self._told = False  # a part of the answer is among the messages
-        self._growing = False  # the last message is its open part
-        self._pending: list[str] = []
-        self._writes = 0
-        self._wrote_s = -math.inf
-        self._held_s = self._whole_held_s = -math.inf
-        self._whole_chars = 0  # of the answer, what came whole
-        self._began_s = math.inf  # when the first characters of the answer were read
-        self._enough_s = math.inf  # when there were enough of them to begin with
+        self._answer: _GrowingAnswer | None = None
+        self._times = _WriteTimes(limits.edit_interval_s, pace)
         self._mark = ""  # ends the answer, which was stopped
         self.is_marked = False  # it was put there
         self._writing: int | None = None  # index of the message that is being written
@@ -122,7 +222,7 @@ class StreamPlan:
 
     def status(self, text: str, now_s: float = -math.inf) -> None:
         """Show a text that the next message replaces; none is shown within an answer."""
-        if self._answer is not None and (self._told or self._answer.open.text or any(map(str.strip, self._pending))):
+        if self._answer is not None and not self._answer.is_blank:
             return
         parts = self.parts(text)
         if parts:
@@ -161,18 +261,15 @@ class StreamPlan:
 
     def feed(self, more: str, *, whole: bool = False) -> None:
         """Add text to the answer; a `whole` one waits `first_wait_s` for what may follow it, and for its buttons."""
-        if self._answer is None:
-            self._answer = Splitter(self._limits.max_chars, self._measure)
-            self._writes = 0
-            self._told = self._growing = False
-            self._began_s = self._enough_s = math.inf
-            self._whole_chars = 0
-        self._whole_chars += len(more) if whole else 0
-        self._pending.append(more)
+        if (answer := self._answer) is None:
+            answer = self._answer = _GrowingAnswer(Splitter(self._limits.max_chars, self._measure), self._pace)
+            self._times.begin()
+        answer.feed(more, whole=whole)
 
     def rest(self) -> None:
         """Let the answer, if nothing of it was written yet, wait like a whole text: what was being said has ended."""
-        self._whole_chars, self._enough_s = self.unread_chars, math.inf
+        if self._answer is not None:
+            self._answer.rest()
 
     def complete(
         self, choices: tuple[Button, ...] = (), memories: tuple[MemoryNote, ...] = (), folded: str = ""
@@ -182,14 +279,16 @@ class StreamPlan:
         Without a text to complete, the memories are a message of their own.
         """
         told = False
-        if self._answer is not None:
-            self._absorb(final=True)
-            if self._mark and self._told:
-                self._pending.append(f"{self._answer.closing}\n\n{self._mark}")
-                self._absorb(final=True)
+        if (answer := self._answer) is not None:
+            self._absorb(answer, final=True)
+            if self._mark and answer.told:
+                answer.feed(f"{answer.closing}\n\n{self._mark}", whole=False)
+                self._absorb(answer, final=True)
                 self._change(replace(self._messages[-1].wanted, urgent=True))
                 self._mark, self.is_marked = "", True
-            self._answer, told = None, self._told
+            self._answer, told = None, answer.told
+            if answer.pending:  # added meanwhile
+                self.feed("".join(answer.pending))
         if told:
             self._messages[-1].whole = True
         if told and (choices or memories or folded):
@@ -201,7 +300,7 @@ class StreamPlan:
     def stop(self, mark: str) -> None:
         """Let the answer end with that mark, if it has words when it is completed; nothing holds it back any more."""
         self._mark = mark
-        self._held_s = self._whole_held_s = -math.inf
+        self._times.release()
 
     def close(self, ended: str) -> None:
         """Complete the turn; a status that is still on the screen becomes `ended`."""
@@ -218,32 +317,26 @@ class StreamPlan:
         """The time of the next write on the caller's monotonic clock; infinite if there is none."""
         while self._unsettled < len(self._messages) and self._messages[self._unsettled].settled:
             self._unsettled += 1
+        times, answer = self._times, self._answer
         if self._posted > self._reused:
-            return self._held_s
+            return times.held_s
         message = self._messages[self._unsettled] if self._unsettled < len(self._messages) else None
         due_s = math.inf
         if message is not None:
-            held_s = self._whole_held_s if message.wanted.stays else self._held_s
-            due_s = self._paced_s(max(held_s, message.from_s), at_once=message.news or message.whole)
-        if message is None or message.replaceable:  # text may follow, or take the place of a status
-            if self._pending:
-                due_s = min(due_s, self._paced_s(self._held_s, at_once=not self._told))
-            elif self._answer is not None and not self._told:
-                due_s = min(due_s, max(self._held_s, self._begins_s))
+            due_s = max(times.whole_held_s if message.wanted.stays else times.held_s, message.from_s)
+            if not (message.news or message.whole):
+                due_s = times.paced_s(due_s, grows=answer is not None)
+        if answer is not None and (message is None or message.replaceable):  # text may follow, or replace a status
+            if answer.pending:
+                due_s = min(due_s, times.paced_s(times.held_s, grows=True) if answer.told else times.held_s)
+            elif not answer.told:
+                due_s = min(due_s, max(times.held_s, answer.begins_s))
         return due_s
-
-    @property
-    def _begins_s(self) -> float:
-        """When the first words of the answer are due."""
-        return min(self._began_s + self._pace.first_wait_s, self._enough_s + self._pace.gather_s)
-
-    def _paced_s(self, due_s: float, *, at_once: bool) -> float:
-        return due_s if at_once else max(due_s, self._wrote_s + self._interval_s())
 
     @property
     def unread_chars(self) -> int:
         """The length of the text that `next` and `complete` must read."""
-        return sum(map(len, self._pending)) + (len(self._answer.open.source) if self._answer else 0)
+        return self._answer.unread_chars if self._answer is not None else 0
 
     def next(self, now_s: float) -> Post | Edit | Remove | None:
         """Return the write that is due, if any."""
@@ -251,7 +344,8 @@ class StreamPlan:
             return None
         if self._posted > self._reused:
             return Remove(self._posted - 1)
-        self._absorb(now_s)
+        if self._answer is not None:
+            self._absorb(self._answer, now_s)
         if self.due_s > now_s:
             return None
         message, self._writing = self._messages[self._unsettled], self._unsettled
@@ -273,20 +367,17 @@ class StreamPlan:
         message.written = operation.shown
         overtaken = operation.shown.modal is Modal.TEXT_FOR_REPLACE and not message.replaceable
         message.news = message.news and overtaken  # a replacement of the status still goes out at once
-        self._wrote_s = now_s
-        self._writes += 1
+        self._times.wrote(now_s)
 
     def hold(self, until_s: float, whole_until_s: float | None = None) -> None:
         """Write nothing before that time (or before `whole_until_s` what stays), and more slowly after it."""
         self._writing = None
-        self._held_s = max(self._held_s, until_s)
-        self._whole_held_s = max(self._whole_held_s, until_s if whole_until_s is None else whole_until_s)
-        self._writes += self._pace.stretch_edits
+        self._times.hold(until_s, until_s if whole_until_s is None else whole_until_s)
 
     def defer(self, until_s: float) -> None:
         """Write nothing that may still change before that time."""
         self._writing = None
-        self._held_s = max(self._held_s, until_s)
+        self._times.defer(until_s)
 
     # --- inside ---
 
@@ -299,13 +390,6 @@ class StreamPlan:
         status = self._status
         if status is not None and status.written is None and self._writing != len(self._messages) - 1:
             self._messages.pop()
-
-    def _interval_s(self) -> float:
-        base_s = self._limits.edit_interval_s
-        if self._answer is None:
-            return base_s
-        doublings = min(self._writes // self._pace.stretch_edits, 16)
-        return min(base_s * 2.0**doublings, max(base_s, self._pace.max_interval_s))
 
     def _place(self, shown: OutgoingMessage, *, news: bool = True) -> None:
         """Replace the status by a message, if there is one, else append it."""
@@ -329,30 +413,21 @@ class StreamPlan:
         self._messages[-1].wanted = self._stoppable(shown)
         self._unsettled = min(self._unsettled, len(self._messages) - 1)
 
-    def _absorb(self, now_s: float = math.inf, *, final: bool = False) -> None:
+    def _absorb(self, answer: _GrowingAnswer, now_s: float = math.inf, *, final: bool = False) -> None:
         """Move the pending text of the answer into messages."""
-        if self._answer is None:
-            return
-        fed = len(self._pending)  # another thread may add more meanwhile
-        closed = self._answer.feed("".join(self._pending[:fed]))
-        del self._pending[:fed]
+        closed, text = answer.read(now_s)
         for part in closed:
-            self._tell(part.text, final=True)
-            self._growing = False
-        text = self._answer.open.text
-        if text:
-            self._began_s = min(self._began_s, now_s)
-        if len(text) >= self._pace.first_chars + self._whole_chars:
-            self._enough_s = min(self._enough_s, now_s)
-        if final or self._told or now_s >= self._begins_s:
-            self._tell(text, final=final)
+            self._tell(answer, part, final=True)
+            answer.growing = False
+        if final or answer.told or now_s >= answer.begins_s:
+            self._tell(answer, text, final=final)
 
-    def _tell(self, text: str, *, final: bool) -> None:
+    def _tell(self, answer: _GrowingAnswer, text: str, *, final: bool) -> None:
         """Show a text in the answer's last message, or in a new one."""
         if not text:
             return
-        if self._growing:
+        if answer.growing:
             self._change(replace(self._messages[-1].wanted, text=text, final=final))
         else:
-            self._place(OutgoingMessage(text, final=final, goes_on=self._told), news=not self._told)
-        self._growing = self._told = True
+            self._place(OutgoingMessage(text, final=final, goes_on=answer.told), news=not answer.told)
+        answer.growing = answer.told = True

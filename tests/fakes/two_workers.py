@@ -29,7 +29,7 @@ from tests.postgres import database_of
 
 PLATFORM = "telegram"
 OLGA, ANA, BIA = (UserKey(PLATFORM, name) for name in ("olga", "ana", "bia"))
-_PATIENCE_S = 30.0
+_PATIENCE_S = 60.0
 
 
 @dataclass(eq=False)

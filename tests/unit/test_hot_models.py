@@ -29,7 +29,7 @@ HERE = "where the server is"
 
 @asynccontextmanager
 async def hot_models(
-    *answers: Any, patience_s: float = 5.0, **settings: Any
+    *answers: Any, patience_s: float = 60.0, **settings: Any
 ) -> AsyncIterator[tuple[HotModels, LoopbackServer, list[ModelCall]]]:
     """Models that are limited by the settings, beside a server that answers so."""
     server, calls, clock = LoopbackServer(list(answers)), [], FakeClock()

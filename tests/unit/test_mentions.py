@@ -63,13 +63,16 @@ def _screen(channel: RecordingChannel) -> str:
 # --- what is heard ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("name", "missed", "near", "wrong"), [("report", 14, 9, 4), long("tune", 17, 5, 10)])
+@pytest.mark.parametrize(
+    ("name", "turns", "missed", "near", "wrong"),
+    [("report", 250, 14, 9, 4), long("report", 1000, 14, 9, 4), long("tune", 1000, 17, 5, 10)],
+)
 async def test_a_mention_is_heard_by_its_words_and_by_what_they_mean(
-    name: str, missed: int, near: int, wrong: int
+    name: str, turns: int, missed: int, near: int, wrong: int
 ) -> None:
     """Of 321 that should be, 90 %; of 1,000 ordinary turns that mention nothing of 54, 1 in 200 of the unseen half."""
     half = mentions.half(f"mention_{name}")
-    judged = await mentions.judge(half, Embedding(Usem3Embedder()))
+    judged = await mentions.judge(half, Embedding(Usem3Embedder()), turns=half.turns[:turns])
     assert not judged.unread
     assert len(judged.missed) <= missed, judged.missed
     assert len(judged.near) <= near, judged.near

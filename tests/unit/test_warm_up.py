@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from bot.wiring import build, open_chatbot, warm_up
 from core import models
 from core.ask import ask
 from core.features.reminders import mentions, on_mention, request
+from core.limited import frames
 from core.ports import Clock, MessageHandler
 from core.text import replies
 from core.times import tokens
@@ -26,6 +28,8 @@ CACHES = (
     request.request_words,
     mentions._tables,
     on_mention._tables,
+    frames._talk,
+    frames.pattern,
 )
 
 
@@ -39,6 +43,16 @@ async def test_the_first_message_compiles_nothing_that_was_warmed_up() -> None:
         for message in ("Remember that Bia comes tomorrow at 8", "lembra que amanhã às 8 tem dentista", "undo"):
             await ask(chatbot, app.clock, message=message, chat_id="ana", user_id="ana")
         assert [cache.cache_info().misses for cache in CACHES] == before
+
+
+async def test_the_index_is_loaded_and_what_every_search_needs_is_embedded_before_the_first_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "core.storage.faiss_index", raising=False)
+    async with build(load(None, storage_url="memory:")) as app:
+        await warm_up(app)
+        assert "core.storage.faiss_index" in sys.modules
+        assert app.parts.memories._embedding._normalizer is not None
 
 
 async def test_a_message_that_comes_before_that_is_done_is_answered(
