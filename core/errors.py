@@ -28,6 +28,7 @@
     │   ├── MessageLost                  write it anew
     │   └── FileTooLarge
     ├── StorageError
+    │   ├── FileQuotaExceeded            delete files, or ask the owner for more room
     │   ├── StorageDown                  wait: the database server is away
     │   ├── SchemaTooNew                 this database was written by a newer version
     │   ├── SchemaTooOld                 or by one that is too old to be migrated
@@ -226,6 +227,15 @@ class Damaged(StorageError):
 
 class DiskFull(StorageError):
     """The disk is full."""
+
+
+class FileQuotaExceeded(StorageError):
+    """A person would keep more bytes of files than they may."""
+
+    def __init__(self, used: int, quota: int) -> None:
+        super().__init__(f"{used} of {quota} bytes are used")
+        self.used = used
+        self.quota = quota
 
 
 class ClaimLost(BotError):

@@ -550,6 +550,9 @@ class MemoryDraft:
     may_replace: str = ""
     """The known memory that it may take the place of, and is kept beside; "" if there is none."""
 
+    attachments: tuple[Attachment, ...] = ()
+    """The things that it keeps, whose bytes are in the file store (`core.files.port.FileStore`)."""
+
     def to_json(self) -> dict[str, JSONValue]:
         """Return the JSON form for the store and exports."""
         return {"type": self.kind.value, "content": self.content, "bindings": list(self.bindings)}
@@ -592,13 +595,16 @@ class MemoryItem:
     may_replace: str = ""
     """As `MemoryDraft.may_replace`."""
 
+    attachments: tuple[Attachment, ...] = ()
+    """As `MemoryDraft.attachments`."""
+
     over: str = ""
     """The later memory that may tell what is true in its place, as the search tells that found both; else ""."""
 
     @property
     def draft(self) -> MemoryDraft:
         """The draft that would store it."""
-        return MemoryDraft(self.kind, self.content, self.bindings, self.until, self.meant)
+        return MemoryDraft(self.kind, self.content, self.bindings, self.until, self.meant, attachments=self.attachments)
 
     def is_past(self, now: datetime) -> bool:
         """Return whether it is no longer true: something else is, or its time is over."""

@@ -1,0 +1,89 @@
+"""Ports for what people send besides words: where its bytes lie, and what can be read in it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from core.types import UserKey
+
+
+class FileStore(Protocol):
+    """Bytes under their owner, addressed by their content. Nothing is shared between owners.
+
+    An owner is an account as memories know it: of linked accounts the one that they are linked to. Raises StorageError
+    only.
+    """
+
+    async def put(self, owner: UserKey, content: bytes) -> str:
+        """Keep the bytes, and return their SHA-256 in hexadecimal digits; they are on disk when this returns.
+
+        Bytes that the owner has already are kept once.
+
+        Raises:
+            FileQuotaExceeded: the owner would have more than they may.
+        """
+
+    async def get(self, owner: UserKey, sha256: str) -> bytes | None:
+        """Return the bytes; None if the owner has none of that digest."""
+
+    async def used(self, owner: UserKey) -> int:
+        """Return how many bytes of the owner are kept."""
+
+    async def digests(self, owner: UserKey) -> frozenset[str]:
+        """Return the digests of all that the owner has."""
+
+    async def remove(self, owner: UserKey, digests: Collection[str]) -> None:
+        """Remove those of the owner's files; no byte of them is left when this returns."""
+
+    async def move(self, owner: UserKey, to: UserKey) -> None:
+        """Give all files of one owner to another, as when accounts are linked."""
+
+
+class Problem(StrEnum):
+    """Why nothing, or not all, could be read in a file."""
+
+    UNKNOWN = "unknown"
+    """Of a kind that holds no text, or is not read."""
+
+    EMPTY = "empty"
+    ENCRYPTED = "encrypted"
+    SCANNED = "scanned"
+    """It has pages, and no words on them but in pictures."""
+
+    BROKEN = "broken"
+    TOO_LARGE = "too large"
+    """Unpacked, or in time, memory or pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read in a file."""
+
+    media_type: str
+    """What its first bytes say that it is, whatever its name; "" if they do not tell."""
+
+    pages: tuple[str, ...] = ()
+    """The text, a page each as far as the format has pages (of a spreadsheet, its sheets), else one; cleaned."""
+
+    problem: Problem | None = None
+    """Why it ends there; None if all was read."""
+
+    width: int = 0
+    height: int = 0
+    """Pixels of a picture, as it is looked at."""
+
+
+class FileReader(Protocol):
+    """Read files that strangers made, in a process of their own with limits. Raises nothing but cancellation."""
+
+    async def read(self, content: bytes, name: str = "") -> Reading:
+        """Return the text of a file; `name` helps only where its bytes do not tell what it is."""
+
+    async def picture(self, content: bytes, max_side_px: int) -> bytes | None:
+        """Return a picture as a JPEG or PNG: upright, without EXIF, no side longer than that; None if it is none."""
+
+    async def close(self) -> None:
+        """End the process. Closing twice does nothing."""
