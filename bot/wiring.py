@@ -28,6 +28,7 @@ from bot.settings.settings import Settings
 from bot.workers import open_worker
 from core import ask
 from core.answering.chatbot import ChatBot
+from core.answering.enclosed import FileService
 from core.answering.loop import tools_of
 from core.answering.opening import purge_answered
 from core.answering.parts import ChatBotParts
@@ -48,6 +49,7 @@ from core.features.preferences.storage import PreferenceStore
 from core.features.quotas.quotas import Quotas
 from core.features.reminders.storage import ReminderStore
 from core.features.transfer.files import NoCopies, Spool
+from core.files.reading import ProcessReader
 from core.history.conversation import Conversations, PlaceSettingsOf
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import TOKENIZERS, Calibration, TokenizerInUse, tokenizer_of
@@ -250,6 +252,8 @@ async def _build_over(
     await memories.start()
     needs = ConversationNeeds(models, calibration, stores.decisions.place_settings, memories.known)
     conversations = await build_conversations(settings, stores.history, needs, clock, stack, dry=dry)
+    reader = ProcessReader()
+    stack.push_async_callback(reader.close)
     features = Features(
         stores.stores(settings, memories, quotas, clock),
         access=stores.access(settings, clock, grants),
@@ -266,6 +270,7 @@ async def _build_over(
         ),
         worker=stores.worker,
         actions_off=settings.actions_off,
+        files=FileService(reader),
     )
     stack.push_async_callback(features.alerts.close)
     chains.health.report_to(features.alerts)

@@ -11,6 +11,8 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from core.enclosures import Attachment, Quote
+from core.files.passages import FoundPassage
+from core.files.port import ReadFile
 from core.stores import Quoted
 from core.text.catalogue import Counted
 from core.types import (
@@ -209,6 +211,12 @@ class PromptContext:
 
     attachments: tuple[Attachment, ...] = ()
     quotes: tuple[Quote, ...] = ()
+    files: tuple[ReadFile, ...] = ()
+    """What came along, the message's own and that of its quotes, as far as it was read."""
+
+    passages: tuple[FoundPassage, ...] = ()
+    """The passages of the files that the message is about, the best first."""
+
     language: str = ""
     """The tag of the language that the person, or the owner for all, chose for answers, or ""."""
 

@@ -530,6 +530,15 @@ class AskedTime:
 
 
 @dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a document that a memory keeps, which searches find by itself."""
+
+    text: str
+    page: int = 0
+    """From 1; 0: it has no pages."""
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryDraft:
     """A memory to be saved."""
 

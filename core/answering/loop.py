@@ -598,6 +598,8 @@ async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int
     if _points_at_nothing(turn):
         await turn.answer.say(UNREAD[turn.person.locale], in_history=True)
         return
+    await turn.enclosed.read()
+    await turn.enclosed.search(turn.asked.text)
     heard = await turn.services.additions.heard(turn) if turn.services.additions else None
     if heard is not None and heard.is_all:
         await _offer(turn, heard)

@@ -19,12 +19,13 @@ from core.answering.confirmations import Arrival
 from core.answering.conversation_locks import ConversationLocks
 from core.answering.deadline import Deadline
 from core.answering.edits import Asked, Edits, act_of, tell_of_earlier
+from core.answering.enclosed import pasted
 from core.answering.hooks import Verdict
 from core.answering.lookup import still_known
 from core.answering.loop import say_below, think
-from core.answering.opening import Opening, check, has_media, recover, resume
+from core.answering.opening import Opening, check, recover, resume
 from core.answering.parts import ChatBotParts
-from core.answering.sentences import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
+from core.answering.sentences import BROKE_OFF, NOTHING_SAID, TRY_AGAIN, failure_text, helps_to_retry
 from core.answering.turn import Turn
 from core.commands.builtin import again, is_continue, is_retry, is_stop
 from core.commands.command import Request
@@ -236,6 +237,7 @@ class MessagePipeline:
             raise
         finally:
             await turn.search.close()
+            await turn.enclosed.close()
             await turn.answer.complete()
 
     async def _run_command(self, turn: Turn, incoming: Incoming) -> None:
@@ -247,6 +249,7 @@ class MessagePipeline:
         """Store the question, and think it through, or go on where a restart broke that off."""
         limits = self._parts.settings.limits
         await turn.log.enter(TurnState.PENDING)
+        turn.enclosed.begin()
         await self._check(turn)
         await turn.log.enter(TurnState.VALIDATED)
         if limits.cycle.is_single(turn.services.models):
@@ -263,14 +266,11 @@ class MessagePipeline:
         await turn.log.enter(TurnState.RESPONDED)
 
     async def _check(self, turn: Turn) -> None:
-        """Refuse a message of no or too much text; one with attachments only is stored all the same."""
+        """Refuse a message of nothing or of too much text. A text that was pasted as a file is the message's."""
         limits = self._parts.settings.limits
-        try:
-            check(turn.asked, min_chars=limits.min_message_chars, max_chars=limits.max_message_chars)
-        except EmptyInput:
-            if has_media(turn.asked):
-                turn.log.asked = await turn.conversation.add(turn.asked)
-            raise
+        if (said := await pasted(turn.enclosed, limits.max_message_chars)) is not None:
+            turn.log.asked = turn.shown.asked = said
+        check(turn.asked, min_chars=limits.min_message_chars, max_chars=limits.max_message_chars)
 
     # --- what is said where it failed ---
 
@@ -282,7 +282,7 @@ class MessagePipeline:
         locale = await self._parts.reach.locales.of(incoming)
         text = failure_text(error, locale)
         if isinstance(error, EmptyInput) and not incoming.text:
-            text = (ONLY_TEXT if has_media(incoming) else NOTHING_SAID)[locale]
+            text = NOTHING_SAID[locale]
         if isinstance(error, DiskFull):
             text = f"{text}\n\n{await still_known(self._parts, incoming, locale)}".rstrip()
         turn = None if attempt is None or attempt.is_command else attempt.turn

@@ -369,6 +369,8 @@ def context_of(turn: Turn, task: Task, shown: Context) -> PromptContext:
         history=shown.messages,
         steps=tuple(turn.log.steps),
         attachments=turn.asked.attachments,
+        files=turn.enclosed.files,
+        passages=turn.enclosed.found,
         quotes=turn.asked.quotes,
         language=turn.person.language,
         speaker=turn.person.speaker,

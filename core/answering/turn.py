@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 from core.answering.beside import Beside
 from core.answering.candidates import Prefetch
 from core.answering.confirmations import Confirmations
+from core.answering.enclosed import Enclosed, FileService
 from core.answering.shown import Shown
 from core.answering.support import Support
 from core.delivery.view import View
@@ -385,7 +386,7 @@ class Search:
 
     def begin(self) -> None:
         """Begin to search for memories that the message may need."""
-        if self._prefetch is None:
+        if self._prefetch is None and self.log.asked.text.strip():
             self._prefetch = Prefetch(self.memory, self.clock, self.log.asked.text, self.asked_time).start()
 
     async def near_message(self) -> tuple[MemoryHit, ...]:
@@ -539,6 +540,9 @@ class Services:
     actions: tuple[ActionInfo, ...] = ()
     """All actions, with whether they are on."""
 
+    files: FileService | None = None
+    """Reads what comes with messages; None: nothing is read."""
+
     @property
     def off(self) -> frozenset[Written]:
         """The kinds of change that are turned off."""
@@ -561,6 +565,9 @@ class Turn:
     answer: Answer
     search: Search
     budget: PromptBudget
+
+    enclosed: Enclosed
+    """What came with the message, and with what it replies to."""
 
     beside: Beside | None = None
     """What others asked in the room; None in private."""

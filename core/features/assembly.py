@@ -78,7 +78,9 @@ class Features(Shared):
         worker: Worker | None = None,
         registry: Registry | None = None,
         actions_off: Sequence[str] = (),
+        files: FileService | None = None,
     ) -> None:
+        self._files = files
         super().__init__(
             stores,
             access=access,
@@ -132,6 +134,7 @@ class Features(Shared):
                 AllAdditions(self.added.additions),
                 self.titles.told,
                 effects=tuple(self.added.effects),
+                files=self._files,
             ),
             Hooks(
                 gate=AccessGate(self.access, cards, self.locales, self.clock),

@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from typing import Any, BinaryIO, Final
-from xml.etree import ElementTree as Xml
+from xml.etree import ElementTree as ET
 
 MAX_MEMORY_BYTES: Final = 1 << 30
 """Of address space, libraries included: they take 300 MB."""
@@ -227,7 +227,7 @@ def _docx(content: bytes) -> Iterator[str]:
     document = _member(content, "word/document.xml")
     lines: list[str] = []
     words: list[str] = []
-    for event, element in Xml.iterparse(document, ("start", "end")):  # noqa: S314  (it has no entities)
+    for event, element in ET.iterparse(document, ("start", "end")):  # noqa: S314  (it has no entities)
         tag = element.tag.removeprefix(_WORD)
         if event == "start":
             is_break = tag == "br" and element.get(f"{_WORD}type") == "page"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from core.enclosures import Attachment
 from core.types import UserKey
 
 
@@ -57,6 +58,12 @@ class Problem(StrEnum):
     TOO_LARGE = "too large"
     """Unpacked, or in time, memory or pages."""
 
+    NOT_TAKEN = "not taken"
+    """It has more bytes than are fetched, or than its platform hands out."""
+
+    GONE = "gone"
+    """Its platform does not hand it out any more, or not now."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -74,6 +81,40 @@ class Reading:
     width: int = 0
     height: int = 0
     """Pixels of a picture, as it is looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFile:
+    """What came with a message, and what was read in it."""
+
+    attachment: Attachment
+    """With its type, size and sides as its bytes tell, if they were fetched."""
+
+    reading: Reading | None = None
+    """None: it was not fetched, as it has no bytes or none that anybody here reads."""
+
+    is_quoted: bool = False
+    """Whether it came with what the message replies to or forwards."""
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """The text, as far as there is any."""
+        return () if self.reading is None else self.reading.pages
+
+    @property
+    def has_text(self) -> bool:
+        """Whether there is any."""
+        return any(self.pages)
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why nothing, or not all, could be read in it."""
+        return None if self.reading is None else self.reading.problem
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether it can be looked at."""
+        return self.reading is not None and bool(self.reading.width) and self.problem is None
 
 
 class FileReader(Protocol):

@@ -15,7 +15,7 @@ from typing import Final
 
 from core.enclosures import Speaker, pointed_words
 from core.errors import ProviderError
-from core.limited import frames
+from core.limited import enclosed, frames
 from core.limited.change import MAX_CHARS, pointed, swapped, values
 from core.limited.likeness import Guess, Intent, Likeness, shipped
 from core.limited.scene import Scene
@@ -164,6 +164,8 @@ def _pointed(scene: Scene, parts: Sequence[MessagePart]) -> tuple[MessagePart, .
     To keep them is possible; to sum up, translate or explain them takes a model.
     """
     message, quotes = scene.message, scene.context.quotes
+    if enclosed.asks_to_keep(scene) and all(part.intent in {Intent.KEEP, Intent.CHANGE, Intent.CHAT} for part in parts):
+        return (MessagePart(Intent.KEEP, enclosed.named(scene), "asks to keep what came along"),)
     if quotes and points_only(message):
         is_kept = frames.kept_from(message) is not None or asks_to_save(message)
         if is_kept and (text := pointed_words(quotes)):

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from core.actions.registry import Registry
 from core.answering.chatbot import ChatBot
 from core.answering.confirmations import Confirmations
+from core.answering.enclosed import FileService
 from core.answering.loop import think
 from core.answering.opening import new_turn
 from core.answering.parts import TurnLimits
@@ -127,6 +128,7 @@ class House:
     draw: Draw | None = None
     spool: Spool = field(default_factory=Spool)
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
+    files: FileService | None = None
     decisions: Decisions = field(init=False)
     quotas: Quotas = field(init=False)
     model: ScriptedModel = field(init=False)
@@ -217,6 +219,7 @@ class House:
             "machine": self.machine,
             "clock": self.clock,
             "settings": settings,
+            "files": self.files,
         }
 
     def chatbot(self, access: Access | None = None, worker: Worker | None = None) -> ChatBot:
@@ -246,6 +249,7 @@ class House:
             Confirmations(self.confirmations, self.clock),
             TimeWords(),
             actions=tuple(action.info for action in self.registry.enabled),
+            files=self.files,
         )
         person = Person(Locale.EN, usual_zone=self.conversations.zone)
         view = ToldView(channel, self.clock)

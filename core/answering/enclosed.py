@@ -1,0 +1,187 @@
+"""Fetch what comes with a message, once and bounded, and read it beside the turn."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from tempfile import SpooledTemporaryFile
+from typing import IO, Final
+
+from core.enclosures import Attachment, AttachmentKind, QuoteKind
+from core.errors import ChannelError, FileTooLarge
+from core.files.passages import Embed, FoundPassage, find, passages
+from core.files.port import FileReader, Problem, ReadFile, Reading
+from core.tasks import aside
+from core.types import Message, Passage
+
+MAX_FILE_BYTES: Final = 20_000_000
+"""Of one file. Telegram hands bots no more."""
+
+MAX_TOTAL_BYTES: Final = 60_000_000
+"""Of all that comes with one message."""
+
+FILES_AT_ONCE: Final = 3
+"""How many files of all turns are in memory at once."""
+
+_IN_MEMORY_BYTES: Final = 200_000
+"""A larger file waits on the disk while its turn goes on."""
+
+_LOOKED_AT: Final = {AttachmentKind.PHOTO, AttachmentKind.FILE, AttachmentKind.OTHER, AttachmentKind.STICKER}
+"""What is fetched to be read: recordings and videos are only where somebody keeps them."""
+
+_MAX_FOUND: Final = 12
+
+_log = logging.getLogger(__name__)
+
+Fetch = Callable[[str, int], Awaitable[bytes]]
+"""Returns the bytes of a handle, at most so many (`Channel.fetch`)."""
+
+
+class FileService:
+    """What all turns read files with: one reader, and room for few files at once, so that memory stays flat."""
+
+    def __init__(self, reader: FileReader) -> None:
+        self.reader = reader
+        self.room = asyncio.Semaphore(FILES_AT_ONCE)
+
+
+@dataclass(slots=True)
+class Enclosed:
+    """The files of one message, its own and those of what it replies to or forwards."""
+
+    asked: Message
+    fetch: Fetch
+    service: FileService | None
+    embed: Embed
+
+    files: tuple[ReadFile, ...] = ()
+    """What was read, in their order; empty before that."""
+
+    found: tuple[FoundPassage, ...] = ()
+    """The passages that the message's own words are about, the best first."""
+
+    _reading: asyncio.Task[None] | None = None
+    _spooled: dict[str, IO[bytes]] = field(default_factory=dict)
+    _passages: list[list[Passage]] = field(default_factory=list)
+
+    def begin(self) -> None:
+        """Begin to fetch and to read them."""
+        if self._reading is None and self._attachments:
+            self._reading = asyncio.create_task(self._read_all())
+
+    async def read(self) -> Sequence[ReadFile]:
+        """Return the files, once they were read."""
+        self.begin()
+        if self._reading is not None:
+            await asyncio.shield(self._reading)
+        return self.files
+
+    async def search(self, question: str) -> None:
+        """Find the passages that a question is about."""
+        self._passages = [list(passages(each.pages)) for each in self.files]
+        if question.strip() and any(self._passages):
+            self.found = tuple(await find(question, self._passages, self.embed, _MAX_FOUND))
+
+    def passages_of(self, attachment: Attachment) -> tuple[Passage, ...]:
+        """Return the passages of a file of this message."""
+        return next(
+            (tuple(passages(each.pages)) for each in self.files if each.attachment.handle == attachment.handle), ()
+        )
+
+    async def content(self, attachment: Attachment) -> bytes | None:
+        """Return the bytes of a file, fetched now if they were not; None if they cannot be had."""
+        if (spooled := self._spooled.get(attachment.handle)) is not None:
+            return await asyncio.to_thread(_whole, spooled)
+        if not attachment.handle:
+            return None
+        try:
+            return await self.fetch(attachment.handle, MAX_FILE_BYTES)
+        except ChannelError as error:
+            _log.warning("a file was not fetched", extra={"error": type(error).__name__})
+            return None
+
+    async def close(self) -> None:
+        """Stop reading, and drop the bytes."""
+        if self._reading is not None:
+            self._reading.cancel()
+            await asyncio.gather(self._reading, return_exceptions=True)
+        for spooled in self._spooled.values():
+            spooled.close()
+        self._spooled.clear()
+
+    @property
+    def _attachments(self) -> Mapping[Attachment, bool]:
+        """Map what comes along to whether it is of a quote."""
+        quotes = [quote for quote in self.asked.quotes if quote.kind in {QuoteKind.REPLY, QuoteKind.FORWARD}]
+        quoted = {each: True for quote in quotes for each in quote.attachments}
+        return quoted | dict.fromkeys(self.asked.attachments, False)
+
+    async def _read_all(self) -> None:
+        left = MAX_TOTAL_BYTES
+        found = []
+        for attachment, is_quoted in sorted(self._attachments.items(), key=lambda each: each[1]):
+            reading, size = await self._read(attachment, min(left, MAX_FILE_BYTES))
+            left -= size
+            told = replace(attachment, size=size or attachment.size)
+            if reading is not None and reading.media_type:
+                told = replace(told, media_type=reading.media_type)
+            if reading is not None and reading.width:
+                told = replace(told, width=reading.width, height=reading.height)
+            found.append(ReadFile(told, reading, is_quoted))
+        self.files = tuple(found)
+
+    async def _read(self, attachment: Attachment, max_bytes: int) -> tuple[Reading | None, int]:
+        """Return what is read in one, and how many bytes it has."""
+        if attachment.kind not in _LOOKED_AT or not attachment.handle or self.service is None:
+            return None, 0
+        async with self.service.room:
+            try:
+                content = await self.fetch(attachment.handle, max_bytes)
+            except FileTooLarge:
+                return Reading(attachment.media_type, problem=Problem.NOT_TAKEN), 0
+            except ChannelError as error:
+                _log.warning("a file was not fetched", extra={"error": type(error).__name__})
+                return Reading(attachment.media_type, problem=Problem.GONE), 0
+            reading = await self.service.reader.read(content, attachment.name)
+            self._spooled[attachment.handle] = await aside(len(content), lambda: _spool(content))
+            return reading, len(content)
+
+
+PASTED_NAME: Final = "message.txt"
+"""What Discord's clients call a long text that was pasted."""
+
+
+def is_pasted(attachment: Attachment) -> bool:
+    """Return whether an attachment is a text that a client sent as a file."""
+    return attachment.kind is AttachmentKind.FILE and attachment.name == PASTED_NAME
+
+
+async def pasted(enclosed: Enclosed, max_chars: int) -> Message | None:
+    """Return the message with the text that a client sent as a file; None if there is none, or it is too long.
+
+    Too long a one stays a document.
+    """
+    asked = enclosed.asked
+    if not any(map(is_pasted, asked.attachments)):
+        return None
+    files = [each for each in await enclosed.read() if is_pasted(each.attachment) and not each.is_quoted]
+    text = "\n\n".join(filter(None, (asked.text, *("\n".join(each.pages) for each in files))))
+    if len(text) > max_chars or not all(each.has_text for each in files):
+        return None
+    enclosed.files = tuple(each for each in enclosed.files if each not in files)
+    rest = tuple(each for each in asked.attachments if not is_pasted(each))
+    enclosed.asked = replace(asked, content=text, attachments=rest)
+    return enclosed.asked
+
+
+def _spool(content: bytes) -> IO[bytes]:
+    spooled = SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES)  # noqa: SIM115  (closed with the turn)
+    spooled.write(content)
+    return spooled
+
+
+def _whole(spooled: IO[bytes]) -> bytes:
+    spooled.seek(0)
+    return spooled.read()

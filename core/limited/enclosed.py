@@ -1,0 +1,152 @@
+"""Say what came with a message, and answer from the text of documents: nothing is composed, passages are quoted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from core.enclosures import AttachmentKind
+from core.files.passages import answers, title
+from core.files.port import Problem, ReadFile
+from core.limited.frames import kept_from
+from core.limited.scene import Scene
+from core.text.assertions import asks_to_save
+from core.text.catalogue import counted, forms, text
+from core.text.markdown import quoted
+from core.text.pointing import points_only
+from core.types import Locale, Localized
+
+MAX_QUOTED: Final = 3
+"""How many passages are quoted as an answer."""
+
+_MAX_TITLE_CHARS: Final = 120
+_MAX_FIRST_CHARS: Final = 90
+_LIMIT_MB: Final = 20
+
+_POINTING: Final = re.compile(
+    r"^(?:(?:aqui|aí|ai|pra mim|por favor|please|for me|a[qc]u[ií]|me|for later|pra depois)\b[\s,:]*)*"
+    r"(?:ess[ea]s?|est[ea]s?|aquel[ea]s?|isso|isto|this|that|these|those|it|esto|eso)?\b[\s,:]*(?:aqui|here|aqu[ií])?[\s,:]*",
+    re.IGNORECASE,
+)
+"""What stands before the name of a thing that is there: "esse comprovante", "this contract"."""
+
+_KINDS: Final = {
+    "application/pdf": "pdf",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "word",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "sheet",
+    "application/vnd.ms-excel": "sheet",
+    "text/csv": "table",
+    "application/json": "json",
+    "text/html": "page",
+    "text/calendar": "calendar",
+    "text/vcard": "card",
+}
+
+
+def own(scene: Scene) -> Sequence[ReadFile]:
+    """Return what came with the message itself, else what it replies to or forwards brought."""
+    files = scene.context.files
+    return [each for each in files if not each.is_quoted] or files
+
+
+def asks_to_keep(scene: Scene) -> bool:
+    """Return whether the message asks to keep what came along."""
+    return bool(scene.context.files) and (kept_from(scene.message) is not None or asks_to_save(scene.message))
+
+
+def named(scene: Scene) -> str:
+    """Return the words under which to keep what came along: the person's, and a document's title; "" for none."""
+    start = kept_from(scene.message)
+    said = scene.message[start or 0 :]
+    said = said[_POINTING.match(said).end() :] if start is not None and _POINTING.match(said) else said  # type: ignore[union-attr]
+    said = "" if points_only(said) or not any(map(str.isalnum, said)) else said.strip()
+    titles = (_called(each) for each in own(scene))
+    return ": ".join(filter(None, (said, "; ".join(dict.fromkeys(filter(None, titles))))))
+
+
+def _called(file: ReadFile) -> str:
+    """Return what a thing calls itself: a document's first line, or its name; a place's and a contact's name."""
+    if file.has_text:
+        return title(file.pages, _MAX_TITLE_CHARS) or file.attachment.name
+    is_named = file.attachment.kind in {AttachmentKind.LOCATION, AttachmentKind.CONTACT, AttachmentKind.POLL}
+    return file.attachment.name if is_named or file.attachment.kind is AttachmentKind.FILE else ""
+
+
+def answer(scene: Scene) -> str:
+    """Return the passages of the documents that answer the message, each with its page; "" if none does."""
+    found = answers(scene.context.passages, MAX_QUOTED)
+    names = [each.attachment.name for each in scene.context.files]
+    several = len({each.file for each in found}) > 1
+    lines = []
+    for each in found:
+        lead = f"{quoted(names[each.file])}, " if several and names[each.file] else ""
+        quote = quoted(" ".join(each.passage.text.split()), None)
+        sentence = PAGE if each.passage.page else SAYS
+        lines.append(f"{lead}{sentence[scene.locale].format(page=each.passage.page, quote=quote)}")
+    return "\n".join(lines)
+
+
+def nothing(scene: Scene) -> str:
+    """Return that the documents say nothing about what was asked; "" if there are none."""
+    names = [_name(each, scene.locale) for each in scene.context.files if each.has_text]
+    return NOTHING[scene.locale].format(name=", ".join(names)) if names else ""
+
+
+def has_own_text(scene: Scene) -> bool:
+    """Return whether there is text in which an answer could be looked for."""
+    return any(each.has_text for each in scene.context.files)
+
+
+def told(scene: Scene) -> str:
+    """Return a sentence on each thing that came along, and what can be done with it."""
+    return "\n".join(dict.fromkeys(_sentence(scene, each) for each in own(scene)))
+
+
+def _sentence(scene: Scene, file: ReadFile) -> str:
+    locale, name = scene.locale, _name(file, scene.locale)
+    if file.problem is not None and not file.has_text:
+        return PROBLEMS[file.problem][locale].format(name=name, limit=_LIMIT_MB)
+    if file.has_text:
+        first = quoted(title(file.pages, _MAX_FIRST_CHARS), None)
+        what = KINDS[_KINDS.get(file.reading.media_type if file.reading else "", "text")][locale]
+        parts = [counted(DOCUMENT, locale, len(file.pages), name=name, what=what), BEGINS[locale].format(first=first)]
+        return " ".join((*parts, TOO_LONG[locale] if file.problem else ASK[locale]))
+    sentence = THINGS.get(file.attachment.kind, THINGS[AttachmentKind.OTHER])[locale].format(name=name)
+    if file.attachment.kind not in _NEEDS_NAME:
+        return sentence
+    return f"{sentence} {(KEEP_WITH_WORDS if scene.message else TELL_WHAT)[locale]}"
+
+
+def _name(file: ReadFile, locale: Locale) -> str:
+    name = file.attachment.name
+    is_bare = file.attachment.kind in {AttachmentKind.LOCATION, AttachmentKind.CONTACT, AttachmentKind.STICKER}
+    return (name if is_bare else quoted(name)) if name else THE_FILE[locale]
+
+
+PAGE = text("files.page")
+SAYS = text("files.says")
+NOTHING = text("files.nothing")
+DOCUMENT = forms("files.document")
+BEGINS = text("files.begins")
+ASK = text("files.ask")
+TOO_LONG = text("files.too_long")
+THE_FILE = text("files.the_file")
+TELL_WHAT = text("files.tell_what")
+KEEP_WITH_WORDS = text("files.keep_with_words")
+WHAT_IS_IT = text("files.what_is_it")
+KINDS: Final = {kind: text(f"files.kinds.{kind}") for kind in (*dict.fromkeys(_KINDS.values()), "text")}
+PROBLEMS: Final = {problem: text(f"files.problems.{problem.name.lower()}") for problem in Problem}
+THINGS: Final[dict[AttachmentKind, Localized]] = {
+    AttachmentKind.PHOTO: text("files.things.photo"),
+    AttachmentKind.FILE: text("files.things.photo"),
+    AttachmentKind.VOICE: text("files.things.voice"),
+    AttachmentKind.AUDIO: text("files.things.voice"),
+    AttachmentKind.VIDEO: text("files.things.video"),
+    AttachmentKind.STICKER: text("files.things.sticker"),
+    AttachmentKind.LOCATION: text("files.things.location"),
+    AttachmentKind.CONTACT: text("files.things.contact"),
+    AttachmentKind.POLL: text("files.things.poll"),
+    AttachmentKind.OTHER: text("files.things.other"),
+}
+_NEEDS_NAME: Final = frozenset(THINGS) - {AttachmentKind.STICKER, AttachmentKind.CONTACT, AttachmentKind.POLL}
