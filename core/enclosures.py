@@ -155,6 +155,11 @@ def _named(quote: Quote, words: str) -> str:
     return f"{quote.name}: {words}" if quote.name else words
 
 
+def identities(attachments: Sequence[Attachment]) -> tuple[str, ...]:
+    """Return what tells some things from others, in any order and whatever they are called: bytes, or what they say."""
+    return tuple(sorted(f"{one.kind} {one.sha256 or one.detail or one.handle or one.name}" for one in attachments))
+
+
 def enclosures_to_json(attachments: Sequence[Attachment], quotes: Sequence[Quote]) -> dict[str, Any]:
     """Return both in the JSON form that is stored and exported; empty ones are left out."""
     attached = attachments_to_json(attachments)

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.enclosures import Attachment, Quote
+from core.enclosures import Attachment, Quote, attachments_to_json
 from core.locales import TAGS
 
 JSONValue: TypeAlias = "Mapping[str, JSONValue] | list[JSONValue] | str | int | float | bool | None"
@@ -529,6 +529,12 @@ class AskedTime:
     """Whether nothing else is asked for ("what do I have today?")."""
 
 
+MAX_PASSAGES: Final = 400
+"""So many passages of the documents of a memory are kept."""
+
+MAX_PASSAGE_CHARS: Final = 2_000
+
+
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A part of a document that a memory keeps, which searches find by itself."""
@@ -562,9 +568,17 @@ class MemoryDraft:
     attachments: tuple[Attachment, ...] = ()
     """The things that it keeps, whose bytes are in the file store (`core.files.port.FileStore`)."""
 
+    passages: tuple[Passage, ...] = ()
+    """What stands in these, in order; the first MAX_PASSAGES of MAX_PASSAGE_CHARS each are kept."""
+
     def to_json(self) -> dict[str, JSONValue]:
         """Return the JSON form for the store and exports."""
-        return {"type": self.kind.value, "content": self.content, "bindings": list(self.bindings)}
+        return {
+            "type": self.kind.value,
+            "content": self.content,
+            "bindings": list(self.bindings),
+            **({"attachments": [*attachments_to_json(self.attachments)]} if self.attachments else {}),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -610,6 +624,9 @@ class MemoryItem:
     over: str = ""
     """The later memory that may tell what is true in its place, as the search tells that found both; else ""."""
 
+    found_in: Passage | None = None
+    """The passage of what it keeps in which a search found it; None: in its own words."""
+
     @property
     def draft(self) -> MemoryDraft:
         """The draft that would store it."""
@@ -636,7 +653,13 @@ class MemoryItem:
             "updated_at": self.updated_at.isoformat(timespec="seconds"),
             **({"until": self.until.isoformat(timespec="seconds")} if self.until else {}),
             **({"meant": self.meant} if self.meant else {}),
+            **({"attachments": [_shown(each) for each in self.attachments]} if self.attachments else {}),
         }
+
+
+def _shown(attachment: Attachment) -> dict[str, JSONValue]:
+    """Return what a model is told of a thing: nothing by which it is fetched."""
+    return {"kind": attachment.kind.value, **({"name": attachment.name} if attachment.name else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -713,3 +736,6 @@ class MemoryHit:
 
     other: str = ""
     """The word of the question that tells a subject which the memory is not about."""
+
+    passages: tuple[Passage, ...] = ()
+    """In which passages of what it keeps it was found, the best first, which is `matched`; none: in its own words."""

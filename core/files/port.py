@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
 from core.enclosures import Attachment
+from core.errors import FileQuotaExceeded
 from core.types import UserKey
 
 
@@ -18,13 +20,17 @@ class FileStore(Protocol):
     only.
     """
 
+    quota: int
+    """How many bytes an owner may keep."""
+
     async def put(self, owner: UserKey, content: bytes) -> str:
         """Keep the bytes, and return their SHA-256 in hexadecimal digits; they are on disk when this returns.
 
         Bytes that the owner has already are kept once.
 
         Raises:
-            FileQuotaExceeded: the owner would have more than they may.
+            FileQuotaExceeded: the owner would have more than they may; nothing was kept.
+            DiskFull: there is no room; nothing was kept.
         """
 
     async def get(self, owner: UserKey, sha256: str) -> bytes | None:
@@ -39,8 +45,51 @@ class FileStore(Protocol):
     async def remove(self, owner: UserKey, digests: Collection[str]) -> None:
         """Remove those of the owner's files; no byte of them is left when this returns."""
 
-    async def move(self, owner: UserKey, to: UserKey) -> None:
-        """Give all files of one owner to another, as when accounts are linked."""
+    async def copy(self, owner: UserKey, to: UserKey, digests: Collection[str]) -> None:
+        """Give those of one owner's files to another, too, whatever that one may keep; all are on disk then."""
+
+    async def sweep(self, named: Mapping[UserKey, Collection[str]], before: datetime, *, dry: bool = False) -> int:
+        """Remove what was last put before then and is not among its owner's digests; return how many files that is.
+
+        With `dry`, nothing is removed. No byte of what was is left when this returns.
+        """
+
+
+class NoFiles(FileStore):
+    """Where no bytes are kept."""
+
+    quota = 0
+
+    async def put(self, owner: UserKey, content: bytes) -> str:
+        """Raise FileQuotaExceeded."""
+        del owner, content
+        raise FileQuotaExceeded(0, 0)
+
+    async def get(self, owner: UserKey, sha256: str) -> bytes | None:
+        """Return None."""
+        del owner, sha256
+        return None
+
+    async def used(self, owner: UserKey) -> int:
+        """Return 0."""
+        del owner
+        return 0
+
+    async def digests(self, owner: UserKey) -> frozenset[str]:
+        """Return none."""
+        del owner
+        return frozenset()
+
+    async def remove(self, owner: UserKey, digests: Collection[str]) -> None:
+        """Do nothing."""
+
+    async def copy(self, owner: UserKey, to: UserKey, digests: Collection[str]) -> None:
+        """Do nothing."""
+
+    async def sweep(self, named: Mapping[UserKey, Collection[str]], before: datetime, *, dry: bool = False) -> int:
+        """Remove nothing."""
+        del named, before, dry
+        return 0
 
 
 class Problem(StrEnum):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -28,6 +29,9 @@ COSINE_WEIGHT: Final = 0.75
 PARTS_WEIGHT: Final = 0.5
 CONTEXT_WEIGHT: Final = 0.5
 MAX_PARTS: Final = 8
+
+MAX_FOUND_PASSAGES: Final = 3
+"""So many passages of one document are found."""
 
 _SCORE_DECIMALS: Final = 5
 """Scores that differ less are equal: a product of matrices rounds the same row differently, by where it lies."""
@@ -100,7 +104,8 @@ class Ranking:
         scores += CONTEXT_WEIGHT * np.array([each.context for each in candidates], np.float32)
         best, likely = scores.max(axis=1), chances.max(axis=1)
         ranked = np.lexsort((-numbers, -best.round(_SCORE_DECIMALS)))
-        order = [place for place in ranked if likely[place] >= self._floor][: self._limit]
+        documents = [each.document for each in candidates]
+        order = self._best([int(place) for place in ranked if likely[place] >= self._floor], documents)
         queries = scores.argmax(axis=1)
         self.chosen = [
             Fit(float(best[place]), float(likely[place]), float(dense[at]), float(covered[at]))
@@ -108,6 +113,19 @@ class Ranking:
             for at in [(place, queries[place])]
         ]
         return [int(numbers[place]) for place in order]
+
+    def _best(self, ranked: Sequence[int], documents: Sequence[int]) -> Sequence[int]:
+        """Return the places of the best `limit` memories; of one that is found in its passages, the best of these."""
+        if not any(documents):
+            return ranked[: self._limit]
+        order: list[int] = []
+        found: Counter[int] = Counter()  # those that are no passages count as one each, by a name that is no number
+        for place in ranked:
+            document = documents[place] or -1 - place
+            if found[document] or len(found) < self._limit:
+                order += [place] * (found[document] < MAX_FOUND_PASSAGES)
+                found[document] += 1
+        return order
 
     def _judged(
         self, query: MemoryQuery, covered: Vector, cosines: Vectors, starts: Sequence[int]
