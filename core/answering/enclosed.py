@@ -14,7 +14,7 @@ from core.errors import ChannelError, FileTooLarge
 from core.files.passages import Embed, FoundPassage, find, passages
 from core.files.port import FileReader, Problem, ReadFile, Reading
 from core.tasks import aside
-from core.types import Message, Passage
+from core.types import Message
 
 MAX_FILE_BYTES: Final = 20_000_000
 """Of one file. Telegram hands bots no more."""
@@ -64,7 +64,6 @@ class Enclosed:
 
     _reading: asyncio.Task[None] | None = None
     _spooled: dict[str, IO[bytes]] = field(default_factory=dict)
-    _passages: list[list[Passage]] = field(default_factory=list)
 
     def begin(self) -> None:
         """Begin to fetch and to read them."""
@@ -80,27 +79,28 @@ class Enclosed:
 
     async def search(self, question: str) -> None:
         """Find the passages that a question is about."""
-        self._passages = [list(passages(each.pages)) for each in self.files]
-        if question.strip() and any(self._passages):
-            self.found = tuple(await find(question, self._passages, self.embed, _MAX_FOUND))
+        documents = [list(passages(each.pages)) for each in self.files]
+        if question.strip() and any(documents):
+            self.found = tuple(await find(question, documents, self.embed, _MAX_FOUND))
 
-    def passages_of(self, attachment: Attachment) -> tuple[Passage, ...]:
-        """Return the passages of a file of this message."""
-        return next(
-            (tuple(passages(each.pages)) for each in self.files if each.attachment.handle == attachment.handle), ()
-        )
+    async def content(self, attachment: Attachment) -> bytes:
+        """Return the bytes of a file, fetched now if they were not.
 
-    async def content(self, attachment: Attachment) -> bytes | None:
-        """Return the bytes of a file, fetched now if they were not; None if they cannot be had."""
+        Raises:
+            ChannelError: they cannot be had.
+        """
         if (spooled := self._spooled.get(attachment.handle)) is not None:
             return await asyncio.to_thread(_whole, spooled)
-        if not attachment.handle:
+        return await self.fetch(attachment.handle, MAX_FILE_BYTES)
+
+    async def reading(self, attachment: Attachment, content: bytes) -> Reading | None:
+        """Return what is read in a file of this message, or of another, with these bytes; None if nothing is read."""
+        mine = next((each for each in self.files if each.attachment.handle == attachment.handle), None)
+        if mine is not None:
+            return mine.reading
+        if attachment.kind not in _LOOKED_AT or self.service is None:
             return None
-        try:
-            return await self.fetch(attachment.handle, MAX_FILE_BYTES)
-        except ChannelError as error:
-            _log.warning("a file was not fetched", extra={"error": type(error).__name__})
-            return None
+        return await self.service.reader.read(content, attachment.name)
 
     async def close(self) -> None:
         """Stop reading, and drop the bytes."""

@@ -16,7 +16,9 @@ from pydantic import ValidationError
 
 from core.actions.action import Action
 from core.actions.change_report import open_offers
+from core.actions.offer import offer_saving
 from core.actions.registry import Registry
+from core.actions.things import own_draft
 from core.answering import outcomes
 from core.answering.prompting import (
     build_single,
@@ -47,7 +49,7 @@ from core.text.catalogue import text
 from core.text.citations import Citations
 from core.text.language import is_foreign
 from core.text.pointing import points_only
-from core.types import JSONValue, MemoryItem, MessageRole, Modal
+from core.types import ChangeKind, JSONValue, MemoryItem, MessageRole, Modal
 
 Result = TypeVar("Result")
 
@@ -624,6 +626,9 @@ async def _offer(turn: Turn, heard: Heard) -> None:
 
 async def say_below(turn: Turn) -> None:
     """Say what features have to say below the answer, unless it stands there since before a restart."""
+    if not any(step.asks for step in turn.log.steps) and ChangeKind.SAVED not in turn.log.written:
+        own = own_draft(turn)
+        turn.answer.add_buttons(await offer_saving(turn, [own]) if own is not None else ())
     said = await turn.services.additions.below_answer(turn) if turn.services.additions else None
     if said is not None and said.text not in turn.answer.text:
         await _offer(turn, said)

@@ -25,9 +25,7 @@ _MAX_FIRST_CHARS: Final = 90
 _LIMIT_MB: Final = 20
 
 _POINTING: Final = re.compile(
-    r"^(?:(?:aqui|aí|ai|pra mim|por favor|please|for me|a[qc]u[ií]|me|for later|pra depois)\b[\s,:]*)*"
-    r"(?:ess[ea]s?|est[ea]s?|aquel[ea]s?|isso|isto|this|that|these|those|it|esto|eso)?\b[\s,:]*(?:aqui|here|aqu[ií])?[\s,:]*",
-    re.IGNORECASE,
+    r"\b(?:ess[ea]s?|est[ea]s?|aquel[ea]s?|this|that|these|those)(?!['’])\b[\s,:]*", re.IGNORECASE
 )
 """What stands before the name of a thing that is there: "esse comprovante", "this contract"."""
 
@@ -57,10 +55,12 @@ def asks_to_keep(scene: Scene) -> bool:
 
 def named(scene: Scene) -> str:
     """Return the words under which to keep what came along: the person's, and a document's title; "" for none."""
-    start = kept_from(scene.message)
-    said = scene.message[start or 0 :]
-    said = said[_POINTING.match(said).end() :] if start is not None and _POINTING.match(said) else said  # type: ignore[union-attr]
-    said = "" if points_only(said) or not any(map(str.isalnum, said)) else said.strip()
+    said = scene.message[kept_from(scene.message) or 0 :].strip()
+    if not said and (found := _POINTING.search(scene.message)):
+        said = scene.message[found.end() :]
+    elif found := _POINTING.match(said):
+        said = said[found.end() :]
+    said = "" if points_only(said) or not any(map(str.isalnum, said)) else said.strip(" .!")
     titles = (_called(each) for each in own(scene))
     return ": ".join(filter(None, (said, "; ".join(dict.fromkeys(filter(None, titles))))))
 

@@ -187,7 +187,7 @@ def _completed(scene: Scene, part: MessagePart) -> MessagePart:
     asked = scene.context.question.kind if scene.context.question else ""
     if part.intent in _ASKING and asks_before(scene, part.text):
         return replace(part, intent=Intent.FIND, about=BEFORE, because=f"{part.because}; asks what was before that")
-    if part.intent is Intent.KEEP and not part.text and _may_be_kept(scene):
+    if part.intent is Intent.KEEP and not part.text and not scene.context.files and _may_be_kept(scene):
         return replace(part, text=scene.before, because=f"{part.because}; means what was said before")
     is_talk = part.intent is Intent.CHAT and part.about != ""
     is_statement = part.intent is not Intent.FIND or not (part.text.endswith("?") or frames.has("asks", part.text))
