@@ -239,4 +239,5 @@ def options_of(settings: ModelSettings, mode: Mode, name: ModelName, window_toke
         timeout_s=timeout_s,
         first_token_timeout_s=knob("first_token_timeout_s") or max(patience.first_token_s, timeout_s),
         tools=PROVIDERS[name.provider].tools,
+        pictures=PROVIDERS[name.provider].pictures if knob("pictures") is None else knob("pictures"),
     )

@@ -77,6 +77,10 @@ _ContextTokens: TypeAlias = Annotated[
         "know it. Default: what is known of the model, or what it answers to a longer prompt.",
     ),
 ]
+_Pictures: TypeAlias = Annotated[
+    bool | None,
+    Field(description="Whether the mode's models are sent pictures. Default: what is known of their provider."),
+]
 _Key: TypeAlias = SecretStr | None
 
 
@@ -129,6 +133,10 @@ class ModelSettings(BaseSettings):
     model_reasoning_context_tokens: _ContextTokens = None
     model_chat_context_tokens: _ContextTokens = None
     model_summary_context_tokens: _ContextTokens = None
+    model_reasoning_heavy_pictures: _Pictures = None
+    model_reasoning_pictures: _Pictures = None
+    model_chat_pictures: _Pictures = None
+    model_summary_pictures: _Pictures = None
     model_reasoning_heavy_timeout_s: _TimeoutS = None
     model_reasoning_timeout_s: _TimeoutS = None
     model_chat_timeout_s: _TimeoutS = None

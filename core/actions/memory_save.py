@@ -147,7 +147,8 @@ async def _report(turn: Turn, wanted: SaveRequest, kept: SaveResult) -> Step:
     mine = turn.log.changed_ids  # perhaps before a restart
     kept = replace(kept, known=tuple(item for item in kept.known if item.id not in mine))
     missing = wanted.missing or (("",) if not wanted.drafts else ())
-    step = Step(NAME, Outcome.NOTHING, refused_ids=wanted.refused, detail=known, writes=WRITES, missing=missing)
+    detail = "; ".join(filter(None, (known, *(["what came along could not be kept"] if kept.troubles else []))))
+    step = Step(NAME, Outcome.NOTHING, refused_ids=wanted.refused, detail=detail, writes=WRITES, missing=missing)
     if kept.saved:
         step = replace(step, outcome=Outcome.DONE, items=kept.saved)
     if kept.replaced:

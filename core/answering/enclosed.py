@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from tempfile import SpooledTemporaryFile
 from typing import IO, Final
 
+from core.dialogue import Picture
 from core.enclosures import Attachment, AttachmentKind, QuoteKind
 from core.errors import ChannelError, FileTooLarge
 from core.files.passages import Embed, FoundPassage, find, passages
@@ -24,6 +25,15 @@ MAX_TOTAL_BYTES: Final = 60_000_000
 
 FILES_AT_ONCE: Final = 3
 """How many files of all turns are in memory at once."""
+
+MAX_PICTURES: Final = 5
+"""Of one message, that models are shown."""
+
+PICTURE_SIDE_PX: Final = 1568
+"""The longest side that models are sent. Source: Anthropic's vision guide, by which larger ones are made so small."""
+
+_PICTURE_TOKENS: Final = 1_600
+"""Of one of that size. Source: Anthropic's vision guide: width x height / 750, at most about 1,600."""
 
 _IN_MEMORY_BYTES: Final = 200_000
 """A larger file waits on the disk while its turn goes on."""
@@ -63,6 +73,7 @@ class Enclosed:
     """The passages that the message's own words are about, the best first."""
 
     _reading: asyncio.Task[None] | None = None
+    _pictures: tuple[Picture, ...] | None = None
     _spooled: dict[str, IO[bytes]] = field(default_factory=dict)
 
     def begin(self) -> None:
@@ -82,6 +93,14 @@ class Enclosed:
         documents = [list(passages(each.pages)) for each in self.files]
         if question.strip() and any(documents):
             self.found = tuple(await find(question, documents, self.embed, _MAX_FOUND))
+
+    async def pictures(self) -> tuple[Picture, ...]:
+        """Return the message's pictures as models take them, at most MAX_PICTURES; made once."""
+        if self._pictures is None and self.service is not None:
+            found = [each.attachment for each in self.files if each.is_picture][:MAX_PICTURES]
+            made = [await self.service.reader.picture(await self.content(each), PICTURE_SIDE_PX) for each in found]
+            self._pictures = tuple(_picture(content) for content in made if content is not None)
+        return self._pictures or ()
 
     async def content(self, attachment: Attachment) -> bytes:
         """Return the bytes of a file, fetched now if they were not.
@@ -174,6 +193,11 @@ async def pasted(enclosed: Enclosed, max_chars: int) -> Message | None:
     rest = tuple(each for each in asked.attachments if not is_pasted(each))
     enclosed.asked = replace(asked, content=text, attachments=rest)
     return enclosed.asked
+
+
+def _picture(content: bytes) -> Picture:
+    media_type = "image/png" if content.startswith(b"\x89PNG") else "image/jpeg"
+    return Picture(media_type, content, _PICTURE_TOKENS)
 
 
 def _spool(content: bytes) -> IO[bytes]:

@@ -34,6 +34,7 @@ from core.answering.prompting import (
     repeated,
     show_conversation,
     single_forms,
+    with_pictures,
 )
 from core.answering.shown import MAX_MESSAGES, room_talk
 from core.answering.speech import Speech
@@ -540,7 +541,8 @@ class SingleCall(Chooser):
         self._called_for = self._called(told, about, notes)
         tools = single_forms([tool for tool in self.tools if tool.name in self._called_for])[self._form]
         key = blake2b(turn.conversation.thread.id.encode(), digest_size=16).hexdigest()  # ids may name people
-        return replace(build_single(context, shown, "\n".join(blocks), tools), cache_key=key)
+        prompt = replace(build_single(context, shown, "\n".join(blocks), tools), cache_key=key)
+        return await with_pictures(turn, prompt)
 
     def _called(self, *texts: Iterable[str]) -> frozenset[str]:
         """Return the names of the actions that one of the texts calls for, or that are always offered."""
@@ -626,7 +628,7 @@ async def _offer(turn: Turn, heard: Heard) -> None:
 
 async def say_below(turn: Turn) -> None:
     """Say what features have to say below the answer, unless it stands there since before a restart."""
-    if not any(step.asks for step in turn.log.steps) and ChangeKind.SAVED not in turn.log.written:
+    if not any(step.asks or step.writes is ChangeKind.SAVED for step in turn.log.steps):
         own = own_draft(turn)
         turn.answer.add_buttons(await offer_saving(turn, [own]) if own is not None else ())
     said = await turn.services.additions.below_answer(turn) if turn.services.additions else None

@@ -21,6 +21,7 @@ from core.answering.support import Support
 from core.delivery.view import View
 from core.dialogue import ActionInfo, Effect, Outcome, Step, Written, committed, switched_off
 from core.errors import ContextTooLong
+from core.files.passages import answers, find
 from core.history.conversation import Context, Conversation, Conversations
 from core.history.quotes import find_quotes
 from core.history.withholding import tells, tells_of, told_of
@@ -52,6 +53,11 @@ OWN_WORDS: Final = ""
 """Stands in place of an action's name for the search for the message's own words."""
 
 _MAX_SHORTENINGS: Final = 3
+_MAX_OPENED: Final = 4
+"""Of the memories that a search found, in how many of the first documents are looked through."""
+
+_MAX_QUOTED: Final = 3
+"""How many passages of a document are shown."""
 
 
 @dataclass(slots=True)
@@ -393,8 +399,19 @@ class Search:
         """Return the memories that the message may need, the best first."""
         self.begin()
         hits = await self._prefetch.hits() if self._prefetch is not None else ()
+        hits = await self.with_passages(hits)
         self.log.shown.hits = hits
         return hits
+
+    async def with_passages(self, hits: Sequence[MemoryHit]) -> tuple[MemoryHit, ...]:
+        """Return the hits, those of documents with the passages in them that the message is about."""
+        found = []
+        for hit in hits:
+            kept = await self.memory.passages(hit.item.id) if hit.item.attachments and len(found) < _MAX_OPENED else ()
+            best = answers(await find(self.log.asked.text, [kept], self.memory.embed, _MAX_QUOTED), _MAX_QUOTED)
+            told = tuple(each.passage for each in best) or hit.passages
+            found.append(replace(hit, passages=told[:_MAX_QUOTED]))
+        return tuple(found)
 
     async def close(self) -> None:
         """End the search, if it is still under way."""

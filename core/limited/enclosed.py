@@ -10,6 +10,7 @@ from core.enclosures import AttachmentKind
 from core.files.passages import answers, title
 from core.files.port import Problem, ReadFile
 from core.limited.frames import kept_from
+from core.limited.recall import quoted_passage
 from core.limited.scene import Scene
 from core.text.assertions import asks_to_save
 from core.text.catalogue import counted, forms, text
@@ -81,9 +82,7 @@ def answer(scene: Scene) -> str:
     lines = []
     for each in found:
         lead = f"{quoted(names[each.file])}, " if several and names[each.file] else ""
-        quote = quoted(" ".join(each.passage.text.split()), None)
-        sentence = PAGE if each.passage.page else SAYS
-        lines.append(f"{lead}{sentence[scene.locale].format(page=each.passage.page, quote=quote)}")
+        lines.append(f"{lead}{quoted_passage(each.passage, scene.locale)}")
     return "\n".join(lines)
 
 
@@ -101,6 +100,14 @@ def has_own_text(scene: Scene) -> bool:
 def told(scene: Scene) -> str:
     """Return a sentence on each thing that came along, and what can be done with it."""
     return "\n".join(dict.fromkeys(_sentence(scene, each) for each in own(scene)))
+
+
+def needs_name(scene: Scene) -> bool:
+    """Return whether nothing that came along tells by itself what it is, so that the person is asked."""
+    return bool(own(scene)) and all(
+        not each.has_text and each.problem is not Problem.GONE and each.attachment.kind in _NEEDS_NAME
+        for each in own(scene)
+    )
 
 
 def _sentence(scene: Scene, file: ReadFile) -> str:
@@ -124,8 +131,6 @@ def _name(file: ReadFile, locale: Locale) -> str:
     return (name if is_bare else quoted(name)) if name else THE_FILE[locale]
 
 
-PAGE = text("files.page")
-SAYS = text("files.says")
 NOTHING = text("files.nothing")
 DOCUMENT = forms("files.document")
 BEGINS = text("files.begins")

@@ -46,6 +46,8 @@ def next_move(scene: Scene, parts: Sequence[MessagePart]) -> Move:
     text of the move.
     """
     if not scene.message:  # somebody else's words came along, and none of the person's own
+        if enclosed.needs_name(scene) and scene.offers(QUESTION):
+            return Move(QUESTION, enclosed.told(scene), OpenQuestion(KEEP_WHAT))
         return Move(FINISH, enclosed.told(scene) or say.NOT_YOUR_WORDS[scene.locale])
     moves = [_move(scene, part) for part in parts]
     for move in moves:
@@ -163,7 +165,7 @@ def _find(scene: Scene, part: MessagePart) -> Move:
     if part.about == "world" and not is_sure:
         return Move(FINISH, say.WORLD[scene.locale])
     said = "" if verdict.sureness in {Sureness.SURE, Sureness.NEAR} else recall.said_before(scene)
-    found = said or recall.told(verdict, scene.locale)
+    found = said or recall.told(verdict, scene.locale, scene.passages)
     return Move(FINISH, found or enclosed.nothing(scene) or say.NOT_FOUND[scene.locale])
 
 

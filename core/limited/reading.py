@@ -62,6 +62,7 @@ _ASKING: Final = frozenset({Intent.FIND, Intent.WORLD, Intent.CHAT, Intent.LIST,
 _TOLD: Final = frozenset({Intent.KEEP, Intent.CHANGE, Intent.REMOVE})
 _BARE_WORDS: Final = 3
 _STATED: Final = frozenset({Intent.CHAT, Intent.CHANGE, Intent.WORLD, Intent.FIND})
+_NAMED: Final = _STATED | {Intent.KEEP}
 _ONE: Final = frozenset("one ones disso disto dessa desse deste desta".split())
 """Words that stand for what was told, and name nothing."""
 
@@ -191,7 +192,7 @@ def _completed(scene: Scene, part: MessagePart) -> MessagePart:
         return replace(part, text=scene.before, because=f"{part.because}; means what was said before")
     is_talk = part.intent is Intent.CHAT and part.about != ""
     is_statement = part.intent is not Intent.FIND or not (part.text.endswith("?") or frames.has("asks", part.text))
-    if asked == KEEP_WHAT and part.intent in _STATED and is_statement and not is_talk:
+    if asked == KEEP_WHAT and part.intent in _NAMED and is_statement and not is_talk:
         return MessagePart(Intent.KEEP, part.text, "answers what is to be kept")
     if asked == REMOVE_WHAT and part.intent in {Intent.KEEP, Intent.FIND, Intent.CHAT, Intent.CHANGE} and not is_talk:
         return MessagePart(Intent.REMOVE, part.text, "answers what is to be deleted", about=part.text)

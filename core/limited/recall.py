@@ -7,7 +7,7 @@ bank's password" and "the wifi's". So the words that tell whose or which thing i
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
@@ -19,7 +19,7 @@ from core.limited.scene import Scene, day, when
 from core.text.markdown import quoted
 from core.text.senses import MemoryWords, is_kind, relatives, sense, senses
 from core.text.subject import AskedWord, asked_words, held_words, is_of_another, is_parallel, other_subject
-from core.types import AskedTime, Locale, MemoryHit, MemoryItem
+from core.types import AskedTime, Locale, MemoryHit, MemoryItem, Passage
 
 MAX_QUOTES: Final = 5
 MAX_NEAR: Final = 3
@@ -99,8 +99,14 @@ class _Candidate:
 
 def judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None = None) -> RecallVerdict:
     """Return what a question is answered with, which names that time, if any."""
-    verdict = _judged(question, hits, time)
+    verdict = _judged(question, [_opened(hit) for hit in hits], time)
     return replace(verdict, items=_in_time(verdict.items, hits)) if verdict.sureness is not Sureness.OTHER else verdict
+
+
+def _opened(hit: MemoryHit) -> MemoryHit:
+    """Return a hit whose memory tells the passages of its document, too, that the search found."""
+    texts = tuple(passage.text for passage in hit.passages)
+    return replace(hit, item=replace(hit.item, bindings=(*hit.item.bindings, *texts))) if texts else hit
 
 
 def _in_time(items: Sequence[MemoryItem], hits: Sequence[MemoryHit]) -> tuple[MemoryItem, ...]:
@@ -217,8 +223,20 @@ def _odds(chance: float) -> float:
     return math.log(within / (1 - within))
 
 
-def told(verdict: RecallVerdict, locale: Locale) -> str:
-    """Return the text of a verdict, the memories quoted; "" for NOTHING."""
+def told(verdict: RecallVerdict, locale: Locale, passages: Mapping[str, Sequence[Passage]] | None = None) -> str:
+    """Return the text of a verdict, the memories quoted, with their passages by their ids; "" for NOTHING."""
+    text = _told_of(verdict, locale)
+    lines = [quoted_passage(each, locale) for item in verdict.items for each in (passages or {}).get(item.id, ())]
+    return "\n".join((text, *dict.fromkeys(lines))) if text else ""
+
+
+def quoted_passage(passage: Passage, locale: Locale) -> str:
+    """Return a passage in quotation marks, behind its page."""
+    sentence = say.PAGE if passage.page else say.SAYS
+    return sentence[locale].format(page=passage.page, quote=quoted(" ".join(passage.text.split()), None))
+
+
+def _told_of(verdict: RecallVerdict, locale: Locale) -> str:
     match verdict.sureness:
         case Sureness.SURE:
             return _quoting(say.HERE_IT_IS[locale], verdict.items, locale)
