@@ -405,7 +405,7 @@ class Search:
 
     async def with_passages(self, hits: Sequence[MemoryHit]) -> tuple[MemoryHit, ...]:
         """Return the hits, those of documents with the passages in them that the message is about."""
-        found = []
+        found: list[MemoryHit] = []
         for hit in hits:
             kept = await self.memory.passages(hit.item.id) if hit.item.attachments and len(found) < _MAX_OPENED else ()
             best = answers(await find(self.log.asked.text, [kept], self.memory.embed, _MAX_QUOTED), _MAX_QUOTED)

@@ -9,6 +9,7 @@ from typing import Final
 
 from core.actions import ACTIONS
 from core.actions.registry import Registry
+from core.answering.enclosed import FileService
 from core.answering.parts import ChatBotParts, Hooks, Reach, TurnLimits, TurnSettings
 from core.answering.turn import Additions, Heard, Services, Turn
 from core.commands.builtin import CONTINUE_COMMAND, RESET, RETRY, stop_command

@@ -118,7 +118,10 @@ class OpenAIModel(StreamedModel):
         if not turn.pictures:
             return sendable(turn.whole_text)
         shown: list[JSONValue] = [{"type": "text", "text": sendable(turn.whole_text)}]
-        return [*shown, *({"type": "image_url", "image_url": {"url": data_url(each)}} for each in turn.pictures)]
+        pictures: list[JSONValue] = [
+            {"type": "image_url", "image_url": {"url": data_url(each)}} for each in turn.pictures
+        ]
+        return [*shown, *pictures]
 
     def _call(self, call: ToolCall) -> JSONValue:
         arguments = json.dumps(arguments_of(call), ensure_ascii=False)  # some servers parse what they are sent

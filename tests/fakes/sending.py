@@ -1,0 +1,110 @@
+"""A chat to which files are sent: the real reader, the real embedder, and limited mode unless a test says otherwise."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
+
+from core.answering.chatbot import ChatBot
+from core.answering.enclosed import FileService
+from core.enclosures import Attachment, AttachmentKind, Quote
+from core.errors import ChannelError, FileTooLarge
+from core.files.reading import ProcessReader
+from core.limited import LimitedMind
+from core.memory.indexes import Indexes
+from core.memory.memories import Memories
+from core.outgoing import ChannelLimits, OutgoingMessage
+from core.providers.usem3 import Usem3Embedder
+from core.storage.faiss_index import FaissIndex
+from core.storage.files_folder import FolderFiles
+from core.types import MemoryItem
+from tests.fakes.channel import RecordingChannel
+from tests.fakes.house import ANA, House, Script
+from tests.fakes.made_files import pdf, photo
+
+CONTRACT = pdf(
+    "CONTRATO DE LOCAÇÃO\nLocador: João Prado. Locatária: Ana Lima.",
+    "O aluguel é de R$ 2.350,00 e vence no dia 10.",
+    "Em caso de rescisão antecipada, a multa é de três aluguéis.",
+    "É permitido ter até dois gatos. Cachorros não são permitidos.",
+)
+LEASE = pdf(
+    "LEASE AGREEMENT\nMary Jones is the landlord. Tom Bell is the tenant.",
+    "Rent is $1,850 per month, due on the first.",
+    "The tenant mows the lawn. Utilities are paid by the tenant.",
+    "Pets: one cat is allowed with a deposit of $300. No dogs are permitted.",
+)
+SENT: Mapping[str, bytes] = MappingProxyType({"test:contrato": CONTRACT, "test:lease": LEASE, "test:photo": photo()})
+LEASE_FILE = Attachment(AttachmentKind.FILE, "lease.pdf", handle="test:lease")
+CONTRACT_FILE = Attachment(AttachmentKind.FILE, "contrato.pdf", handle="test:contrato")
+PHOTO = Attachment(AttachmentKind.PHOTO, handle="test:photo")
+
+
+@dataclass(slots=True)
+class Fetched(RecordingChannel):
+    """A channel from which what was sent can be fetched, and that counts how often and how much at once."""
+
+    sent: Mapping[str, bytes] = field(default_factory=dict)
+    fetched: list[str] = field(default_factory=list)
+
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        self.fetched.append(handle)
+        if handle not in self.sent:
+            raise ChannelError("gone")
+        if len(self.sent[handle]) > max_bytes:
+            raise FileTooLarge("too large")
+        return self.sent[handle]
+
+
+@dataclass(slots=True)
+class Sending:
+    """Says words with files; `shown` is the last message on the screen, `fetched` the handles fetched for it."""
+
+    house: House
+    bot: ChatBot
+    files: FolderFiles
+    sent: dict[str, bytes] = field(default_factory=lambda: dict(SENT))
+    shown: OutgoingMessage = field(default_factory=lambda: OutgoingMessage(""))
+    fetched: list[str] = field(default_factory=list)
+
+    async def say(
+        self, text: str, *attached: Attachment, quotes: tuple[Quote, ...] = (), pressed: bool = False, lang: str = "en"
+    ) -> str:
+        """Send a message, and return the text of all that came of it."""
+        channel = Fetched(self.house.clock, ChannelLimits(max_chars=4096, edit_interval_s=0.0), sent=self.sent)
+        incoming = self.house.incoming(text, message_id=uuid.uuid4().hex, chat=f"chat-{lang}")
+        incoming = replace(incoming, attachments=attached, quotes=quotes, pressed=pressed, language=lang)
+        await (await self.bot.receive(incoming, channel))
+        self.shown, self.fetched = channel.screen[-1], channel.fetched
+        return "\n".join(message.text for message in channel.screen)
+
+    async def press(self, label: str) -> str:
+        """Press the button that has those words."""
+        command = next(button.command for button in self.shown.choices if label in button.label)
+        return await self.say(command, pressed=True)
+
+    async def kept(self) -> list[MemoryItem]:
+        """Return what the person has in memory, the newest first."""
+        return list(await self.house.memories.of(ANA).page(limit=99))
+
+
+@asynccontextmanager
+async def sending(folder: Path, script: Script | None = None, *, quota: int = 10**9) -> AsyncIterator[Sending]:
+    """Open such a chat; with a `script`, a scripted language model answers."""
+    reader, embedder = ProcessReader(), Usem3Embedder()
+    house = House(script or {}, embedder=embedder, files=FileService(reader))  # type: ignore[arg-type]
+    files = FolderFiles(folder, house.clock, quota)
+    indexes = Indexes(house.store, FaissIndex, max_owners=8)
+    house.memories = Memories(house.store, embedder, indexes, house.clock, files=files)
+    if script is None:
+        house.answered_by(LimitedMind(embedder))
+    try:
+        async with house.chatbot() as bot:
+            yield Sending(house, bot, files)
+    finally:
+        await house.memories.close()
+        await reader.close()
