@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from core.answering.chatbot import ChatBot
 from core.answering.enclosed import FileService
+from core.answering.parts import TurnLimits
 from core.enclosures import Attachment, AttachmentKind, Quote
 from core.errors import ChannelError, FileTooLarge
 from core.files.reading import ProcessReader
@@ -93,10 +94,13 @@ class Sending:
 
 
 @asynccontextmanager
-async def sending(folder: Path, script: Script | None = None, *, quota: int = 10**9) -> AsyncIterator[Sending]:
+async def sending(
+    folder: Path, script: Script | None = None, *, quota: int = 10**9, limits: TurnLimits | None = None
+) -> AsyncIterator[Sending]:
     """Open such a chat; with a `script`, a scripted language model answers."""
     reader, embedder = ProcessReader(), Usem3Embedder()
     house = House(script or {}, embedder=embedder, files=FileService(reader))  # type: ignore[arg-type]
+    house.limits = limits or house.limits
     files = FolderFiles(folder, house.clock, quota)
     indexes = Indexes(house.store, FaissIndex, max_owners=8)
     house.memories = Memories(house.store, embedder, indexes, house.clock, files=files)
