@@ -155,6 +155,17 @@ class Backoff:
 AGAIN = "↻"
 """Marks what may be there twice: a post that was not confirmed, an answer that a restart interrupted."""
 
+
+def handle_for(platform: str, name: str) -> str:
+    """Return the handle of a file (`Attachment.handle`) that goes by that name on a platform; "" for no name."""
+    return f"{platform}:{name}" if name else ""
+
+
+def named_on(platform: str, handle: str) -> str:
+    """Return the name by which a handle's file goes on that platform; "" if it is another platform's."""
+    return handle.removeprefix(f"{platform}:") if handle.startswith(f"{platform}:") else ""
+
+
 _MAX_NAME_CHARS = 64
 _AROUND_MENTION = " \t\n,;:-–—"
 

@@ -33,6 +33,12 @@ class AttachmentKind(StrEnum):
     VOICE = "voice message"
     AUDIO = "audio"
     VIDEO = "video"
+    VIDEO_NOTE = "video note"
+    """A short round one, which a platform takes as nothing else."""
+
+    ANIMATION = "animation"
+    """A moving picture without sound."""
+
     STICKER = "sticker"
     LOCATION = "location"
     CONTACT = "contact"
@@ -76,7 +82,8 @@ class Attachment:
     """Bytes; 0 if unknown."""
 
     handle: str = ""
-    """What the platform needs to hand it out again, for `Channel.fetch` and for sending it; "": it has no bytes."""
+    """What its platform needs to hand it out again, for `Channel.fetch` and for sending it: "PLATFORM:…", by which
+    other platforms know that it is none of theirs; "": it has no bytes."""
 
     sha256: str = ""
     """Of its bytes, in hexadecimal digits, once they are in the file store; "" before."""
@@ -117,8 +124,13 @@ _BESIDE: Final = {QuoteKind.EARLIER, QuoteKind.ROOM}
 
 
 def cleaned_attachments(attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
-    """Return the attachments with names on one line, bounded in number and length."""
-    return tuple(replace(one, name=one_line(one.name, MAX_NAME_CHARS)) for one in attachments[:MAX_ATTACHMENTS])
+    """Return the attachments with names and types on one line and clean details, bounded in number and length."""
+    return tuple(map(_cleaned, attachments[:MAX_ATTACHMENTS]))
+
+
+def _cleaned(one: Attachment) -> Attachment:
+    named = replace(one, name=one_line(one.name, MAX_NAME_CHARS), media_type=one_line(one.media_type, MAX_NAME_CHARS))
+    return replace(named, detail=_cut(one.detail, MAX_QUOTE_CHARS)) if one.detail else named
 
 
 def cleaned_quotes(

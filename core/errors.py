@@ -26,7 +26,7 @@
     │   ├── ChannelGone                  try another place
     │   │   └── Undelivered(refusal)     every place was tried: tell the owners
     │   ├── MessageLost                  write it anew
-    │   └── FileTooLarge
+    │   └── FileTooLarge(limit_bytes)    send a smaller one
     ├── StorageError
     │   ├── FileQuotaExceeded            delete files, or ask the owner for more room
     │   ├── StorageDown                  wait: the database server is away
@@ -194,7 +194,15 @@ class MessageLost(ChannelError):
 
 
 class FileTooLarge(ChannelError):
-    """A file that came with a message is larger than allowed."""
+    """A file that came with a message is larger than `limit_bytes` (0: it is not told how many).
+
+    `of_platform`: no more is handed out by the platform, whatever is allowed here.
+    """
+
+    def __init__(self, message: str, limit_bytes: int = 0, *, of_platform: bool = False) -> None:
+        super().__init__(message)
+        self.limit_bytes = limit_bytes
+        self.of_platform = of_platform
 
 
 class StorageError(BotError):

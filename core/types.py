@@ -208,9 +208,6 @@ class Incoming:
     written: bool = False
     """Whether that command was filled in from a menu."""
 
-    file: str = ""
-    """The platform's handle of a file, for `Channel.fetch`; "" for none."""
-
     attachments: tuple[Attachment, ...] = ()
     quotes: tuple[Quote, ...] = ()
     """The words that it replies to or forwards."""
@@ -232,6 +229,15 @@ class Incoming:
 
     thread_id: str = ""
     """The id of its thread; "": the active one."""
+
+    group: str = ""
+    """What the messages of one album have in common; "" for one of none."""
+
+    is_cut: bool = False
+    """Whether the text is so long that the sender's client may have sent its end as another message."""
+
+    parts: tuple[Incoming, ...] = ()
+    """The messages of one act, in their order, once they were collected; this one has their words and attachments."""
 
     reply_token: str = ""
     """What the platform needs to answer in place, also after a restart."""

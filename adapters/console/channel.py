@@ -193,9 +193,9 @@ class ConsoleChannel(Channel):
         self._grows = not shown.stays
         self._draw(self._rows(shown))
 
-    async def fetch(self, file: str, max_bytes: int) -> bytes:
-        """Return what is in the file of that name."""
-        return await asyncio.to_thread(files.read, file, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        """Return what is in a file that was sent."""
+        return await asyncio.to_thread(files.read, handle, max_bytes)
 
     @contextmanager
     def printing_above(self, above: Above) -> Iterator[None]:

@@ -37,12 +37,34 @@ def attachment(file: File) -> discord.File:
         raise ChannelError(f"the file to send cannot be read: {type(error).__name__}") from None
 
 
+class Expired(ChannelError):
+    """The address is not good any more."""
+
+
+def with_message(address: str, message: str) -> str:
+    """Return the address of a file together with the handle of the message that it came with, "" for none."""
+    return f"{address}#{message}" if message else address
+
+
+def message_in(address: str) -> str:
+    """Return the handle of the message that `with_message` put into an address; "" for none."""
+    return address.partition("#")[2]
+
+
+def renewed(address: str, message: discord.Message) -> str:
+    """Return the address of that file in a message that was just read, which has a new signature; "" if it is gone."""
+    files = [*message.attachments, *(file for one in message.message_snapshots for file in one.attachments)]
+    path = yarl.URL(address).path
+    return next((file.url for file in files if yarl.URL(file.url).path == path), "")
+
+
 async def download(address: str, max_bytes: int, *, also_from: Collection[str] = ()) -> bytes:
     """Return what is in an attachment, from Discord's own hosts and the origins `also_from` only.
 
     Raises:
         FileTooLarge: it is larger than that.
-        ChannelError: it cannot be fetched (any more).
+        Expired: the address is not good any more.
+        ChannelError: it cannot be fetched.
     """
     try:
         url = yarl.URL(address)
@@ -60,12 +82,14 @@ async def download(address: str, max_bytes: int, *, also_from: Collection[str] =
 
 async def _content(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     if response.status in _EXPIRED:
-        raise ChannelError("the file's address has expired, as Discord's do after a day; it has to be sent again")
+        raise Expired("the file's address has expired, as Discord's do after a day; it has to be sent again")
     if response.status != _OK:
         raise ChannelError(f"the file cannot be fetched: status {response.status}")
+    if (response.content_length or 0) > max_bytes:
+        raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
     content = bytearray()
     async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
         content += chunk
         if len(content) > max_bytes:
-            raise FileTooLarge(f"more than {max_bytes} bytes")
+            raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
     return bytes(content)

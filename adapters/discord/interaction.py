@@ -219,9 +219,9 @@ class InteractionChannel(Channel):
         elif there := self._beyond(handle):
             await self._later.remove(there)
 
-    async def fetch(self, file: str, max_bytes: int) -> bytes:
-        """Return what is in a file that came with a command: `file` is its address, good for a day."""
-        return await self._api.fetch(file, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        """Return what came with a command, the address of which is good for a day, or with a message."""
+        return await self._api.fetch(handle, max_bytes)
 
     async def said_before(self, most: int) -> Sequence[Quote]:
         """Read the last messages of the channel in which the command was given."""

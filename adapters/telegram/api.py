@@ -26,7 +26,8 @@ from telegram.error import (
     TelegramError,
 )
 
-from adapters.running import REFUSED_S, Backoff, Lately
+from adapters.running import REFUSED_S, Backoff, Lately, named_on
+from adapters.telegram.attached import PLATFORM
 from adapters.telegram.failure import MALFORMED, NoPicture, Unchanged, Unreadable, failed, refused, seconds
 from adapters.telegram.heard import Hearing, Where
 from adapters.telegram.markup import Rendered
@@ -54,6 +55,9 @@ _WHOLE = {Priority.FINAL, Priority.ANSWER}
 _MAX_FILE_BYTES = 50_000_000
 _MAX_PICTURE_BYTES = 10_000_000
 """What a bot may send. Source: core.telegram.org/bots/faq#how-do-i-upload-a-large-file, bots/api#sendphoto."""
+_MOST_HANDED_OUT = 20_000_000
+"""Source: core.telegram.org/bots/api#getfile."""
+_FETCHED_WITHIN_S = 60.0
 TYPING_S = 4.0
 """After this time it is shown again that the bot is typing, before it fades. Source: bots/api#sendchataction, 5 s."""
 _MAX_NOTICE_CHARS = 200
@@ -410,26 +414,29 @@ class TelegramApi:
         except (TelegramError, *MALFORMED) as error:
             _LOG.info("an inline query was not answered", extra={"error": type(error).__name__})
 
-    async def fetch(self, file_id: str, max_bytes: int) -> bytes:
-        """Return what is in a file that came with a message; the server itself hands out 20 MB at most.
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        """Return what came with a message; the server itself hands out 20 MB at most.
 
         Raises:
             FileTooLarge: it is larger than that.
             ChannelError: it cannot be fetched.
         """
+        if not (file_id := named_on(PLATFORM, handle)):
+            raise ChannelError("a file of another platform")
         try:
-            file = await self._bot.get_file(file_id)
-            if (file.file_size or 0) > max_bytes:
-                raise FileTooLarge(f"more than {max_bytes} bytes")
-            content = bytes(await file.download_as_bytearray()) if file.file_path else None
-        except (TelegramError, *MALFORMED) as error:
+            async with asyncio.timeout(_FETCHED_WITHIN_S):
+                file = await self._bot.get_file(file_id)
+                if (file.file_size or 0) > max_bytes:
+                    raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
+                content = bytes(await file.download_as_bytearray()) if file.file_path else None
+        except (TelegramError, TimeoutError, *MALFORMED) as error:
             if "file is too big" in str(error).casefold():
-                raise FileTooLarge("more than the server hands out") from None
+                raise FileTooLarge("more than the server hands out", _MOST_HANDED_OUT, of_platform=True) from None
             raise ChannelError(f"the file cannot be fetched ({type(error).__name__})") from None
         if content is None:
             raise ChannelError("the file is not there any more")
         if len(content) > max_bytes:
-            raise FileTooLarge(f"more than {max_bytes} bytes")
+            raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
         return content
 
     def _wrote(self, place: Place, message_id: int, text: str, reply_to: int | None = None) -> None:

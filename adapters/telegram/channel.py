@@ -163,9 +163,9 @@ class TelegramChannel(Channel):
         if self._asked is not None:
             await self._api.mark_seen(self._place, self._asked, waits=waits)
 
-    async def fetch(self, file: str, max_bytes: int) -> bytes:
-        """Return what is in a file that came with a message."""
-        return await self._api.fetch(file, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        """Return what came with a message."""
+        return await self._api.fetch(handle, max_bytes)
 
     async def said_before(self, most: int) -> Sequence[Quote]:
         """Return what was said in the group before, as far as the bot was handed it since its start."""

@@ -129,9 +129,9 @@ class FallbackChannel(Channel):
         """Let the chat take note of a message."""
         self._chat.note(message)
 
-    async def fetch(self, file: str, max_bytes: int) -> bytes:
-        """Return the content of a file from the chat."""
-        return await self._chat.fetch(file, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        """Return the content of what came with a message of the chat."""
+        return await self._chat.fetch(handle, max_bytes)
 
     async def said_before(self, most: int) -> Sequence[Quote]:
         """Return the last messages of the chat."""

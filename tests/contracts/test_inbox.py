@@ -18,7 +18,7 @@ from tests.contracts.engines import AND_POOLED, ENGINES
 from tests.fakes.clock import START
 from tests.profile import long
 
-PHOTO = Attachment(AttachmentKind.PHOTO)
+PHOTO = Attachment(AttachmentKind.PHOTO, "a.jpg", "image/jpeg", 3, "telegram:f", "", 2, 1, 0.5, "x")
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("telegram", "bia")
 FIRST = Incoming(ChatKey("telegram", "c", "topic"), ANA, "Ana", "1", "oi\ud800\x00", START, False, False, "pt-br")
@@ -28,7 +28,8 @@ SECOND = replace(
     text="/import",
     pressed=True,
     attachments=(PHOTO,),
-    file="document-1",
+    group="album-1",
+    is_cut=True,
     reply_token="{}",
     quoted_user="8",
     replies_to="10",

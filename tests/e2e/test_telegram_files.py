@@ -10,16 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from telegram import Bot
 
+from adapters.telegram.api import TelegramApi
 from adapters.telegram.config import TelegramConfig, WritePace
+from adapters.telegram.pacer import Pacer
+from adapters.telegram.state import State
 from core.delivery.view import View
+from core.enclosures import AttachmentKind
 from core.errors import ChannelError, FileTooLarge
 from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Channel
+from core.storage.kept import SqlKept
 from core.types import Incoming
+from core.workers.port import Worker
 from tests.e2e.telegram_kit import flow, running, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import Script, ScriptedHandler
+from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_people import Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_writing import Upload
@@ -172,10 +180,12 @@ async def test_a_document_is_a_handle_and_its_caption_the_text() -> None:
         server.says(ANA, None, **document(server, b"{}"))
         server.says(ANA, "oi")
         await flow(server, clock, lambda: bot.handler.answered == 3)
-    assert [(one.text, one.file, bool(one.attachments)) for one in bot.handler.received] == [
-        ("/import", "file-1", True),
-        ("", "file-1", True),
-        ("oi", "", False),
+    [kept] = bot.handler.received[0].attachments
+    assert (kept.kind, kept.name, kept.handle) == (AttachmentKind.FILE, "m.json", "telegram:file-1")
+    assert [(one.text, one.attachments) for one in bot.handler.received] == [
+        ("/import", (kept,)),
+        ("", (kept,)),
+        ("oi", ()),
     ]
 
 
@@ -196,7 +206,7 @@ async def fetched(content: bytes, max_bytes: int, fault: str = "") -> bytes:
                 server.hides.add("file_path")
             elif fault == "no size":
                 server.hides.add("file_size")
-            read.append(await handler.channel.fetch("file-1", max_bytes))
+            read.append(await handler.channel.fetch("telegram:file-1", max_bytes))
     return read[0]
 
 
@@ -205,10 +215,20 @@ async def test_a_file_is_read_whole_through_our_own_server() -> None:
     assert await fetched(content, len(content)) == content
 
 
-@pytest.mark.parametrize(("size", "max_bytes"), [(101, 100), (20_000_001, 50_000_000)])
-async def test_a_file_that_is_too_large_is_told_as_that(size: int, max_bytes: int) -> None:
-    with pytest.raises(FileTooLarge):
+@pytest.mark.parametrize(("size", "max_bytes", "limit"), [(101, 100, 100), (25_000_000, 50_000_000, 20_000_000)])
+async def test_a_file_that_is_too_large_is_told_as_that_with_the_limit(size: int, max_bytes: int, limit: int) -> None:
+    with pytest.raises(FileTooLarge) as caught:
         await fetched(bytes(size), max_bytes)
+    assert (caught.value.limit_bytes, caught.value.of_platform) == (limit, limit != max_bytes)
+
+
+async def test_a_file_of_another_platform_is_asked_for_nowhere() -> None:
+    async with TelegramServer(FakeClock()) as server, Bot(TOKEN, base_url=f"{server.url}/bot") as bot:
+        pacer = Pacer(WritePace(1, 1.0), WritePace(1, 1.0), WritePace(1, 1.0), FakeClock(), Worker())
+        api = TelegramApi(bot, pacer, State(SqlKept(RamDatabase())))
+        with pytest.raises(ChannelError, match="another platform"):
+            await api.fetch("discord:https://cdn.discordapp.com/attachments/1/2/a.png", 100)
+        assert not server.done("getfile")
 
 
 async def test_a_file_whose_size_is_not_told_is_measured_when_it_came() -> None:

@@ -27,8 +27,8 @@ class FileChannel(RecordingChannel):
             self.handed.append((shown.file.name, raw, shown.file.path))
         return await RecordingChannel.post(self, shown)
 
-    async def fetch(self, file: str, max_bytes: int) -> bytes:
-        raw = self.sent.get(file)
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        raw = self.sent.get(handle)
         if raw is None:
             raise ChannelError("gone")
         if len(raw) > max_bytes:

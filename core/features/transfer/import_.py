@@ -14,6 +14,7 @@ from typing import Final
 from core.actions.change_report import UNDO, undo_button
 from core.commands.command import Command, Request
 from core.commands.menu import FILE
+from core.enclosures import Attachment
 from core.errors import ChannelError, ChannelGone, FileTooLarge
 from core.features.admin.decide import NEVER
 from core.features.admin.decisions import Matter
@@ -53,8 +54,8 @@ class ImportCommand:
         """Say what is in the file that came with the command, or save what was shown before."""
         if not request.person.remembers:
             await request.tell(NOT_REMEMBERING)
-        elif request.incoming.file:
-            await self._preview(request)
+        elif (file := request.file) is not None:
+            await self._preview(request, file)
         elif argument.startswith(f"{_CANCEL} "):
             held = await self._confirmations.take(request.incoming, argument[len(_CANCEL) :], Intake)
             await request.tell(CANCELLED if held else NOT_CONFIRMED)
@@ -63,9 +64,9 @@ class ImportCommand:
         else:
             await request.tell(HOW_TO_IMPORT, megabytes=MAX_BYTES // MEGABYTE)
 
-    async def _preview(self, request: Request) -> None:
+    async def _preview(self, request: Request, file: Attachment) -> None:
         await request.answer.status(READING[request.locale])
-        held = await self._read(request)
+        held = await self._read(request, file)
         if held is None:
             return
         locale, total, besides = request.locale, 0, list[tuple[Counted, int]]()
@@ -96,14 +97,12 @@ class ImportCommand:
         ]
         await request.answer.tell("\n".join(lines), choices=choices)
 
-    async def _read(self, request: Request) -> Intake | None:
+    async def _read(self, request: Request, file: Attachment) -> Intake | None:
         """Return what is in the file, or None after saying why it cannot be imported."""
         accounts = await self._memories.accounts(request.incoming.user)
-        incoming = request.incoming
-        name = next((each.name for each in incoming.attachments if each.name), incoming.file.partition("?")[0])
         try:
-            raw = await request.fetch(MAX_BYTES)
-            return await asyncio.to_thread(read, BytesIO(raw), accounts, self._sections, name=name)
+            raw = await request.fetch(file, MAX_BYTES)
+            return await asyncio.to_thread(read, BytesIO(raw), accounts, self._sections, name=file.name)
         except ChannelGone:
             raise
         except FileTooLarge:
