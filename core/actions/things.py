@@ -105,7 +105,7 @@ async def _put_away(turn: Turn, draft: MemoryDraft) -> MemoryDraft:
     found = list(draft.passages)
     for thing in draft.attachments:
         if thing.sha256 or not thing.handle:
-            kept.append(thing)
+            kept += [thing] if thing.sha256 or thing.detail else []  # of the rest nothing is there to be kept
             continue
         content = await turn.enclosed.content(thing)
         sha256 = await turn.memory.files.put(turn.memory.owner, content)

@@ -120,7 +120,7 @@ def _sentence(scene: Scene, file: ReadFile) -> str:
         parts = [counted(DOCUMENT, locale, len(file.pages), name=name, what=what), BEGINS[locale].format(first=first)]
         return " ".join((*parts, TOO_LONG[locale] if file.problem else ASK[locale]))
     sentence = THINGS.get(file.attachment.kind, THINGS[AttachmentKind.OTHER])[locale].format(name=name)
-    if file.attachment.kind not in _NEEDS_NAME:
+    if file.attachment.kind not in _NEEDS_NAME or scene.message.rstrip().endswith("?"):
         return sentence
     return f"{sentence} {(KEEP_WITH_WORDS if scene.message else TELL_WHAT)[locale]}"
 
