@@ -131,12 +131,25 @@ def own_draft(turn: Turn) -> MemoryDraft | None:
     if not things or words.endswith("?"):
         return None
     titles = [title(each.pages, _MAX_TITLE_CHARS) for each in turn.enclosed.files if not each.is_quoted]
-    names = [each.name for each in things if each.kind not in {AttachmentKind.PHOTO, AttachmentKind.VOICE}]
-    named = "; ".join(dict.fromkeys(filter(None, titles))) or "; ".join(dict.fromkeys(filter(None, names)))
+    named = "; ".join(dict.fromkeys(filter(None, titles))) or "; ".join(dict.fromkeys(filter(None, map(_said, things))))
     content = words if words and not points_only(words) else named
     if not content:
         return None
     return MemoryDraft(MemoryKind.TEXT, content, bindings(content), attachments=things)
+
+
+def _said(thing: Attachment) -> str:
+    """Return what a thing says by itself, in a line: a contact with its numbers, a poll with its options."""
+    if thing.kind in {AttachmentKind.PHOTO, AttachmentKind.VOICE}:
+        return ""
+    if thing.kind is AttachmentKind.CONTACT:
+        return ": ".join(filter(None, (thing.name, ", ".join(_NUMBER.findall(thing.detail)))))
+    options = ", ".join(thing.detail.splitlines()) if thing.kind is AttachmentKind.POLL else ""
+    return f"{thing.name} ({options})" if options else thing.name
+
+
+_NUMBER: Final = re.compile(r"(?im)^[^:\n]*\bTEL\b[^:\n]*:\s*(.+?)\s*$")
+"""A telephone number in a vCard."""
 
 
 def names(things: Collection[Attachment]) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import struct
 import sys
 import zipfile
@@ -160,6 +161,41 @@ def _text(content: bytes) -> Iterator[str]:
     yield from text.split("\f")
 
 
+def _calendar(content: bytes) -> Iterator[str]:
+    """Yield the events of a calendar, a line each: what it is, when, where."""
+    from icalendar import Calendar
+
+    lines = []
+    for event in Calendar.from_ical(_decoded(content) or "").walk("VEVENT"):
+        start = event.get("DTSTART")
+        when = start.dt.strftime("%Y-%m-%d %H:%M" if hasattr(start.dt, "hour") else "%Y-%m-%d") if start else ""
+        told = (str(event.get(each) or "").replace("\n", " ").strip() for each in ("SUMMARY", "LOCATION"))
+        what, where = told
+        lines.append(", ".join(filter(None, (what, when, where))))
+    yield "\n".join(lines)
+
+
+_CARD: Final = {"fn", "tel", "email", "adr", "org", "title", "bday", "url", "note"}
+
+
+def _card(content: bytes) -> Iterator[str]:
+    """Yield what contact cards say, a card each: the name, then a line for each other fact."""
+    for card in re.split(r"(?i)^END:VCARD\s*$", _unfolded(_decoded(content) or ""), flags=re.MULTILINE):
+        facts: dict[str, list[str]] = {}
+        for line in card.splitlines():
+            name, _, value = line.partition(":")
+            key = name.partition(";")[0].rpartition(".")[2].lower()
+            if key in _CARD and value.strip():
+                said = " ".join(filter(None, re.split(r"(?<!\\)[;\s]", value.replace("\\n", " "))))
+                facts.setdefault(key, []).append(re.sub(r"\\([,;\\])", r"\1", said))
+        if facts:
+            yield "\n".join(fact for key in sorted(facts, key=lambda key: key != "fn") for fact in facts[key])
+
+
+def _unfolded(text: str) -> str:
+    return re.sub(r"\r?\n[ \t]", "", text)
+
+
 class _Words(HTMLParser):
     """Collects the words of a page, without scripts and styles."""
 
@@ -286,7 +322,9 @@ _READERS: Final[dict[str, Callable[[bytes], Iterator[str]]]] = {
     _XLSX: _sheets,
     "application/vnd.ms-excel": _sheets,
     "text/html": _html,
-    **dict.fromkeys(("text/plain", "text/calendar", "text/vcard", *_TEXTS.values()), _text),
+    "text/calendar": _calendar,
+    "text/vcard": _card,
+    **dict.fromkeys(("text/plain", *_TEXTS.values()), _text),
 }
 
 

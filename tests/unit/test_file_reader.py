@@ -24,6 +24,34 @@ CONTRACT = (
 )
 
 
+CARD = """BEGIN:VCARD
+VERSION:3.0
+N:Lima;Ana;;;
+item1.TEL;type=CELL:+55 11 5555-0000
+FN:Ana Lima\\, Dr
+EMAIL;type=INTERNET:ana@
+ example.org
+ADR:;;Rua A 1;São Paulo;;;
+END:VCARD
+""".encode()
+CALENDAR = """BEGIN:VCALENDAR
+VERSION:2.0
+PRODID:x
+BEGIN:VEVENT
+UID:1
+DTSTART;TZID=America/Sao_Paulo:20261203T150000
+SUMMARY:Dentista
+LOCATION:Rua B 2
+END:VEVENT
+BEGIN:VEVENT
+UID:2
+DTSTART;VALUE=DATE:20261220
+SUMMARY:Férias
+END:VEVENT
+END:VCALENDAR
+""".encode()
+
+
 @pytest.fixture
 async def reader() -> AsyncIterator[ProcessReader]:
     reader = ProcessReader()
@@ -46,8 +74,8 @@ async def test_a_pdf_is_read_page_by_page(reader: ProcessReader) -> None:
         (b"name,age\nAna,7", "a.csv", "text/csv", ("name,age\nAna,7",)),
         (b'{"a": 1}', "a.json", "application/json", ('{"a": 1}',)),
         (b"first\fsecond", "two.txt", "text/plain", ("first", "second")),
-        (b"BEGIN:VCARD\nFN:Ana\nEND:VCARD", "x", "text/vcard", ("BEGIN:VCARD\nFN:Ana\nEND:VCARD",)),
-        (b"BEGIN:VCALENDAR\nEND:VCALENDAR", "x", "text/calendar", ("BEGIN:VCALENDAR\nEND:VCALENDAR",)),
+        (CARD, "x", "text/vcard", ("Ana Lima, Dr\n+55 11 5555-0000\nana@example.org\nRua A 1 São Paulo",)),
+        (CALENDAR, "x", "text/calendar", ("Dentista, 2026-12-03 15:00, Rua B 2\nFérias, 2026-12-20",)),
         (b"<html><script>steal()</script><p>Hi <b>you</b></p></html>", "x", "text/html", ("Hi you",)),
     ],
 )
