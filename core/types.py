@@ -725,7 +725,7 @@ class MemoryHit:
 
     item: MemoryItem
     matched: str
-    """The phrase that matched best."""
+    """The phrase, or the passage, that matched best."""
 
     score: float
     """Orders the hits of one search."""
@@ -744,4 +744,4 @@ class MemoryHit:
     """The word of the question that tells a subject which the memory is not about."""
 
     passages: tuple[Passage, ...] = ()
-    """In which passages of what it keeps it was found, the best first, which is `matched`; none: in its own words."""
+    """In which passages of what it keeps it was found, the best first; none: in its own words alone."""

@@ -48,10 +48,10 @@ class FileStore(Protocol):
     async def copy(self, owner: UserKey, to: UserKey, digests: Collection[str]) -> None:
         """Give those of one owner's files to another, too, whatever that one may keep; all are on disk then."""
 
-    async def sweep(self, named: Mapping[UserKey, Collection[str]], before: datetime, *, dry: bool = False) -> int:
+    async def sweep(self, named: Mapping[UserKey, Collection[str]], before: datetime) -> int:
         """Remove what was last put before then and is not among its owner's digests; return how many files that is.
 
-        With `dry`, nothing is removed. No byte of what was is left when this returns.
+        No byte of it is left when this returns.
         """
 
 
@@ -86,9 +86,9 @@ class NoFiles(FileStore):
     async def copy(self, owner: UserKey, to: UserKey, digests: Collection[str]) -> None:
         """Do nothing."""
 
-    async def sweep(self, named: Mapping[UserKey, Collection[str]], before: datetime, *, dry: bool = False) -> int:
+    async def sweep(self, named: Mapping[UserKey, Collection[str]], before: datetime) -> int:
         """Remove nothing."""
-        del named, before, dry
+        del named, before
         return 0
 
 

@@ -25,6 +25,9 @@ _log = logging.getLogger(__name__)
 _TOGETHER_S: Final = 60.0
 """Deletions of one minute are forgotten together: leaving no byte of them costs a reading of the whole file."""
 
+_NAMED_WITHIN: Final = timedelta(seconds=_TOGETHER_S / 2)
+"""What was put is named so soon at the latest: its memory is saved, or waits for a yes."""
+
 _REST: Final = 19
 """However much is deleted, purging takes no more than a twentieth of the time."""
 
@@ -100,8 +103,7 @@ class Purge:
         if self._redact is not None:
             await self._redact(before)
         await self._store.purge(before)
-        # What was put is named within a minute: its memory is saved, or waits for a yes.
-        await self._files.sweep(await self._store.files_named(), before - timedelta(seconds=_TOGETHER_S))
+        await self._files.sweep(await self._store.files_named(), before - _NAMED_WITHIN)
 
 
 UNDO_WITHIN: Final = timedelta(minutes=10)

@@ -526,9 +526,14 @@ class UserMemory(MemoryReading):
         """
         context = self.context if self.undo_within else replace(self.context, act="")
         audible = [item.id for item in await self.get(memory_ids)]
+        earlier = [] if context.act else await self.store.earlier(self.owner, audible)
         deleted = await self.store.delete(self.owner, audible, at=self.clock.now(), context=context)
         if deleted:
             self.on_changed()
+        held = {each.sha256 for item in (*deleted, *earlier) for each in item.attachments} - {""}
+        if held and not context.act:
+            named = (await self.store.files_named()).get(self.owner, frozenset())
+            await self.files.remove(self.owner, held - named)
         done = [each.before for key, each in (await self.changed()).items() if key in memory_ids and not each.after]
         now = {item.id: item for item in (*deleted, *filter(None, done))}
         return [now[key] for key in dict.fromkeys(memory_ids) if key in now]

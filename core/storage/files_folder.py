@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import Final, TypeVar
 
-from core.errors import FileQuotaExceeded
+from core.errors import FileQuotaExceeded, StorageError
 from core.files.port import FileStore
 from core.ports import Clock
 from core.storage.sqlite_backup import settle, unwritten
@@ -80,7 +80,7 @@ class FolderFiles(FileStore):
 
     async def digests(self, owner: UserKey) -> frozenset[str]:
         """Return the digests of all that the owner has."""
-        return await self._run(lambda: _digests(self.folder / owner_name(owner)))
+        return await self._run(lambda: digests_in(self.folder / owner_name(owner)))
 
     async def remove(self, owner: UserKey, digests: Collection[str]) -> None:
         """Remove those of the owner's files."""
@@ -103,7 +103,7 @@ class FolderFiles(FileStore):
         for sha256 in sorted(_names(digests)):
             await self._run(partial(work, sha256))
 
-    async def sweep(self, named: Mapping[UserKey, Collection[str]], before: datetime, *, dry: bool = False) -> int:
+    async def sweep(self, named: Mapping[UserKey, Collection[str]], before: datetime) -> int:
         """Remove what was last put before then and is not among its owner's digests; return how many files that is."""
         wanted = {owner_name(owner): frozenset(digests) for owner, digests in named.items()}
 
@@ -113,12 +113,13 @@ class FolderFiles(FileStore):
                 with self._locked():
                     if path.is_dir():
                         gone = {
-                            name for name in _digests(path) - wanted.get(path.name, frozenset()) if is_old(path / name)
+                            name
+                            for name in digests_in(path) - wanted.get(path.name, frozenset())
+                            if is_old(path / name)
                         }
                         count += len(gone)
-                        if not dry:
-                            _unlink(path, gone)
-                    elif path.name.startswith(_PART) and is_old(path) and not dry:
+                        _unlink(path, gone)
+                    elif path.name.startswith(_PART) and is_old(path):
                         path.unlink(missing_ok=True)
             return count
 
@@ -142,7 +143,7 @@ class FolderFiles(FileStore):
 
     def _used(self, owner: UserKey) -> int:
         folder = self.folder / owner_name(owner)
-        return sum((folder / name).stat().st_size for name in _digests(folder))
+        return sum((folder / name).stat().st_size for name in digests_in(folder))
 
     @contextmanager
     def _new_file(self) -> Iterator[Path]:
@@ -203,11 +204,34 @@ def _names(digests: Collection[str]) -> frozenset[str]:
     return frozenset(each for each in digests if len(each) == _DIGEST_CHARS and set(each) <= set("0123456789abcdef"))
 
 
-def _digests(folder: Path) -> frozenset[str]:
+def digests_in(folder: Path) -> frozenset[str]:
+    """Return the names of the files in an owner's folder."""
     try:
         return _names([path.name for path in folder.iterdir()])
     except FileNotFoundError:
         return frozenset()
+
+
+def write_file(folder: Path, owner: str, sha256: str, content: bytes, at_s: float) -> None:
+    """Write a file under the name of its owner, synced, as last put then (seconds since 1970), while nobody else does.
+
+    Raises:
+        StorageError: it is not what was written.
+    """
+    path, part = folder / owner / sha256, folder / f"{_PART}{sha256}"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part.unlink(missing_ok=True)
+        part.touch(mode=0o600)
+        part.write_bytes(content)
+        os.utime(part, (at_s, at_s))
+        settle(part)
+        part.replace(path)
+        settle(path.parent)
+        if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+            raise StorageError(f"{path} is not what was written: is the disk sound?")
+    except OSError as error:
+        raise unwritten(path, error) from error
 
 
 def _unlink(folder: Path, digests: Collection[str]) -> None:

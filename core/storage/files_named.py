@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final, TypeAlias
 
-from core.storage.database import Database
+from core.storage.database import Row
 from core.types import UserKey
+
+RowsOf: TypeAlias = Callable[[str, Sequence[object]], Awaitable[list[Row]]]
+"""Returns the rows of a query, as `Database.rows`."""
 
 _PAGE: Final = 2_000
 _DIGEST: Final = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
@@ -34,15 +37,15 @@ _WAITING: Final = """
 """
 
 
-async def files_named(database: Database) -> Mapping[UserKey, frozenset[str]]:
+async def files_named(rows_of: RowsOf) -> Mapping[UserKey, frozenset[str]]:
     """Map owners to the digests of the files that anything of theirs names."""
     found: dict[UserKey, set[str]] = defaultdict(set)
-    waiting = await database.rows(_WAITING)  # first: what waits becomes a memory, and never the other way round
+    waiting = await rows_of(_WAITING, ())  # first: what waits becomes a memory, and never the other way round
     for platform, user, said in waiting:
         found[UserKey(platform, user)].update(_DIGEST.findall(said))
     for table in ("memories", "changes"):
         last = 0
-        while rows := await database.rows(_HELD.format(table=table), (last, _PAGE)):
+        while rows := await rows_of(_HELD.format(table=table), (last, _PAGE)):
             for _, platform, user, enclosed in rows:
                 if platform:  # else they were forgotten
                     found[UserKey(platform, user)].update(_DIGEST.findall(enclosed))

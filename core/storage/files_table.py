@@ -90,12 +90,12 @@ class SqlFiles(FileStore):
             (owner_name(to), at, owner_name(owner), listed(digests)),
         )
 
-    async def sweep(self, named: Mapping[UserKey, Collection[str]], before: datetime, *, dry: bool = False) -> int:
+    async def sweep(self, named: Mapping[UserKey, Collection[str]], before: datetime) -> int:
         """Remove what was last put before then and is not among its owner's digests; return how many files that is."""
         wanted = {owner_name(owner): frozenset(digests) for owner, digests in named.items()}
         old = await self._database.rows("SELECT owner, sha256 FROM files WHERE at < ?", (microseconds(before),))
         strays = [(owner, sha256) for owner, sha256 in old if sha256 not in wanted.get(owner, ())]
-        if strays and not dry:
+        if strays:
             gone = "DELETE FROM files WHERE owner = ? AND sha256 = ? AND at < ?"  # unless it was put again meanwhile
             rows = [(*each, microseconds(before)) for each in strays]
             await self._database.write(lambda query: query.run_many(gone, rows))

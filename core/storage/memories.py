@@ -230,7 +230,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
 
     async def files_named(self) -> Mapping[UserKey, frozenset[str]]:
         """Map owners to the digests of the files that anything of theirs names."""
-        return await files_named(self._database)
+        return await files_named(self._database.rows)
 
     async def delete(
         self,

@@ -93,13 +93,11 @@ async def test_what_is_copied_is_of_both_whatever_the_other_may_keep(files: File
 
 
 async def test_a_sweep_removes_what_is_old_and_not_named(files: FileStore, clock: FakeClock) -> None:
-    photo, letter = await files.put(ANA, PHOTO), await files.put(ANA, LETTER)
+    photo, _ = await files.put(ANA, PHOTO), await files.put(ANA, LETTER)
     alone = await files.put(BIA, LETTER)
     await clock.advance(60)
     note = await files.put(ANA, b"new")
     before = clock.now() - timedelta(seconds=30)
-    assert await files.sweep({ANA: [photo]}, before, dry=True) == 2
-    assert await files.digests(ANA) == {photo, letter, note}
     assert await files.sweep({ANA: [photo]}, before) == 2
     assert await files.digests(ANA) == {photo, note}
     assert await files.get(BIA, alone) is None

@@ -34,6 +34,7 @@ from core.features.quotas.quotas import Quotas
 from core.features.reminders.service import Limits, Reminders
 from core.features.reminders.storage import ReminderStore
 from core.features.transfer.files import Spool
+from core.files.port import FileStore
 from core.history.conversation import Conversations
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
@@ -42,6 +43,7 @@ from core.outgoing import ChannelLimits
 from core.ports import ChatModel, Clock
 from core.storage.database import Database
 from core.storage.faiss_index import FaissIndex
+from core.storage.files_table import SqlFiles
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
 from core.storage.kept import SqlKept
@@ -62,6 +64,7 @@ T = TypeVar("T")
 Script = Mapping[Task, Sequence[Answer] | Callable[[Prompt], Answer]]
 ANA = UserKey("test", "ana")
 BIA = UserKey("test", "bia")
+_QUOTA = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +136,7 @@ class House:
     quotas: Quotas = field(init=False)
     model: ScriptedModel = field(init=False)
     models: Models = field(init=False)
+    files: FileStore | None = None
     memories: Memories = field(init=False)
     conversations: Conversations = field(init=False)
     reminding: Reminders = field(init=False)
@@ -149,7 +153,9 @@ class House:
         heavy, reasoning, chat, summary = (HotModel(self.model) for _ in MODES)
         self.models = Models(heavy, reasoning, chat, summary, self.embedder)
         self.machine = machine(self.models)
-        self.memories = Memories(self.store, self.embedder, Indexes(self.store, FaissIndex, max_owners=8), self.clock)
+        self.files = self.files or SqlFiles(self.database, self.clock, _QUOTA)
+        indexes = Indexes(self.store, FaissIndex, max_owners=8)
+        self.memories = Memories(self.store, self.embedder, indexes, self.clock, files=self.files)
         self.conversations = Conversations(
             self.history, self.clock, place_settings=self.decisions.place_settings, zone=self.zone
         )

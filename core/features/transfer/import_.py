@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from io import BytesIO
-from typing import Final
+from typing import BinaryIO, Final
 
 from core.actions.change_report import UNDO, undo_button
 from core.commands.command import Command, Request
@@ -22,7 +23,17 @@ from core.features.feature import Contribution, Shared
 from core.features.preferences.language import NOT_REMEMBERING
 from core.features.transfer.entries import Taken
 from core.features.transfer.export import EXPORT, ExportCommands, Takeout
-from core.features.transfer.intake import MAX_BYTES, MEGABYTE, TOO_LARGE, Intake, Refused, read
+from core.features.transfer.foreign import files_inside
+from core.features.transfer.intake import (
+    MAX_ARCHIVE_BYTES,
+    MAX_BYTES,
+    MEGABYTE,
+    TOO_LARGE,
+    Intake,
+    Refused,
+    is_archive,
+    read,
+)
 from core.memory.user_memory import UserMemory
 from core.outgoing import Button
 from core.text.catalogue import Counted, counted, forms, text
@@ -62,7 +73,8 @@ class ImportCommand:
         elif argument:
             await self._confirmed(request, argument)
         else:
-            await request.tell(HOW_TO_IMPORT, megabytes=MAX_BYTES // MEGABYTE)
+            megabytes, archive = MAX_BYTES // MEGABYTE, MAX_ARCHIVE_BYTES // MEGABYTE
+            await request.tell(HOW_TO_IMPORT, megabytes=megabytes, archive=archive)
 
     async def _preview(self, request: Request, file: Attachment) -> None:
         await request.answer.status(READING[request.locale])
@@ -84,6 +96,8 @@ class ImportCommand:
             (KNOWN, len(await known_of(request.turn.memory, held.taken))),
             (REFUSED, held.refused),
             (HEARD, sum(bool(each.shared or each.rooms) for each in held.taken)),
+            (FILES, held.files),
+            (UNKEPT, held.unkept),
             *besides,
         )
         code = await self._confirmations.ask(request.incoming.conversation, held)
@@ -101,12 +115,13 @@ class ImportCommand:
         """Return what is in the file, or None after saying why it cannot be imported."""
         accounts = await self._memories.accounts(request.incoming.user)
         try:
-            raw = await request.fetch(file, MAX_BYTES)
-            return await asyncio.to_thread(read, BytesIO(raw), accounts, self._sections, name=file.name)
+            raw = await request.fetch(file, MAX_ARCHIVE_BYTES)
+            held = await asyncio.to_thread(read, BytesIO(raw), accounts, self._sections, name=file.name)
+            return await with_files(request.turn.memory, held, BytesIO(raw))
         except ChannelGone:
             raise
         except FileTooLarge:
-            await request.answer.tell(Refused(TOO_LARGE).told[request.locale])
+            await request.answer.tell(Refused(TOO_LARGE, max_bytes=MAX_ARCHIVE_BYTES).told[request.locale])
         except ChannelError:
             await request.tell(NOT_HAD)
         except Refused as error:
@@ -142,7 +157,9 @@ class ImportCommand:
 
 async def known_of(memory: UserMemory, taken: Sequence[Taken]) -> set[str]:
     """Return the ids of the person's memories that the file has as well."""
-    found = [await memory.store.find(memory.owner, each.draft.kind, each.draft.content) for each in taken]
+    drafts = [each.draft for each in taken]
+    find = memory.store.find
+    found = [await find(memory.owner, each.kind, each.content, attachments=each.attachments) for each in drafts]
     return {item.id for item in found if item is not None}
 
 
@@ -164,6 +181,26 @@ async def save(memory: UserMemory, taken: Sequence[Taken], known: Collection[str
         await memory.store.flag(memory.owner, memory_ids, room=room)
 
 
+async def with_files(memory: UserMemory, held: Intake, file: BinaryIO) -> Intake:
+    """Keep the files that memories of an archive name, and return these without the things whose bytes are not had.
+
+    They are kept before anybody says yes; what nobody does is swept.
+    """
+    wanted = {thing.sha256 for each in held.taken for thing in each.draft.attachments if thing.sha256}
+    there = await memory.files.digests(memory.owner) if wanted else frozenset()
+    had, unkept, left = set(wanted & there), 0, memory.files.quota - await memory.files.used(memory.owner)
+    files = files_inside(file, wanted - had, left) if is_archive(file) else iter(())
+    while (found := await asyncio.to_thread(next, files, None)) is not None:
+        had.add(await memory.files.put(memory.owner, found[1]))
+    taken = []
+    for each in held.taken:
+        things = tuple(thing for thing in each.draft.attachments if not thing.sha256 or thing.sha256 in had)
+        unkept += len(each.draft.attachments) - len(things)
+        passages = each.draft.passages if things else ()
+        taken.append(replace(each, draft=replace(each.draft, attachments=things, passages=passages)))
+    return replace(held, taken=tuple(taken), files=len(had), unkept=unkept)
+
+
 READING = text("transfer.import.reading")
 SAVING = text("transfer.import.saving")
 HOW_TO_IMPORT = text("transfer.import.how_to_import")
@@ -171,6 +208,8 @@ IN_IT = forms("transfer.import.in_it")
 KNOWN = forms("transfer.import.known")
 REFUSED = forms("transfer.import.refused")
 HEARD = forms("transfer.import.heard")
+FILES = forms("transfer.import.files")
+UNKEPT = forms("transfer.import.unkept")
 SAVE = forms("transfer.import.save")
 TO_CONFIRM = text("transfer.import.to_confirm")
 SAVED = forms("transfer.import.saved")
