@@ -15,6 +15,7 @@ from functools import partial
 from typing import Final
 
 from core.actions.change_report import undo_button
+from core.actions.handing_back import hand_back
 from core.answering.confirmations import Arrival
 from core.answering.conversation_locks import ConversationLocks
 from core.answering.deadline import Deadline
@@ -263,6 +264,7 @@ class MessagePipeline:
             await recover(turn)
         await turn.log.enter(TurnState.INVOKED)
         await think(turn, self._parts.registry, limits.cycle, max_steps=limits.max_steps)
+        await hand_back(turn)
         await turn.log.enter(TurnState.RESPONDED)
 
     async def _check(self, turn: Turn) -> None:

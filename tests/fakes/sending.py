@@ -13,7 +13,6 @@ from core.answering.chatbot import ChatBot
 from core.answering.enclosed import FileService
 from core.answering.parts import TurnLimits
 from core.enclosures import Attachment, AttachmentKind, Quote
-from core.errors import ChannelError, FileTooLarge
 from core.files.reading import ProcessReader
 from core.limited import LimitedMind
 from core.memory.indexes import Indexes
@@ -23,7 +22,7 @@ from core.providers.usem3 import Usem3Embedder
 from core.storage.faiss_index import FaissIndex
 from core.storage.files_folder import FolderFiles
 from core.types import MemoryItem
-from tests.fakes.channel import RecordingChannel
+from tests.fakes.file_channel import FileChannel
 from tests.fakes.house import ANA, House, Script
 from tests.fakes.made_files import pdf, photo
 
@@ -46,24 +45,23 @@ PHOTO = Attachment(AttachmentKind.PHOTO, handle="test:photo")
 
 
 @dataclass(slots=True)
-class Fetched(RecordingChannel):
-    """A channel from which what was sent can be fetched, and that counts how often and how much at once."""
+class Fetched(FileChannel):
+    """A channel that tells what was fetched from it."""
 
-    sent: Mapping[str, bytes] = field(default_factory=dict)
     fetched: list[str] = field(default_factory=list)
 
     async def fetch(self, handle: str, max_bytes: int) -> bytes:
         self.fetched.append(handle)
-        if handle not in self.sent:
-            raise ChannelError("gone")
-        if len(self.sent[handle]) > max_bytes:
-            raise FileTooLarge("too large")
-        return self.sent[handle]
+        return await FileChannel.fetch(self, handle, max_bytes)
 
 
 @dataclass(slots=True)
 class Sending:
-    """Says words with files; `shown` is the last message on the screen, `fetched` the handles fetched for it."""
+    """Says words with files.
+
+    `shown` is the last message on the screen, `fetched` the handles fetched for it, `handed` the files that were handed
+    over, each name with its bytes.
+    """
 
     house: House
     bot: ChatBot
@@ -71,6 +69,7 @@ class Sending:
     sent: dict[str, bytes] = field(default_factory=lambda: dict(SENT))
     shown: OutgoingMessage = field(default_factory=lambda: OutgoingMessage(""))
     fetched: list[str] = field(default_factory=list)
+    handed: list[tuple[str, bytes]] = field(default_factory=list)
 
     async def say(
         self, text: str, *attached: Attachment, quotes: tuple[Quote, ...] = (), pressed: bool = False, lang: str = "en"
@@ -81,6 +80,7 @@ class Sending:
         incoming = replace(incoming, attachments=attached, quotes=quotes, pressed=pressed, language=lang)
         await (await self.bot.receive(incoming, channel))
         self.shown, self.fetched = channel.screen[-1], channel.fetched
+        self.handed = [(name, content) for name, content, _ in channel.handed]
         return "\n".join(message.text for message in channel.screen)
 
     async def press(self, label: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from core.actions.change_report import narrowed_text, undo_button
+from core.actions.handing_back import hand_over
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
 from core.actions.memory_save import (
     MEMORY_SAVE,
@@ -117,7 +118,7 @@ REMEMBER = Command(
 
 
 PROFILE_WORD: Final = "profile"
-VERBS: Final = ("show", "source", "edit", "pin", "unpin")
+VERBS: Final = ("show", "source", "edit", "pin", "unpin", "things")
 """What /memories does with one memory, named by its number or id."""
 
 _MAX_MESSAGES: Final = 10
@@ -135,7 +136,7 @@ class MemoryCommands:
         self._history = history
         self._replies = replies
         self._verbs: Mapping[str, Callable[[Request, MemoryItem, str], Awaitable[None]]] = dict(
-            zip(VERBS, (show_card, self._source, self._edit, self._pin, self._unpin), strict=True)
+            zip(VERBS, (show_card, self._source, self._edit, self._pin, self._unpin, _things), strict=True)
         )
 
     @property
@@ -311,6 +312,12 @@ class MemoryCommands:
             await tell_unknown(request)
         else:
             await show_card(request, flagged, origin, told=told[request.locale])
+
+
+async def _things(request: Request, item: MemoryItem, origin: str) -> None:
+    """Hand over what the memory keeps."""
+    del origin
+    await hand_over(request.turn, item)
 
 
 async def _change(request: Request, item: MemoryItem, content: str) -> None:

@@ -1,0 +1,138 @@
+"""What a memory keeps is handed back when it is asked for: the thing itself, byte for byte, with its words."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from core.answering.parts import TurnLimits
+from core.dialogue import Task
+from core.enclosures import Attachment, AttachmentKind
+from core.models import Cycle
+from core.text.showing import asks_to_show
+from tests.fakes.house import ANA
+from tests.fakes.sending import LEASE, LEASE_FILE, PHOTO, Sending, sending
+
+
+@pytest.fixture
+async def chat(tmp_path: Path) -> AsyncIterator[Sending]:
+    async with sending(tmp_path) as chat:
+        yield chat
+
+
+async def keep(chat: Sending, words: str, thing: Attachment) -> None:
+    await chat.say("remember this", thing)
+    if not await chat.kept() or (await chat.kept())[0].content != words:
+        await chat.say(words)
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [
+        ("Nina's vaccination card", "show me Nina's vaccination card"),
+        ("Nina's vaccination card", "where's Nina's vaccination card?"),
+        ("Nina's vaccination card", "can you send me nina's vaccination card pls"),
+        ("carteirinha de vacina da Nina", "cadê a carteirinha de vacina da Nina?"),
+        ("carteirinha de vacina da Nina", "me manda a carteirinha de vacina da Nina"),
+        ("carnet de vacunas de Nina", "muéstrame el carnet de vacunas de Nina"),
+        ("carnet de vacunas de Nina", "¿dónde está el carnet de vacunas de Nina?"),
+    ],
+)
+async def test_a_photo_is_handed_back_with_its_words(chat: Sending, words: str, asked: str) -> None:
+    await keep(chat, words, PHOTO)
+    answer = await chat.say(asked)
+    assert chat.handed == [("photo.jpg", chat.sent["test:photo"])]
+    assert words in answer
+    assert chat.shown.text == words
+
+
+async def test_a_question_about_a_thing_brings_words_and_not_the_thing(chat: Sending) -> None:
+    await chat.say("remember this contract", LEASE_FILE)
+    assert "Page 4" in await chat.say("what does my contract say about pets?")
+    assert chat.handed == []
+    await chat.say("show me the contract")
+    assert chat.handed == [("lease.pdf", LEASE)]
+
+
+async def test_a_place_comes_as_a_map(chat: Sending) -> None:
+    await chat.say("", Attachment(AttachmentKind.LOCATION, detail="-23.5,-46.6"))
+    await chat.say("remember I parked here")
+    answer = await chat.say("where did I park?")
+    assert "mlat=-23.5&mlon=-46.6" in answer
+
+
+async def test_a_contact_comes_as_a_card(chat: Sending) -> None:
+    card = "BEGIN:VCARD\nFN:Ana Lima\nTEL:+55 11 5555-0000\nEND:VCARD"
+    await chat.say("", Attachment(AttachmentKind.CONTACT, "Ana Lima", detail=card))
+    assert "Saved: “Ana Lima: +55 11 5555-0000” 📎 Ana Lima" in await chat.press("Remember")
+    await chat.say("send me Ana Lima's contact")
+    assert chat.handed == [("Ana Lima.vcf", card.encode())]
+
+
+async def test_the_card_of_a_memory_shows_what_it_keeps(chat: Sending) -> None:
+    await chat.say("remember this contract", LEASE_FILE)
+    [item] = await chat.kept()
+    assert "📎 lease.pdf" in await chat.say(f"/memories show {item.id}")
+    await chat.press("Show")
+    assert chat.handed == [("lease.pdf", LEASE)]
+
+
+async def test_bytes_that_are_gone_are_said_to_be(chat: Sending) -> None:
+    await keep(chat, "Nina's vaccination card", PHOTO)
+    await chat.files.remove(ANA, await chat.files.digests(ANA))
+    answer = await chat.say("show me Nina's vaccination card")
+    assert chat.handed == []
+    assert "could not send it" in answer
+
+
+async def test_who_has_a_photo_forgotten_has_no_byte_of_it_left(chat: Sending) -> None:
+    await keep(chat, "my garden in May", PHOTO)
+    await chat.say("forget the photo of my garden in May")
+    await chat.press("Delete")
+    assert await chat.kept() == []
+    await chat.say("show me my garden in May")
+    assert chat.handed == []
+
+
+async def test_with_a_model_the_things_of_what_it_cites_are_handed_back(tmp_path: Path) -> None:
+    script = {Task.SINGLE: ["Here it is. [m1]"]}
+    async with sending(tmp_path, script, limits=TurnLimits(cycle=Cycle.SINGLE)) as chat:
+        await chat.say("/remember the lease of the flat", LEASE_FILE)
+        assert await chat.say("show me the lease of the flat")
+        assert [name for name, _ in chat.handed] == ["lease.pdf"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "show me the lease",
+        "Cadê meu CPF?",
+        "onde eu estacionei?",
+        "me manda o contrato",
+        "¿dónde estacioné?",
+        "pásame la foto del perro",
+        "e o comprovante? me mostra",
+        "I need to see my passport",
+        "enséñame el recibo",
+    ],
+)
+def test_who_asks_for_a_thing_is_understood(text: str) -> None:
+    assert asks_to_show(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what does my contract say about pets?",
+        "quanto é o aluguel?",
+        "remember this",
+        "¿cuánto pago de alquiler?",
+        "the show was great",
+        "guarda isso",
+        "when is the show?",
+    ],
+)
+def test_who_asks_for_words_is_not_handed_things(text: str) -> None:
+    assert not asks_to_show(text)
