@@ -130,12 +130,18 @@ def own_draft(turn: Turn) -> MemoryDraft | None:
     words = turn.asked.text.strip()
     if not things or words.endswith("?"):
         return None
-    titles = [title(each.pages, _MAX_TITLE_CHARS) for each in turn.enclosed.files if not each.is_quoted]
-    named = "; ".join(dict.fromkeys(filter(None, titles))) or "; ".join(dict.fromkeys(filter(None, map(_said, things))))
-    content = words if words and not points_only(words) else named
+    content = words if words and not points_only(words) else called(turn, things)
     if not content:
         return None
     return MemoryDraft(MemoryKind.TEXT, content, bindings(content), attachments=things)
+
+
+def called(turn: Turn, things: Sequence[Attachment]) -> str:
+    """Return what things of this turn call themselves: the first line of a document, else a name; "" for none."""
+    handles = {thing.handle for thing in things}
+    files = [each for each in turn.enclosed.files if each.attachment.handle in handles]
+    titles = list(filter(None, (title(each.pages, _MAX_TITLE_CHARS) for each in files)))
+    return "; ".join(dict.fromkeys(titles or filter(None, map(_said, things))))
 
 
 def _said(thing: Attachment) -> str:

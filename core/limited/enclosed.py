@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from core.enclosures import AttachmentKind
+from core.enclosures import AttachmentKind, pointed_words
 from core.files.passages import answers, title
 from core.files.port import Problem, ReadFile
 from core.limited.frames import kept_from
@@ -62,6 +62,7 @@ def named(scene: Scene) -> str:
     elif found := _POINTING.match(said):
         said = said[found.end() :]
     said = "" if points_only(said) or not any(map(str.isalnum, said)) else said.strip(" .!")
+    said = said or pointed_words(scene.context.quotes)
     titles = (_called(each) for each in own(scene))
     return ": ".join(filter(None, (said, "; ".join(dict.fromkeys(filter(None, titles))))))
 

@@ -25,4 +25,4 @@ _MAX_CHARS: Final = 200
 
 def asks_to_show(text: str) -> bool:
     """Return whether a message asks for the thing itself, rather than for what is known of it."""
-    return _ASKED.match(flat(text[:_MAX_CHARS])) is not None
+    return any(_ASKED.match(clause) for clause in re.split(r"[?!.;\n]", flat(text[:_MAX_CHARS])))

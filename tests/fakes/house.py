@@ -131,7 +131,7 @@ class House:
     draw: Draw | None = None
     spool: Spool = field(default_factory=Spool)
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
-    files: FileService | None = None
+    reading: FileService | None = None
     decisions: Decisions = field(init=False)
     quotas: Quotas = field(init=False)
     model: ScriptedModel = field(init=False)
@@ -225,7 +225,7 @@ class House:
             "machine": self.machine,
             "clock": self.clock,
             "settings": settings,
-            "files": self.files,
+            "files": self.reading,
         }
 
     def chatbot(self, access: Access | None = None, worker: Worker | None = None) -> ChatBot:
@@ -255,7 +255,7 @@ class House:
             Confirmations(self.confirmations, self.clock),
             TimeWords(),
             actions=tuple(action.info for action in self.registry.enabled),
-            files=self.files,
+            files=self.reading,
         )
         person = Person(Locale.EN, usual_zone=self.conversations.zone)
         view = ToldView(channel, self.clock)

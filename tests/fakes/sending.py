@@ -15,13 +15,11 @@ from core.answering.parts import TurnLimits
 from core.enclosures import Attachment, AttachmentKind, Quote
 from core.files.reading import ProcessReader
 from core.limited import LimitedMind
-from core.memory.indexes import Indexes
-from core.memory.memories import Memories
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.providers.usem3 import Usem3Embedder
-from core.storage.faiss_index import FaissIndex
 from core.storage.files_folder import FolderFiles
 from core.types import MemoryItem
+from tests.fakes.clock import FakeClock
 from tests.fakes.file_channel import FileChannel
 from tests.fakes.house import ANA, House, Script
 from tests.fakes.made_files import pdf, photo
@@ -99,11 +97,10 @@ async def sending(
 ) -> AsyncIterator[Sending]:
     """Open such a chat; with a `script`, a scripted language model answers."""
     reader, embedder = ProcessReader(), Usem3Embedder()
-    house = House(script or {}, embedder=embedder, files=FileService(reader))  # type: ignore[arg-type]
+    clock = FakeClock()
+    files = FolderFiles(folder, clock, quota)
+    house = House(script or {}, clock=clock, embedder=embedder, files=files, reading=FileService(reader))
     house.limits = limits or house.limits
-    files = FolderFiles(folder, house.clock, quota)
-    indexes = Indexes(house.store, FaissIndex, max_owners=8)
-    house.memories = Memories(house.store, embedder, indexes, house.clock, files=files)
     if script is None:
         house.answered_by(LimitedMind(embedder))
     try:

@@ -1,4 +1,4 @@
-"""A message with files is answered without a language model: from their text, with the page. Nothing is kept unasked."""
+"""A message with files is answered without a model: from their text, with the page. Nothing is kept unasked."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 
 from core.answering.parts import TurnLimits
 from core.dialogue import Task
-from core.enclosures import Attachment, AttachmentKind
+from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.models import Cycle
 from core.text.showing import asks_to_show
 from tests.fakes.house import ANA
@@ -136,3 +136,19 @@ def test_who_asks_for_a_thing_is_understood(text: str) -> None:
 )
 def test_who_asks_for_words_is_not_handed_things(text: str) -> None:
     assert not asks_to_show(text)
+
+
+@pytest.mark.parametrize("text", ["/remember", "remember this", "guarda isso"])
+async def test_remember_this_as_a_reply_keeps_the_message_with_its_things(chat: Sending, text: str) -> None:
+    quote = Quote(QuoteKind.REPLY, "the lease of the flat", Speaker.OTHER, "Bia", attachments=(LEASE_FILE,))
+    await chat.say(text, quotes=(quote,))
+    [item] = await chat.kept()
+    assert "Bia" in item.content
+    assert "lease of the flat" in item.content
+    assert [thing.name for thing in item.attachments] == ["lease.pdf"]
+    assert "Page 4" in await chat.say("does the lease of the flat allow a dog?")
+
+
+async def test_remember_as_a_reply_to_a_document_without_words_keeps_it_under_its_title(chat: Sending) -> None:
+    await chat.say("/remember", quotes=(Quote(QuoteKind.REPLY, attachments=(LEASE_FILE,)),))
+    assert [item.content for item in await chat.kept()] == ["LEASE AGREEMENT"]

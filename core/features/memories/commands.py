@@ -22,6 +22,7 @@ from core.actions.memory_save import (
     keep_beside,
     told,
 )
+from core.actions.things import called, things_of, with_things
 from core.answering.loop import UNREAD
 from core.answering.turn import Turn
 from core.commands.command import Command, CompletionRequest, Request
@@ -64,22 +65,30 @@ _log = logging.getLogger(__name__)
 
 
 async def remember(request: Request, text: str) -> None:
-    """Save the text as memories, and say which; as a reply, without a text, what it replies to."""
+    """Save the text as memories, and say which; as a reply, without a text, what it replies to.
+
+    The things that came along, or with what it replies to, are kept with it.
+    """
     turn = request.turn
     pointed = pointed_words(turn.asked.quotes) if not text or points_only(text) else ""
+    things = await things_of(turn) if turn.asked.attachments or turn.asked.quotes else ()
+    if things and not text and not pointed:
+        await turn.enclosed.read()
+        pointed = called(turn, things)
     if not text and not pointed:
-        await request.tell(UNREAD if turn.asked.quotes else HOW_TO_REMEMBER)
+        await request.tell(WHAT_IS_IT if things else UNREAD if turn.asked.quotes else HOW_TO_REMEMBER)
     elif not turn.person.remembers:
         await request.tell(NOT_REMEMBERING)
     elif pointed:
         turn.log.asked = await turn.conversation.add(replace(turn.asked, content=text))
-        await _tell(turn, await keep_beside(turn, *whole(pointed)))  # what others say of themselves replaces nothing
+        drafts = await with_things(turn, whole(pointed))
+        await _tell(turn, await keep_beside(turn, *drafts))  # what others say of themselves replaces nothing
     else:
         turn.log.asked = await turn.conversation.add(replace(turn.asked, content=text))
         await turn.answer.status(SAVING[turn.person.locale])
         wanted = await _wanted(turn)
         drafts = wanted.drafts if wanted.drafts and not wanted.missing else whole(text)
-        await _tell(turn, await keep(turn, drafts, wanted.hints))
+        await _tell(turn, await keep(turn, await with_things(turn, drafts), wanted.hints))
 
 
 async def _tell(turn: Turn, kept: SaveResult) -> None:
@@ -104,6 +113,7 @@ def whole(text: str) -> Sequence[MemoryDraft]:
     ]
 
 
+WHAT_IS_IT = text("files.what_is_it")
 HOW_TO_REMEMBER = text("memories.remember.how_to_remember")
 
 REMEMBER = Command(
