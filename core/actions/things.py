@@ -34,6 +34,9 @@ _HERE: Final = re.compile(
 )
 """Words, folded, that may point at what was just sent."""
 
+_RECORDING: Final = re.compile(r"\b(?:recording|voice|audios?|gravacao|grabacion|nota de voz)\b")
+"""Words, folded, for a recording itself."""
+
 _KEPT: Final = frozenset(AttachmentKind) - {AttachmentKind.STICKER}
 
 
@@ -43,12 +46,21 @@ async def things_of(turn: Turn) -> tuple[Attachment, ...]:
     What came just before counts if the words point at it, or answer what it is.
     """
     asked = turn.asked
-    if own := _kept(asked.attachments):
+    if own := _own(turn):
         return own
     quotes = [quote for quote in asked.quotes if quote.kind in {QuoteKind.REPLY, QuoteKind.FORWARD}]
     if quoted := _kept([each for quote in quotes for each in quote.attachments]):
         return quoted
     return await _sent_before(turn)
+
+
+def _own(turn: Turn) -> tuple[Attachment, ...]:
+    """Return what came with the message; of what was said aloud the words count, unless they ask for the recording."""
+    heard = {each.handle for each in turn.enclosed.heard}
+    kept = _kept(turn.asked.attachments)
+    if _RECORDING.search(flat(turn.asked.text)):
+        return kept
+    return tuple(each for each in kept if each.handle not in heard)
 
 
 def _kept(attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
@@ -126,7 +138,7 @@ def own_draft(turn: Turn) -> MemoryDraft | None:
 
     A question names nothing.
     """
-    things = _kept(turn.asked.attachments)
+    things = _own(turn)
     words = turn.asked.text.strip()
     if not things or words.endswith("?"):
         return None

@@ -11,9 +11,9 @@ from typing import IO, Final
 
 from core.dialogue import Picture
 from core.enclosures import Attachment, AttachmentKind, QuoteKind
-from core.errors import ChannelError, FileTooLarge
+from core.errors import ChannelError, FileTooLarge, ProviderError
 from core.files.passages import Embed, FoundPassage, find, passages
-from core.files.port import FileReader, Problem, ReadFile, Reading
+from core.files.port import FileReader, Problem, ReadFile, Reading, Transcriber
 from core.tasks import aside
 from core.types import Message
 
@@ -41,6 +41,9 @@ _IN_MEMORY_BYTES: Final = 200_000
 _LOOKED_AT: Final = {AttachmentKind.PHOTO, AttachmentKind.FILE, AttachmentKind.OTHER, AttachmentKind.STICKER}
 """What is fetched to be read: recordings and videos are only where somebody keeps them."""
 
+_HEARD: Final = {AttachmentKind.VOICE, AttachmentKind.AUDIO, AttachmentKind.VIDEO_NOTE}
+"""What is written down, where something does that."""
+
 _MAX_FOUND: Final = 12
 
 _log = logging.getLogger(__name__)
@@ -52,8 +55,9 @@ Fetch = Callable[[str, int], Awaitable[bytes]]
 class FileService:
     """What all turns read files with: one reader, and room for few files at once, so that memory stays flat."""
 
-    def __init__(self, reader: FileReader) -> None:
+    def __init__(self, reader: FileReader, transcriber: Transcriber | None = None) -> None:
         self.reader = reader
+        self.transcriber = transcriber
         self.room = asyncio.Semaphore(FILES_AT_ONCE)
 
 
@@ -65,6 +69,8 @@ class Enclosed:
     fetch: Fetch
     service: FileService | None
     embed: Embed
+    language: str = ""
+    """The tag of the language that the person most likely speaks."""
 
     files: tuple[ReadFile, ...] = ()
     """What was read, in their order; empty before that."""
@@ -73,6 +79,9 @@ class Enclosed:
     """The passages that the message's own words are about, the best first."""
 
     _reading: asyncio.Task[None] | None = None
+    heard: tuple[Attachment, ...] = ()
+    """The recordings whose words became those of the message (`worded`)."""
+
     _pictures: tuple[Picture, ...] | None = None
     _spooled: dict[str, IO[bytes]] = field(default_factory=dict)
 
@@ -131,6 +140,12 @@ class Enclosed:
         self._spooled.clear()
 
     @property
+    def is_listening(self) -> bool:
+        """Whether a recording of the message is being written down."""
+        is_able = self.service is not None and self.service.transcriber is not None
+        return is_able and any(each.kind in _HEARD for each in self.asked.attachments)
+
+    @property
     def _attachments(self) -> Mapping[Attachment, bool]:
         """Map what comes along to whether it is of a quote."""
         quotes = [quote for quote in self.asked.quotes if quote.kind in {QuoteKind.REPLY, QuoteKind.FORWARD}]
@@ -151,9 +166,22 @@ class Enclosed:
             found.append(ReadFile(told, reading, is_quoted))
         self.files = tuple(found)
 
+    async def _hear(self, transcriber: Transcriber | None, content: bytes, media_type: str) -> Reading | None:
+        if transcriber is None:
+            return None
+        try:
+            text = await transcriber.transcribe(content, media_type, self.language)
+        except ProviderError as error:
+            _log.warning("a recording was not written down", extra={"error": type(error).__name__})
+            return Reading(media_type, problem=Problem.UNHEARD)
+        return Reading(media_type, (text,), None if text else Problem.EMPTY)
+
     async def _read(self, attachment: Attachment, max_bytes: int) -> tuple[Reading | None, int]:
         """Return what is read in one, and how many bytes it has."""
-        if attachment.kind not in _LOOKED_AT or not attachment.handle or self.service is None:
+        if not attachment.handle or self.service is None:
+            return None, 0
+        hears = attachment.kind in _HEARD and self.service.transcriber is not None
+        if attachment.kind not in _LOOKED_AT and not hears:
             return None, 0
         async with self.service.room:
             try:
@@ -163,7 +191,10 @@ class Enclosed:
             except ChannelError as error:
                 _log.warning("a file was not fetched", extra={"error": type(error).__name__})
                 return Reading(attachment.media_type, problem=Problem.GONE), 0
-            reading = await self.service.reader.read(content, attachment.name)
+            if hears:
+                reading = await self._hear(self.service.transcriber, content, attachment.media_type)
+            else:
+                reading = await self.service.reader.read(content, attachment.name)
             self._spooled[attachment.handle] = await aside(len(content), lambda: _spool(content))
             return reading, len(content)
 
@@ -177,22 +208,33 @@ def is_pasted(attachment: Attachment) -> bool:
     return attachment.kind is AttachmentKind.FILE and attachment.name == PASTED_NAME
 
 
-async def pasted(enclosed: Enclosed, max_chars: int) -> Message | None:
-    """Return the message with the text that a client sent as a file; None if there is none, or it is too long.
+async def worded(enclosed: Enclosed, max_chars: int) -> Message | None:
+    """Return the message with the words that came as a file: a long text that a client sent so, what was said aloud.
 
-    Too long a one stays a document.
+    None if there are none, or too many: then the file stays a document.
     """
     asked = enclosed.asked
-    if not any(map(is_pasted, asked.attachments)):
+    if not any(is_pasted(each) or each.kind is AttachmentKind.VOICE for each in asked.attachments):
         return None
-    files = [each for each in await enclosed.read() if is_pasted(each.attachment) and not each.is_quoted]
+    await enclosed.read()
+    files = [each for each in enclosed.files if not each.is_quoted and (_is_text(each) or is_heard(each))]
     text = "\n\n".join(filter(None, (asked.text, *("\n".join(each.pages) for each in files))))
-    if len(text) > max_chars or not all(each.has_text for each in files):
+    if not files or len(text) > max_chars:
         return None
     enclosed.files = tuple(each for each in enclosed.files if each not in files)
+    enclosed.heard = tuple(each.attachment for each in files if is_heard(each))
     rest = tuple(each for each in asked.attachments if not is_pasted(each))
     enclosed.asked = replace(asked, content=text, attachments=rest)
     return enclosed.asked
+
+
+def _is_text(file: ReadFile) -> bool:
+    return is_pasted(file.attachment) and file.has_text
+
+
+def is_heard(file: ReadFile) -> bool:
+    """Return whether a file is the person's own recording, of which is known what is said."""
+    return file.attachment.kind is AttachmentKind.VOICE and not file.is_quoted and file.has_text
 
 
 def _picture(content: bytes) -> Picture:

@@ -43,6 +43,7 @@ def new_turn(
 ) -> Turn:
     """Return a turn in which nothing has happened yet."""
     shown = Shown(asked)
+    spoken = person.language or person.tag or person.locale.value
     log = Log(asked, person, conversation, shown, memory.context.room, view.channel.note)
     turn = Turn(
         person,
@@ -54,7 +55,7 @@ def new_turn(
         Answer(view, log, services.models.is_limited),
         Search(memory, log, services.clock, services.times),
         PromptBudget(conversation.conversations),
-        Enclosed(asked, view.channel.fetch, services.files, memory.embed),
+        Enclosed(asked, view.channel.fetch, services.files, memory.embed, spoken),
     )
     if person.shows_steps:
         turn.answer.trail = partial(trail, turn)

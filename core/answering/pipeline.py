@@ -20,13 +20,13 @@ from core.answering.confirmations import Arrival
 from core.answering.conversation_locks import ConversationLocks
 from core.answering.deadline import Deadline
 from core.answering.edits import Asked, Edits, act_of, tell_of_earlier
-from core.answering.enclosed import pasted
+from core.answering.enclosed import worded
 from core.answering.hooks import Verdict
 from core.answering.lookup import still_known
 from core.answering.loop import say_below, think
 from core.answering.opening import Opening, check, recover, resume
 from core.answering.parts import ChatBotParts
-from core.answering.sentences import BROKE_OFF, NOTHING_SAID, TRY_AGAIN, failure_text, helps_to_retry
+from core.answering.sentences import BROKE_OFF, LISTENING, NOTHING_SAID, TRY_AGAIN, failure_text, helps_to_retry
 from core.answering.turn import Turn
 from core.commands.builtin import again, is_continue, is_retry, is_stop
 from core.commands.command import Request
@@ -49,6 +49,7 @@ from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel
 from core.stores import Replaced
 from core.tasks import Tasks
+from core.text.markdown import quoted
 from core.threads import TurnState
 from core.trace import Phase, Trace, current, spend, traced
 from core.types import ChatKey, ConversationKey, Incoming, Role
@@ -270,8 +271,13 @@ class MessagePipeline:
     async def _check(self, turn: Turn) -> None:
         """Refuse a message of nothing or of too much text. A text that was pasted as a file is the message's."""
         limits = self._parts.settings.limits
-        if (said := await pasted(turn.enclosed, limits.max_message_chars)) is not None:
+        if turn.enclosed.is_listening:
+            await turn.answer.status(LISTENING[turn.person.locale])
+        said = await worded(turn.enclosed, limits.max_message_chars)
+        if said is not None:
             turn.log.asked = turn.shown.asked = said
+            if turn.enclosed.heard:
+                await turn.answer.tell(f"🎙 {quoted(said.text, None)}")
         check(turn.asked, min_chars=limits.min_message_chars, max_chars=limits.max_message_chars)
 
     # --- what is said where it failed ---

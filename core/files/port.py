@@ -110,6 +110,9 @@ class Problem(StrEnum):
     NOT_TAKEN = "not taken"
     """It has more bytes than are fetched, or than its platform hands out."""
 
+    UNHEARD = "unheard"
+    """It is a recording, and what writes down speech did not."""
+
     GONE = "gone"
     """Its platform does not hand it out any more, or not now."""
 
@@ -177,3 +180,20 @@ class FileReader(Protocol):
 
     async def close(self) -> None:
         """End the process. Closing twice does nothing."""
+
+
+class Transcriber(Protocol):
+    """Write down what is said in a recording."""
+
+    name: str
+    """`provider:model`, for logs and the ledger."""
+
+    async def transcribe(self, content: bytes, media_type: str, language: str) -> str:
+        """Return what is said, "" for silence; `language` is a tag of what is likely spoken, or "".
+
+        Raises:
+            ProviderError: it did not answer as asked.
+        """
+
+    async def close(self) -> None:
+        """End processes and connections. Closing twice does nothing."""

@@ -117,7 +117,8 @@ def _sentence(scene: Scene, file: ReadFile) -> str:
         return PROBLEMS[file.problem][locale].format(name=name, limit=_LIMIT_MB)
     if file.has_text:
         first = quoted(title(file.pages, _MAX_FIRST_CHARS), None)
-        what = KINDS[_KINDS.get(file.reading.media_type if file.reading else "", "text")][locale]
+        is_recording = file.attachment.kind in {AttachmentKind.VOICE, AttachmentKind.AUDIO}
+        what = KINDS["recording" if is_recording else _KINDS.get(file.attachment.media_type, "text")][locale]
         parts = [counted(DOCUMENT, locale, len(file.pages), name=name, what=what), BEGINS[locale].format(first=first)]
         return " ".join((*parts, TOO_LONG[locale] if file.problem else ASK[locale]))
     sentence = THINGS.get(file.attachment.kind, THINGS[AttachmentKind.OTHER])[locale].format(name=name)
@@ -141,7 +142,7 @@ THE_FILE = text("files.the_file")
 TELL_WHAT = text("files.tell_what")
 KEEP_WITH_WORDS = text("files.keep_with_words")
 WHAT_IS_IT = text("files.what_is_it")
-KINDS: Final = {kind: text(f"files.kinds.{kind}") for kind in (*dict.fromkeys(_KINDS.values()), "text")}
+KINDS: Final = {kind: text(f"files.kinds.{kind}") for kind in (*dict.fromkeys(_KINDS.values()), "text", "recording")}
 PROBLEMS: Final = {problem: text(f"files.problems.{problem.name.lower()}") for problem in Problem}
 THINGS: Final[dict[AttachmentKind, Localized]] = {
     AttachmentKind.PHOTO: text("files.things.photo"),

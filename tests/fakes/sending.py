@@ -8,11 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import cast
 
 from core.answering.chatbot import ChatBot
 from core.answering.enclosed import FileService
 from core.answering.parts import TurnLimits
 from core.enclosures import Attachment, AttachmentKind, Quote
+from core.files.port import Transcriber
 from core.files.reading import ProcessReader
 from core.limited import LimitedMind
 from core.outgoing import ChannelLimits, OutgoingMessage
@@ -23,6 +25,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.file_channel import FileChannel
 from tests.fakes.house import ANA, House, Script
 from tests.fakes.made_files import pdf, photo
+from tests.fakes.model import HashEmbedder
 
 CONTRACT = pdf(
     "CONTRATO DE LOCAÇÃO\nLocador: João Prado. Locatária: Ana Lima.",
@@ -93,13 +96,24 @@ class Sending:
 
 @asynccontextmanager
 async def sending(
-    folder: Path, script: Script | None = None, *, quota: int = 10**9, limits: TurnLimits | None = None
+    folder: Path,
+    script: Script | None = None,
+    *,
+    quota: int = 10**9,
+    limits: TurnLimits | None = None,
+    transcriber: Transcriber | None = None,
 ) -> AsyncIterator[Sending]:
     """Open such a chat; with a `script`, a scripted language model answers."""
     reader, embedder = ProcessReader(), Usem3Embedder()
     clock = FakeClock()
     files = FolderFiles(folder, clock, quota)
-    house = House(script or {}, clock=clock, embedder=embedder, files=files, reading=FileService(reader))
+    house = House(
+        script or {},
+        clock=clock,
+        embedder=cast("HashEmbedder", embedder),
+        files=files,
+        reading=FileService(reader, transcriber),
+    )
     house.limits = limits or house.limits
     if script is None:
         house.answered_by(LimitedMind(embedder))

@@ -16,6 +16,7 @@ from core.enclosures import AttachmentKind
 from core.models import Cycle
 from core.providers.streamed import prompt_tokens
 from core.types import MessageRole
+from tests.fakes.house import Script
 from tests.fakes.made_files import encrypted_pdf, pdf, photo
 from tests.fakes.model import call
 from tests.fakes.sending import LEASE_FILE, PHOTO, Sending, sending
@@ -91,7 +92,7 @@ async def test_a_photo_without_words_is_answered_by_the_model(chat: Sending) -> 
 
 async def test_what_a_model_reads_on_a_picture_is_kept_with_it_when_asked(tmp_path: Path) -> None:
     item = {"content": "Electricity bill of March: R$ 120.50", "bindings": ["electricity bill"]}
-    script = {Task.SINGLE: [call("MemorySave", items=[item]), "ok"]}
+    script: Script = {Task.SINGLE: [call("MemorySave", items=[item]), "ok"]}
     async with sending(tmp_path, script, limits=TurnLimits(cycle=Cycle.SINGLE)) as chat:
         answer = await chat.say("remember the amounts on this bill", PHOTO)
         assert answer.startswith("Saved: “Electricity bill of March: R$ 120.50”")
@@ -103,7 +104,7 @@ async def test_what_a_model_reads_on_a_picture_is_kept_with_it_when_asked(tmp_pa
 
 async def test_a_model_saves_nothing_of_a_photo_that_nobody_asked_to_keep(tmp_path: Path) -> None:
     item = {"content": "The person has a garden", "bindings": ["garden"]}
-    script = {Task.SINGLE: [call("MemorySave", items=[item]), "Lovely!"]}
+    script: Script = {Task.SINGLE: [call("MemorySave", items=[item]), "Lovely!"]}
     async with sending(tmp_path, script, limits=TurnLimits(cycle=Cycle.SINGLE)) as chat:
         await chat.say("my garden this morning", PHOTO)
         assert await chat.kept() == []

@@ -81,8 +81,8 @@ async def remember(request: Request, text: str) -> None:
         await request.tell(NOT_REMEMBERING)
     elif pointed:
         turn.log.asked = await turn.conversation.add(replace(turn.asked, content=text))
-        drafts = await with_things(turn, whole(pointed))
-        await _tell(turn, await keep_beside(turn, *drafts))  # what others say of themselves replaces nothing
+        own = await with_things(turn, whole(pointed))
+        await _tell(turn, await keep_beside(turn, *own))  # what others say of themselves replaces nothing
     else:
         turn.log.asked = await turn.conversation.add(replace(turn.asked, content=text))
         await turn.answer.status(SAVING[turn.person.locale])
