@@ -119,10 +119,10 @@ async def _put_away(turn: Turn, draft: MemoryDraft) -> MemoryDraft:
         if thing.sha256 or not thing.handle:
             kept += [thing] if thing.sha256 or thing.detail else []  # of the rest nothing is there to be kept
             continue
-        content = await turn.enclosed.content(thing)
-        sha256 = await turn.memory.files.put(turn.memory.owner, content)
-        reading = await turn.enclosed.reading(thing, content)
-        told = replace(thing, sha256=sha256, size=len(content))
+        async with turn.enclosed.opened(thing) as content:
+            sha256 = await turn.memory.files.put(turn.memory.owner, content)
+            reading = await turn.enclosed.reading(thing, content)
+            told = replace(thing, sha256=sha256, size=len(content))
         if reading is not None:
             told = replace(told, media_type=reading.media_type or told.media_type)
             told = replace(told, width=reading.width, height=reading.height)

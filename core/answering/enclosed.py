@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from tempfile import SpooledTemporaryFile
 from typing import IO, Final
@@ -106,20 +107,26 @@ class Enclosed:
     async def pictures(self) -> tuple[Picture, ...]:
         """Return the message's pictures as models take them, at most MAX_PICTURES; made once."""
         if self._pictures is None and self.service is not None:
-            found = [each.attachment for each in self.files if each.is_picture][:MAX_PICTURES]
-            made = [await self.service.reader.picture(await self.content(each), PICTURE_SIDE_PX) for each in found]
+            made = []
+            for each in [each.attachment for each in self.files if each.is_picture][:MAX_PICTURES]:
+                async with self.opened(each) as content:
+                    made.append(await self.service.reader.picture(content, PICTURE_SIDE_PX))
             self._pictures = tuple(_picture(content) for content in made if content is not None)
         return self._pictures or ()
 
-    async def content(self, attachment: Attachment) -> bytes:
-        """Return the bytes of a file, fetched now if they were not.
+    @asynccontextmanager
+    async def opened(self, attachment: Attachment) -> AsyncIterator[bytes]:
+        """Give the bytes of a file, fetched now if they were not, in one of the few places for files in memory.
 
         Raises:
             ChannelError: they cannot be had.
         """
-        if (spooled := self._spooled.get(attachment.handle)) is not None:
-            return await asyncio.to_thread(_whole, spooled)
-        return await self.fetch(attachment.handle, MAX_FILE_BYTES)
+        async with self.service.room if self.service is not None else nullcontext():
+            spooled = self._spooled.get(attachment.handle)
+            if spooled is not None:
+                yield await asyncio.to_thread(_whole, spooled)
+            else:
+                yield await self.fetch(attachment.handle, MAX_FILE_BYTES)
 
     async def reading(self, attachment: Attachment, content: bytes) -> Reading | None:
         """Return what is read in a file of this message, or of another, with these bytes; None if nothing is read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -50,10 +51,17 @@ class Fetched(FileChannel):
     """A channel that tells what was fetched from it."""
 
     fetched: list[str] = field(default_factory=list)
+    counted: list[int] = field(default_factory=list)
+    """How many files of all channels that share this list were being fetched, at each beginning and end."""
 
     async def fetch(self, handle: str, max_bytes: int) -> bytes:
         self.fetched.append(handle)
-        return await FileChannel.fetch(self, handle, max_bytes)
+        self.counted.append((self.counted or [0])[-1] + 1)
+        await asyncio.sleep(0)
+        try:
+            return await FileChannel.fetch(self, handle, max_bytes)
+        finally:
+            self.counted.append(self.counted[-1] - 1)
 
 
 @dataclass(slots=True)
@@ -71,12 +79,14 @@ class Sending:
     shown: OutgoingMessage = field(default_factory=lambda: OutgoingMessage(""))
     fetched: list[str] = field(default_factory=list)
     handed: list[tuple[str, bytes]] = field(default_factory=list)
+    counted: list[int] = field(default_factory=list)
 
     async def say(
         self, text: str, *attached: Attachment, quotes: tuple[Quote, ...] = (), pressed: bool = False, lang: str = "en"
     ) -> str:
         """Send a message, and return the text of all that came of it."""
         channel = Fetched(self.house.clock, ChannelLimits(max_chars=4096, edit_interval_s=0.0), sent=self.sent)
+        channel.counted = self.counted
         incoming = self.house.incoming(text, message_id=uuid.uuid4().hex, chat=f"chat-{lang}")
         incoming = replace(incoming, attachments=attached, quotes=quotes, pressed=pressed, language=lang)
         await (await self.bot.receive(incoming, channel))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
@@ -197,3 +198,10 @@ async def test_the_same_document_in_two_pages_of_text_is_told_in_each_language(c
     chat.sent["test:lease"] = CONTRACT
     assert "é um PDF de 4 páginas" in await chat.say("", LEASE_FILE, lang="pt-br")
     assert "es un PDF de 4 páginas" in await chat.say("", LEASE_FILE, lang="es")
+
+
+async def test_a_file_that_many_send_at_once_is_in_memory_a_few_times_only(chat: Sending) -> None:
+    asked = [chat.say("remember this contract", LEASE_FILE, lang=f"x{number}") for number in range(9)]
+    await asyncio.gather(*asked)
+    assert len(chat.counted) == 18
+    assert 1 < max(chat.counted) <= 3
