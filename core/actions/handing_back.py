@@ -17,6 +17,7 @@ from core.text.catalogue import text
 from core.text.markdown import quoted, verbatim
 from core.text.showing import asks_to_show
 from core.text.unicode import one_line
+from core.text.words import FUNCTION_WORDS, folded_words, same
 from core.types import MemoryItem
 
 MAX_MEMORIES: Final = 3
@@ -28,15 +29,23 @@ _MAP: Final = "https://www.openstreetmap.org/?mlat={latitude}&mlon={longitude}#m
 
 
 async def hand_back(turn: Turn) -> None:
-    """Hand back the things of the memories that the answer rests on, if the message asks to be shown them."""
-    if not asks_to_show(turn.asked.text):
-        return
+    """Hand back the things of the memories that the answer rests on, if they are what was asked for."""
     rests = turn.log.basis(turn.answer.text).memories
     known = {item.id: item for item in (*turn.shown.memories, *turn.search.found) if item.id in rests}
     items = [item for item in await turn.memory.get(list(known)) if item.attachments]
+    wanted = asks_to_show(turn.asked.text)
+    quoted_ids = {hit.item.id for step in turn.log.steps for hit in step.hits if hit.passages}
     for item in items[:MAX_MEMORIES]:
-        if item.id not in turn.log.changed_ids:
+        is_answer = item.id not in quoted_ids and _says_no_more(item, turn.asked.text)
+        if (wanted or is_answer) and item.id not in turn.log.changed_ids:
             await hand_over(turn, item)
+
+
+def _says_no_more(item: MemoryItem, question: str) -> bool:
+    """Return whether a memory's words say no more than the question: then the answer is the thing itself."""
+    asked = folded_words(question)
+    told = set(folded_words(item.content)) - FUNCTION_WORDS
+    return all(any(same(word, other) for other in asked) for word in told)
 
 
 async def hand_over(turn: Turn, item: MemoryItem) -> None:

@@ -28,7 +28,12 @@ _COMPARED: Final = 48
 
 _COSINE_WEIGHT: Final = 0.75
 _LEAST_SHARE: Final = 0.3
-_LEAST_COSINE: Final = 0.42
+_LEAST_COSINE: Final = 0.25
+"""Over which a passage may answer a question of which no word stands in it."""
+
+_SURE_COSINE: Final = 0.3
+"""Over which it may answer one that has a word which stands nowhere: "is smoking allowed?", of the pets."""
+
 _ALIKE: Final = 0.75
 """The share of the best score that others told beside it have."""
 
@@ -90,14 +95,15 @@ async def find(question: str, documents: Sequence[Sequence[Passage]], embed: Emb
     documents, and by the cosine of question and passage. `embed` returns vectors by texts, or none.
     """
     candidates = [(at, passage) for at, document in enumerate(documents) for passage in document[:MAX_PASSAGES]]
-    shares = _shares(question, [passage.text for _, passage in candidates])
+    shares, is_foreign = _shares(question, [passage.text for _, passage in candidates])
     likely = sorted(range(len(candidates)), key=lambda at: -shares[at])[:_COMPARED]
     vectors = await embed([question, *(candidates[at][1].text for at in likely)]) if likely else {}
     found = []
     for at in likely:
         file, passage = candidates[at]
         cosine = _cosine(vectors, question, passage.text)
-        fits = shares[at] >= _LEAST_SHARE or cosine >= _LEAST_COSINE
+        has_words = shares[at] >= _LEAST_SHARE
+        fits = cosine >= (_SURE_COSINE if is_foreign else 0.0) if has_words else cosine >= _LEAST_COSINE
         found.append(FoundPassage(file, passage, shares[at] + _COSINE_WEIGHT * cosine, fits))
     found.sort(key=lambda each: -each.score)
     return found[:limit]
@@ -113,16 +119,20 @@ def _cosine(vectors: Mapping[str, Vector], one: str, other: str) -> float:
     return float(vectors[one] @ vectors[other]) if one in vectors and other in vectors else 0.0
 
 
-def _shares(question: str, texts: Sequence[str]) -> list[float]:
-    """Return for each text the share of the question's telling words that it has, in another language, too."""
+def _shares(question: str, texts: Sequence[str]) -> tuple[list[float], bool]:
+    """Return for each text the share of the question's telling words that it has, in another language, too.
+
+    Words that stand in no text count for none; whether there are such words is returned besides.
+    """
     asked = [word for word in asked_words(question) if word.names]
     if not asked:
-        return [0.0] * len(texts)
+        return [0.0] * len(texts), False
     held = [held_words(asked, MemoryWords(text, ())) for text in texts]
     counts = Counter(word.text for each in held for word in each)
     weights = {word.text: math.log(1 + len(texts) / (1 + counts[word.text])) for word in asked}
     known = sum(weight for word, weight in weights.items() if counts[word]) or 1.0
-    return [sum(weights[word] for word in {word.text for word in each}) / known for each in held]
+    shares = [sum(weights[word] for word in {word.text for word in each}) / known for each in held]
+    return shares, not all(counts[word] for word in weights)
 
 
 def title(pages: Sequence[str], max_chars: int) -> str:

@@ -16,6 +16,7 @@ from core.text.assertions import asks_to_save
 from core.text.catalogue import counted, forms, text
 from core.text.markdown import quoted
 from core.text.pointing import points_only
+from core.text.unicode import flat
 from core.types import Locale, Localized
 
 MAX_QUOTED: Final = 3
@@ -26,9 +27,29 @@ _MAX_FIRST_CHARS: Final = 90
 _LIMIT_MB: Final = 20
 
 _POINTING: Final = re.compile(
-    r"\b(?:ess[ea]s?|est[ea]s?|aquel[ea]s?|this|that|these|those)(?!['’])\b[\s,:]*", re.IGNORECASE
+    r"\b(?:d?ess[ea]s?|(?:de )?est[ea]s?|d?aquel[ea]s?|this|that|these|those|dis)(?!['’])\b[\s,:]*", re.IGNORECASE
 )
 """What stands before the name of a thing that is there: "esse comprovante", "this contract"."""
+
+_KEEPS: Final = re.compile(
+    r"(?<!nao )(?<!no )(?<!not )(?<!dont )(?<!don't )\b(?:"
+    r"guard(?:a|e|ar|em|es)|salv(?:a|e|ar)|anot(?:a|e|ar)|arquiv(?:a|e|ar)|lembr(?:a|e|ar)|memoriz(?:a|e|ar)|"
+    r"guard(?:alo|ala|ame|amelo|amela|alos|alas)|archiv(?:a|e|es|ar|alo|ala)|recuerd(?:a|e|es|alo|ala)|acuerdate|"
+    r"apunt(?:a|e|es|alo|ala)|remember|save|keep|store|stash|archive|file (?:this|that|it)|ha?ng on to|hold on to|"
+    r"put (?:this|that|it) away)\b|\b(?:don'?t|do not) (?:lose|forget)\b|\bnao (?:perd(?:e|a|er)|esquec\w+)\b|"
+    r"\bno (?:(?:lo|la|me lo|me la) )?(?:pierdas|olvides)\b"
+)
+"""Words, folded, that ask to keep what came along; without it they are said of many things."""
+
+_ASKS: Final = re.compile(r"\W*(?:do you|did|does|where|when|who|what|how|onde|quando|quem|como|donde|cuando|quien)\b")
+_HEAD_CHARS: Final = 60
+
+_POLITE: Final = re.compile(
+    r"(?:[\s,]+(?:pls|plz|please|por favor|porfa(?:vor)?|pfv?|pra mim|para mim|for me|a[ií]|abeg|thanks|obrigad[oa]|"
+    r"gracias|pra depois|for later))+\s*$",
+    re.IGNORECASE,
+)
+_COPY: Final = re.compile(r"^(?:(?:an?|uma?|una|the) )?(?:copy|copia|cópia) (?:of|de|d[oa])\s+", re.IGNORECASE)
 
 _KINDS: Final = {
     "application/pdf": "pdf",
@@ -51,17 +72,25 @@ def own(scene: Scene) -> Sequence[ReadFile]:
 
 def asks_to_keep(scene: Scene) -> bool:
     """Return whether the message asks to keep what came along."""
-    return bool(scene.context.files) and (kept_from(scene.message) is not None or asks_to_save(scene.message))
+    if not scene.context.files:
+        return False
+    said = scene.message.rstrip("?! .")
+    head = flat(said[:_HEAD_CHARS])
+    is_asked = _KEEPS.search(head) is not None and _ASKS.match(head) is None
+    return is_asked or kept_from(said) is not None or asks_to_save(said)
 
 
 def named(scene: Scene) -> str:
     """Return the words under which to keep what came along: the person's, and a document's title; "" for none."""
-    said = scene.message[kept_from(scene.message) or 0 :].strip()
-    if not said and (found := _POINTING.search(scene.message)):
-        said = scene.message[found.end() :]
+    message = scene.message.rstrip("?! .")
+    start = kept_from(message)
+    said = "" if start is None else message[start:].strip()
+    if not said and (found := _POINTING.search(message)):
+        said = message[found.end() :]
     elif found := _POINTING.match(said):
         said = said[found.end() :]
-    said = "" if points_only(said) or not any(map(str.isalnum, said)) else said.strip(" .!")
+    said = _COPY.sub("", _POLITE.sub("", said.strip(" .!?")).strip())
+    said = "" if points_only(said) or not any(map(str.isalnum, said)) or said.lower() in _NOTHING else said
     said = said or pointed_words(scene.context.quotes)
     titles = (_called(each) for each in own(scene))
     return ": ".join(filter(None, (said, "; ".join(dict.fromkeys(filter(None, titles))))))
@@ -73,6 +102,12 @@ def _called(file: ReadFile) -> str:
         return title(file.pages, _MAX_TITLE_CHARS) or file.attachment.name
     is_named = file.attachment.kind in {AttachmentKind.LOCATION, AttachmentKind.CONTACT, AttachmentKind.POLL}
     return file.attachment.name if is_named or file.attachment.kind is AttachmentKind.FILE else ""
+
+
+_NOTHING: Final = frozenset(
+    {"one", "file", "arquivo", "archivo", "isso", "this", "esto", "it", "aí", "ai", "away", "abeg"}
+)
+"""What tells nothing of a thing."""
 
 
 def answer(scene: Scene) -> str:

@@ -165,7 +165,8 @@ def _pointed(scene: Scene, parts: Sequence[MessagePart]) -> tuple[MessagePart, .
     To keep them is possible; to sum up, translate or explain them takes a model.
     """
     message, quotes = scene.message, scene.context.quotes
-    if enclosed.asks_to_keep(scene) and all(part.intent in {Intent.KEEP, Intent.CHANGE, Intent.CHAT} for part in parts):
+    is_alone = len(parts) == 1 or all(part.intent in {Intent.KEEP, Intent.CHANGE, Intent.CHAT} for part in parts)
+    if enclosed.asks_to_keep(scene) and is_alone and parts[0].intent is not Intent.ACTION:
         return (MessagePart(Intent.KEEP, enclosed.named(scene), "asks to keep what came along"),)
     if quotes and points_only(message):
         is_kept = frames.kept_from(message) is not None or asks_to_save(message)

@@ -45,8 +45,10 @@ async def test_a_reply_to_a_document_asks_it(chat: Sending) -> None:
 
 
 async def test_what_the_document_does_not_say_is_said_to_be_missing(chat: Sending) -> None:
-    answer = await chat.say("is there a swimming pool?", LEASE_FILE)
-    assert answer.startswith("I found nothing about that in “lease.pdf”.")
+    for question in ("is there a swimming pool?", "is smoking allowed?", "do you remember this place?"):
+        answer = await chat.say(question, LEASE_FILE)
+        assert answer.startswith("I found nothing about that in “lease.pdf”."), question
+    assert await chat.kept() == []
 
 
 async def test_a_document_alone_is_told_and_offered_to_be_kept(chat: Sending) -> None:
@@ -135,7 +137,14 @@ async def test_who_asks_something_else_than_what_it_is_keeps_nothing(chat: Sendi
     [
         ("remember this contract", "contract: LEASE AGREEMENT"),
         ("guarda esse contrato", "contrato: LEASE AGREEMENT"),
-        ("guarda este contrato por favor", "contrato por favor: LEASE AGREEMENT"),
+        ("guarda este contrato por favor", "contrato: LEASE AGREEMENT"),
+        ("pode guardar esse boleto?", "boleto: LEASE AGREEMENT"),
+        ("salva esse documento aí pra mim", "documento: LEASE AGREEMENT"),
+        ("keep a copy of this pls", "LEASE AGREEMENT"),
+        ("quiero que guardes esta factura", "factura: LEASE AGREEMENT"),
+        ("hang on to this for me", "LEASE AGREEMENT"),
+        ("don't lose this", "LEASE AGREEMENT"),
+        ("lembra desse documento", "documento: LEASE AGREEMENT"),
         ("save this", "LEASE AGREEMENT"),
         ("keep this: lease of the flat in York", "lease of the flat in York: LEASE AGREEMENT"),
     ],
