@@ -81,6 +81,12 @@ class Inbox(Protocol):
         edit of one that was answered and is `seal`ed or not among the `LATEST` of its sender's in that chat.
         """
 
+    async def collect(self, whole: Incoming) -> None:
+        """Store what was collected from its `parts` as one message; it is on disk when this returns.
+
+        The row is that of the part whose id it has. Those of the others are closed for good.
+        """
+
     async def take_over(self, edit: Incoming) -> Replaced:
         """Close the earlier versions of a message, and record what is posted for them for this one; return both."""
 

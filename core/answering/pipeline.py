@@ -130,6 +130,7 @@ class MessagePipeline:
         lane = nullcontext() if _overtakes(incoming) else self.locks.lane(here, waits)
         try:
             async with lane, view.typing(_LATE_TYPING_S if _is_quick(incoming) else 0.0):
+                await self._collect(asked)
                 spend(Phase.WAITING, clock.monotonic() - arrived_s)
                 answered: Incoming | None = None
                 while answered is not asked.incoming:
@@ -141,6 +142,16 @@ class MessagePipeline:
         except ClaimLost:
             await view.drop()
             raise
+
+    async def _collect(self, asked: Asked) -> None:
+        """Wait for what else belongs to a question; what came is one message of the inbox from then on."""
+        if asked.gathering is None:
+            return
+        await asked.collect()
+        try:
+            await self._parts.inbox.collect(asked.incoming)
+        except StorageError as error:  # after a restart its parts are collected anew
+            _log.warning("inbox not told what was collected", extra={"error": type(error).__name__})
 
     # --- one version of it, and what may fail ---
 
@@ -332,8 +343,8 @@ class MessagePipeline:
         if attempt is not None and attempt.turn is not None and not attempt.is_command:
             await attempt.turn.log.complete(attempt.error, attempt.last_words)
         await self.close(incoming)
-        if attempt is not None and attempt.is_reply:
-            await self._parts.inbox.seal(incoming)  # the question that it replied to is closed
+        if attempt is not None and (attempt.is_reply or len(incoming.parts) > 1):
+            await self._parts.inbox.seal(incoming)  # the question that it replied to is closed, its parts are forgotten
         if attempt is not None and not attempt.error:
             self._parts.reach.alerts.storage_written()
 

@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from core.actions.registry import Registry
 from core.answering.chatbot import ChatBot
+from core.answering.collecting import QUIET_S
 from core.answering.confirmations import Confirmations
 from core.answering.enclosed import FileService
 from core.answering.loop import think
@@ -97,6 +98,14 @@ class HouseBot(ChatBot):
     ) -> None:
         await super().__aexit__(kind, error, traceback)
         await self.parts.reach.alerts.close()
+
+
+async def answered(bot: ChatBot, incoming: Incoming, channel: RecordingChannel) -> None:
+    """Say it, let the time go by in which more may belong to it, and wait for its answer."""
+    answer = await bot.receive(incoming, channel)
+    if isinstance(clock := bot.parts.services.clock, FakeClock):
+        await clock.advance(QUIET_S)
+    await answer
 
 
 @dataclass(slots=True)

@@ -24,7 +24,7 @@ from core.storage.files_folder import FolderFiles
 from core.types import MemoryItem
 from tests.fakes.clock import FakeClock
 from tests.fakes.file_channel import FileChannel
-from tests.fakes.house import ANA, House, Script
+from tests.fakes.house import ANA, House, Script, answered
 from tests.fakes.made_files import pdf, photo
 from tests.fakes.model import HashEmbedder
 
@@ -89,7 +89,7 @@ class Sending:
         channel.counted = self.counted
         incoming = self.house.incoming(text, message_id=uuid.uuid4().hex, chat=f"chat-{lang}")
         incoming = replace(incoming, attachments=attached, quotes=quotes, pressed=pressed, language=lang)
-        await (await self.bot.receive(incoming, channel))
+        await answered(self.bot, incoming, channel)
         self.shown, self.fetched = channel.screen[-1], channel.fetched
         self.handed = [(name, content) for name, content, _ in channel.handed]
         return "\n".join(message.text for message in channel.screen)

@@ -29,7 +29,7 @@ from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database
 from core.types import Incoming
 from tests.fakes.channel import RecordingChannel
-from tests.fakes.house import ANA, House
+from tests.fakes.house import ANA, House, answered
 from tests.fakes.model import HashEmbedder
 
 PHOTO = Attachment(AttachmentKind.PHOTO)
@@ -42,7 +42,7 @@ FINISH = {Task.DECIDE: ['{"action": "Finish"}']}
 async def said(house: House, incoming: Incoming) -> RecordingChannel:
     channel = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(incoming, channel))
+        await answered(bot, incoming, channel)
     return channel
 
 
