@@ -40,7 +40,9 @@ _WAITING: Final = """
 async def files_named(rows_of: RowsOf) -> Mapping[UserKey, frozenset[str]]:
     """Map owners to the digests of the files that anything of theirs names."""
     found: dict[UserKey, set[str]] = defaultdict(set)
-    waiting = await rows_of(_WAITING, ("%sha256%",))  # first: what waits becomes a memory, and never the other way round
+    waiting = await rows_of(
+        _WAITING, ("%sha256%",)
+    )  # first: what waits becomes a memory, and never the other way round
     for platform, user, said in waiting:
         found[UserKey(platform, user)].update(_DIGEST.findall(said))
     for table in ("memories", "changes"):

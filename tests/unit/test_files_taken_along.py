@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import zipfile
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -23,7 +24,7 @@ from bot.settings.settings import Settings, load
 from bot.wiring import App, build
 from core.clock import SystemClock
 from core.enclosures import Attachment, AttachmentKind
-from core.errors import StorageError
+from core.errors import FileQuotaExceeded, StorageError
 from core.features.transfer.export import Takeout, name_inside
 from core.files.port import FileStore
 from core.storage.files_folder import owner_name
@@ -32,9 +33,9 @@ from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryItem, MemoryKind, Passage, UserKey
 from tests.fakes.export_file import ExportFile
 from tests.fakes.file_channel import FileChannel
-from tests.fakes.house import House
+from tests.fakes.house import ANA, BIA, House
 from tests.postgres import new_database
-from tests.unit.test_import import ANA, Importer
+from tests.unit.test_import import Importer
 
 ME = UserKey("console", "ana")
 PHOTO, PDF = bytes(range(256)) * 40, b"%PDF-1.7 of a lease"
@@ -407,3 +408,28 @@ async def test_the_shell_exports_and_imports_files(settings: Settings, tmp_path:
     taken = await personal.take_in(elsewhere, ME, held, tmp_path / "ana.zip")
     assert (taken["saved"], taken["files"], taken["unkept"]) == (2, 2, 0)
     assert await there(elsewhere) == before
+
+
+# --- forgetting ------------------------------------------------------------------------------------------------------
+
+
+async def test_forget_all_removes_every_byte_of_a_persons_and_of_nobody_elses() -> None:
+    house = House()
+    await keep(house)
+    await keep(house, BIA)
+    async with Importer(house) as ana:
+        asked = await ana.say("/forget all")
+        assert "memories (2) with their photos and files" in asked
+        await ana.say(re.findall(r"/forget all \w+", asked)[0])
+    assert await bytes_of(house.memories.files, ANA) == set()
+    assert await bytes_of(house.memories.files, BIA) == {PHOTO, PDF}
+    assert (await house.store.files_named()).keys() == {BIA}
+
+
+async def test_a_wish_for_more_than_there_may_be_keeps_nothing(settings: Settings) -> None:
+    async with opened(settings.model_copy(update={"max_files_mb": 0})) as app:
+        with pytest.raises(FileQuotaExceeded) as refused:
+            await app.features.memories.files.put(ME, PHOTO)
+    assert (refused.value.used, refused.value.quota) == (0, 0)
+    async with opened(settings) as app:
+        assert app.features.memories.files.quota == 500_000_000
