@@ -260,6 +260,16 @@ async def test_a_search_tells_the_passages_that_it_found_a_memory_by(home: Home)
     assert whole.passages == ()
 
 
+async def test_a_document_that_is_asked_for_by_name_brings_its_best_passages_though_they_are_not_sure_themselves(
+    home: Home,
+) -> None:
+    memory = home.of()
+    await memory.add([CONTRACT], {})
+    [hit] = await memory.search(["rental contract garden"], {}, limit=5, floor=0)
+    [sure] = await memory.search(["rental contract garden"], {}, limit=5, floor=hit.chance)
+    assert sure.passages[0] == PAGES[3]
+
+
 async def test_many_passages_of_one_document_leave_room_for_other_memories(home: Home) -> None:
     memory = home.of()
     await memory.add([CONTRACT], {})
