@@ -217,6 +217,17 @@ async def test_what_fits_is_kept_of_an_archive_that_is_too_large_for_a_person() 
     assert ([each.sha256 for each in item.attachments], kept) == ([both[0]["sha256"]], {PHOTO})
 
 
+@pytest.mark.parametrize("quota", [0, 5])
+async def test_who_has_more_than_they_may_now_takes_in_no_file(quota: int) -> None:
+    house = House()
+    await house.memories.files.put(ANA, b"ten bytes!")
+    house.memories.files.quota = quota
+    raw = archive({"memories": [entry(told_of(PHOTO))]}, **{f"files/{told_of(PHOTO)['sha256']}/x": PHOTO})
+    async with Importer(house) as ana:
+        assert "1 photo, recording or document is left out" in await ana.say("/import", raw)
+    assert await bytes_of(house.memories.files, ANA) == {b"ten bytes!"}
+
+
 async def test_reminders_of_an_archive_are_offered_too(tmp_path: Path) -> None:
     house = House()
     await keep(house)
