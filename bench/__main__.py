@@ -14,6 +14,7 @@ BENCHES = {
     "changes": "what becomes of changes that people tell, and of questions about a neighbour; --report, --show",
     "chat": "what people see of an answer, and when; parts: turns, room, crowd; it takes minutes",
     "cycle": "the stepwise and the single cycle beside a bare bot of one call: calls, tokens, seconds, messages",
+    "files": "a photo kept, read and forgotten: CPU, wall, disk; memory while many send large files at once",
     "kills": "what people see of answers amid which the bot was killed; KILLS PLATFORM; half an hour",
     "limited": "how well limited mode keeps, finds, changes and removes, by language; --help for what it can show",
     "limited_examples": "how well the classifier of limited mode judges messages that it never saw",

@@ -211,6 +211,10 @@ def example(provider: str) -> str:
     return f"{provider}:{PROVIDERS[provider].model}"
 
 
+TRANSCRIBERS: Final = ("openai:gpt-4o-mini-transcribe", "groq:whisper-large-v3-turbo")
+"""The models that `.env.example` and pages name for recordings."""
+
+
 EMBEDDING_DIMS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "text-embedding-3-small": 1536,

@@ -17,6 +17,7 @@ from bot.models.presets import (
     PROVIDERS,
     REMOTE,
     SUGGESTED,
+    TRANSCRIBERS,
     Mode,
     Patience,
     Preset,
@@ -117,7 +118,7 @@ class ModelSettings(BaseSettings):
         default="",
         description="Model that writes down what recordings say: provider:model, of any server with OpenAI's "
         "/audio/transcriptions. Empty: nobody listens to them.",
-        examples=["openai:gpt-4o-mini-transcribe", "groq:whisper-large-v3-turbo"],
+        examples=list(TRANSCRIBERS),
     )
 
     model_reasoning_heavy_effort: _Effort = ""

@@ -34,7 +34,7 @@ class FileStore(Protocol):
         """
 
     async def get(self, owner: UserKey, sha256: str) -> bytes | None:
-        """Return the bytes; None if the owner has none of that digest."""
+        """Return the bytes; None if the owner has none of that digest, or they are not what they were."""
 
     async def used(self, owner: UserKey) -> int:
         """Return how many bytes of the owner are kept."""

@@ -177,8 +177,29 @@ THE_FILE = text("files.the_file")
 TELL_WHAT = text("files.tell_what")
 KEEP_WITH_WORDS = text("files.keep_with_words")
 WHAT_IS_IT = text("files.what_is_it")
-KINDS: Final = {kind: text(f"files.kinds.{kind}") for kind in (*dict.fromkeys(_KINDS.values()), "text", "recording")}
-PROBLEMS: Final = {problem: text(f"files.problems.{problem.name.lower()}") for problem in Problem}
+KINDS: Final = {
+    "pdf": text("files.kinds.pdf"),
+    "word": text("files.kinds.word"),
+    "sheet": text("files.kinds.sheet"),
+    "table": text("files.kinds.table"),
+    "json": text("files.kinds.json"),
+    "page": text("files.kinds.page"),
+    "calendar": text("files.kinds.calendar"),
+    "card": text("files.kinds.card"),
+    "text": text("files.kinds.text"),
+    "recording": text("files.kinds.recording"),
+}
+PROBLEMS: Final[dict[Problem, Localized]] = {
+    Problem.UNKNOWN: text("files.problems.unknown"),
+    Problem.EMPTY: text("files.problems.empty"),
+    Problem.ENCRYPTED: text("files.problems.encrypted"),
+    Problem.SCANNED: text("files.problems.scanned"),
+    Problem.BROKEN: text("files.problems.broken"),
+    Problem.TOO_LARGE: text("files.problems.too_large"),
+    Problem.NOT_TAKEN: text("files.problems.not_taken"),
+    Problem.UNHEARD: text("files.problems.unheard"),
+    Problem.GONE: text("files.problems.gone"),
+}
 THINGS: Final[dict[AttachmentKind, Localized]] = {
     AttachmentKind.PHOTO: text("files.things.photo"),
     AttachmentKind.FILE: text("files.things.photo"),

@@ -104,8 +104,7 @@ class Ranking:
         scores += CONTEXT_WEIGHT * np.array([each.context for each in candidates], np.float32)
         best, likely = scores.max(axis=1), chances.max(axis=1)
         ranked = np.lexsort((-numbers, -best.round(_SCORE_DECIMALS)))
-        documents = [each.document for each in candidates]
-        order = self._best([int(place) for place in ranked if likely[place] >= self._floor], documents)
+        order = self._best(ranked.tolist(), likely, candidates)
         queries = scores.argmax(axis=1)
         self.chosen = [
             Fit(float(best[place]), float(likely[place]), float(dense[at]), float(covered[at]))
@@ -114,17 +113,28 @@ class Ranking:
         ]
         return [int(numbers[place]) for place in order]
 
-    def _best(self, ranked: Sequence[int], documents: Sequence[int]) -> Sequence[int]:
-        """Return the places of the best `limit` memories; of one that is found in its passages, the best of these."""
-        if not any(documents):
-            return ranked[: self._limit]
+    def _best(self, ranked: Sequence[int], likely: Vector, candidates: Sequence[Candidate]) -> Sequence[int]:
+        """Return the places of the best `limit` memories, with the best passages of a document that is among them.
+
+        Of a document that is found by its own words ("my contract"), passages need no chance of their own.
+        """
+        enough = {each.number for place, each in enumerate(candidates) if likely[place] >= self._floor}
+        if not any(each.document for each in candidates):
+            return [place for place in ranked if candidates[place].number in enough][: self._limit]
         order: list[int] = []
-        found: Counter[int] = Counter()  # those that are no passages count as one each, by a name that is no number
+        memories: set[int] = set()
+        passages: Counter[int] = Counter()
         for place in ranked:
-            document = documents[place] or -1 - place
-            if found[document] or len(found) < self._limit:
-                order += [place] * (found[document] < MAX_FOUND_PASSAGES)
-                found[document] += 1
+            each = candidates[place]
+            memory = each.document or each.number
+            if enough.isdisjoint((each.number, each.document)) or (
+                memory not in memories and len(memories) == self._limit
+            ):
+                continue
+            memories.add(memory)
+            passages[each.document] += 1
+            if not each.document or passages[each.document] <= MAX_FOUND_PASSAGES:
+                order.append(place)
         return order
 
     def _judged(

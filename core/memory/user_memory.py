@@ -335,8 +335,8 @@ class _RunningSearch:
         for item, fit in zip(items, ranking.chosen, strict=False):
             hit = MemoryHit(item, _matched(item, words), fit.score, fit.dense, fit.lexical, fit.chance)
             found = best.setdefault(item.id, hit)
-            if item.found_in is not None:
-                best[item.id] = replace(found, passages=(*found.passages, item.found_in))
+            passages = (*found.passages, *([] if item.found_in is None else [item.found_in]))
+            best[item.id] = replace(found, chance=max(found.chance, hit.chance), passages=passages)
         hits = list(of_subject(self._queries, list(best.values())))
         known = {hit.item.id: hit for hit in hits}
         # What may take the place of a memory is as likely as that, though it names nobody: "she moved to York".

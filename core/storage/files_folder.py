@@ -68,9 +68,10 @@ class FolderFiles(FileStore):
 
         def work() -> bytes | None:
             try:
-                return path.read_bytes()
+                content = path.read_bytes()
             except FileNotFoundError:
                 return None
+            return content if hashlib.sha256(content).hexdigest() == sha256 else None
 
         return await self._run(work) if sha256 in _names([sha256]) else None
 

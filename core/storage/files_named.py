@@ -33,14 +33,16 @@ _WAITING: Final = """
     ) AS w
     LEFT JOIN owners AS a ON a.platform = w.platform AND a."user" = w."user"
     LEFT JOIN owners AS o ON o.id = coalesce(a.linked, a.id)
-    WHERE w.said LIKE '%sha256%'
+    WHERE w.said LIKE ?
 """
 
 
 async def files_named(rows_of: RowsOf) -> Mapping[UserKey, frozenset[str]]:
     """Map owners to the digests of the files that anything of theirs names."""
     found: dict[UserKey, set[str]] = defaultdict(set)
-    waiting = await rows_of(_WAITING, ())  # first: what waits becomes a memory, and never the other way round
+    waiting = await rows_of(
+        _WAITING, ("%sha256%",)
+    )  # first: what waits becomes a memory, and never the other way round
     for platform, user, said in waiting:
         found[UserKey(platform, user)].update(_DIGEST.findall(said))
     for table in ("memories", "changes"):

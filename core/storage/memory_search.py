@@ -160,7 +160,7 @@ class _OwnerSearch:
     def candidates(self, near: Collection[int], words: _WeighedWords) -> list[Candidate]:
         """Return the memories that count: those near, and the best by each query's words, the newest first.
 
-        What was told right after the best by words counts, too.
+        What was told right after the best by words counts, too. What was told before a passage is its document.
         """
         depth, scores = self._search.depth, words.scores(near)
         ranked = [_best_first(each) for each in scores]
@@ -169,6 +169,7 @@ class _OwnerSearch:
         near = {*near, *(after[number] for number in worded if number in after)}
         before |= {later: number for number, later in after.items()}
         self._look({*near, *worded})
+        before |= {number: document for number, document in self._documents.items() if document}
         chosen = {number for number in near if number in self._phrases}
         for ordered in ranked:
             best = [number for number in ordered[:depth] if number in self._phrases]

@@ -29,6 +29,7 @@ REPEATED: Final = "repeated"
 """The kind of a row that changes nothing: another account said the memory, too, in the words that are its `after`."""
 
 Account = TypeVar("Account", bound=Hashable)
+Part = TypeVar("Part", bound=Hashable)
 
 _MAX_PHRASE_CHARS: Final = 80
 
@@ -88,29 +89,38 @@ class _Brought(Generic[Account]):
 
 def _brought(log: Sequence[Logged[Account]]) -> _Brought[Account]:
     """Return which phrases, folded, sources and things each account brought: those of an unrecorded beginning, too."""
-    phrases, sources, things = defaultdict(set), defaultdict(set), defaultdict(set)  # type: ignore[var-annotated]
+    phrases: dict[Account, set[str]] = defaultdict(set)
+    sources: dict[Account, set[int]] = defaultdict(set)
+    things: dict[Account, set[str]] = defaultdict(set)
     for row in log:
         for account, item, known in _parts(row):
-            for brought, of in ((phrases, _phrases), (sources, _sources), (things, _things)):
-                others = set().union(*brought.values()) if item is row.before else set()
-                brought[account] |= of(item) - others - (of(known) if known else set())
-        if (
-            row.before is None and row.after is not None
-        ):  # who said it again brought the same: else it is another memory
+            is_first = item is row.before
+            _note(phrases, account, _phrases(item), _phrases(known), is_first=is_first)
+            _note(sources, account, _sources(item), _sources(known), is_first=is_first)
+            _note(things, account, _things(item), _things(known), is_first=is_first)
+        if row.before is None:  # who said it again brought the same things: with others it is another memory
             things[row.account] |= _things(row.after)
     return _Brought(phrases, sources, things)
 
 
-def _phrases(item: MemoryItem) -> set[str]:
-    return {fold(phrase) for phrase in item.bindings}
+def _note(
+    brought: dict[Account, set[Part]], account: Account, new: set[Part], known: set[Part], *, is_first: bool
+) -> None:
+    """Note that an account brought what is new; of an unrecorded beginning, what nobody is known to have brought."""
+    others = set[Part]().union(*brought.values()) if is_first else set()
+    brought[account] |= new - others - known
 
 
-def _sources(item: MemoryItem) -> set[int]:
-    return set(item.source_ids)
+def _phrases(item: MemoryItem | None) -> set[str]:
+    return {fold(phrase) for phrase in item.bindings} if item else set()
 
 
-def _things(item: MemoryItem) -> set[str]:
-    return set(identities(item.attachments))
+def _sources(item: MemoryItem | None) -> set[int]:
+    return set(item.source_ids) if item else set()
+
+
+def _things(item: MemoryItem | None) -> set[str]:
+    return set(identities(item.attachments)) if item else set()
 
 
 def _parts(row: Logged[Account]) -> Iterator[tuple[Account, MemoryItem, MemoryItem | None]]:
@@ -202,7 +212,7 @@ def part(query: Query, lexicon: Lexicon, owner: int, key: str) -> None:
     found = [
         memory_rows.with_passages(query, replace(each, account=each.account or owner)) for each in map(stored, rows)
     ]
-    passages = {identities(each.item.attachments): each.passages for each in found}
+    passages = {identities(each.item.attachments): each.passages for each in found if each.passages}
     there = found.pop() if found and found[-1].item.id == key else None
     said = _said(query, owner, key, found if there is None else [*found, there])
     memory_rows.remove(query, [each.number for each in found])

@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import FileQuotaExceeded
 from core.files.port import FileStore
-from core.storage.files_folder import FolderFiles
+from core.storage.files_folder import FolderFiles, owner_name
 from core.storage.files_table import SqlFiles
 from core.types import UserKey
 from tests.contracts.engines import ENGINES
@@ -130,6 +130,13 @@ async def test_a_folder_holds_private_files_without_a_name_and_nothing_once_they
     assert path.read_bytes() == PHOTO
     await files.remove(ANA, [path.name])
     assert list(folder.rglob("*")) == []
+
+
+async def test_bytes_that_the_disk_changed_are_not_handed_out(tmp_path: Path) -> None:
+    files = FolderFiles(tmp_path, FakeClock(), QUOTA)
+    photo = await files.put(ANA, PHOTO)
+    (tmp_path / owner_name(ANA) / photo).write_bytes(PHOTO[:-1] + b"x")
+    assert await files.get(ANA, photo) is None
 
 
 async def test_a_sweep_removes_what_a_crash_left_half_written(tmp_path: Path) -> None:

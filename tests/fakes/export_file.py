@@ -46,9 +46,8 @@ class AccountEntry(Exact):
 class ThingEntry(Exact):
     """A photo, recording, document or place that a memory keeps."""
 
-    kind: Literal[
-        "photo", "file", "voice message", "audio", "video", "sticker", "location", "contact", "poll", "attachment"
-    ]
+    kind: str
+    """photo, file, voice message, audio, video, sticker, location, contact, poll …"""
     name: str = ""
     media_type: str = ""
     size: Count = 0

@@ -260,20 +260,31 @@ async def test_a_search_tells_the_passages_that_it_found_a_memory_by(home: Home)
     assert whole.passages == ()
 
 
+async def test_a_document_that_is_asked_for_by_name_brings_its_best_passages_though_they_are_not_sure_themselves(
+    home: Home,
+) -> None:
+    memory = home.of()
+    await memory.add([CONTRACT], {})
+    [hit] = await memory.search(["rental contract garden"], {}, limit=5, floor=0)
+    [sure] = await memory.search(["rental contract garden"], {}, limit=5, floor=hit.chance)
+    assert sure.passages[0] == PAGES[3]
+
+
 async def test_many_passages_of_one_document_leave_room_for_other_memories(home: Home) -> None:
     memory = home.of()
     await memory.add([CONTRACT], {})
     others = [MemoryDraft(MemoryKind.TEXT, f"My pets number {n}", (f"pets {n}",)) for n in range(4)]
     await memory.add(others, {})
-    hits = await memory.search(["pets"], {}, limit=5, floor=0)
+    hits = await memory.search(["pets forbidden flat garden guests keepers"], {}, limit=5, floor=0)
+    assert len(hits[0].passages) == 3
     assert len({hit.item.id for hit in hits}) == len(hits) == 5
 
 
 async def test_a_passage_makes_its_memory_sure_though_its_own_words_name_another_subject(home: Home) -> None:
     memory = home.of()
-    pages = (Passage("The code of the garage door is 4417.", 1),)
-    await memory.add([replace(CONTRACT, passages=pages)], {})
-    [hit] = await memory.find("what is the code of the garage door?", limit=5)
+    pages = (Passage("The wifi password is 4417.", 1),)
+    await memory.add([replace(CONTRACT, content="Bank passwords", bindings=("bank passwords",), passages=pages)], {})
+    [hit] = await memory.find("what is the wifi password?", limit=5)
     assert (hit.chance >= SURE, hit.other) == (True, "")
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from io import BytesIO
 from typing import BinaryIO, Final
@@ -16,7 +17,7 @@ from core.actions.change_report import UNDO, undo_button
 from core.commands.command import Command, Request
 from core.commands.menu import FILE
 from core.enclosures import Attachment
-from core.errors import ChannelError, ChannelGone, FileTooLarge
+from core.errors import ChannelError, ChannelGone, FileQuotaExceeded, FileTooLarge
 from core.features.admin.decide import NEVER
 from core.features.admin.decisions import Matter
 from core.features.feature import Contribution, Shared
@@ -38,7 +39,7 @@ from core.memory.user_memory import UserMemory
 from core.outgoing import Button
 from core.text.catalogue import Counted, counted, forms, text
 from core.text.markdown import quoted
-from core.types import Vector
+from core.types import MemoryDraft, Vector
 
 SHOWN: Final = 5
 """So many memories of a file are shown before it is saved."""
@@ -186,19 +187,23 @@ async def with_files(memory: UserMemory, held: Intake, file: BinaryIO) -> Intake
 
     They are kept before anybody says yes; what nobody does is swept.
     """
+    files, owner = memory.files, memory.owner
     wanted = {thing.sha256 for each in held.taken for thing in each.draft.attachments if thing.sha256}
-    there = await memory.files.digests(memory.owner) if wanted else frozenset()
-    had, unkept, left = set(wanted & there), 0, memory.files.quota - await memory.files.used(memory.owner)
-    files = files_inside(file, wanted - had, left) if is_archive(file) else iter(())
-    while (found := await asyncio.to_thread(next, files, None)) is not None:
-        had.add(await memory.files.put(memory.owner, found[1]))
-    taken = []
-    for each in held.taken:
-        things = tuple(thing for thing in each.draft.attachments if not thing.sha256 or thing.sha256 in had)
-        unkept += len(each.draft.attachments) - len(things)
-        passages = each.draft.passages if things else ()
-        taken.append(replace(each, draft=replace(each.draft, attachments=things, passages=passages)))
-    return replace(held, taken=tuple(taken), files=len(had), unkept=unkept)
+    had = set(wanted & await files.digests(owner)) if wanted else set()
+    room = max(files.quota - await files.used(owner), 0)
+    inside = files_inside(file, wanted - had, room) if is_archive(file) else iter(())
+    with suppress(FileQuotaExceeded):  # others of theirs came meanwhile
+        while (found := await asyncio.to_thread(next, inside, None)) is not None:
+            had.add(await files.put(owner, found[1]))
+    taken = [replace(each, draft=_kept(each.draft, had)) for each in held.taken]
+    there, left = (sum(len(each.draft.attachments) for each in some) for some in (held.taken, taken))
+    return replace(held, taken=tuple(taken), files=len(had), unkept=there - left)
+
+
+def _kept(draft: MemoryDraft, had: Collection[str]) -> MemoryDraft:
+    """Return a draft with those of its things whose bytes are had, or that have none."""
+    things = tuple(thing for thing in draft.attachments if not thing.sha256 or thing.sha256 in had)
+    return replace(draft, attachments=things, passages=draft.passages if things else ())
 
 
 READING = text("transfer.import.reading")
