@@ -210,6 +210,6 @@ THINGS: Final[dict[AttachmentKind, Localized]] = {
     AttachmentKind.LOCATION: text("files.things.location"),
     AttachmentKind.CONTACT: text("files.things.contact"),
     AttachmentKind.POLL: text("files.things.poll"),
-    AttachmentKind.OTHER: text("files.things.other"),
+    AttachmentKind.OTHER: text("files.things.something"),
 }
 _NEEDS_NAME: Final = frozenset(THINGS) - {AttachmentKind.STICKER, AttachmentKind.CONTACT, AttachmentKind.POLL}
