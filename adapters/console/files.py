@@ -6,10 +6,11 @@ import asyncio
 import mimetypes
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from adapters.running import handle_for, named_on
+from adapters.running import handle_for, named_on, spelled_out
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import ChannelError, FileTooLarge
 from core.outgoing import File, OutgoingMessage
@@ -96,9 +97,13 @@ def lay_down(file: File, folder: Path) -> Path:
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path, descriptor = _new_file(folder, Path(file.name))
-        with os.fdopen(descriptor, "wb") as copy, file.path.open("rb") as original:
-            shutil.copyfileobj(original, copy)
+        path, descriptor = _new_file(folder, Path(file.file_name))
+        with os.fdopen(descriptor, "wb") as copy:
+            if file.path is None:
+                copy.write(file.content or b"")
+            else:
+                with file.path.open("rb") as original:
+                    shutil.copyfileobj(original, copy)
     except OSError as error:
         raise ChannelError(f"the file cannot be written into {folder}: {error.strerror}") from error
     return path.absolute()
@@ -115,12 +120,12 @@ def _new_file(folder: Path, name: Path) -> tuple[Path, int]:
             path = folder / f"{name.stem}-{number}{name.suffix}"
 
 
-async def handed_over(shown: OutgoingMessage, folder: Path) -> str:
-    """Write the file of a message; return the message's text with the path."""
-    if shown.file is None:
-        return shown.text
-    path = await asyncio.to_thread(lay_down, shown.file, folder)
-    return f"{shown.text}\n📄 {_short(path)}".lstrip()
+async def handed_over(shown: OutgoingMessage, folder: Path) -> OutgoingMessage:
+    """Write the files of a message; return the message with their paths in its text."""
+    shown = spelled_out(shown)
+    paths = [await asyncio.to_thread(lay_down, file, folder) for file in shown.files]
+    text = "\n".join(filter(None, (shown.text, *(f"📄 {_short(path)}" for path in paths))))
+    return replace(shown, text=text)
 
 
 def _short(path: Path) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -39,8 +38,8 @@ class PipeChannel(Channel):
     async def post(self, shown: OutgoingMessage) -> str:
         """Write a message, unless it will be replaced or may still grow."""
         self._posts += 1
-        if shown.file is not None:
-            shown = replace(shown, text=await files.handed_over(shown, self._exports))
+        if shown.files:
+            shown = await files.handed_over(shown, self._exports)
         await self.edit(str(self._posts), shown)
         return str(self._posts)
 

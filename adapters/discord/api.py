@@ -16,7 +16,7 @@ import aiohttp
 import discord
 import yarl  # aiohttp's own
 
-from adapters.discord.attachment import Expired, attachment, download, message_in, renewed
+from adapters.discord.attachment import Expired, download, message_in, renewed, uploads
 from adapters.discord.button import ids_of, view_of
 from adapters.discord.markup import Drawn
 from adapters.discord.pacer import GROWING, WHOLE, Pacer
@@ -425,7 +425,7 @@ def sent(message: discord.Message) -> Sent:
 
 def time_for(drawn: Drawn) -> float:
     """Return how long a request that sends it may take, in seconds."""
-    return _FILE_TIMEOUT_S if drawn.file else _TIMEOUT_S
+    return _FILE_TIMEOUT_S if drawn.files else _TIMEOUT_S
 
 
 def _options(drawn: Drawn) -> dict[str, Any]:
@@ -434,7 +434,7 @@ def _options(drawn: Drawn) -> dict[str, Any]:
         "content": drawn.content or None, "embeds": drawn.embeds, "allowed_mentions": drawn.allowed_mentions
     }  # fmt: skip
     view = view_of(drawn)
-    return options | ({"view": view} if view else {}) | ({"file": attachment(drawn.file)} if drawn.file else {})
+    return options | ({"view": view} if view else {}) | ({"files": uploads(drawn.files)} if drawn.files else {})
 
 
 def edit_options(drawn: Drawn, before: Drawn | None = None) -> dict[str, Any]:

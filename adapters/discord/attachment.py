@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from io import BytesIO
 from typing import Final
 
 import aiohttp
 import discord
 import yarl  # aiohttp's own
 
+from adapters.running import content_of
 from core.errors import ChannelError, FileTooLarge
 from core.outgoing import File
 
@@ -22,19 +24,13 @@ _OK: Final = 200
 _EXPIRED: Final = (403, 404)
 
 
-def attachment(file: File) -> discord.File:
-    """Open a file to be attached; it is closed when it was sent.
+def uploads(files: Sequence[File]) -> list[discord.File]:
+    """Open files to be attached; they are closed when they were sent.
 
     Raises:
-        ChannelError: it is too large for Discord, or not there.
+        ChannelError: one is too large for Discord, or not there.
     """
-    try:
-        size = file.path.stat().st_size
-        if size > MAX_FILE_BYTES:
-            raise ChannelError(f"a file of {size / 2**20:.1f} MiB; Discord takes {MAX_FILE_BYTES / 2**20:.0f} MiB")
-        return discord.File(file.path, filename=file.name)
-    except OSError as error:
-        raise ChannelError(f"the file to send cannot be read: {type(error).__name__}") from None
+    return [discord.File(BytesIO(content_of(file, MAX_FILE_BYTES)), filename=file.file_name) for file in files]
 
 
 class Expired(ChannelError):

@@ -345,10 +345,10 @@ class Answer:
         shown = OutgoingMessage(text, choices=offered, menu=tuple(menu), notice=notice, folded=folded)
         await self.view.show(shown)
 
-    async def hand_over(self, file: File, text: str) -> None:
-        """Send a file with a sentence, and return when it was sent."""
+    async def hand_over(self, files: Sequence[File], text: str, choices: Sequence[Button] = ()) -> None:
+        """Send files with a sentence, and return when they were sent."""
         await self.complete()
-        await self.view.show(OutgoingMessage(text, file=file))
+        await self.view.show(OutgoingMessage(text, files=tuple(files), choices=tuple(choices)))
         await self.view.flush()
 
 

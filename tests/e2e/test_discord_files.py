@@ -10,7 +10,7 @@ import pytest
 
 from adapters.discord.attachment import MAX_FILE_BYTES
 from core.delivery.view import View
-from core.enclosures import QuoteKind
+from core.enclosures import AttachmentKind, QuoteKind
 from core.errors import ChannelError, FileTooLarge
 from core.outgoing import File, OutgoingMessage
 from core.ports import Channel
@@ -25,7 +25,7 @@ from tests.fakes.handler import Script, ScriptedHandler
 
 def handing_over(path: Path) -> Script:
     async def script(_: Incoming, view: View) -> None:
-        await view.show(OutgoingMessage("Aqui está.", file=File(path, "memorias.json", "application/json")))
+        await view.show(OutgoingMessage("Aqui está.", files=(File(path, "memorias.json", "application/json"),)))
         await view.flush()
 
     return script
@@ -69,9 +69,32 @@ async def test_a_file_beyond_ten_megabytes_or_not_there_is_an_error_that_says_so
         await server.interactions.command(ANA, "export")
         await flow(server, clock, lambda: bot.handler.answered == 2)
         assert [str(error) for error in bot.handler.failures] == [
-            "a file of 10.0 MiB; Discord takes 10 MiB", "the file to send cannot be read: FileNotFoundError",
+            "a file of 10.5 MB; the platform takes 10.5 MB from a bot",
+            "the file to send cannot be read (No such file or directory)",
         ]  # fmt: skip
         assert not server.uploaded
+
+
+async def test_an_album_a_contact_and_a_place_are_handed_back_with_their_words() -> None:
+    things = (
+        *(File(name=f"{n}.png", kind=AttachmentKind.PHOTO, content=b"png", handle="telegram:x") for n in range(3)),
+        File(kind=AttachmentKind.CONTACT, name="Bia", detail="BEGIN:VCARD"),
+        File(kind=AttachmentKind.LOCATION, detail="1.5,-2.5"),
+    )
+
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(OutgoingMessage("Aqui.", files=things))
+
+    clock = FakeClock()
+    async with DiscordServer(clock) as server, running(server, clock, script) as bot:
+        await server.says(ANA, "mostra")
+        await flow(server, clock, lambda: bot.handler.answered)
+        assert server.direct(ANA).screen() == [
+            "Aqui.\n📎 0.png\n📎 1.png\n📎 2.png",
+            "📎 Bia.vcf",
+            "📍 https://www.openstreetmap.org/?mlat=1.5&mlon=-2.5#map=17/1.5/-2.5",
+        ]
+        assert b"BEGIN:VCARD" in server.uploaded.values()
 
 
 class Keeping(ScriptedHandler):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from core.answering.parts import TurnLimits
 from core.dialogue import Prompt, PromptContext, Task
@@ -60,7 +61,10 @@ async def test_an_album_of_five_photos_with_captions_is_one_turn_in_private_and_
         assert [one.handle for one in asked.attachments] == [f"telegram:p{number}" for number in range(5)]
         for number in range(3):
             called = "@elefante_bot olha" if number == 0 else ""
-            words = {"caption": called, "caption_entities": [{"type": "mention", "offset": 0, "length": 13}]}
+            words: dict[str, Any] = {
+                "caption": called,
+                "caption_entities": [{"type": "mention", "offset": 0, "length": 13}],
+            }
             on.server.says(
                 ANA, None, chat_id=GROUP, photo=photo(number), media_group_id="b", **(words if called else {})
             )

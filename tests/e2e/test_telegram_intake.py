@@ -122,7 +122,10 @@ async def test_media_without_words_is_a_message_without_words(content: dict[str,
 async def test_each_part_of_an_album_is_taken_in_a_group_if_one_before_has_the_bots_name() -> None:
     clock = FakeClock()
     photo = [{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}]
-    called = {"caption": "@elefante_bot guarda", "caption_entities": [{"type": "mention", "offset": 0, "length": 13}]}
+    called: dict[str, Any] = {
+        "caption": "@elefante_bot guarda",
+        "caption_entities": [{"type": "mention", "offset": 0, "length": 13}],
+    }
     async with TelegramServer(clock) as server, running(server, clock) as bot:
         server.says(ANA, None, photo=photo, media_group_id="theirs", chat_id=GROUP)
         server.says(ANA, None, photo=photo, media_group_id="told", chat_id=GROUP, **called)

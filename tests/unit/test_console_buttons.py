@@ -85,14 +85,14 @@ async def test_a_file_that_is_handed_over_is_laid_down_and_takes_nobodys_place(
     for channel in (ConsoleChannel, PipeChannel):
         stream = io.StringIO()
         colour = {"colour": False} if channel is ConsoleChannel else {}
-        await channel(Output(stream), exports=exports, **colour).post(OutgoingMessage("Yours.", file=file))
+        await channel(Output(stream), exports=exports, **colour).post(OutgoingMessage("Yours.", files=(file,)))
         assert stream.getvalue().startswith(("\r\x1b[JYours.\n📄", "Yours.\n📄 ~/data/exports/all of it-2.json"))
     laid = sorted(exports.iterdir())
     assert [path.name for path in laid] == ["all of it-2.json", "all of it.json"]
     assert [(path.read_bytes(), path.stat().st_mode & 0o777) for path in laid] == [(b"{}", 0o600)] * 2
     assert exports.stat().st_mode & 0o777 == 0o700
     with pytest.raises(ChannelError, match="cannot be written"):
-        await PipeChannel(Output(io.StringIO()), exports=source).post(OutgoingMessage("x", file=file))
+        await PipeChannel(Output(io.StringIO()), exports=source).post(OutgoingMessage("x", files=(file,)))
 
 
 async def test_a_file_is_sent_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,3 +136,19 @@ async def test_what_is_attached_at_a_terminal_has_its_words_and_is_what_its_name
     for name, kind in kinds.items():
         said = person.says(f"/attach {tmp_path / name}")
         assert (said.text, [one.kind for one in said.attachments], said.attachments[0].size) == ("", [kind], 0)
+
+
+async def test_a_place_is_words_with_a_map_and_a_contact_a_card_that_address_books_read(tmp_path: Path) -> None:
+    pin = File(kind=AttachmentKind.LOCATION, name="Zé, Rua 1", detail="1.5,-2.5")
+    bia = File(kind=AttachmentKind.CONTACT, name="Bia", detail="BEGIN:VCARD")
+    photo = File(kind=AttachmentKind.PHOTO, media_type="image/png", content=b"png")
+    stream = io.StringIO()
+    channel = PipeChannel(Output(stream), exports=tmp_path)
+    for file in (pin, bia, photo):
+        await channel.post(OutgoingMessage("Aqui:", files=(file,)))
+    map_url = "https://www.openstreetmap.org/?mlat=1.5&mlon=-2.5#map=17/1.5/-2.5"
+    assert stream.getvalue().splitlines() == [
+        "Aqui:", f"📍 Zé, Rua 1 {map_url}", "Aqui:", f"📄 {tmp_path}/Bia.vcf", "Aqui:", f"📄 {tmp_path}/photo.png",
+    ]  # fmt: skip
+    assert (tmp_path / "Bia.vcf").read_bytes() == b"BEGIN:VCARD"
+    assert (tmp_path / "photo.png").read_bytes() == b"png"

@@ -315,7 +315,7 @@ class ExportCommands:
     async def _send(self, request: Request, user: UserKey, path: Path, media_type: str, told: str) -> bool:
         """Send a file with a sentence; if the platform refuses it, say so and return False."""
         try:
-            await request.answer.hand_over(File(path, path.name, media_type), told)
+            await request.answer.hand_over([File(path, path.name, media_type)], told)
         except ChannelGone:
             raise
         except ChannelError:  # nothing more can be said in this turn: it is said beside it
