@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import mimetypes
-import re
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from core.actions.things import names
 from core.answering.turn import Turn
-from core.enclosures import Attachment, AttachmentKind
+from core.enclosures import Attachment
 from core.errors import ChannelError, ChannelGone
 from core.outgoing import File
 from core.text.catalogue import text
@@ -24,8 +24,6 @@ MAX_MEMORIES: Final = 3
 """Of the memories that an answer rests on, the things of how many are handed back."""
 
 _MAX_CAPTION_CHARS: Final = 300
-_UNSAFE: Final = re.compile(r"[^\w .()@+-]+")
-_MAP: Final = "https://www.openstreetmap.org/?mlat={latitude}&mlon={longitude}#map=17/{latitude}/{longitude}"
 
 
 async def hand_back(turn: Turn) -> None:
@@ -49,49 +47,34 @@ def _says_no_more(item: MemoryItem, question: str) -> bool:
 
 
 async def hand_over(turn: Turn, item: MemoryItem) -> None:
-    """Send the things that a memory keeps; say of each whose bytes are gone, or that is not taken, that it is."""
+    """Send the things that a memory keeps, its words as their caption; say if they are not there or not taken."""
     caption = verbatim(one_line(item.content, _MAX_CAPTION_CHARS))
-    for thing in item.attachments:
+    with TemporaryDirectory() as folder:
+        files = [await _file(turn, thing, Path(folder) / str(at)) for at, thing in enumerate(item.attachments)]
+        there = [file for file in files if file is not None]
         try:
-            await _hand_over(turn, thing, caption)
+            if there:
+                await turn.answer.hand_over(there, caption)
         except ChannelGone:
             raise
         except ChannelError:
-            await turn.answer.tell(NOT_SENT[turn.person.locale].format(name=quoted(thing.name or item.content)))
+            there = []
+    if len(there) < len(files):
+        name = quoted(names(item.attachments) or item.content)
+        await turn.answer.tell(NOT_SENT[turn.person.locale].format(name=name))
 
 
-async def _hand_over(turn: Turn, thing: Attachment, caption: str) -> None:
-    """Send one thing.
-
-    Raises:
-        ChannelError: it is not there any more, or the platform does not take it.
-    """
-    if thing.kind is AttachmentKind.LOCATION:
-        latitude, _, longitude = thing.detail.partition(",")
-        where = _MAP.format(latitude=latitude.strip(), longitude=longitude.strip())
-        await turn.answer.tell("\n".join(filter(None, (f"📍 {caption}", verbatim(thing.name), where))))
-        return
-    content = await _content(turn, thing)
-    if content is None:
-        raise ChannelError("the bytes are gone")
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "kept"
+async def _file(turn: Turn, thing: Attachment, path: Path) -> File | None:
+    """Return a thing as it is sent, its bytes laid down at `path`; None if it is not there any more."""
+    file = File(None, thing.name, thing.media_type, thing.kind, handle=thing.handle, detail=thing.detail)
+    if not thing.sha256:
+        return file if thing.detail else None
+    async with turn.enclosed.room():
+        content = await turn.memory.files.get(turn.memory.owner, thing.sha256)
+        if content is None:
+            return None
         await asyncio.to_thread(path.write_bytes, content)
-        await turn.answer.hand_over(File(path, _name(thing), thing.media_type or "application/octet-stream"), caption)
-
-
-async def _content(turn: Turn, thing: Attachment) -> bytes | None:
-    if thing.kind is AttachmentKind.CONTACT and not thing.sha256:
-        return thing.detail.encode()
-    return await turn.memory.files.get(turn.memory.owner, thing.sha256) if thing.sha256 else None
-
-
-def _name(thing: Attachment) -> str:
-    """Return a name for a file that people save; what has none is called after its kind."""
-    if thing.kind is AttachmentKind.CONTACT:
-        return f"{_UNSAFE.sub('_', thing.name) or 'contact'}.vcf"
-    ending = mimetypes.guess_extension(thing.media_type) or ""
-    return _UNSAFE.sub("_", thing.name).strip(". ") or f"{thing.kind.value.replace(' ', '_')}{ending}"
+    return replace(file, path=path)
 
 
 NOT_SENT: Final = text("files.not_sent")

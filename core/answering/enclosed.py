@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from tempfile import SpooledTemporaryFile
 from typing import IO, Final
@@ -121,12 +121,16 @@ class Enclosed:
         Raises:
             ChannelError: they cannot be had.
         """
-        async with self.service.room if self.service is not None else nullcontext():
+        async with self.room():
             spooled = self._spooled.get(attachment.handle)
             if spooled is not None:
                 yield await asyncio.to_thread(_whole, spooled)
             else:
                 yield await self.fetch(attachment.handle, MAX_FILE_BYTES)
+
+    def room(self) -> AbstractAsyncContextManager[None]:
+        """Hold one of the few places for files in memory, which all turns share."""
+        return self.service.room if self.service is not None else nullcontext()
 
     async def reading(self, attachment: Attachment, content: bytes) -> Reading | None:
         """Return what is read in a file of this message, or of another, with these bytes; None if nothing is read."""

@@ -18,7 +18,7 @@ from core.enclosures import Attachment, AttachmentKind, Quote
 from core.files.port import Transcriber
 from core.files.reading import ProcessReader
 from core.limited import LimitedMind
-from core.outgoing import ChannelLimits, OutgoingMessage
+from core.outgoing import ChannelLimits, File, OutgoingMessage
 from core.providers.usem3 import Usem3Embedder
 from core.storage.files_folder import FolderFiles
 from core.types import MemoryItem
@@ -79,6 +79,7 @@ class Sending:
     shown: OutgoingMessage = field(default_factory=lambda: OutgoingMessage(""))
     fetched: list[str] = field(default_factory=list)
     handed: list[tuple[str, bytes]] = field(default_factory=list)
+    handed_files: list[File] = field(default_factory=list)
     counted: list[int] = field(default_factory=list)
 
     async def say(
@@ -91,7 +92,9 @@ class Sending:
         incoming = replace(incoming, attachments=attached, quotes=quotes, pressed=pressed, language=lang)
         await answered(self.bot, incoming, channel)
         self.shown, self.fetched = channel.screen[-1], channel.fetched
-        self.handed = [(name, content) for name, content, _ in channel.handed]
+        self.handed_files = [file for message in channel.screen for file in message.files]
+        contents = [content for _, content, _ in channel.handed]
+        self.handed = [(file.file_name, raw) for file, raw in zip(self.handed_files, contents, strict=True)]
         return "\n".join(message.text for message in channel.screen)
 
     async def press(self, label: str) -> str:

@@ -49,6 +49,7 @@ async def test_a_photo_is_handed_back_with_its_words(chat: Sending, words: str, 
     assert chat.handed == [("photo.jpg", chat.sent["test:photo"])]
     assert words in answer
     assert chat.shown.text == words
+    assert [(file.kind, file.handle) for file in chat.handed_files] == [(AttachmentKind.PHOTO, PHOTO.handle)]
 
 
 async def test_a_question_about_a_thing_brings_words_and_not_the_thing(chat: Sending) -> None:
@@ -59,11 +60,11 @@ async def test_a_question_about_a_thing_brings_words_and_not_the_thing(chat: Sen
     assert chat.handed == [("lease.pdf", LEASE)]
 
 
-async def test_a_place_comes_as_a_map(chat: Sending) -> None:
+async def test_a_place_comes_as_a_place(chat: Sending) -> None:
     await chat.say("", Attachment(AttachmentKind.LOCATION, detail="-23.5,-46.6"))
     await chat.say("remember I parked here")
-    answer = await chat.say("where did I park?")
-    assert "mlat=-23.5&mlon=-46.6" in answer
+    await chat.say("where did I park?")
+    assert [(file.kind, file.detail) for file in chat.handed_files] == [(AttachmentKind.LOCATION, "-23.5,-46.6")]
 
 
 async def test_a_contact_comes_as_a_card(chat: Sending) -> None:
@@ -71,7 +72,7 @@ async def test_a_contact_comes_as_a_card(chat: Sending) -> None:
     await chat.say("", Attachment(AttachmentKind.CONTACT, "Ana Lima", detail=card))
     assert "Saved: “Ana Lima: +55 11 5555-0000” 📎 Ana Lima" in await chat.press("Remember")
     await chat.say("send me Ana Lima's contact")
-    assert chat.handed == [("Ana Lima.vcf", card.encode())]
+    assert [(file.kind, file.detail) for file in chat.handed_files] == [(AttachmentKind.CONTACT, card)]
 
 
 async def test_the_card_of_a_memory_shows_what_it_keeps(chat: Sending) -> None:
@@ -155,3 +156,12 @@ async def test_remember_this_as_a_reply_keeps_the_message_with_its_things(chat: 
 async def test_remember_as_a_reply_to_a_document_without_words_keeps_it_under_its_title(chat: Sending) -> None:
     await chat.say("/remember", quotes=(Quote(QuoteKind.REPLY, attachments=(LEASE_FILE,)),))
     assert [item.content for item in await chat.kept()] == ["LEASE AGREEMENT"]
+
+
+async def test_what_came_as_an_album_is_handed_back_as_one(chat: Sending) -> None:
+    chat.sent["test:second"] = chat.sent["test:photo"] + b"\0"
+    second = Attachment(AttachmentKind.PHOTO, handle="test:second")
+    await chat.say("remember this: our kitchen", PHOTO, second)
+    await chat.say("show me our kitchen")
+    assert [raw for _, raw in chat.handed] == [chat.sent["test:photo"], chat.sent["test:second"]]
+    assert len(chat.shown.files) == 2
