@@ -11,10 +11,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from core.errors import ClaimLost, ConfigError
-from core.outgoing import Suggestion
+from core.enclosures import AttachmentKind
+from core.errors import ChannelError, ClaimLost, ConfigError
+from core.outgoing import File, OutgoingMessage, Suggestion
 from core.ports import Channel, Channels, Clock, MessageHandler
 from core.text.catalogue import text
+from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.types import ChatKey, Incoming, Invitation, Localized, MemoryItem
 from core.workers.port import Worker, check_claim
@@ -154,6 +156,58 @@ class Backoff:
 
 AGAIN = "↻"
 """Marks what may be there twice: a post that was not confirmed, an answer that a restart interrupted."""
+
+
+def handle_for(platform: str, name: str) -> str:
+    """Return the handle of a file (`Attachment.handle`) that goes by that name on a platform; "" for no name."""
+    return f"{platform}:{name}" if name else ""
+
+
+def named_on(platform: str, handle: str) -> str:
+    """Return the name by which a handle's file goes on that platform; "" if it is another platform's."""
+    return handle.removeprefix(f"{platform}:") if handle.startswith(f"{platform}:") else ""
+
+
+def content_of(file: File, max_bytes: int) -> bytes:
+    """Return what is in a file to send.
+
+    Raises:
+        ChannelError: it is larger than what the platform takes, or cannot be read.
+    """
+    try:
+        size = len(file.content or b"") if file.path is None else file.path.stat().st_size
+        if size > max_bytes:
+            limit_mb, size_mb = max_bytes / _MEGABYTE, size / _MEGABYTE
+            raise ChannelError(f"a file of {size_mb:.1f} MB; the platform takes {limit_mb:.3g} MB from a bot")
+        return file.content or b"" if file.path is None else file.path.read_bytes()
+    except OSError as error:
+        raise ChannelError(f"the file to send cannot be read ({error.strerror})") from None
+
+
+def spelled_out(shown: OutgoingMessage) -> OutgoingMessage:
+    """Return a message for a platform without map pins and cards of contacts: as words, and as a file."""
+    places = [file for file in shown.files if file.kind is AttachmentKind.LOCATION]
+    said = filter(None, (shown.text, *map(_pin, places)))
+    files = tuple(_card(file) for file in shown.files if file not in places)
+    return replace(shown, text="\n".join(said), files=files) if shown.files else shown
+
+
+def _pin(place: File) -> str:
+    """Return a place in words, with where a map of it is."""
+    latitude, _, longitude = place.detail.partition(",")
+    url = f"https://www.openstreetmap.org/?mlat={latitude}&mlon={longitude}#map=17/{latitude}/{longitude}"
+    return f"📍 {' '.join(filter(None, (verbatim(place.name), url)))}"
+
+
+_MEGABYTE = 1_000_000
+
+
+def _card(file: File) -> File:
+    """Return a contact as a file that address books read; any other file as it is."""
+    if file.kind is not AttachmentKind.CONTACT:
+        return file
+    return File(None, f"{file.name or 'contact'}.vcf", "text/vcard", content=file.detail.encode())
+
 
 _MAX_NAME_CHARS = 64
 _AROUND_MENTION = " \t\n,;:-–—"

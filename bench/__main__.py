@@ -15,6 +15,7 @@ BENCHES = {
     "chat": "what people see of an answer, and when; parts: turns, room, crowd; it takes minutes",
     "cycle": "the stepwise and the single cycle: calls, tokens, seconds, messages",
     "day": "memory of a bot on both platforms over a day of talk; it takes minutes",
+    "files": "a photo kept, read and forgotten: CPU, wall, disk; memory while many send large files at once",
     "isolation": "whether each of many people who tell the same finds their own",
     "kills": "what people see of answers amid which the bot was killed; KILLS PLATFORM; half an hour",
     "limited": "how well limited mode keeps, finds, changes and removes, by language; --help for what it can show",

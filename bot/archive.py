@@ -5,6 +5,7 @@
 | `about.json` | versions of the program and of the schema, when it was made, settings that are left to be filled in |
 | `marks.json` | how far the database came (`core.storage.sqlite_marks`) |
 | `elefante.db` | the database, verified |
+| `files/OWNER/SHA256` | the files that people have kept (`core.storage.files_folder`), as they are |
 | `settings.env` | the settings that differ from the defaults; secrets by their name only, paths commented out |
 """
 
@@ -15,9 +16,11 @@ import os
 import re
 import shutil
 import threading
+import time
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import partial
@@ -31,6 +34,8 @@ from bot.settings.env_file import env_path
 from bot.settings.settings import Settings
 from core.errors import Damaged, StorageError
 from core.features.transfer.files import private_file
+from core.storage.files_folder import write_file
+from core.storage.move_files import in_folder
 from core.storage.record import program_version
 from core.storage.sqlite_backup import (
     copied,
@@ -49,6 +54,11 @@ _ABOUT: Final = "about.json"
 _MARKS: Final = "marks.json"
 _DATABASE: Final = "elefante.db"
 _SETTINGS: Final = "settings.env"
+_FILES: Final = "files"
+_FILE: Final = re.compile(rf"{_FILES}/([0-9a-f]{{32}})/([0-9a-f]{{64}})")
+FILES_ASIDE: Final = ".files"
+"""What the name of a folder of files ends in that lies beside the database whose files they are."""
+
 _NOT_KEPT: Final = ("alarms", "status", "claim:")
 """What the names begin with of texts that no backup holds: what owners were told, and codes that make an owner."""
 
@@ -75,11 +85,12 @@ class About:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """An opened backup: the path of a verified database, and settings; None of a bare .db."""
+    """An opened backup: the paths of a verified database and of a folder of files, and settings; None of a bare .db."""
 
     database: Path
     settings: str | None
     about: About | None
+    files: Path | None = None
 
 
 async def pack(settings: Settings, target: Path, at: datetime) -> int:
@@ -95,7 +106,9 @@ async def pack(settings: Settings, target: Path, at: datetime) -> int:
 
 
 def unpack(file: Path, scratch: Path) -> Contents:
-    """Open and verify a backup, or a bare database file. The database of a backup is written to the new file `scratch`.
+    """Open and verify a backup, or a bare database file, beside which its files may lie.
+
+    The database of a backup is written to the new file `scratch`, and its files beside that.
 
     Raises:
         SchemaTooNew: a newer version of this program made it.
@@ -105,7 +118,7 @@ def unpack(file: Path, scratch: Path) -> Contents:
     if not zipfile.is_zipfile(file):
         _check_kind(file)
         _verify(file, file)
-        return Contents(file, None, None)
+        return Contents(file, None, None, files if (files := file.with_suffix(FILES_ASIDE)).is_dir() else None)
     try:
         with zipfile.ZipFile(file) as archive:
             _check_ours(archive, file)
@@ -189,12 +202,12 @@ def _pack(settings: Settings, target: Path, at: datetime, stop: threading.Event)
             try:
                 schema = copied(settings.database_path, database, stop)
                 drop_kept(database, _NOT_KEPT)
-                ensure_room(part.parent, database.stat().st_size)
+                ensure_room(part.parent, database.stat().st_size + _size(settings.files_folder.rglob("*")))
                 text, secrets, paths = _settings_text(settings, at)
                 about = About(program_version(), schema, at.isoformat(timespec="seconds"), secrets, paths)
                 entries = {_MARKS: json.dumps(asdict(marks_of(database))).encode()}
                 entries |= {_ABOUT: json.dumps(asdict(about), indent=2).encode(), _SETTINGS: text.encode()}
-                _write(part, entries, database, stop)
+                _write(part, entries, database, settings.files_folder, stop)
             finally:
                 database.unlink(missing_ok=True)
             with zipfile.ZipFile(part) as archive:
@@ -205,7 +218,11 @@ def _pack(settings: Settings, target: Path, at: datetime, stop: threading.Event)
     return target.stat().st_size
 
 
-def _write(part: Path, entries: Mapping[str, bytes], database: Path, stop: threading.Event) -> None:
+def _size(paths: Iterable[Path]) -> int:
+    return sum(path.stat().st_size for path in paths if path.exists())  # some are removed meanwhile
+
+
+def _write(part: Path, entries: Mapping[str, bytes], database: Path, files: Path, stop: threading.Event) -> None:
     with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=_FAST) as archive:
         for name, content in entries.items():
             archive.writestr(name, content)
@@ -214,16 +231,29 @@ def _write(part: Path, entries: Mapping[str, bytes], database: Path, stop: threa
                 if stop.is_set():
                     raise StorageError("the backup was stopped")
                 entry.write(chunk)
+        for owner, sha256 in in_folder(files):  # after the database, whose memories name files that were there before
+            if stop.is_set():
+                raise StorageError("the backup was stopped")
+            with suppress(FileNotFoundError):
+                archive.write(files / owner / sha256, f"{_FILES}/{owner}/{sha256}", zipfile.ZIP_STORED)
 
 
 def _read(archive: zipfile.ZipFile, database: Path) -> Contents:
     kept = json.loads(archive.read(_ABOUT))
     about = About(**(kept | {name: tuple(kept[name]) for name in ("secrets", "paths")}))
     settings = archive.read(_SETTINGS).decode()
-    ensure_room(database.parent, archive.getinfo(_DATABASE).file_size)
+    held = [(entry, found) for entry in archive.infolist() if (found := _FILE.fullmatch(entry.filename))]
+    needed = sum(entry.file_size for entry in (archive.getinfo(_DATABASE), *(entry for entry, _ in held)))
+    ensure_room(database.parent, needed)
     with archive.open(_DATABASE) as entry, os.fdopen(private_file(database), "wb") as target:
         shutil.copyfileobj(entry, target, _CHUNK_BYTES)
-    return Contents(database, settings, about)
+    files = Path(f"{database}{FILES_ASIDE}")
+    shutil.rmtree(files, ignore_errors=True)
+    files.mkdir(mode=0o700)
+    for member, found in held:
+        owner, sha256 = found.groups()
+        write_file(files, owner, sha256, archive.read(member), time.time())
+    return Contents(database, settings, about, files)
 
 
 def given_settings() -> dict[str, str | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shlex
+import shutil
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from adapters.console.files import EXPORTS
-from bot.archive import is_of_sqlite, pack
+from bot.archive import FILES_ASIDE, is_of_sqlite, pack
 from bot.background import background
 from bot.settings.settings import Settings
 from core.delivery.alerts import DAMAGED, IS_SOUND, OwnerAlerts
@@ -42,7 +43,8 @@ class DataFolder(Copies):
     """Make and find copies of the data: backups in BACKUP_DIR, files handed over in the terminal in `exports`.
 
     The daily backups and those made by hand are `elefante-TIME.zip` (`bot.archive`) and rotate together; what a restore
-    replaced is `before-restore-TIME.db`, and migrations leave `before-update-TIME.db` (`core.storage.sqlite_upgrade`).
+    replaced is `before-restore-TIME.db`, its files in `before-restore-TIME.files`, and migrations leave
+    `before-update-TIME.db` (`core.storage.sqlite_upgrade`).
     """
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
@@ -83,7 +85,8 @@ class DataFolder(Copies):
 
     async def paths(self) -> Sequence[Path]:
         """Return every backup and export, each of which may hold what was deleted since."""
-        return sorted(path for folder in (self.backups, self.exports) for path in folder.glob("*") if path.is_file())
+        found = [path for folder in (self.backups, self.exports) for path in folder.glob("*")]
+        return sorted(path for path in found if path.is_file() or path.suffix == FILES_ASIDE)
 
     def aside(self) -> Path:
         """Return a free path for a database that is about to be replaced. Call and use it inside `alone`."""
@@ -107,7 +110,10 @@ class DataFolder(Copies):
         try:
             for name in (_NAME, _ASIDE):
                 for part in self.backups.glob(f"{name}*{PART}*"):
-                    part.unlink(missing_ok=True)
+                    if part.is_dir():
+                        shutil.rmtree(part, ignore_errors=True)
+                    else:
+                        part.unlink(missing_ok=True)
             yield
         finally:
             os.close(lock)

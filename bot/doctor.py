@@ -8,9 +8,10 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable
-from contextlib import AsyncExitStack
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, closing
 from dataclasses import astuple
+from datetime import timedelta
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -43,17 +44,28 @@ from core.errors import (
     ProviderBusy,
     ProviderError,
     ProviderRefused,
+    StorageError,
 )
 from core.features.ledger.calls import ModelCall
 from core.library import new_index
 from core.ports import ChatModel, Clock
 from core.providers.failure import Rejected
-from core.storage.sqlite_backup import is_lost
+from core.storage.database import Row
+from core.storage.files_named import files_named
+from core.storage.move_files import FilesListed, in_folder, in_table, judged
+from core.storage.sqlite_backup import is_lost, open_to_read
+from core.storage.sqlite_migrations import MIGRATIONS
 from core.storage.sqlite_upgrade import inspect
+from core.types import UserKey
 
 Document: TypeAlias = dict[str, Any]
 
+FilesNamed: TypeAlias = Mapping[UserKey, frozenset[str]]
+
 PROBE = "elefante"
+_SWEPT_WITHIN: Final = timedelta(hours=1)
+"""After the time to undo, what nothing names may still be there for so long."""
+
 UNPRICED: Final = (
     "its price is not known: limits in money count it like the dearest model of its provider, and on a server of your "
     "own not at all; MODEL_PRICES can tell"
@@ -70,6 +82,8 @@ async def check(settings: Settings) -> Document:
         *(_finding("settings", sentence) | {"warning": True} for sentence in unknown_settings()),
         await _tried("storage", partial(asyncio.to_thread, _storage, settings)),
     ]
+    if findings[-1]["ok"] and not settings.in_memory:
+        findings.append(await _tried("files", partial(_files, settings)))
     try:
         async with build(settings.model_copy(update={"storage_url": SecretStr("memory:")})) as app:
             findings.append(await _tried("embedder", partial(_embedder, app)))
@@ -133,6 +147,48 @@ def _postgres(settings: Settings) -> str:
         return f"{said}; there is no data yet; the first start makes the tables"
     said += f"; people with memories: {found.people}; schema {found.version}"
     return said if found.version >= found.known else f"{said}: the next start migrates it to {found.known}"
+
+
+async def _files(settings: Settings) -> str:
+    """Say whether the bytes of all that memories keep are there, and how many others are.
+
+    Raises:
+        StorageError: some are missing.
+    """
+    before = SystemClock().now() - timedelta(seconds=settings.memory_undo_s) - _SWEPT_WITHIN
+    named, listed = await (_in_postgres(settings) if settings.engine == "postgres" else _in_folder(settings))
+    missing, strays = judged(named, listed, before)
+    if missing:
+        raise StorageError(
+            f"files that memories keep and that are not there: {missing} of {len(listed) + missing}. "
+            "`elefante restore` puts a backup in place, files included"
+        )
+    said = f"files that people have kept: {len(listed)}"
+    return f"{said}; {strays} of them nothing names: the bot removes these" if strays else said
+
+
+async def _in_folder(settings: Settings) -> tuple[FilesNamed, FilesListed]:
+    if is_lost(settings.database_path) or inspect(settings.database_path).version < len(MIGRATIONS):
+        return {}, {}  # nothing of them is known yet
+    with closing(open_to_read(settings.database_path)) as connection:
+
+        async def rows_of(sql: str, values: Sequence[object]) -> list[Row]:
+            return connection.execute(sql, values).fetchall()
+
+        return await files_named(rows_of), in_folder(settings.files_folder)
+
+
+async def _in_postgres(settings: Settings) -> tuple[FilesNamed, FilesListed]:
+    from core.storage.move_postgres import postgres_reader  # this loads psycopg
+
+    with postgres_reader(settings.storage_url.get_secret_value()) as source:
+        if source is None:
+            return {}, {}
+
+        async def rows_of(sql: str, values: Sequence[object]) -> list[Row]:
+            return list(source.stream(sql, values))
+
+        return await files_named(rows_of), in_table(source)
 
 
 async def _embedder(app: App) -> str:

@@ -28,6 +28,7 @@ from bot.settings.settings import Settings
 from bot.workers import open_worker
 from core import ask
 from core.answering.chatbot import ChatBot
+from core.answering.enclosed import FileService
 from core.answering.loop import tools_of
 from core.answering.opening import purge_answered
 from core.answering.parts import ChatBotParts
@@ -49,6 +50,9 @@ from core.features.preferences.storage import PreferenceStore
 from core.features.quotas.quotas import Quotas
 from core.features.reminders.storage import ReminderStore
 from core.features.transfer.files import NoCopies, Spool
+from core.features.transfer.intake import MEGABYTE
+from core.files.port import FileStore
+from core.files.reading import ProcessReader
 from core.history.conversation import Conversations, PlaceSettingsOf
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import TOKENIZERS, Calibration, TokenizerInUse, tokenizer_of
@@ -58,6 +62,8 @@ from core.memory.memories import Memories
 from core.models import Models, complete
 from core.ports import Clock, Tokenizer
 from core.storage.database import Database
+from core.storage.files_folder import FolderFiles
+from core.storage.files_table import SqlFiles
 from core.storage.history import SqlHistory
 from core.storage.inbox import ClaimChat, SqlInbox
 from core.storage.kept import SqlKept
@@ -197,7 +203,7 @@ async def build(
             settings = settings.model_copy(update={"storage_url": SecretStr("memory:")})
         clock = clock or SystemClock()
         worker, claim_chat = await open_worker(settings, database, clock, stack)
-        stores = _Stores(database, settings, worker, claim_chat)
+        stores = _Stores(database, settings, clock, worker, claim_chat)
         yield await _build_over(
             stores, settings, clock, stack, dry=dry is not None, grants=grants or {}, metrics=metrics
         )
@@ -247,11 +253,17 @@ async def _build_over(
     hot_models = HotModels(settings, chains, clock)
     models = hot_models.models
     undo_within = timedelta(seconds=settings.memory_undo_s)
-    memories = new_memories(stores.memories, stores.history, models.embedder, clock, undo_within=undo_within)
+    memories = new_memories(
+        stores.memories, stores.history, models.embedder, clock, undo_within=undo_within, files=stores.files
+    )
     stack.push_async_callback(memories.close)
     await memories.start()
     needs = ConversationNeeds(models, calibration, stores.decisions.place_settings, memories.known)
     conversations = await build_conversations(settings, stores.history, needs, clock, stack, dry=dry)
+    reader = ProcessReader()
+    stack.push_async_callback(reader.close)
+    if chains.transcriber is not None:
+        stack.push_async_callback(chains.transcriber.close)
     features = Features(
         stores.stores(settings, memories, quotas, clock),
         access=stores.access(settings, clock, grants),
@@ -268,6 +280,7 @@ async def _build_over(
         ),
         worker=stores.worker,
         actions_off=settings.actions_off,
+        files=FileService(reader, chains.transcriber),
     )
     stack.push_async_callback(features.alerts.close)
     chains.health.report_to(features.alerts)
@@ -293,7 +306,9 @@ async def _build_over(
 class _Stores:
     """Everything that is kept in the one database."""
 
-    def __init__(self, database: Database, settings: Settings, worker: Worker, claim_chat: ClaimChat) -> None:
+    def __init__(
+        self, database: Database, settings: Settings, clock: Clock, worker: Worker, claim_chat: ClaimChat
+    ) -> None:
         self.database = database
         self.worker = worker
         self.kept = SqlKept(database)
@@ -304,6 +319,11 @@ class _Stores:
         self.history = SqlHistory(database)
         self.inbox = SqlInbox(database, claim_chat)
         self.preferences = PreferenceStore(database)
+        self.files: FileStore = (
+            FolderFiles(settings.files_folder, clock, settings.max_files_mb * MEGABYTE)
+            if settings.engine == "sqlite"
+            else SqlFiles(database, clock, settings.max_files_mb * MEGABYTE)
+        )
 
     def access(self, settings: Settings, clock: Clock, grants: Mapping[UserKey, Role]) -> Access:
         """Return who is answered; whoever has a shell here owns the bot."""

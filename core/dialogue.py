@@ -11,6 +11,8 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from core.enclosures import Attachment, Quote
+from core.files.passages import FoundPassage
+from core.files.port import ReadFile
 from core.stores import Quoted
 from core.text.catalogue import Counted
 from core.types import (
@@ -209,6 +211,12 @@ class PromptContext:
 
     attachments: tuple[Attachment, ...] = ()
     quotes: tuple[Quote, ...] = ()
+    files: tuple[ReadFile, ...] = ()
+    """What came along, the message's own and that of its quotes, as far as it was read."""
+
+    passages: tuple[FoundPassage, ...] = ()
+    """The passages of the files that the message is about, the best first."""
+
     language: str = ""
     """The tag of the language that the person, or the owner for all, chose for answers, or ""."""
 
@@ -232,6 +240,9 @@ class PromptContext:
 
     room: tuple[str, ...] = ()
     """What was said in the room just before, a line each."""
+
+    documents: tuple[str, ...] = ()
+    """The text of files that came along, as blocks of a prompt."""
 
     threads: int = 1
     """How many threads the person has begun anywhere, with this one; 1 for a prompt that a model reads."""
@@ -283,6 +294,18 @@ class Thoughts:
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture for a model that takes them: upright, small, and without what its camera wrote into it."""
+
+    media_type: str
+    """"image/jpeg" or "image/png"."""
+
+    content: bytes = field(repr=False)
+    tokens: int
+    """About as many as it takes of a window."""
+
+
+@dataclass(frozen=True, slots=True)
 class PromptTurn:
     """One entry of the dialogue sent to a language model."""
 
@@ -299,6 +322,9 @@ class PromptTurn:
     thoughts: Thoughts | None = None
     volatile: str = ""
     """Text after `text` that will not be there in the next turn, and so no part of what providers are told to cache."""
+
+    pictures: tuple[Picture, ...] = ()
+    """What a USER entry shows besides its text, to models that see."""
 
     @property
     def whole_text(self) -> str:

@@ -33,6 +33,12 @@ class AttachmentKind(StrEnum):
     VOICE = "voice message"
     AUDIO = "audio"
     VIDEO = "video"
+    VIDEO_NOTE = "video note"
+    """A short round one, which a platform takes as nothing else."""
+
+    ANIMATION = "animation"
+    """A moving picture without sound."""
+
     STICKER = "sticker"
     LOCATION = "location"
     CONTACT = "contact"
@@ -63,10 +69,35 @@ class Speaker(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """One attachment; `name` is its name or type if the platform tells it, else ""."""
+    """One thing that comes with a message, or is kept with a memory."""
 
     kind: AttachmentKind
     name: str = ""
+    """Its name, title or emoji if the platform tells it, else ""."""
+
+    media_type: str = ""
+    """"image/jpeg", as the platform tells it, or as its first bytes do once it was fetched; "" if unknown."""
+
+    size: int = 0
+    """Bytes; 0 if unknown."""
+
+    handle: str = ""
+    """What its platform needs to hand it out again, for `Channel.fetch` and for sending it: "PLATFORM:…", by which
+    other platforms know that it is none of theirs; "": it has no bytes."""
+
+    sha256: str = ""
+    """Of its bytes, in hexadecimal digits, once they are in the file store; "" before."""
+
+    width: int = 0
+    height: int = 0
+    """Pixels, as it is looked at; 0 if unknown."""
+
+    duration_s: float = 0.0
+    """Of what is heard or seen over time; 0 if unknown."""
+
+    detail: str = ""
+    """What it says without bytes: of a location "LATITUDE,LONGITUDE" in degrees, of a contact its vCard, of a poll its
+    options, a line each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +124,13 @@ _BESIDE: Final = {QuoteKind.EARLIER, QuoteKind.ROOM}
 
 
 def cleaned_attachments(attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
-    """Return the attachments with names on one line, bounded in number and length."""
-    return tuple(replace(one, name=one_line(one.name, MAX_NAME_CHARS)) for one in attachments[:MAX_ATTACHMENTS])
+    """Return the attachments with names and types on one line and clean details, bounded in number and length."""
+    return tuple(map(_cleaned, attachments[:MAX_ATTACHMENTS]))
+
+
+def _cleaned(one: Attachment) -> Attachment:
+    named = replace(one, name=one_line(one.name, MAX_NAME_CHARS), media_type=one_line(one.media_type, MAX_NAME_CHARS))
+    return replace(named, detail=_cut(one.detail, MAX_QUOTE_CHARS)) if one.detail else named
 
 
 def cleaned_quotes(
@@ -131,9 +167,15 @@ def _named(quote: Quote, words: str) -> str:
     return f"{quote.name}: {words}" if quote.name else words
 
 
+def identities(attachments: Sequence[Attachment]) -> tuple[str, ...]:
+    """Return what tells some things from others, in any order and whatever they are called: bytes, or what they say."""
+    return tuple(sorted(f"{one.kind} {one.sha256 or one.detail or one.handle or one.name}" for one in attachments))
+
+
 def enclosures_to_json(attachments: Sequence[Attachment], quotes: Sequence[Quote]) -> dict[str, Any]:
     """Return both in the JSON form that is stored and exported; empty ones are left out."""
-    attached, quoted = [asdict(one) for one in attachments], [asdict(one) for one in quotes]
+    attached = attachments_to_json(attachments)
+    quoted = [asdict(one) | {"attachments": attachments_to_json(one.attachments)} for one in quotes]
     return {name: found for name, found in (("attachments", attached), ("quotes", quoted)) if found}
 
 
@@ -150,15 +192,25 @@ def enclosures_from_json(fields: Mapping[str, Any]) -> tuple[tuple[Attachment, .
             Speaker(quote["speaker"]),
             str(quote["name"]),
             str(quote["excerpt"]),
-            _attachments(quote["attachments"]),
+            attachments_from_json(quote["attachments"]),
         )
         for quote in fields.get("quotes", ())
     )
-    return _attachments(fields.get("attachments", ())), quotes
+    return attachments_from_json(fields.get("attachments", ())), quotes
 
 
-def _attachments(values: Sequence[Mapping[str, Any]]) -> tuple[Attachment, ...]:
-    return tuple(Attachment(AttachmentKind(value["kind"]), str(value["name"])) for value in values)
+def attachments_to_json(attachments: Sequence[Attachment]) -> list[dict[str, Any]]:
+    """Return the JSON form that is stored and exported: the kind, and every field that says something."""
+    return [{name: value for name, value in asdict(one).items() if value} for one in attachments]
+
+
+def attachments_from_json(values: Sequence[Mapping[str, Any]]) -> tuple[Attachment, ...]:
+    """Read what `attachments_to_json` returned.
+
+    Raises:
+        ValueError, KeyError, TypeError: the fields have another form.
+    """
+    return tuple(Attachment(**{**value, "kind": AttachmentKind(value["kind"])}) for value in values)
 
 
 def _cut(text: str, max_chars: int) -> str:

@@ -26,8 +26,9 @@
     │   ├── ChannelGone                  try another place
     │   │   └── Undelivered(refusal)     every place was tried: tell the owners
     │   ├── MessageLost                  write it anew
-    │   └── FileTooLarge
+    │   └── FileTooLarge(limit_bytes)    send a smaller one
     ├── StorageError
+    │   ├── FileQuotaExceeded            delete files, or ask the owner for more room
     │   ├── StorageDown                  wait: the database server is away
     │   ├── SchemaTooNew                 this database was written by a newer version
     │   ├── SchemaTooOld                 or by one that is too old to be migrated
@@ -193,7 +194,15 @@ class MessageLost(ChannelError):
 
 
 class FileTooLarge(ChannelError):
-    """A file that came with a message is larger than allowed."""
+    """A file that came with a message is larger than `limit_bytes` (0: it is not told how many).
+
+    `of_platform`: no more is handed out by the platform, whatever is allowed here.
+    """
+
+    def __init__(self, message: str, limit_bytes: int = 0, *, of_platform: bool = False) -> None:
+        super().__init__(message)
+        self.limit_bytes = limit_bytes
+        self.of_platform = of_platform
 
 
 class StorageError(BotError):
@@ -226,6 +235,15 @@ class Damaged(StorageError):
 
 class DiskFull(StorageError):
     """The disk is full."""
+
+
+class FileQuotaExceeded(StorageError):
+    """A person would keep more bytes of files than they may."""
+
+    def __init__(self, used: int, quota: int) -> None:
+        super().__init__(f"{used} of {quota} bytes are used")
+        self.used = used
+        self.quota = quota
 
 
 class ClaimLost(BotError):

@@ -16,6 +16,7 @@ from typing import Final
 from core.ask import PLATFORM
 from core.clock import SystemClock
 from core.errors import InputError
+from core.files.port import FileStore
 from core.history.conversation import Conversation, Conversations
 from core.history.window import HistoryLimits
 from core.history.withholding import Redaction
@@ -216,11 +217,17 @@ async def open_conversation(
 
 
 def new_memories(
-    store: SqlMemories, history: HistoryStore, embedder: Embedder, clock: Clock, *, undo_within: timedelta
+    store: SqlMemories,
+    history: HistoryStore,
+    embedder: Embedder,
+    clock: Clock,
+    *,
+    undo_within: timedelta,
+    files: FileStore | None = None,
 ) -> Memories:
     """Return the memories of a store, whose deleted words are forgotten in `history`, too. `start` and `close` them."""
     redact = Redaction(history, store).run
-    return Memories(store, embedder, new_search(store), clock, undo_within=undo_within, redact=redact)
+    return Memories(store, embedder, new_search(store), clock, files=files, undo_within=undo_within, redact=redact)
 
 
 def new_embedder() -> Embedder:

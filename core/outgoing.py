@@ -1,11 +1,13 @@
-"""Messages to show: text, buttons, files."""
+"""Messages to show: text, buttons, files, places, contacts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
+from mimetypes import guess_extension
+from pathlib import Path, PureWindowsPath
 
+from core.enclosures import AttachmentKind
 from core.text.markdown import plain_times, verbatim
 from core.text.unicode import one_line
 from core.types import MemoryNote, Modal
@@ -44,11 +46,68 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to send: its place on disk, its name for the person, its media type ("application/json", "image/png")."""
+    """A thing to send: a file on disk or its bytes, what a platform has already, a place, or a contact."""
 
-    path: Path
-    name: str
-    media_type: str
+    path: Path | None = None
+    name: str = ""
+    """Its name for the person; of a place "TITLE, ADDRESS"; may be ""."""
+
+    media_type: str = ""
+    """"application/json", "image/png"."""
+
+    kind: AttachmentKind = AttachmentKind.FILE
+    content: bytes | None = field(default=None, repr=False)
+    """What is in it, if it does not lie at `path`."""
+
+    handle: str = ""
+    """Of the attachment that it was (`Attachment.handle`): where its platform takes that, no bytes are sent."""
+
+    detail: str = ""
+    """What it says without bytes, as `Attachment.detail`: of a place "LATITUDE,LONGITUDE", of a contact its vCard."""
+
+    @property
+    def has_bytes(self) -> bool:
+        """Whether it can be sent without a handle."""
+        return self.path is not None or self.content is not None
+
+    @property
+    def file_name(self) -> str:
+        """A name for its bytes that is no path, on one line; one after its kind if it has none."""
+        name = one_line(PureWindowsPath(self.name).name, _MAX_FILE_NAME_CHARS).lstrip(".")  # it splits at both slashes
+        return name or f"{self.kind.value.replace(' ', '-')}{guess_extension(self.media_type) or ''}"
+
+
+_MAX_FILE_NAME_CHARS = 120
+_CAPTIONLESS = {
+    AttachmentKind.STICKER, AttachmentKind.VIDEO_NOTE, AttachmentKind.LOCATION, AttachmentKind.CONTACT,
+}  # fmt: skip
+_ALBUMS = {
+    AttachmentKind.PHOTO: AttachmentKind.PHOTO,
+    AttachmentKind.VIDEO: AttachmentKind.PHOTO,
+    AttachmentKind.AUDIO: AttachmentKind.AUDIO,
+    AttachmentKind.FILE: AttachmentKind.FILE,
+}
+"""What may stand in one album: pictures and videos, recordings, files."""
+
+MAX_ALBUM = 10
+"""Source: core.telegram.org/bots/api#sendmediagroup; discord.com/developers/docs/resources/message#create-message."""
+
+
+def albums(files: Sequence[File]) -> list[tuple[File, ...]]:
+    """Return the files in groups, each of which is one message: neighbours that platforms show as an album."""
+    found: list[list[File]] = []
+    for file in files:
+        album = _ALBUMS.get(file.kind)
+        if found and album and _ALBUMS.get(found[-1][0].kind) is album and len(found[-1]) < MAX_ALBUM:
+            found[-1].append(file)
+        else:
+            found.append([file])
+    return [tuple(each) for each in found]
+
+
+def takes_caption(files: Sequence[File]) -> bool:
+    """Return whether a text can stand below these files in the same message."""
+    return files[0].kind not in _CAPTIONLESS
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +156,9 @@ class OutgoingMessage:
     menu: tuple[Button, ...] = ()
     """One button for each thing that the text lists, in that order, labelled "N. what it is"."""
 
-    file: File | None = None
-    """Sent as a message of its own, with the text (a sentence or two) as its caption."""
+    files: tuple[File, ...] = ()
+    """Sent in messages of their own, the first with the text (a sentence or two) as its caption. A channel is given
+    those of one album at a time (`albums`)."""
 
     plain: bool = False
     """Whether it is a new text without formatting, buttons, embeds or a reference to another message."""

@@ -173,14 +173,16 @@ class Channel(Protocol):
         del handles
         return ()
 
-    async def fetch(self, file: str, max_bytes: int) -> bytes:
-        """Return the content of a file that came with a message (`Incoming.file`).
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        """Return the content of what came with a message, or with one that it quotes (`Attachment.handle`).
+
+        It takes a minute at most. The handle is good after a restart, too.
 
         Raises:
-            FileTooLarge: it is larger than `max_bytes`.
+            FileTooLarge: it is larger than `max_bytes`, or than what the platform hands out.
             ChannelError: it cannot be read.
         """
-        del file, max_bytes
+        del handle, max_bytes
         raise ChannelError("no files come with messages here")
 
     async def said_before(self, most: int) -> Sequence[Quote]:

@@ -12,6 +12,7 @@ from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 
+from core.enclosures import Attachment
 from core.threads import Threads, ToldMemories, Transition
 from core.types import (
     Change,
@@ -23,6 +24,7 @@ from core.types import (
     MemoryKind,
     Message,
     MessageKey,
+    Passage,
     Span,
     Thread,
     UserKey,
@@ -77,6 +79,12 @@ class Inbox(Protocol):
 
         None, and nothing stored, for a known (chat, message_id), for a message of which an edit is known, and for an
         edit of one that was answered and is `seal`ed or not among the `LATEST` of its sender's in that chat.
+        """
+
+    async def collect(self, whole: Incoming) -> None:
+        """Store what was collected from its `parts` as one message; it is on disk when this returns.
+
+        The row is that of the part whose id it has. Those of the others are closed for good.
         """
 
     async def take_over(self, edit: Incoming) -> Replaced:
@@ -476,9 +484,28 @@ class MemoryStore(Protocol):
     async def earlier(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return the earlier versions of those memories of the owner's, the newest first."""
 
-    async def find(self, owner: UserKey, kind: MemoryKind, content: str, *, room: str = "") -> MemoryItem | None:
-        """Return the owner's memory of that kind and content, or None; case, accents and punctuation do not count.
+    async def passages(self, owner: UserKey, memory_id: str) -> Sequence[Passage]:
+        """Return the passages of what a memory of the owner's keeps, in order."""
 
+    async def files_named(self) -> Mapping[UserKey, frozenset[str]]:
+        """Map owners to the digests of the files that anything of theirs names.
+
+        That are memories with their earlier versions, changes that are kept, messages that are owed an answer, and what
+        the person is asked to agree to.
+        """
+
+    async def find(
+        self,
+        owner: UserKey,
+        kind: MemoryKind,
+        content: str,
+        *,
+        room: str = "",
+        attachments: Sequence[Attachment] = (),
+    ) -> MemoryItem | None:
+        """Return the owner's memory of that kind, content and things, or None.
+
+        Case, accents and punctuation do not count, nor what things are called.
         One that has the content to the letter comes first. With a `room`, others count only if they were said there.
         """
 
@@ -513,13 +540,15 @@ class Candidate:
     `number` is greater for a newer one. `phrases` are the ids of its phrases. `words` holds for each query how much of
     it the memory's words cover, 0..1: each word weighs its IDF over this owner's memories alone. That is BM25 with
     k1 = 0, divided by what the whole query weighs; how often a word stands there, or how long the memory is, is noise.
-    `context` is the same of its words and those of the memory that was told just before it.
+    `context` is the same of its words and those of the memory that was told just before it. `document` is the number of
+    the memory of which it is a passage, 0 if it is none.
     """
 
     number: int
     phrases: tuple[int, ...]
     words: tuple[float, ...]
     context: tuple[float, ...]
+    document: int = 0
 
 
 Cosines: TypeAlias = Callable[[Sequence[int], Vectors], Vectors]

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from core.enclosures import Attachment, Quote
+from core.enclosures import Attachment, Quote, attachments_to_json
 from core.locales import TAGS
 
 JSONValue: TypeAlias = "Mapping[str, JSONValue] | list[JSONValue] | str | int | float | bool | None"
@@ -208,9 +208,6 @@ class Incoming:
     written: bool = False
     """Whether that command was filled in from a menu."""
 
-    file: str = ""
-    """The platform's handle of a file, for `Channel.fetch`; "" for none."""
-
     attachments: tuple[Attachment, ...] = ()
     quotes: tuple[Quote, ...] = ()
     """The words that it replies to or forwards."""
@@ -232,6 +229,15 @@ class Incoming:
 
     thread_id: str = ""
     """The id of its thread; "": the active one."""
+
+    group: str = ""
+    """What the messages of one album have in common; "" for one of none."""
+
+    is_cut: bool = False
+    """Whether the text is so long that the sender's client may have sent its end as another message."""
+
+    parts: tuple[Incoming, ...] = ()
+    """The messages of one act, in their order, once they were collected; this one has their words and attachments."""
 
     reply_token: str = ""
     """What the platform needs to answer in place, also after a restart."""
@@ -529,6 +535,21 @@ class AskedTime:
     """Whether nothing else is asked for ("what do I have today?")."""
 
 
+MAX_PASSAGES: Final = 400
+"""So many passages of the documents of a memory are kept."""
+
+MAX_PASSAGE_CHARS: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a document that a memory keeps, which searches find by itself."""
+
+    text: str
+    page: int = 0
+    """From 1; 0: it has no pages."""
+
+
 @dataclass(frozen=True, slots=True)
 class MemoryDraft:
     """A memory to be saved."""
@@ -550,9 +571,20 @@ class MemoryDraft:
     may_replace: str = ""
     """The known memory that it may take the place of, and is kept beside; "" if there is none."""
 
+    attachments: tuple[Attachment, ...] = ()
+    """The things that it keeps, whose bytes are in the file store (`core.files.port.FileStore`)."""
+
+    passages: tuple[Passage, ...] = ()
+    """What stands in these, in order; the first MAX_PASSAGES of MAX_PASSAGE_CHARS each are kept."""
+
     def to_json(self) -> dict[str, JSONValue]:
         """Return the JSON form for the store and exports."""
-        return {"type": self.kind.value, "content": self.content, "bindings": list(self.bindings)}
+        return {
+            "type": self.kind.value,
+            "content": self.content,
+            "bindings": list(self.bindings),
+            **({"attachments": [*attachments_to_json(self.attachments)]} if self.attachments else {}),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -592,13 +624,19 @@ class MemoryItem:
     may_replace: str = ""
     """As `MemoryDraft.may_replace`."""
 
+    attachments: tuple[Attachment, ...] = ()
+    """As `MemoryDraft.attachments`."""
+
     over: str = ""
     """The later memory that may tell what is true in its place, as the search tells that found both; else ""."""
+
+    found_in: Passage | None = None
+    """The passage of what it keeps in which a search found it; None: in its own words."""
 
     @property
     def draft(self) -> MemoryDraft:
         """The draft that would store it."""
-        return MemoryDraft(self.kind, self.content, self.bindings, self.until, self.meant)
+        return MemoryDraft(self.kind, self.content, self.bindings, self.until, self.meant, attachments=self.attachments)
 
     def is_past(self, now: datetime) -> bool:
         """Return whether it is no longer true: something else is, or its time is over."""
@@ -621,7 +659,13 @@ class MemoryItem:
             "updated_at": self.updated_at.isoformat(timespec="seconds"),
             **({"until": self.until.isoformat(timespec="seconds")} if self.until else {}),
             **({"meant": self.meant} if self.meant else {}),
+            **({"attachments": [_shown(each) for each in self.attachments]} if self.attachments else {}),
         }
+
+
+def _shown(attachment: Attachment) -> dict[str, JSONValue]:
+    """Return what a model is told of a thing: nothing by which it is fetched."""
+    return {"kind": attachment.kind.value, **({"name": attachment.name} if attachment.name else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -681,7 +725,7 @@ class MemoryHit:
 
     item: MemoryItem
     matched: str
-    """The phrase that matched best."""
+    """The phrase, or the passage, that matched best."""
 
     score: float
     """Orders the hits of one search."""
@@ -701,3 +745,6 @@ class MemoryHit:
 
     via: str = ""
     """The id of the memory that names whom or what this one tells of, and the question does not."""
+
+    passages: tuple[Passage, ...] = ()
+    """In which passages of what it keeps it was found, the best first; none: in its own words alone."""

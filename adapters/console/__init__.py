@@ -13,9 +13,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from adapters.console.files import EXPORTS
+from adapters.console.files import EXPORTS, PLATFORM
 from adapters.console.output import Output
-from adapters.console.person import PLATFORM, OneScreen, TerminalUser, conversation, leaves
+from adapters.console.person import OneScreen, TerminalUser, conversation, leaves
 from adapters.console.pipe import PipeChannel, read_line
 from core.commands.menu import MenuEntry
 from core.errors import ChannelGone

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
 from pathlib import Path
@@ -160,8 +160,8 @@ class ConsoleChannel(Channel):
     async def post(self, shown: OutgoingMessage) -> str:
         """Write a message below the last one; of a file, its path."""
         self._posts += 1
-        if shown.file is not None:
-            shown = replace(shown, text=await files.handed_over(shown, self._exports))
+        if shown.files:
+            shown = await files.handed_over(shown, self._exports)
         handle = str(self._posts)
         if self._above is not None:
             await self._print_above(shown)
@@ -173,7 +173,7 @@ class ConsoleChannel(Channel):
 
     async def interject(self, shown: OutgoingMessage) -> str:
         """Write a whole message that answers nothing: above one that still grows, which goes on below it."""
-        if self._above is not None or not self._drawn or not self._grows or shown.file is not None:
+        if self._above is not None or not self._drawn or not self._grows or shown.files:
             return await self.post(shown)
         self._posts += 1
         growing, page = self._drawn, self._page
@@ -193,9 +193,9 @@ class ConsoleChannel(Channel):
         self._grows = not shown.stays
         self._draw(self._rows(shown))
 
-    async def fetch(self, file: str, max_bytes: int) -> bytes:
-        """Return what is in the file of that name."""
-        return await asyncio.to_thread(files.read, file, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        """Return what is in a file that was sent."""
+        return await asyncio.to_thread(files.read, handle, max_bytes)
 
     @contextmanager
     def printing_above(self, above: Above) -> Iterator[None]:

@@ -3,44 +3,89 @@
 from __future__ import annotations
 
 import asyncio
+import mimetypes
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from adapters.running import handle_for, named_on, spelled_out
+from core.enclosures import Attachment, AttachmentKind
 from core.errors import ChannelError, FileTooLarge
 from core.outgoing import File, OutgoingMessage
 
 EXPORTS: Final = "exports"
 """The folder, in the data folder, of files for the person."""
 
-SENT_BY: Final = "/import"
+_IMPORT: Final = "/import"
 """The command whose argument is a file."""
 
+ATTACH: Final = "/attach"
+"""Begins a line that sends a file, and after its path some words."""
 
-def sent(text: str) -> str:
-    """Return the path of the file that a typed line sends, or ""."""
-    command, _, name = text.strip().partition(" ")
-    if command.casefold() != SENT_BY or not name.strip():
-        return ""
-    path = Path(name.strip().strip("\"'")).expanduser()
-    return str(path.absolute()) if path.name != str(path) or path.exists() or path.suffix else ""
+PLATFORM: Final = "console"
+
+_KINDS: Final = {"image": AttachmentKind.PHOTO, "audio": AttachmentKind.AUDIO, "video": AttachmentKind.VIDEO}
+_DRAWING: Final = "image/svg+xml"
+_MOST_WORDS: Final = 32
+"""So many words a path may have that is not quoted."""
 
 
-def read(name: str, max_bytes: int) -> bytes:
-    """Return what is in the file.
+def sent(text: str) -> tuple[str, tuple[Attachment, ...]]:
+    """Return what a typed line says, and the file that it sends, if it does."""
+    command, _, said = text.strip().partition(" ")
+    command, said = command.casefold(), said.strip()
+    if command == _IMPORT and said:
+        path = _path(said)
+        is_file = path.name != str(path) or path.exists() or path.suffix  # else it is the code of a confirmation
+        return text, (_attachment(path, AttachmentKind.FILE),) if is_file else ()
+    if command == ATTACH and said:
+        path, words = _split(said)
+        return words, (_attachment(path),)
+    return text, ()
+
+
+def _split(said: str) -> tuple[Path, str]:
+    """Return the path with which the words begin, the longest that is a file, and the words after it."""
+    words = said.split(" ")
+    for end in range(min(len(words), _MOST_WORDS), 0, -1):
+        path = _path(" ".join(words[:end]))
+        if path.is_file():
+            return path, " ".join(words[end:]).strip()
+    return _path(words[0]), " ".join(words[1:]).strip()
+
+
+def _path(said: str) -> Path:
+    """Return the path that a person types, quotes, or drops onto the terminal, which escapes spaces."""
+    return Path(said.strip().strip("\"'").replace("\\ ", " ")).expanduser()
+
+
+def _attachment(path: Path, kind: AttachmentKind | None = None) -> Attachment:
+    media_type = mimetypes.guess_type(path.name)[0] or ""
+    by_type = AttachmentKind.FILE if media_type == _DRAWING else _KINDS.get(media_type.partition("/")[0])
+    size = path.stat().st_size if path.is_file() else 0
+    handle = handle_for(PLATFORM, str(path.absolute()))
+    return Attachment(kind or by_type or AttachmentKind.FILE, path.name, media_type, size, handle)
+
+
+def read(handle: str, max_bytes: int) -> bytes:
+    """Return what is in the file that was sent.
 
     Raises:
         FileTooLarge: it holds more than `max_bytes`.
         ChannelError: it cannot be read.
     """
     try:
-        with Path(name).open("rb") as file:
+        path = Path(named_on(PLATFORM, handle))
+        if not path.is_file():  # nor would a pipe end
+            raise ChannelError("the file is not there")
+        with path.open("rb") as file:
             raw = file.read(max_bytes + 1)
     except OSError as error:
         raise ChannelError(f"the file cannot be read: {error.strerror}") from error
     if len(raw) > max_bytes:
-        raise FileTooLarge(f"more than {max_bytes} bytes")
+        raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
     return raw
 
 
@@ -52,9 +97,13 @@ def lay_down(file: File, folder: Path) -> Path:
     """
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path, descriptor = _new_file(folder, Path(file.name))
-        with os.fdopen(descriptor, "wb") as copy, file.path.open("rb") as original:
-            shutil.copyfileobj(original, copy)
+        path, descriptor = _new_file(folder, Path(file.file_name))
+        with os.fdopen(descriptor, "wb") as copy:
+            if file.path is None:
+                copy.write(file.content or b"")
+            else:
+                with file.path.open("rb") as original:
+                    shutil.copyfileobj(original, copy)
     except OSError as error:
         raise ChannelError(f"the file cannot be written into {folder}: {error.strerror}") from error
     return path.absolute()
@@ -71,12 +120,12 @@ def _new_file(folder: Path, name: Path) -> tuple[Path, int]:
             path = folder / f"{name.stem}-{number}{name.suffix}"
 
 
-async def handed_over(shown: OutgoingMessage, folder: Path) -> str:
-    """Write the file of a message; return the message's text with the path."""
-    if shown.file is None:
-        return shown.text
-    path = await asyncio.to_thread(lay_down, shown.file, folder)
-    return f"{shown.text}\n📄 {_short(path)}".lstrip()
+async def handed_over(shown: OutgoingMessage, folder: Path) -> OutgoingMessage:
+    """Write the files of a message; return the message with their paths in its text."""
+    shown = spelled_out(shown)
+    paths = [await asyncio.to_thread(lay_down, file, folder) for file in shown.files]
+    text = "\n".join(filter(None, (shown.text, *(f"📄 {_short(path)}" for path in paths))))
+    return replace(shown, text=text)
 
 
 def _short(path: Path) -> str:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 
-from adapters.console.files import sent
+from adapters.console.files import PLATFORM, sent
 from core.locales import TAGS, head
 from core.ports import Channel, Channels, Clock
 from core.types import ChatKey, ConversationKey, Incoming, UserKey
 
-PLATFORM = "console"
 QUIT, STOP = "/quit", "/stop"
 
 
@@ -34,7 +33,8 @@ class TerminalUser:
     clock: Clock
 
     def says(self, text: str) -> Incoming:
-        """Return the text as a message of theirs, with an id that no other process uses."""
+        """Return what they typed as a message of theirs, with an id that no other process uses."""
+        text, attachments = sent(text)
         return Incoming(
             chat=conversation(self.user).chat,
             user=self.user,
@@ -43,7 +43,7 @@ class TerminalUser:
             text=text,
             at=self.clock.now(),
             language=self.language,
-            file=sent(text),
+            attachments=attachments,
         )
 
 

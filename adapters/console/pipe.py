@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -39,8 +38,8 @@ class PipeChannel(Channel):
     async def post(self, shown: OutgoingMessage) -> str:
         """Write a message, unless it will be replaced or may still grow."""
         self._posts += 1
-        if shown.file is not None:
-            shown = replace(shown, text=await files.handed_over(shown, self._exports))
+        if shown.files:
+            shown = await files.handed_over(shown, self._exports)
         await self.edit(str(self._posts), shown)
         return str(self._posts)
 
@@ -55,9 +54,9 @@ class PipeChannel(Channel):
             self._output.write(f"{text}\n")
             self._written = {handle: text}
 
-    async def fetch(self, file: str, max_bytes: int) -> bytes:
-        """Return what is in the file of that name."""
-        return await asyncio.to_thread(files.read, file, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        """Return what is in a file that was sent."""
+        return await asyncio.to_thread(files.read, handle, max_bytes)
 
 
 async def read_line(stream: BinaryIO) -> str | None:

@@ -24,10 +24,10 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.shortcuts import CompleteStyle
 
 from adapters.console.channel import Above, ConsoleChannel, Notices
-from adapters.console.files import EXPORTS
+from adapters.console.files import ATTACH, EXPORTS, PLATFORM
 from adapters.console.line_editor import ClusterOutput, ClusterProcessor, CommandCompleter, ReflowRenderer
 from adapters.console.output import Output
-from adapters.console.person import PLATFORM, QUIT, STOP, OneScreen, TerminalUser, leaves
+from adapters.console.person import QUIT, STOP, OneScreen, TerminalUser, leaves
 from core.commands.menu import MenuEntry
 from core.ports import MessageHandler
 from core.text.catalogue import text
@@ -54,7 +54,7 @@ async def talk(
     history = OwnHistory(data_dir / "console-history") if keeps_lines else InMemoryHistory()
     locale = from_tag(person.language) or Locale.EN
     examples = EXAMPLES[locale].splitlines()
-    prompt = InputPrompt(history, output, CommandCompleter(menu, QUIT), examples, colour=colour)
+    prompt = InputPrompt(history, output, CommandCompleter(menu, QUIT, ATTACH), examples, colour=colour)
     channel.say(GREETING[locale].format(examples="\n".join(f"  {example}" for example in examples)))
     channel.end()
     with _ending_in_order(), quiet_keys():

@@ -16,12 +16,12 @@ import aiohttp
 import discord
 import yarl  # aiohttp's own
 
-from adapters.discord.attachment import attachment, download
+from adapters.discord.attachment import Expired, download, message_in, renewed, uploads
 from adapters.discord.button import ids_of, view_of
 from adapters.discord.markup import Drawn
 from adapters.discord.pacer import GROWING, WHOLE, Pacer
-from adapters.discord.room import Room, room_of
-from adapters.running import REFUSED_S, Lately
+from adapters.discord.room import PLATFORM, Room, ids_in, room_of
+from adapters.running import REFUSED_S, Lately, named_on
 from core.errors import (
     BotError,
     ChannelBusy,
@@ -286,14 +286,24 @@ class DiscordApi:
         send = interaction.response.send_modal
         await self.perform("POST /interactions", lambda: send(modal))
 
-    async def fetch(self, address: str, max_bytes: int) -> bytes:
-        """Return what is in an attachment: from Discord's hosts, or from the API's.
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        """Return what came with a message: from Discord's hosts, or from the API's.
+
+        Where its address has expired, the message is asked for a new one.
 
         Raises:
             FileTooLarge: it is larger than that.
             ChannelError: it cannot be fetched (any more).
         """
-        return await download(address, max_bytes, also_from=(str(yarl.URL(discord.http.Route.BASE).origin()),))
+        address = named_on(PLATFORM, handle)
+        hosts = (str(yarl.URL(discord.http.Route.BASE).origin()),)
+        try:
+            return await download(address, max_bytes, also_from=hosts)
+        except Expired:
+            if not (found := message_in(address)):
+                raise
+        address = renewed(address, await self.message(*ids_in(found)))
+        return await download(address, max_bytes, also_from=hosts)
 
     async def history(self, room: Room, before: int | None, limit: int) -> list[discord.Message]:
         """Return the last messages of a room, the newest first; those before that id, if there is one."""
@@ -415,7 +425,7 @@ def sent(message: discord.Message) -> Sent:
 
 def time_for(drawn: Drawn) -> float:
     """Return how long a request that sends it may take, in seconds."""
-    return _FILE_TIMEOUT_S if drawn.file else _TIMEOUT_S
+    return _FILE_TIMEOUT_S if drawn.files else _TIMEOUT_S
 
 
 def _options(drawn: Drawn) -> dict[str, Any]:
@@ -424,7 +434,7 @@ def _options(drawn: Drawn) -> dict[str, Any]:
         "content": drawn.content or None, "embeds": drawn.embeds, "allowed_mentions": drawn.allowed_mentions
     }  # fmt: skip
     view = view_of(drawn)
-    return options | ({"view": view} if view else {}) | ({"file": attachment(drawn.file)} if drawn.file else {})
+    return options | ({"view": view} if view else {}) | ({"files": uploads(drawn.files)} if drawn.files else {})
 
 
 def edit_options(drawn: Drawn, before: Drawn | None = None) -> dict[str, Any]:

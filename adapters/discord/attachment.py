@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from io import BytesIO
 from typing import Final
 
 import aiohttp
 import discord
 import yarl  # aiohttp's own
 
+from adapters.running import content_of
 from core.errors import ChannelError, FileTooLarge
 from core.outgoing import File
 
@@ -22,19 +24,34 @@ _OK: Final = 200
 _EXPIRED: Final = (403, 404)
 
 
-def attachment(file: File) -> discord.File:
-    """Open a file to be attached; it is closed when it was sent.
+def uploads(files: Sequence[File]) -> list[discord.File]:
+    """Open files to be attached; they are closed when they were sent.
 
     Raises:
-        ChannelError: it is too large for Discord, or not there.
+        ChannelError: one is too large for Discord, or not there.
     """
-    try:
-        size = file.path.stat().st_size
-        if size > MAX_FILE_BYTES:
-            raise ChannelError(f"a file of {size / 2**20:.1f} MiB; Discord takes {MAX_FILE_BYTES / 2**20:.0f} MiB")
-        return discord.File(file.path, filename=file.name)
-    except OSError as error:
-        raise ChannelError(f"the file to send cannot be read: {type(error).__name__}") from None
+    return [discord.File(BytesIO(content_of(file, MAX_FILE_BYTES)), filename=file.file_name) for file in files]
+
+
+class Expired(ChannelError):
+    """The address is not good any more."""
+
+
+def with_message(address: str, message: str) -> str:
+    """Return the address of a file together with the handle of the message that it came with, "" for none."""
+    return f"{address}#{message}" if message else address
+
+
+def message_in(address: str) -> str:
+    """Return the handle of the message that `with_message` put into an address; "" for none."""
+    return address.partition("#")[2]
+
+
+def renewed(address: str, message: discord.Message) -> str:
+    """Return the address of that file in a message that was just read, which has a new signature; "" if it is gone."""
+    files = [*message.attachments, *(file for one in message.message_snapshots for file in one.attachments)]
+    path = yarl.URL(address).path
+    return next((file.url for file in files if yarl.URL(file.url).path == path), "")
 
 
 async def download(address: str, max_bytes: int, *, also_from: Collection[str] = ()) -> bytes:
@@ -42,7 +59,8 @@ async def download(address: str, max_bytes: int, *, also_from: Collection[str] =
 
     Raises:
         FileTooLarge: it is larger than that.
-        ChannelError: it cannot be fetched (any more).
+        Expired: the address is not good any more.
+        ChannelError: it cannot be fetched.
     """
     try:
         url = yarl.URL(address)
@@ -60,12 +78,14 @@ async def download(address: str, max_bytes: int, *, also_from: Collection[str] =
 
 async def _content(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     if response.status in _EXPIRED:
-        raise ChannelError("the file's address has expired, as Discord's do after a day; it has to be sent again")
+        raise Expired("the file's address has expired, as Discord's do after a day; it has to be sent again")
     if response.status != _OK:
         raise ChannelError(f"the file cannot be fetched: status {response.status}")
+    if (response.content_length or 0) > max_bytes:
+        raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
     content = bytearray()
     async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
         content += chunk
         if len(content) > max_bytes:
-            raise FileTooLarge(f"more than {max_bytes} bytes")
+            raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
     return bytes(content)

@@ -11,7 +11,7 @@ from adapters.discord.form import Forms
 from adapters.discord.listener import said_in_room
 from adapters.discord.markup import MAX_CHARS, Drawn, draw, measure
 from adapters.discord.pacer import GROWING, LAST, WHOLE
-from adapters.discord.room import handle_of
+from adapters.discord.room import handle_of, ids_in
 from adapters.discord.texts import NO_INTENT
 from core.enclosures import Quote
 from core.errors import ChannelBusy, ChannelError
@@ -113,19 +113,19 @@ class DiscordChannel(Channel):
         if drawn == before:
             return
         leaves = LAST if shown.urgent else WHOLE if shown.stays else GROWING
-        await self._api.edit(*_ids(handle), drawn, before, leaves=leaves)
+        await self._api.edit(*ids_in(handle), drawn, before, leaves=leaves)
         self._drawn[handle] = drawn
 
     async def remove(self, handle: str) -> None:
         """Delete a message; do nothing if it is gone."""
-        await self._api.remove(*_ids(handle))
+        await self._api.remove(*ids_in(handle))
 
     def adopt(self, handles: Sequence[str]) -> Sequence[str]:
         """Go on with what an earlier process posted; what it may have posted besides is found by its nonce."""
         known = [handle for handle in handles if handle]
         self._doubtful, self._posts, self._adopted = True, len(known), frozenset(known)
         if known:
-            self._place = Destination(_ids(known[-1])[0])
+            self._place = Destination(ids_in(known[-1])[0])
         return known
 
     async def show_typing(self) -> None:
@@ -138,9 +138,9 @@ class DiscordChannel(Channel):
         if self._began.asked:
             await self._api.mark_seen(self._began.channel, self._began.asked, waits=waits)
 
-    async def fetch(self, file: str, max_bytes: int) -> bytes:
-        """Return what is in a file that came with a message: `file` is its address, good for a day."""
-        return await self._api.fetch(file, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        """Return what came with a message."""
+        return await self._api.fetch(handle, max_bytes)
 
     async def said_before(self, most: int) -> Sequence[Quote]:
         """Read the last messages of the channel; nothing is kept."""
@@ -204,9 +204,3 @@ class DiscordChannel(Channel):
             except ChannelError:
                 self._place = Destination(place.channel, reply_to=place.reply_to)
         return self._place
-
-
-def _ids(handle: str) -> tuple[int, int]:
-    """Return the channel and the message that a handle names."""
-    channel, _, message = handle.partition("/")
-    return int(channel), int(message)

@@ -17,7 +17,7 @@ from typing import Any
 import discord
 
 from adapters.discord.api import DiscordApi, InteractionOver, edit_options, sent, time_for
-from adapters.discord.attachment import attachment
+from adapters.discord.attachment import uploads
 from adapters.discord.channel import DiscordChannel, Renderer
 from adapters.discord.markup import MAX_CHARS, Drawn, measure
 from adapters.running import AGAIN
@@ -219,9 +219,9 @@ class InteractionChannel(Channel):
         elif there := self._beyond(handle):
             await self._later.remove(there)
 
-    async def fetch(self, file: str, max_bytes: int) -> bytes:
-        """Return what is in a file that came with a command: `file` is its address, good for a day."""
-        return await self._api.fetch(file, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        """Return what came with a command, the address of which is good for a day, or with a message."""
+        return await self._api.fetch(handle, max_bytes)
 
     async def said_before(self, most: int) -> Sequence[Quote]:
         """Read the last messages of the channel in which the command was given."""
@@ -285,7 +285,7 @@ class InteractionChannel(Channel):
         return self._api.webhook(self._ticket.application, self._ticket.token)
 
     async def _respond(self, shown: OutgoingMessage) -> str:
-        beside = self._ticket.beside or shown.file is not None  # no file takes the place of a text
+        beside = self._ticket.beside or bool(shown.files)  # no file takes the place of a text
         fresh = self._began or (self._ticket.in_place and beside)
         drawn = self._draw(shown, "" if fresh else _ORIGINAL)
         if fresh and self._doubtful:
@@ -301,8 +301,8 @@ class InteractionChannel(Channel):
 
         async def request() -> discord.WebhookMessage:
             options = edit_options(drawn, self._drawn.get(handle))
-            if drawn.file and "content" in options:
-                options["attachments"] = [attachment(drawn.file)]
+            if drawn.files and "content" in options:
+                options["attachments"] = uploads(drawn.files)
             return await webhook.edit_message(message_id, **options)
 
         return str((await self._api.perform(f"PATCH {self._path}/messages/*", request, time_for(drawn))).id)
@@ -312,8 +312,8 @@ class InteractionChannel(Channel):
 
         async def request() -> discord.WebhookMessage:
             options = {name: value for name, value in edit_options(drawn).items() if value}
-            if drawn.file:
-                options["file"] = attachment(drawn.file)
+            if drawn.files:
+                options["files"] = uploads(drawn.files)
             return await webhook.send(wait=True, ephemeral=self._ticket.hidden, silent=silent, **options)
 
         try:

@@ -16,13 +16,13 @@ from adapters.discord.button import Press, asked_about, label_of, press_of, stop
 from adapters.discord.config import DiscordConfig
 from adapters.discord.form import Forms
 from adapters.discord.interaction import InteractionChannel, Ticket
-from adapters.discord.listener import FROM_INTERACTION, answer_handle, pointed
+from adapters.discord.listener import FROM_INTERACTION, answer_handle, attached, pointed
 from adapters.discord.message_handler import UpdateHandler
 from adapters.discord.room import PLATFORM, Readers, Room, audience, groups_of, room_of, title_of
 from adapters.discord.texts import FAILED, NO_LONGER_KEPT, NOT_HERE, OLD_MENU, STOPPING
 from adapters.running import NOT_YOURS, display_name
 from core.commands.menu import CONFIRM, FORM_TEXT, WHY, MenuEntry, is_as_asked
-from core.enclosures import Attachment, AttachmentKind, Quote
+from core.enclosures import Quote
 from core.errors import ChannelBusy, ChannelError, StorageDown
 from core.outgoing import OutgoingMessage, Suggestion
 from core.ports import Clock
@@ -66,11 +66,11 @@ class InteractionHandler:
         text: str,
         *,
         unseen: bool,
-        file: str = "",
+        files: Sequence[discord.Attachment] = (),
         quotes: tuple[Quote, ...] = (),
         replies_to: str = "",
     ) -> None:
-        """Take what a person said by a menu, with the address of a file, or a message or an answer that it is about.
+        """Take what a person said by a menu, with files, or a message or an answer that it is about.
 
         `unseen` hides the answer from everybody else, and makes it part of a talk aside.
         """
@@ -79,10 +79,10 @@ class InteractionHandler:
             return
         command = command_of(text, self._commands)
         to = audience(room, interaction.user.id, command, unseen=unseen)
-        enclosed = (Attachment(AttachmentKind.FILE),) if file else ()
+        enclosed = tuple(map(attached, files))
         incoming = _incoming(interaction, text, to)
         overtakes = command is not None and not command.in_order
-        incoming = replace(incoming, pressed=overtakes, written=True, file=file, attachments=enclosed, quotes=quotes)
+        incoming = replace(incoming, pressed=overtakes, written=True, attachments=enclosed, quotes=quotes)
         incoming = replace(incoming, replies_to=replies_to)
         stops = text == _STOP and self._messages.is_answering(incoming.conversation)
         channel = await self._pass_on(interaction, incoming, Ticket.of(interaction, hidden=to.hidden))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePosixPath
 from typing import Any
 
 import discord
 
-from adapters.discord.room import PLATFORM, Room, groups_of, title_of
-from adapters.running import display_name, without_mention
+from adapters.discord.attachment import with_message
+from adapters.discord.room import PLATFORM, Room, groups_of, handle_of, title_of
+from adapters.running import display_name, handle_for, without_mention
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.types import ANSWER_TO, Incoming, UserKey
 
@@ -18,6 +20,13 @@ FROM_INTERACTION = "i"
 
 _SPOKEN = {discord.MessageType.default, discord.MessageType.reply}
 _KINDS = {"image": AttachmentKind.PHOTO, "audio": AttachmentKind.AUDIO, "video": AttachmentKind.VIDEO}
+_DRAWING = "image/svg"  # a document, which no client shows as a picture
+_STICKERS = {
+    discord.StickerFormatType.png: "image/png",
+    discord.StickerFormatType.apng: "image/apng",
+    discord.StickerFormatType.lottie: "application/json",
+    discord.StickerFormatType.gif: "image/gif",
+}
 
 
 def incoming_of(message: discord.Message, room: Room, me: int) -> Incoming | None:
@@ -41,8 +50,7 @@ def incoming_of(message: discord.Message, room: Room, me: int) -> Incoming | Non
         private=room.private,
         room_title="" if room.private else title_of(message.channel),
         language=room.language,
-        file=message.attachments[0].url if message.attachments else "",
-        attachments=attachments_of(message) if not message.message_snapshots else (),
+        attachments=attachments_of(message, message) if not message.message_snapshots else (),
         quotes=quotes_of(message, me, _read),
         quoted_user=_quoted_user(message),
         replies_to=_reply_to_us(message, me),
@@ -106,13 +114,20 @@ def _names(message: discord.Message) -> Iterator[tuple[str, str]]:
 # --- what comes along with a message ---
 
 
-def attachments_of(message: discord.Message | discord.MessageSnapshot) -> tuple[Attachment, ...]:
-    """Return the attachments of a message."""
-    found = [_attachment(one) for one in message.attachments]
-    found += [Attachment(AttachmentKind.STICKER, one.name) for one in message.stickers]
-    if isinstance(message, discord.Message) and message.poll is not None:
-        found.append(Attachment(AttachmentKind.POLL, message.poll.question))
-    if message.embeds and not _text(message, message.content):  # else it is read, or a link's preview
+def attachments_of(said: discord.Message | discord.MessageSnapshot, message: discord.Message) -> tuple[Attachment, ...]:
+    """Return the attachments of what is `said` in a message: in itself, or in the one that it passes on."""
+    where = handle_of(message.channel.id, message.id)
+    found = [attached(one, where) for one in said.attachments]
+    found += [
+        Attachment(
+            AttachmentKind.STICKER, one.name, _STICKERS.get(one.format, ""), handle=handle_for(PLATFORM, one.url)
+        )
+        for one in said.stickers
+    ]
+    if isinstance(said, discord.Message) and said.poll is not None:
+        options = "\n".join(answer.text for answer in said.poll.answers)
+        found.append(Attachment(AttachmentKind.POLL, said.poll.question, detail=options))
+    if said.embeds and not _text(said, said.content):  # else it is read, or a link's preview
         found.append(Attachment(AttachmentKind.OTHER))
     return tuple(found)
 
@@ -122,7 +137,7 @@ def quotes_of(message: discord.Message, me: int, readable: Callable[[discord.Mes
     if message.message_snapshots:
         return tuple(
             # Discord does not tell who said it.
-            Quote(QuoteKind.FORWARD, _text(one, one.content), attachments=attachments_of(one))
+            Quote(QuoteKind.FORWARD, _text(one, one.content), attachments=attachments_of(one, message))
             for one in message.message_snapshots
         )
     if message.type is not discord.MessageType.reply or message.reference is None:
@@ -184,9 +199,9 @@ def _said(
     """Return a message as a quote; of one that was forwarded, Discord does not tell who said it."""
     if message.message_snapshots:
         one = message.message_snapshots[0]  # Discord sends one
-        return Quote(kind, _text(one, one.content), attachments=attachments_of(one))
+        return Quote(kind, _text(one, one.content), attachments=attachments_of(one, message))
     speaker, name = _speaker(message.author, asker, me)
-    return Quote(kind, _text(message, readable(message)), speaker, name, "", attachments_of(message))
+    return Quote(kind, _text(message, readable(message)), speaker, name, "", attachments_of(message, message))
 
 
 def _quoted_user(message: discord.Message) -> str:
@@ -227,8 +242,29 @@ def _displayed(components: Iterable[Any]) -> Iterator[str]:
             yield from _displayed(getattr(component, "children", ()))
 
 
-def _attachment(attachment: discord.Attachment) -> Attachment:
-    if attachment.is_voice_message():
-        return Attachment(AttachmentKind.VOICE)
-    kind = (attachment.content_type or "").partition("/")[0]
-    return Attachment(_KINDS.get(kind, AttachmentKind.FILE), attachment.filename)
+def attached(file: discord.Attachment, where: str = "") -> Attachment:
+    """Return a file as an attachment; `where` is the handle of the message with it, from which its address is renewed.
+
+    An address is signed, and good for a day. Source: discord.com/developers/docs/reference#signed-attachment-cdn-urls.
+    """
+    media_type = file.content_type or ""
+    kind = _KINDS.get(media_type.partition("/")[0], AttachmentKind.FILE)
+    if file.is_voice_message():
+        kind = AttachmentKind.VOICE
+    elif media_type.startswith(_DRAWING):
+        kind = AttachmentKind.FILE
+    return Attachment(
+        kind,
+        "" if kind is AttachmentKind.VOICE else _name(file),
+        media_type,
+        file.size,
+        handle_for(PLATFORM, with_message(file.url, where)),
+        width=file.width or 0,
+        height=file.height or 0,
+        duration_s=file.duration or 0.0,
+    )
+
+
+def _name(file: discord.Attachment) -> str:
+    """Return what the sender calls a file; its title lacks nothing but the end, its name what Discord takes out."""
+    return f"{file.title}{PurePosixPath(file.filename).suffix}" if file.title else file.filename

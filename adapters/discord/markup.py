@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import discord
 
-from adapters.running import AGAIN
+from adapters.running import AGAIN, spelled_out
 from core.outgoing import Button, File, OutgoingMessage
 from core.text.markdown import TIME_LINK, outside_code
 from core.text.tables import without_tables
@@ -39,7 +39,7 @@ _HOUR_MARK, _TIME_MARK = "t", "F"
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What is sent: text, and the text of an embed below it; a file; and what can be pressed below it.
+    """What is sent: text, and the text of an embed below it; files; and what can be pressed below it.
 
     `stop` is the id of the Stop button ("" for none); `aside` says that it stands in a conversation unseen by the room.
     `mentioned` is the id of the only person who is notified, 0 for nobody, whoever else is named in the text.
@@ -51,7 +51,7 @@ class Drawn:
     choices: tuple[Button, ...] = ()
     menu: tuple[Button, ...] = ()
     aside: bool = False
-    file: File | None = None
+    files: tuple[File, ...] = ()
     mentioned: int = 0
 
     @property
@@ -60,8 +60,8 @@ class Drawn:
         return self if self.content.startswith(AGAIN) else replace(self, content=f"{AGAIN} {self.content}".rstrip())
 
     def says(self, other: Drawn) -> bool:
-        """Whether it has the text, the embed and the file of the other, whatever can be pressed below."""
-        return (self.content, self.embed, self.file) == (other.content, other.embed, other.file)
+        """Whether it has the text, the embed and the files of the other, whatever can be pressed below."""
+        return (self.content, self.embed, self.files) == (other.content, other.embed, other.files)
 
     @property
     def allowed_mentions(self) -> discord.AllowedMentions:
@@ -82,6 +82,7 @@ def measure(markdown: str) -> int:
 
 def draw(shown: OutgoingMessage, *, stop: str = "", aside: bool = False) -> Drawn:
     """Return how a message is shown; a stoppable one carries the Stop button of that id ("" for none)."""
+    shown = spelled_out(shown)
     if not shown.final:
         shown = replace(shown, text=without_tables(shown.text, grows=True))
     if shown.mention is not None and shown.mention.user.isdecimal():
@@ -90,14 +91,14 @@ def draw(shown: OutgoingMessage, *, stop: str = "", aside: bool = False) -> Draw
         return replace(drawn, mentioned=int(shown.mention.user))
     if shown.plain or not shown.stays:
         return Drawn(content=_text(shown), stop=stop if shown.stoppable and not shown.plain else "")
-    below = Drawn(choices=shown.choices, menu=shown.menu, aside=aside, file=shown.file)
+    below = Drawn(choices=shown.choices, menu=shown.menu, aside=aside, files=shown.files)
     if shown.modal is Modal.MEMORY:
         embed = _memories(shown.memories) if shown.memories else _sendable(shown.text)[:_MAX_EMBED_CHARS]
         return replace(below, embed=embed)
     if "://" in shown.text:  # beside an embed of ours Discord would fetch every link, which may hold what was recalled
         return replace(below, content=_text(shown))
     content = _sendable(_written(shown.text))
-    content = content if content or shown.file else _NOTHING_VISIBLE
+    content = content if content or shown.files else _NOTHING_VISIBLE
     return replace(below, content=content, embed=_below(shown))
 
 

@@ -118,8 +118,14 @@ def audience(room: Room, user_id: int, command: MenuEntry | None, *, unseen: boo
 
 
 def handle_of(channel_id: int, message_id: int) -> str:
-    """Return the handle of a message that the bot wrote."""
+    """Return the handle of a message."""
     return f"{channel_id}/{message_id}"
+
+
+def ids_in(handle: str) -> tuple[int, int]:
+    """Return the channel and the message that a handle names."""
+    channel, _, message = handle.partition("/")
+    return int(channel), int(message)
 
 
 def title_of(channel: Any) -> str:

@@ -238,9 +238,9 @@ def _command(entry: MenuEntry, words: str, handler: InteractionHandler) -> app_c
     """
 
     async def fill_in(interaction: discord.Interaction[Any], **given: Any) -> None:
-        file = given.get("file")
+        files = [file for file in given.values() if isinstance(file, discord.Attachment)]
         unseen = bool(given.get("private"))
-        await handler.say(interaction, said(words, entry.fields, given), unseen=unseen, file=file.url if file else "")
+        await handler.say(interaction, said(words, entry.fields, given), unseen=unseen, files=files)
 
     callback: Any = fill_in
     parameters = [inspect.Parameter("interaction", inspect.Parameter.POSITIONAL_OR_KEYWORD)]

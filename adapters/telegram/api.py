@@ -26,16 +26,19 @@ from telegram.error import (
     TelegramError,
 )
 
-from adapters.running import REFUSED_S, Backoff, Lately
-from adapters.telegram.failure import MALFORMED, NoPicture, Unchanged, Unreadable, failed, refused, seconds
+from adapters.running import REFUSED_S, Backoff, Lately, named_on
+from adapters.telegram.attached import PLATFORM
+from adapters.telegram.failure import MALFORMED, Unchanged, Unreadable, failed, refused, seconds
 from adapters.telegram.heard import Hearing, Where
 from adapters.telegram.markup import Rendered
 from adapters.telegram.pacer import Pacer, Priority
+from adapters.telegram.sending import Form, Item, first_form, has_next, prepared, send
 from adapters.telegram.state import State
 from core.errors import (
     ChannelBusy,
     ChannelDown,
     ChannelError,
+    ChannelForbidden,
     ChannelGone,
     ChannelUnclear,
     FileTooLarge,
@@ -51,15 +54,14 @@ _Answer = TypeVar("_Answer")
 
 _NO_PREVIEW = LinkPreviewOptions(is_disabled=True)
 _WHOLE = {Priority.FINAL, Priority.ANSWER}
-_MAX_FILE_BYTES = 50_000_000
-_MAX_PICTURE_BYTES = 10_000_000
-"""What a bot may send. Source: core.telegram.org/bots/faq#how-do-i-upload-a-large-file, bots/api#sendphoto."""
+_MOST_HANDED_OUT = 20_000_000
+"""Source: core.telegram.org/bots/api#getfile."""
+_FETCHED_WITHIN_S = 60.0
 TYPING_S = 4.0
 """After this time it is shown again that the bot is typing, before it fades. Source: bots/api#sendchataction, 5 s."""
 _MAX_NOTICE_CHARS = 200
 """Source: core.telegram.org/bots/api#answercallbackquery."""
 _MOST_PRESSES = 1024
-_PICTURES = frozenset({"image/png", "image/jpeg", "image/webp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,7 @@ class TelegramApi:
         self._is_known = False  # that was asked, and the token was good
         self.rejected = asyncio.Event()
         """Set when Telegram no longer knows the token."""
-        self._no_picture: File | None = None  # the last file that was refused as one
+        self._refused: tuple[tuple[File, ...], Form] | None = None  # the files that were last, and the form to try now
         self.hearing = Hearing()
         now_s = pacer.clock.monotonic
         self._markless = Lately[int](now_s, REFUSED_S)  # chats where no message can be marked
@@ -137,36 +139,33 @@ class TelegramApi:
         self._wrote(place, message_id, rendered.text if priority in _WHOLE else "", reply_to)
         return message_id
 
-    async def send_file(
-        self, place: Place, file: File, caption: Rendered, priority: Priority, reply_to: int | None = None
+    async def send_files(
+        self, place: Place, files: tuple[File, ...], caption: Rendered, priority: Priority, reply_to: int | None = None
     ) -> int:
-        """Write a new message that is a file, a picture where it can be shown as one, and return its id.
+        """Write a new message that is a file, a place or a contact, or an album of several; return the first one's id.
+
+        What Telegram has is sent by its id; where that, or the kind, is refused, as bytes, and as documents at last.
 
         Raises:
             ChannelError: it cannot be read, or Telegram takes none of that size.
         """
-        content = await _content(file)
-        pictured = file.media_type in _PICTURES and len(content) <= _MAX_PICTURE_BYTES and file != self._no_picture
+        form = self._refused[1] if self._refused is not None and self._refused[0] == files else first_form(files)
+        while True:
+            items = await prepared(files, form)
 
-        async def call(chat_id: int, what: Rendered) -> int:
-            send = self._bot.send_photo if pictured else self._bot.send_document
-            sent = await send(
-                chat_id,
-                content,
-                filename=file.name,
-                caption=what.text or None,
-                caption_entities=what.entities or None,
-                message_thread_id=place.thread_id,
-                reply_parameters=_reply(reply_to),
-                reply_markup=what.keyboard,
-            )
-            return sent.message_id
+            async def call(chat_id: int, what: Rendered, items: Sequence[Item] = items) -> int:
+                options = {"message_thread_id": place.thread_id, "reply_parameters": _reply(reply_to)}
+                return (await send(self._bot, chat_id, items, what, options)).message_id
 
-        try:
-            return await self._formatted(place, caption, priority, call)
-        except NoPicture:
-            pictured, self._no_picture = False, file  # also if there is no room for another write now
-            return await self._formatted(place, caption, priority, call)
+            try:
+                return await self._formatted(place, caption, priority, call)
+            except (ChannelBusy, ChannelGone, ChannelForbidden, ChannelUnclear):
+                raise
+            except ChannelError:
+                if not has_next(files, form):
+                    raise
+                form = Form(form + 1)
+                self._refused = files, form  # also if there is no room for another write now
 
     async def edit(
         self, place: Place, message_id: int, rendered: Rendered, priority: Priority, *, stands: bool = False
@@ -410,26 +409,29 @@ class TelegramApi:
         except (TelegramError, *MALFORMED) as error:
             _LOG.info("an inline query was not answered", extra={"error": type(error).__name__})
 
-    async def fetch(self, file_id: str, max_bytes: int) -> bytes:
-        """Return what is in a file that came with a message; the server itself hands out 20 MB at most.
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        """Return what came with a message; the server itself hands out 20 MB at most.
 
         Raises:
             FileTooLarge: it is larger than that.
             ChannelError: it cannot be fetched.
         """
+        if not (file_id := named_on(PLATFORM, handle)):
+            raise ChannelError("a file of another platform")
         try:
-            file = await self._bot.get_file(file_id)
-            if (file.file_size or 0) > max_bytes:
-                raise FileTooLarge(f"more than {max_bytes} bytes")
-            content = bytes(await file.download_as_bytearray()) if file.file_path else None
-        except (TelegramError, *MALFORMED) as error:
+            async with asyncio.timeout(_FETCHED_WITHIN_S):
+                file = await self._bot.get_file(file_id)
+                if (file.file_size or 0) > max_bytes:
+                    raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
+                content = bytes(await file.download_as_bytearray()) if file.file_path else None
+        except (TelegramError, TimeoutError, *MALFORMED) as error:
             if "file is too big" in str(error).casefold():
-                raise FileTooLarge("more than the server hands out") from None
+                raise FileTooLarge("more than the server hands out", _MOST_HANDED_OUT, of_platform=True) from None
             raise ChannelError(f"the file cannot be fetched ({type(error).__name__})") from None
         if content is None:
             raise ChannelError("the file is not there any more")
         if len(content) > max_bytes:
-            raise FileTooLarge(f"more than {max_bytes} bytes")
+            raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
         return content
 
     def _wrote(self, place: Place, message_id: int, text: str, reply_to: int | None = None) -> None:
@@ -513,15 +515,3 @@ def _whispered(chat_id: int, to: int, ephemeral: int) -> dict[str, object]:
 
 def _reply(reply_to: int | None) -> ReplyParameters | None:
     return None if reply_to is None else ReplyParameters(reply_to, allow_sending_without_reply=True)
-
-
-async def _content(file: File) -> bytes:
-    """Read a file to send, if Telegram takes one of that size."""
-    try:
-        size = (await asyncio.to_thread(file.path.stat)).st_size
-        if size > _MAX_FILE_BYTES:
-            limit = f"{_MAX_FILE_BYTES // 1_000_000} MB"
-            raise ChannelError(f"a file of {size / 1e6:.0f} MB is more than Telegram takes from a bot ({limit})")
-        return await asyncio.to_thread(file.path.read_bytes)
-    except OSError as error:
-        raise ChannelError(f"the file to send cannot be read ({error.strerror})") from None

@@ -21,7 +21,7 @@ from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, na
 from adapters.telegram.pacer import Priority
 from core.enclosures import Quote
 from core.errors import ChannelBusy, ChannelDown, ChannelError, ChannelGone, ChannelUnclear, MessageLost
-from core.outgoing import ChannelLimits, File, Mention, OutgoingMessage
+from core.outgoing import ChannelLimits, Mention, OutgoingMessage, takes_caption
 from core.ports import Channel, Clock
 from core.tasks import aside
 from core.text.catalogue import text
@@ -118,8 +118,8 @@ class TelegramChannel(Channel):
         """Write a new message; the first one replies to what it answers, or takes a message's place."""
         if await self._noticed(shown):
             return ""
-        if shown.file is not None:
-            message = await self._hand_over(shown, shown.file)
+        if shown.files:
+            message = await self._hand_over(shown)
         elif self._replaces is not None and not shown.plain:
             message = await self._replace(shown, self._replaces)
         else:
@@ -163,9 +163,9 @@ class TelegramChannel(Channel):
         if self._asked is not None:
             await self._api.mark_seen(self._place, self._asked, waits=waits)
 
-    async def fetch(self, file: str, max_bytes: int) -> bytes:
-        """Return what is in a file that came with a message."""
-        return await self._api.fetch(file, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        """Return what came with a message."""
+        return await self._api.fetch(handle, max_bytes)
 
     async def said_before(self, most: int) -> Sequence[Quote]:
         """Return what was said in the group before, as far as the bot was handed it since its start."""
@@ -254,16 +254,18 @@ class TelegramChannel(Channel):
         self._replaces, self._doubtful = None, False
         return message
 
-    async def _hand_over(self, shown: OutgoingMessage, file: File) -> _PostedMessage:
-        """Write the file with its text as caption, or before it if the text is too long for one."""
+    async def _hand_over(self, shown: OutgoingMessage) -> _PostedMessage:
+        """Write the files with their text as caption, or before them if the text is too long for one."""
         caption = await self._drawn(shown) if shown.text else Rendered("", keyboard=keyboard(shown))
-        if caption.size > MAX_CAPTION_UNITS:
-            if self._introduced != shown.text:  # else only the file is tried again
+        if caption.size > MAX_CAPTION_UNITS or (shown.text and not takes_caption(shown.files)):
+            if self._introduced != shown.text:  # else only the files are tried again
                 await self._send(shown, replace(caption, keyboard=None))
                 self._introduced = shown.text
             caption = Rendered("", keyboard=caption.keyboard)
         return await self._sent(
-            shown, caption, lambda what: self._api.send_file(self._place, file, what, self._whole, self._reply_to)
+            shown,
+            caption,
+            lambda what: self._api.send_files(self._place, shown.files, what, self._whole, self._reply_to),
         )
 
     def _rank(self, shown: OutgoingMessage) -> Priority:

@@ -41,7 +41,6 @@ _LOST = (
     "message to edit not found", "message can't be edited", "message_id_invalid",
     "there is no text in the message to edit", "message to delete not found",
 )  # fmt: skip
-_NO_PICTURE = ("photo_", "image_process_failed")
 _NOT_WRITTEN = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})  # of httpx: no byte of it left
 
 MALFORMED = (AttributeError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError, AssertionError)
@@ -56,15 +55,10 @@ class Unchanged(ChannelError):
     """The message says that already."""
 
 
-class NoPicture(ChannelError):
-    """The file cannot be shown as a picture."""
-
-
 _KINDS: tuple[tuple[tuple[str, ...], type[ChannelError]], ...] = (
     (_LOST, MessageLost),
     (_GONE, ChannelGone),
     (_FORBIDDEN, ChannelForbidden),
-    (_NO_PICTURE, NoPicture),
     (_UNREADABLE, Unreadable),
 )
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime
-from typing import Final
 
 from telegram import (
     CallbackQuery,
@@ -31,6 +30,7 @@ from telegram.constants import ReactionEmoji
 
 from adapters.running import AGAIN, display_name, without_mention
 from adapters.telegram.api import ephemeral_id
+from adapters.telegram.attached import CUT_UNITS, PLATFORM, attached
 from adapters.telegram.heard import HeardMessage
 from adapters.telegram.keyboard import Pressed
 from core.commands.menu import DISLIKED
@@ -39,8 +39,6 @@ from core.outgoing import Mention
 from core.text.catalogue import text
 from core.types import ChatKey, Incoming, Invitation, Locale, UserKey
 
-PLATFORM = "telegram"
-
 _LOG = logging.getLogger(__name__)
 _IN_CHAT = {ChatMember.MEMBER, ChatMember.ADMINISTRATOR, ChatMember.RESTRICTED, ChatMember.OWNER}
 
@@ -48,31 +46,6 @@ _COMMAND = re.compile(r"/(?P<name>[A-Za-z0-9_]{1,32})(?:@(?P<at>\w+))?(?=\s|$)")
 _SOMEBODY = "?"
 _BLOCKS = ("blocks", "items", "cells")
 _IN_PLACE, _ANEW, _NAMING, _MOVED, _EPHEMERAL = "!", "+", "@", "s", "e"  # in ids of messages
-
-_KINDS: Final = {
-    "photo": AttachmentKind.PHOTO,
-    "voice": AttachmentKind.VOICE,
-    "audio": AttachmentKind.AUDIO,
-    "video": AttachmentKind.VIDEO,
-    "video_note": AttachmentKind.VIDEO,
-    "animation": AttachmentKind.VIDEO,
-    "sticker": AttachmentKind.STICKER,
-    "document": AttachmentKind.FILE,
-    "venue": AttachmentKind.LOCATION,
-    "location": AttachmentKind.LOCATION,
-    "contact": AttachmentKind.CONTACT,
-    "poll": AttachmentKind.POLL,
-}
-"""The kind by the Bot API's field; the first that is set counts, since some messages set a second one."""
-
-_NAMED: Final = {
-    "story": "story",
-    "paid_media": "paid media",
-    "giveaway": "giveaway",
-    "giveaway_winners": "giveaway",
-    "checklist": "checklist",
-}
-"""What has no kind of its own, and its name."""
 
 
 def incoming_of(message: Message, me: User, commands: Collection[str], *, edit: int | None = None) -> Incoming | None:
@@ -105,12 +78,13 @@ def incoming_of(message: Message, me: User, commands: Collection[str], *, edit: 
         private=private,
         room_title=_title(message.chat),
         language=message.from_user.language_code or "",
-        file=message.document.file_id if message.document is not None else "",
         attachments=attachments_of(message) if passed_on is None else (),
         quotes=tuple(quote for quote in (passed_on, replied) if quote is not None),
         quoted_user=_quoted_user(message),
         replies_to=_reply_to_us(message, me),
         handle=handle or "",
+        group=message.media_group_id or "",
+        is_cut=len(text.encode("utf-16-le")) // 2 >= CUT_UNITS,
     )
 
 
@@ -337,11 +311,8 @@ def _without_me(text: str, message: Message, me: User) -> str:
 
 def attachments_of(message: Message | ExternalReplyInfo) -> tuple[Attachment, ...]:
     """Return the attachment of a message, also one of a kind that the library does not know yet."""
-    for field, kind in _KINDS.items():
-        if value := getattr(message, field, None):
-            return (Attachment(kind, _name(value)),)
-    if named := next((name for field, name in _NAMED.items() if getattr(message, field, None)), ""):
-        return (Attachment(AttachmentKind.OTHER, named),)
+    if (known := attached(message)) is not None:
+        return (known,)
     unknown = isinstance(message, Message) and (
         message.effective_attachment is not None or bool(message.api_kwargs and not text_of(message))
     )
@@ -480,14 +451,6 @@ def _called(who: User | Chat | None) -> str:
     if who is None:
         return ""
     return (who.full_name if isinstance(who, User) else who.title) or ""
-
-
-def _name(value: object) -> str:
-    """Return the name of an attachment: a file's name or type, a sticker's emoji, a venue's title."""
-    for field in ("file_name", "title", "emoji", "question", "mime_type"):
-        if isinstance(name := getattr(value, field, None), str) and name:
-            return name
-    return ""
 
 
 JOINED = text("telegram.joined")

@@ -8,7 +8,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, TypeVar
 
@@ -26,11 +26,11 @@ from telegram import (
 
 from adapters.running import NOT_YOURS, Session, display_name
 from adapters.telegram.api import Place, TelegramApi, ephemeral_id
+from adapters.telegram.attached import PLATFORM
 from adapters.telegram.channel import DraftChannel, TelegramChannel
 from adapters.telegram.config import TelegramConfig
 from adapters.telegram.keyboard import pressed, stop_keyboard
 from adapters.telegram.listener import (
-    PLATFORM,
     answers,
     asked_in,
     command_of,
@@ -61,7 +61,7 @@ from core.ports import Channels, Clock, MessageHandler
 from core.text.catalogue import text
 from core.text.language import choose
 from core.text.unicode import one_line
-from core.types import ChatKey, Incoming, MemoryItem, UserKey
+from core.types import ChatKey, ConversationKey, Incoming, MemoryItem, UserKey
 
 MAX_RESULTS: Final = 10
 
@@ -109,6 +109,7 @@ _IN_CHAT = re.compile(r"(?P<id>\d+)(?:\.\d*(?P<moved>s?))?")
 """The id of a message in our form: as it came, of an edit, or since the group moved (`rehoused`)."""
 
 _SPINS_S = 0.5  # for so long a button may turn that was pressed
+_CUT_WITHIN = timedelta(seconds=1)  # a client sends the parts of a long text in one go
 _REMEMBERED = 1024  # recent messages whose text tells a real edit from one that changed nothing a person wrote
 
 
@@ -161,7 +162,7 @@ class UpdateHandler(Channels):
         self._claimed = claimed
         self._style = style()
         self._texts: OrderedDict[tuple[int, int], int] = OrderedDict()
-        self._albums: OrderedDict[str, None] = OrderedDict()
+        self._begun: OrderedDict[tuple[ConversationKey, str], datetime] = OrderedDict()
         self._presses: set[tuple[str, str, str]] = set()
         self._searches: dict[int, asyncio.Future[None]] = {}  # the last of each person
 
@@ -313,8 +314,8 @@ class UpdateHandler(Channels):
         else:
             incoming = self._heard(message, incoming)
         self._is_news(message, incoming)
-        more = self._is_more_of_an_album(message)
-        if _says_something(incoming) or (incoming.addressed and _brings_something(incoming) and not more):
+        incoming = replace(incoming, addressed=self._goes_on(incoming) or incoming.addressed)
+        if _says_something(incoming) or (incoming.addressed and _brings_something(incoming)):
             await self._receive(incoming)
 
     async def _edited(self, message: Message, update_id: int) -> None:
@@ -400,13 +401,17 @@ class UpdateHandler(Channels):
         _remember(self._texts, key, said)
         return news
 
-    def _is_more_of_an_album(self, message: Message) -> bool:
-        album = message.media_group_id
-        if album is None:
-            return False
-        more = album in self._albums
-        _remember(self._albums, album, None)
-        return more
+    def _goes_on(self, incoming: Incoming) -> bool:
+        """Whether it goes on with what its sender just said to the bot: an album, or a text that their client cut.
+
+        In a group only the first of such messages has the bot's name in it.
+        """
+        here = incoming.conversation, incoming.group
+        began = self._begun.get(here) if incoming.group else self._begun.pop(here, None)
+        goes_on = began is not None and (bool(incoming.group) or incoming.at - began <= _CUT_WITHIN)
+        if (goes_on or incoming.addressed) and (incoming.group or incoming.is_cut):
+            _remember(self._begun, here, incoming.at)
+        return goes_on
 
 
 def _place(chat: ChatKey) -> Place:

@@ -89,9 +89,9 @@ class WhisperChannel(TelegramChannel):
         return await (self._whisper(shown) if self._always or shown.unseen else super().post(shown))
 
     async def _whisper(self, shown: OutgoingMessage) -> str:
-        if self._command is None and (shown.file is not None or not await self._api.can_whisper(self._place)):
+        if self._command is None and (shown.files or not await self._api.can_whisper(self._place)):
             return await super().post(shown)
-        if shown.file is not None:
+        if shown.files:
             raise ChannelError("a file is not handed over unseen")
         rendered = await self._drawn(shown)
         if self._replaces_unseen is not None and rendered.size <= _MAX_EDIT_UNITS:

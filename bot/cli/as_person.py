@@ -57,7 +57,7 @@ async def obey(settings: Settings, user: UserKey, command: str) -> Document:
         await turn.answer.complete()
         await turn.answer.view.close()
     answers = [
-        {"text": each.words, "buttons": buttons(each), **({"file": each.file.name} if each.file else {})}
+        {"text": each.words, "buttons": buttons(each), **({"file": each.files[0].name} if each.files else {})}
         for each in channel.stays
     ]
     return {"user": str(user), "command": command, "answers": answers}

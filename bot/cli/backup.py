@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
-from bot.archive import Contents, given_settings, pack, unpack
+from bot.archive import FILES_ASIDE, Contents, given_settings, pack, unpack
 from bot.cli.shell import JsonOption, NewFile, YesOption, busy, confirm, load_settings, run, show
 from bot.data_folder import DUMP, DataFolder, copied_by_server, put_back_by_server
 from bot.lost_data import known_marks
@@ -20,7 +21,7 @@ from bot.wiring import prepare_folder
 from core.clock import SystemClock
 from core.errors import StorageError
 from core.features.transfer.files import Backup, private_file
-from core.storage.sqlite_backup import restore_database
+from core.storage.sqlite_backup import restore_database, settle, unwritten
 from core.storage.sqlite_marks import raise_marks
 from core.storage.sqlite_migrations import MIGRATIONS
 from core.storage.sqlite_upgrade import upgrade
@@ -118,9 +119,11 @@ async def restore(settings: Settings, file: Path) -> Document:
             contents = await asyncio.to_thread(unpack, file, scratch)
             known = await asyncio.to_thread(known_marks, settings)
             kept = await restore_database(contents.database, settings.database_path, aside)
+            kept += await asyncio.to_thread(_put_files, contents, settings.files_folder, aside)
             await asyncio.to_thread(raise_marks, settings.database_path, known)
         finally:
             scratch.unlink(missing_ok=True)
+            shutil.rmtree(f"{scratch}{FILES_ASIDE}", ignore_errors=True)
         env, about = None, contents.about
         if about is not None:
             env = _write_settings(contents)
@@ -135,6 +138,26 @@ async def restore(settings: Settings, file: Path) -> Document:
         "secrets": [name for name in (about.secrets if about else ()) if not here.get(name)],
         "paths": [name for name in (about.paths if about else ()) if not here.get(name)],
     }
+
+
+def _put_files(contents: Contents, folder: Path, aside: Path) -> list[Path]:
+    """Put the files of a backup in the place of those that are there; return where these are kept, if there are any.
+
+    A bare database leaves them in their place.
+    """
+    if contents.files is None:
+        return []
+    try:
+        kept = [aside.with_suffix(FILES_ASIDE)] if folder.is_dir() and any(folder.iterdir()) else []
+        for path in kept:
+            shutil.move(folder, path)
+        shutil.copytree(contents.files, folder, dirs_exist_ok=True)
+        folder.chmod(0o700)
+        for path in (*folder.rglob("*"), folder):
+            settle(path)
+    except OSError as error:
+        raise unwritten(folder, error) from error
+    return kept
 
 
 def migrate(settings: Settings) -> Document:

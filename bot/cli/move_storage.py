@@ -18,6 +18,7 @@ from bot.settings.env_file import env_path
 from bot.settings.settings import Settings, load
 from core.errors import BotError, ConfigError, StorageError
 from core.storage.move import Progress, Source, Target, move
+from core.storage.move_files import move_files
 from core.storage.move_sqlite import sqlite_source, sqlite_target
 from core.storage.sqlite_migrations import MIGRATIONS
 from core.storage.sqlite_upgrade import Migrated, upgrade
@@ -82,6 +83,10 @@ def move_storage(settings: Settings, to: str) -> Document:
         migrated, source = _source(settings, opened)
         target = _target(there, opened)
         moved = move(source, target, opened.enter_context(_progress()))
+        files = move_files(
+            settings.files_folder if settings.engine == "sqlite" else source,
+            there.files_folder if there.engine == "sqlite" else target,
+        )
     switched = _switch(settings, there)
     return {
         "from": _place(settings),
@@ -89,6 +94,8 @@ def move_storage(settings: Settings, to: str) -> Document:
         "people": moved.people,
         "rows": sum(moved.rows.values()),
         "tables": dict(moved.rows),
+        "files": files.files,
+        "broken_files": files.broken,
         "replaced": moved.replaced,
         "seconds": round(time.monotonic() - began_s, 1),
         "migrated_from": migrated and migrated.before,
@@ -102,6 +109,10 @@ def render(document: Document) -> str:
     to, before, env = document["to"], document["from"], document["settings"] or env_path()
     counts = f"{document['rows']:,} rows, people: {document['people']:,}, {document['seconds']:g} s"
     lines = [f"All is in {to} now, and equal to what is in {before}, row by row: {counts}."]
+    if document["files"]:
+        lines.append(f"Files that people have kept: {document['files']:,}, each compared with its digest.")
+    if document["broken_files"]:
+        lines.append(f"Files that are damaged on the disk, and were left behind: {document['broken_files']}.")
     if document["migrated_from"]:
         lines.append(f"{before} was of an older version (schema {document['migrated_from']}), and was migrated first.")
     if document["replaced"]:

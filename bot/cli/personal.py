@@ -15,7 +15,7 @@ from core.errors import ConfigError, StorageError
 from core.features.privacy.erasure import Erasure
 from core.features.privacy.forget import FORGET
 from core.features.transfer.export import CALENDAR_SUFFIX, EXPORT, Takeout, file_name
-from core.features.transfer.import_ import SHOWN, known_of, save
+from core.features.transfer.import_ import SHOWN, known_of, save, with_files
 from core.features.transfer.intake import Intake, read
 from core.memory.user_memory import UndoResult
 from core.stores import ChangeContext
@@ -69,7 +69,7 @@ def import_(
     counts = f"{len(held.taken)} memories, {known} of them known already, for {whose}; {left_out} entries are left out"
     confirm("\n".join((*shown, f"Save {counts}?")), yes=yes)
     with busy("saving"):
-        done = run(take_in(loaded, whose, held))
+        done = run(take_in(loaded, whose, held, file))
     show(done, as_json=as_json, plain=render)
 
 
@@ -114,7 +114,8 @@ async def export(settings: Settings, user: UserKey, file: Path | None) -> Docume
         if user != settings.console_owner:
             await features.decider.record(EXPORT, settings.console_owner, str(user))
         counts = {"memories": tally.memories, "threads": tally.threads, "messages": tally.messages, **tally.besides}
-        return {"user": str(user), "file": str(path), "calendar": str(calendar) if coming else None, **counts}
+        counts |= {"files": tally.files} if tally.files else {}
+        return {"user": str(user), "file": str(tally.path), "calendar": str(calendar) if coming else None, **counts}
 
 
 async def look(settings: Settings, user: UserKey, file: Path) -> tuple[Intake, int]:
@@ -134,14 +135,25 @@ async def look(settings: Settings, user: UserKey, file: Path) -> tuple[Intake, i
         return held, len(await known_of(app.features.memories.of(accounts[0]), held.taken))
 
 
-async def take_in(settings: Settings, user: UserKey, held: Intake) -> Document:
-    """Save the memories of a file as one act, and return its name and how many were new and known."""
+async def take_in(settings: Settings, user: UserKey, held: Intake, file: Path) -> Document:
+    """Save the memories of a file as one act, and return its name and how many were new and known.
+
+    Raises:
+        StorageError: it cannot be opened any more, or nothing can be saved.
+    """
     async with build(settings) as app:
         act = ChangeContext(uuid.uuid4().hex, account=user)
         memory = app.features.memories.of(await app.features.memories.owner(user), act)
+        try:
+            with file.open("rb") as opened:
+                held = await with_files(memory, held, opened)
+        except OSError as error:
+            raise StorageError(f"{file} cannot be read: {error.strerror}") from error
         known = await known_of(memory, held.taken)
         await save(memory, held.taken, known)
-        return {"user": str(user), "saved": len(held.taken) - len(known), "known": len(known), "act": act.act}
+        counts = {"files": held.files, "unkept": held.unkept} if held.files or held.unkept else {}
+        saved = len(held.taken) - len(known)
+        return {"user": str(user), "saved": saved, "known": len(known), "act": act.act, **counts}
 
 
 async def taken_back(settings: Settings, user: UserKey, act: str) -> Document:

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 from bot.models.health import ModelHealth
 from bot.models.listed import Listed, find
-from bot.models.metering import Meter, MeteredEmbedder, Record
+from bot.models.metering import Meter, MeteredEmbedder, MeteredTranscriber, Record
 from bot.models.presets import PROVIDERS, Mode, Wire
 from bot.models.prices import Prices, prices_of
 from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
 from core.errors import ProviderError
+from core.files.port import Transcriber
 from core.history.tokens import Calibration, ReportingModel
 from core.models import Models
 from core.ports import ChatModel, Clock, Embedder
@@ -109,6 +110,7 @@ class Chains:
         self._window_tokens = window_tokens
         self._endpoints: dict[str, Endpoint] = {}
         self._mind: ChatModel | None = None
+        self.transcriber = build_transcriber(settings, meter)
 
     def models(self) -> Models:
         """Return the models of all modes, as the settings name them."""
@@ -221,6 +223,24 @@ def build_embedder(settings: ModelSettings, meter: Meter | None = None, health: 
     return cached(MeteredEmbedder(leaf, meter) if meter else leaf)
 
 
+def build_transcriber(settings: ModelSettings, meter: Meter | None = None) -> Transcriber | None:
+    """Return what writes down recordings, as the settings name it; None if nothing does. The caller closes it.
+
+    Raises:
+        ConfigError: the setting is wrong.
+    """
+    if (name := settings.transcription()) is None:
+        return None
+    from core.providers.openai import OpenAIEndpoint
+    from core.providers.openai_transcriber import OpenAITranscriber
+
+    endpoint = OpenAIEndpoint(
+        settings.key(name.provider) or _NO_KEY, settings.address(name.provider), provider=name.provider
+    )
+    leaf = OpenAITranscriber(endpoint, name.model)
+    return MeteredTranscriber(leaf, meter) if meter else leaf
+
+
 def options_of(settings: ModelSettings, mode: Mode, name: ModelName, window_tokens: int | None) -> ModelOptions:
     """Return the parameters of a model in a mode; `window_tokens` is assumed where its window is unknown."""
     patience = settings.patience(name.provider)
@@ -239,4 +259,5 @@ def options_of(settings: ModelSettings, mode: Mode, name: ModelName, window_toke
         timeout_s=timeout_s,
         first_token_timeout_s=settings.model_first_token_timeout_s or max(patience.first_token_s, timeout_s),
         tools=PROVIDERS[name.provider].tools,
+        pictures=PROVIDERS[name.provider].pictures if settings.model_pictures is None else settings.model_pictures,
     )

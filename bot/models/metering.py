@@ -13,6 +13,7 @@ from bot.models.prices import Prices
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Usage
 from core.errors import ProviderError, StorageError
 from core.features.ledger.calls import ModelCall, asker_of
+from core.files.port import Transcriber
 from core.history.tokens import ByCharacters, counted
 from core.ports import ChatModel, Clock, Embedder
 from core.trace import Phase, current, spend
@@ -22,6 +23,7 @@ Record: TypeAlias = Callable[[ModelCall], Awaitable[None]]
 
 LEFT = "left"
 EMBEDDING = "embedding"
+TRANSCRIPTION = "transcription"
 _BESIDE = frozenset({EMBEDDING, "summary"})  # of the answer: no turn waits for them alone
 
 _log = logging.getLogger(__name__)
@@ -155,6 +157,33 @@ class MeteredEmbedder(Embedder):
     async def close(self) -> None:
         """Close the embedder inside."""
         await self._embedder.close()
+
+
+class MeteredTranscriber(Transcriber):
+    """A transcriber whose calls are recorded. Servers tell no tokens."""
+
+    def __init__(self, transcriber: Transcriber, meter: Meter) -> None:
+        self._transcriber = transcriber
+        self._meter = meter
+        self.name = transcriber.name
+
+    async def transcribe(self, content: bytes, media_type: str, language: str) -> str:
+        """Write down, and record the call."""
+        reading = Measurement(self._meter.clock)
+        try:
+            text = await self._transcriber.transcribe(content, media_type, language)
+        except ProviderError as error:
+            reading.outcome = type(error).__name__
+            raise
+        else:
+            reading.outcome = Stop.END.value
+            return text
+        finally:
+            await self._meter.write(TRANSCRIPTION, TRANSCRIPTION, self.name, reading)
+
+    async def close(self) -> None:
+        """Close the transcriber inside."""
+        await self._transcriber.close()
 
 
 class Measurement:

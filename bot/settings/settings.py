@@ -99,6 +99,13 @@ class Settings(
         description="How long a change of memory can be undone, in seconds, and so the words of what was deleted are "
         "kept. 0: not at all, what is deleted is gone at once.",
     )
+    max_files_mb: int = Field(
+        default=500,
+        ge=0,
+        le=1_000_000,
+        description="How many megabytes of photos, recordings and documents each person may have kept, beside words. "
+        "They lie in the folder files of DATA_DIR, or in PostgreSQL. 0: none is kept.",
+    )
     access: Literal["private", "members", "open"] = Field(
         default="private",
         description="Who is answered besides those who were let in: people in rooms that were let in (private), nobody "
@@ -219,6 +226,11 @@ class Settings(
     def database_path(self) -> Path:
         """The database file."""
         return self.data_dir / "elefante.db"
+
+    @property
+    def files_folder(self) -> Path:
+        """The folder of the files that people have kept, where storage is SQLite."""
+        return self.data_dir / "files"
 
     @property
     def backups_folder(self) -> Path:

@@ -14,6 +14,7 @@ from core.actions.change_report import keep_both_button, narrowed_text, open_off
 from core.actions.memory_drafts import MAX_DRAFTS, UNSAID, DraftAnswer, DraftEntry, to_draft, to_kind
 from core.actions.offer import offer_saving
 from core.actions.proposal import Rewrite, propose_keeping, propose_replacement, proposes
+from core.actions.things import put_away, with_things
 from core.answering import outcomes
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
@@ -103,6 +104,8 @@ class SaveResult:
     replaced: tuple[Resolved, ...] = ()
     doubts: tuple[tuple[MemoryItem, MemoryItem], ...] = ()
     proposed: tuple[MemoryDraft, ...] = ()
+    troubles: tuple[str, ...] = ()
+    """Sentences on things that could not be kept, whose memories were not saved therefore."""
 
     @property
     def written(self) -> tuple[MemoryItem, ...]:
@@ -123,6 +126,8 @@ async def run(turn: Turn, answer: Drafts) -> Step:
     is_asked = answer.asked if answer.asked is not None else not turn.is_single
     # Limited mode knows more words for "keep it".
     is_plain = assertions.asks_to_save(turn.asked.text) or (turn.services.models.is_limited and is_asked)
+    if is_plain and turn.enclosed.files:  # what stands in a file they did not say, and ask to keep
+        said, unsaid = list(wanted.drafts), []
     if not (is_plain or is_asked or turn.person.learn is Learn.AUTO):
         said = await _changes(turn, said) if said and turn.person.learn is Learn.OFFERED else []
         unsaid = [draft for draft in wanted.drafts if draft not in said]
@@ -131,6 +136,7 @@ async def run(turn: Turn, answer: Drafts) -> Step:
         if not said:
             return offered
         wanted, unsaid = replace(wanted, missing=()), []
+    said = await with_things(turn, said)
     kept = await keep(turn, said, wanted.hints, ask=answer.ask) if said else SaveResult()
     return await _report(turn, wanted, replace(kept, proposed=(*kept.proposed, *unsaid)))
 
@@ -141,7 +147,8 @@ async def _report(turn: Turn, wanted: SaveRequest, kept: SaveResult) -> Step:
     mine = turn.log.changed_ids  # perhaps before a restart
     kept = replace(kept, known=tuple(item for item in kept.known if item.id not in mine))
     missing = wanted.missing or (("",) if not wanted.drafts else ())
-    step = Step(NAME, Outcome.NOTHING, refused_ids=wanted.refused, detail=known, writes=WRITES, missing=missing)
+    detail = "; ".join(filter(None, (known, *(["what came along could not be kept"] if kept.troubles else []))))
+    step = Step(NAME, Outcome.NOTHING, refused_ids=wanted.refused, detail=detail, writes=WRITES, missing=missing)
     if kept.saved:
         step = replace(step, outcome=Outcome.DONE, items=kept.saved)
     if kept.replaced:
@@ -151,7 +158,7 @@ async def _report(turn: Turn, wanted: SaveRequest, kept: SaveResult) -> Step:
             turn.log.add(replace(update, missing=()))
         else:
             step = update
-    if kept.written or kept.known:
+    if kept.written or kept.known or kept.troubles:
         await turn.answer.report(step, await told(turn, kept, wanted.missing), await buttons(turn, kept))
     if kept.proposed or kept.doubts:
         return await propose(turn, kept, () if kept.written or kept.known else wanted.missing)
@@ -262,6 +269,7 @@ async def keep(
 
     With `ask`, nothing is saved that is new, but for what is otherwise now than it was: that must not be lost.
     """
+    drafts, troubles = await put_away(turn, drafts)
     drafts = [timed(draft, turn.services.times, turn.search.said_at, turn.person.locale) for draft in drafts]
     await turn.answer.status(EMBEDDING[turn.person.locale])
     vectors = await _embedded(turn, drafts)
@@ -270,7 +278,7 @@ async def keep(
         each for each in compared if ask and each.relation is Relation.NEW and not tells_change(each.draft.content)
     )
     kept = await _put(turn, [each for each in compared if each not in proposed], vectors)
-    return replace(kept, proposed=tuple(each.draft for each in proposed))
+    return replace(kept, proposed=tuple(each.draft for each in proposed), troubles=troubles)
 
 
 async def _believed(turn: Turn, each: Compared) -> Compared:
@@ -283,11 +291,13 @@ async def _believed(turn: Turn, each: Compared) -> Compared:
 
 async def keep_beside(turn: Turn, *drafts: MemoryDraft, known: str = "") -> SaveResult:
     """Save drafts without comparing them with what is known, beside the memory of that id, which they may replace."""
+    kept_away, troubles = await put_away(turn, drafts)
     ready = [
         timed(replace(draft, may_replace=known), turn.services.times, turn.search.said_at, turn.person.locale)
-        for draft in drafts
+        for draft in kept_away
     ]
-    return await _put(turn, [Compared(draft) for draft in ready], await _embedded(turn, ready))
+    kept = await _put(turn, [Compared(draft) for draft in ready], await _embedded(turn, ready))
+    return replace(kept, troubles=troubles)
 
 
 async def _embedded(turn: Turn, drafts: Sequence[MemoryDraft]) -> Mapping[str, Vector]:
@@ -335,6 +345,7 @@ async def told(turn: Turn, kept: SaveResult, missing: Sequence[str] = ()) -> str
     locale, zone = turn.person.locale, turn.person.zone
     lines += [outcomes.replaced(each.item, each.before, locale, zone) for each in kept.replaced if each.before]
     lines += [outcomes.listed(outcomes.KNOWN[locale], kept.known, locale, zone)] if kept.known else []
+    lines += kept.troubles
     lines += [outcomes.not_done(WRITES, missing, turn.person.locale, some=True)] if missing else []
     before = [each.before for each in kept.replaced if each.before]
     lines += [note] if (note := narrowed_text(turn, before, [each.item for each in kept.replaced])) else []

@@ -68,7 +68,7 @@ async def run(turn: Turn, answer: Queries) -> Step:
         found = await search_asked(
             turn.memory, looked_for, vectors, asked, limit=MAX_HITS, floor=CANDIDATE_FLOOR, past=past
         )
-        hits = tuple(found)
+        hits = await turn.search.with_passages(found)
         items = tuple(hit.item for hit in hits)
     quotes = await turn.search.find_quotes(queries, items) if EVERYTHING not in queries else ()
     turn.search.found += items

@@ -6,15 +6,16 @@ import uuid
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from core.answering.collecting import Gathering, begins, part_of, revised
 from core.answering.deadline import Deadline
 from core.answering.hooks import TakeBack
 from core.answering.turn import Turn
 from core.delivery.view import View
 from core.errors import TurnReplaced
-from core.ports import Channel
+from core.ports import Channel, Clock
 from core.stores import HistoryStore, Inbox, Replaced
 from core.text.catalogue import text
-from core.types import ChatKey, Incoming, Modal
+from core.types import ChatKey, ConversationKey, Incoming, Modal
 
 
 def act_of(chat: ChatKey, message_id: str) -> str:
@@ -26,17 +27,40 @@ def act_of(chat: ChatKey, message_id: str) -> str:
 class Asked:
     """A question that waits or is being answered: its newest version, where it is answered, and by when.
 
-    Once it `is_over`, a version that comes is a question of its own.
+    While more of it may come, it is a `gathering` of messages. Once it `is_over`, a version that comes is a question
+    of its own.
     """
 
     incoming: Incoming
     channel: Channel
+    gathering: Gathering | None = None
     view: View | None = None
     deadline: Deadline | None = None
     is_over: bool = False
 
+    def said(self, original_id: str) -> Incoming:
+        """Return the newest version of the message of that id, out of those that the question is made of."""
+        if self.gathering is not None:
+            return self.gathering.part(original_id) or self.incoming
+        return part_of(self.incoming, original_id) or self.incoming
+
+    def version(self, incoming: Incoming) -> Incoming:
+        """Return the version of the question that a version of one of its messages makes."""
+        whole = self.incoming
+        is_part = self.gathering is None and bool(whole.parts) and not incoming.parts
+        return revised(whole, incoming) if is_part and incoming.edits else incoming
+
+    async def collect(self) -> None:
+        """Wait until nothing more of it comes, and become all that came."""
+        if self.gathering is not None:
+            self.incoming = await self.gathering.complete()
+            self.gathering = None
+
     def replace(self, incoming: Incoming) -> None:
         """Let another version take the place of this one, whose answer stops at once."""
+        if self.gathering is not None:
+            self.gathering.add(incoming)
+            return
         self.incoming = incoming
         if self.view is not None:
             self.view.halt()
@@ -47,29 +71,51 @@ class Asked:
 class OpenQuestions:
     """The questions that are not answered yet, by chat and message."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
         self._asked: dict[tuple[ChatKey, str], Asked] = {}
+        self._gathering: dict[ConversationKey, Asked] = {}
 
     def open(self, incoming: Incoming, channel: Channel) -> Asked:
-        """Add a question."""
-        asked = self._asked[incoming.chat, incoming.original_id] = Asked(incoming, channel)
+        """Add a question, to which more may belong."""
+        asked = Asked(incoming, channel, Gathering(incoming, self._clock) if begins(incoming) else None)
+        for part in (incoming, *incoming.parts):
+            self._asked[incoming.chat, part.original_id] = asked
+        if asked.gathering is not None:
+            self._gathering[incoming.conversation] = asked
+        return asked
+
+    def join(self, incoming: Incoming) -> Asked | None:
+        """Add a message to the question that it belongs to, and return that; None if it is one of its own."""
+        asked = self._gathering.get(incoming.conversation)
+        if asked is None or asked.gathering is None or incoming.pressed:
+            return None
+        if not asked.gathering.takes(incoming):
+            asked.gathering.end()
+            return None
+        asked.gathering.add(incoming)
+        self._asked[incoming.chat, incoming.original_id] = asked
         return asked
 
     def end(self, asked: Asked) -> None:
         """Remove a question that was answered."""
-        key = asked.incoming.chat, asked.incoming.original_id
-        if self._asked.get(key) is asked:
-            del self._asked[key]
+        whole = asked.incoming
+        for part in (whole, *whole.parts):
+            if self._asked.get((whole.chat, part.original_id)) is asked:
+                del self._asked[whole.chat, part.original_id]
+        if self._gathering.get(whole.conversation) is asked:
+            del self._gathering[whole.conversation]
 
     def find(self, chat: ChatKey, message_id: str) -> Asked | None:
-        """Return the question, if it is open."""
+        """Return the question that the message of that id is, or is a part of, if it is open."""
         asked = self._asked.get((chat, message_id))
         return None if asked is None or asked.is_over else asked
 
 
 def is_news(incoming: Incoming, open_: Incoming) -> bool:
     """Return whether a message says something else than the open one that has its id."""
-    return incoming.user == open_.user and not (incoming.edits and incoming.text == open_.text)
+    is_same = incoming.text == open_.text and incoming.withdrawn == open_.withdrawn
+    return incoming.user == open_.user and not (incoming.edits and is_same)
 
 
 def withdrawn(incoming: Incoming) -> Incoming:
@@ -82,6 +128,7 @@ def withdrawn(incoming: Incoming) -> Incoming:
         attachments=(),
         quotes=(),
         withdrawn=True,
+        parts=(),
     )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
+from core.answering.collecting import part_of, revised
 from core.answering.edits import Asked, OpenQuestions, is_news, withdrawn
 from core.answering.hooks import Verdict
 from core.answering.parts import ChatBotParts
@@ -54,7 +55,7 @@ class Intake(HeldChats):
         self._notifier = parts.reach.notifier
         self._pipeline = pipeline
         self._tasks = tasks
-        self._questions = OpenQuestions()
+        self._questions = OpenQuestions(parts.services.clock)
         self._chats: dict[str, _OpenChat] = {}
         self._channels: dict[_Message, Channel] = {}  # of messages that are arriving
         self._closing: set[str] = set()  # platforms
@@ -70,15 +71,16 @@ class Intake(HeldChats):
             StorageError: it could not be stored.
         """
         asked = self._questions.find(incoming.chat, incoming.original_id)
-        if asked is not None and not is_news(incoming, asked.incoming):
+        if asked is not None and not is_news(incoming, asked.said(incoming.original_id)):
             return None
+        incoming = incoming if asked is None else asked.version(incoming)
         name, message = room_name(incoming.chat), _message(incoming)
         chat = self._chats.setdefault(name, _OpenChat())
         chat.arriving += 1
         self._channels[message] = channel
         try:
             if (accepted := await self._inbox.accept(incoming)) is None:
-                return None
+                return await self._accept_elsewhere(incoming, channel) if asked is None else None
             facts = {"platform": incoming.chat.platform, "chars": len(incoming.text), "private": incoming.private}
             _log.info("message received", extra=facts)
             if (claim := self._worker.claim(name, accepted.worker, accepted.epoch)) is None:
@@ -105,21 +107,36 @@ class Intake(HeldChats):
                     await self._withdraw_elsewhere(chat, message_id)
                 else:
                     with suppress(ClaimLost):
-                        await self.accept(withdrawn(asked.incoming), asked.channel)
+                        await self.accept(withdrawn(asked.said(message_id)), asked.channel)
             except StorageError as error:  # a restarted bot would answer it
                 _log.warning("a deleted message was not recorded", extra={"error": type(error).__name__})
                 if asked is not None and self._questions.find(chat, message_id) is asked:
-                    self._replace(self._chats[room_name(chat)], asked, withdrawn(asked.incoming))
+                    taken_back = asked.version(withdrawn(asked.said(message_id)))
+                    self._replace(self._chats[room_name(chat)], asked, taken_back)
 
     async def _withdraw_elsewhere(self, chat: ChatKey, message_id: str) -> None:
         """Drop a message that another worker may be about to answer."""
         channels = self._notifier.platforms.get(chat.platform)
-        if self._worker.is_alone or channels is None:
-            return
-        for incoming in await self._inbox.owed(chat.platform, [chat.chat]):
-            if (incoming.chat, incoming.original_id) == (chat, message_id) and not incoming.withdrawn:
-                with suppress(ClaimLost):
-                    await self.accept(withdrawn(incoming), channels.again(incoming))
+        whole = await self._owed_elsewhere(chat, message_id)
+        if channels is not None and whole is not None:
+            said = part_of(whole, message_id) or whole
+            with suppress(ClaimLost):
+                await self.accept(revised(whole, withdrawn(said)), channels.again(whole))
+
+    async def _accept_elsewhere(self, edit: Incoming, channel: Channel) -> asyncio.Task[None] | None:
+        """Accept an edit of a part of what another worker is about to answer."""
+        whole = await self._owed_elsewhere(edit.chat, edit.edits) if edit.edits else None
+        if whole is None or whole.original_id == edit.edits:
+            return None
+        return await self.accept(revised(whole, edit), channel)
+
+    async def _owed_elsewhere(self, chat: ChatKey, message_id: str) -> Incoming | None:
+        """Return what another worker may be about to answer that the message of that id is, or is a part of."""
+        if self._worker.is_alone:
+            return None
+        owed = await self._inbox.owed(chat.platform, [chat.chat])
+        in_chat = (each for each in owed if each.chat == chat and not each.withdrawn)
+        return next((each for each in in_chat if part_of(each, message_id) is not None), None)
 
     async def resume(self, platform: str) -> None:
         """Take in what is owed on a platform that was connected, the oldest first."""
@@ -236,12 +253,16 @@ class Intake(HeldChats):
         if self._is_known(chat, message):
             return chat.tasks.get(message)
         asked = self._questions.find(incoming.chat, incoming.original_id)
-        if asked is None:
-            asked = self._questions.open(incoming, channel)
-            return self._begin(chat, incoming, self._answer_or_stop(asked, posted))
-        if is_news(incoming, asked.incoming):
-            self._replace(chat, asked, incoming)
-        return None
+        if asked is not None:
+            if incoming.parts or is_news(incoming, asked.said(incoming.original_id)):
+                self._replace(chat, asked, asked.version(incoming))
+            return None
+        is_new = posted is not None or not incoming.edits  # else it is a version of one that was answered
+        if is_new and (asked := self._questions.join(incoming)) is not None:
+            chat.tasks[message] = chat.tasks[_message(asked.incoming)]
+            return chat.tasks[message]
+        asked = self._questions.open(incoming, channel)
+        return self._begin(chat, incoming, self._answer_or_stop(asked, posted))
 
     @staticmethod
     def _replace(chat: _OpenChat, asked: Asked, incoming: Incoming) -> None:

@@ -16,7 +16,9 @@ from pydantic import ValidationError
 
 from core.actions.action import Action
 from core.actions.change_report import open_offers
+from core.actions.offer import offer_saving
 from core.actions.registry import Registry
+from core.actions.things import own_draft
 from core.answering import outcomes
 from core.answering.prompting import (
     build_single,
@@ -32,6 +34,7 @@ from core.answering.prompting import (
     repeated,
     show_conversation,
     single_forms,
+    with_pictures,
 )
 from core.answering.shown import MAX_MESSAGES, room_talk
 from core.answering.speech import Speech
@@ -47,7 +50,7 @@ from core.text.catalogue import text
 from core.text.citations import Citations
 from core.text.language import is_foreign
 from core.text.pointing import points_only
-from core.types import JSONValue, MemoryItem, MessageRole, Modal
+from core.types import ChangeKind, JSONValue, MemoryItem, MessageRole, Modal
 
 Result = TypeVar("Result")
 
@@ -538,7 +541,8 @@ class SingleCall(Chooser):
         self._called_for = self._called(told, about, notes)
         tools = single_forms([tool for tool in self.tools if tool.name in self._called_for])[self._form]
         key = blake2b(turn.conversation.thread.id.encode(), digest_size=16).hexdigest()  # ids may name people
-        return replace(build_single(context, shown, "\n".join(blocks), tools), cache_key=key)
+        prompt = replace(build_single(context, shown, "\n".join(blocks), tools), cache_key=key)
+        return await with_pictures(turn, prompt)
 
     def _called(self, *texts: Iterable[str]) -> frozenset[str]:
         """Return the names of the actions that one of the texts calls for, or that are always offered."""
@@ -598,6 +602,8 @@ async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int
     if _points_at_nothing(turn):
         await turn.answer.say(UNREAD[turn.person.locale], in_history=True)
         return
+    await turn.enclosed.read()
+    await turn.enclosed.search(turn.asked.text)
     heard = await turn.services.additions.heard(turn) if turn.services.additions else None
     if heard is not None and heard.is_all:
         await _offer(turn, heard)
@@ -622,6 +628,9 @@ async def _offer(turn: Turn, heard: Heard) -> None:
 
 async def say_below(turn: Turn) -> None:
     """Say what features have to say below the answer, unless it stands there since before a restart."""
+    if not any(step.asks or step.writes is ChangeKind.SAVED for step in turn.log.steps):
+        own = own_draft(turn)
+        turn.answer.add_buttons(await offer_saving(turn, [own]) if own is not None else ())
     said = await turn.services.additions.below_answer(turn) if turn.services.additions else None
     if said is not None and said.text not in turn.answer.text:
         await _offer(turn, said)

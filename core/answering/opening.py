@@ -15,6 +15,7 @@ from core.answering import outcomes
 from core.answering.beside import Beside
 from core.answering.confirmations import Arrival
 from core.answering.edits import act_of
+from core.answering.enclosed import Enclosed
 from core.answering.parts import ChatBotParts
 from core.answering.sentences import AGAIN
 from core.answering.shown import Shown
@@ -42,6 +43,7 @@ def new_turn(
 ) -> Turn:
     """Return a turn in which nothing has happened yet."""
     shown = Shown(asked)
+    spoken = person.language or person.tag or person.locale.value
     log = Log(asked, person, conversation, shown, memory.context.room, view.channel.note)
     turn = Turn(
         person,
@@ -53,6 +55,7 @@ def new_turn(
         Answer(view, log, services.models.is_limited),
         Search(memory, log, services.clock, services.times),
         PromptBudget(conversation.conversations),
+        Enclosed(asked, view.channel.fetch, services.files, memory.embed, spoken),
     )
     if person.shows_steps:
         turn.answer.trail = partial(trail, turn)
@@ -209,14 +212,14 @@ def message_of(incoming: Incoming, turn: str) -> Message:
 
 
 def check(asked: Message, *, min_chars: int, max_chars: int) -> None:
-    """Check the length of a message; one that forwards words needs none of its own.
+    """Check the length of a message; one that forwards words or brings something needs none of its own.
 
     Raises:
         EmptyInput: it has fewer than `min_chars` characters.
         InputTooLong: it has more than `max_chars`.
     """
     forwarded = any(quote.kind is QuoteKind.FORWARD and quote.text for quote in asked.quotes)
-    if len(asked.text) < max(min_chars, 1) and not forwarded:
+    if len(asked.text) < max(min_chars, 1) and not forwarded and not has_media(asked):
         raise EmptyInput("nothing to read")
     if len(asked.text) > max_chars:
         raise InputTooLong(max_chars)

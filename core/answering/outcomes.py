@@ -10,7 +10,7 @@ from core.dialogue import Effect, Step, Written, committed
 from core.text import assertions
 from core.text.catalogue import Counted, counted, forms, text
 from core.text.days import dated
-from core.text.markdown import quoted
+from core.text.markdown import quoted, verbatim
 from core.types import ChangeKind, Locale, Localized, MemoryItem
 
 _MAX_NAMED: Final = 5  # of what was not done
@@ -24,7 +24,13 @@ def written(kind: ChangeKind, items: Sequence[MemoryItem], locale: Locale, zone:
 
 
 def _told(item: MemoryItem, zone: tzinfo, locale: Locale) -> str:
-    return quoted(item.content) + dated(item, zone, locale)
+    return quoted(item.content) + dated(item, zone, locale) + kept_with(item)
+
+
+def kept_with(item: MemoryItem) -> str:
+    """Return the mark of the things that a memory keeps, with their names; "" if it keeps none."""
+    names = ", ".join(dict.fromkeys(filter(None, (thing.name for thing in item.attachments))))
+    return f" 📎 {verbatim(names)}".rstrip() if item.attachments else ""
 
 
 def replaced(now: MemoryItem, before: MemoryItem, locale: Locale, zone: tzinfo) -> str:

@@ -15,16 +15,18 @@ from functools import partial
 from typing import Final
 
 from core.actions.change_report import undo_button
+from core.actions.handing_back import hand_back
 from core.answering.confirmations import Arrival
 from core.answering.conversation_locks import ConversationLocks
 from core.answering.deadline import Deadline
 from core.answering.edits import Asked, Edits, act_of, tell_of_earlier
+from core.answering.enclosed import worded
 from core.answering.hooks import Verdict
 from core.answering.lookup import still_known
 from core.answering.loop import say_below, think
-from core.answering.opening import Opening, check, has_media, recover, resume
+from core.answering.opening import Opening, check, recover, resume
 from core.answering.parts import ChatBotParts
-from core.answering.sentences import BROKE_OFF, NOTHING_SAID, ONLY_TEXT, TRY_AGAIN, failure_text, helps_to_retry
+from core.answering.sentences import BROKE_OFF, LISTENING, NOTHING_SAID, TRY_AGAIN, failure_text, helps_to_retry
 from core.answering.turn import Turn
 from core.commands.builtin import again, is_continue, is_retry, is_stop
 from core.commands.command import Request
@@ -47,6 +49,7 @@ from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel
 from core.stores import Replaced
 from core.tasks import Tasks
+from core.text.markdown import quoted
 from core.threads import TurnState
 from core.trace import Phase, Trace, current, spend, traced
 from core.types import ChatKey, ConversationKey, Incoming, Role
@@ -127,6 +130,7 @@ class MessagePipeline:
         lane = nullcontext() if _overtakes(incoming) else self.locks.lane(here, waits)
         try:
             async with lane, view.typing(_LATE_TYPING_S if _is_quick(incoming) else 0.0):
+                await self._collect(asked)
                 spend(Phase.WAITING, clock.monotonic() - arrived_s)
                 answered: Incoming | None = None
                 while answered is not asked.incoming:
@@ -138,6 +142,16 @@ class MessagePipeline:
         except ClaimLost:
             await view.drop()
             raise
+
+    async def _collect(self, asked: Asked) -> None:
+        """Wait for what else belongs to a question; what came is one message of the inbox from then on."""
+        if asked.gathering is None:
+            return
+        await asked.collect()
+        try:
+            await self._parts.inbox.collect(asked.incoming)
+        except StorageError as error:  # after a restart its parts are collected anew
+            _log.warning("inbox not told what was collected", extra={"error": type(error).__name__})
 
     # --- one version of it, and what may fail ---
 
@@ -236,6 +250,7 @@ class MessagePipeline:
             raise
         finally:
             await turn.search.close()
+            await turn.enclosed.close()
             await turn.answer.complete()
 
     async def _run_command(self, turn: Turn, incoming: Incoming) -> None:
@@ -247,6 +262,7 @@ class MessagePipeline:
         """Store the question, and think it through, or go on where a restart broke that off."""
         limits = self._parts.settings.limits
         await turn.log.enter(TurnState.PENDING)
+        turn.enclosed.begin()
         await self._check(turn)
         await turn.log.enter(TurnState.VALIDATED)
         if limits.cycle.is_single(turn.services.models):
@@ -260,17 +276,20 @@ class MessagePipeline:
             await recover(turn)
         await turn.log.enter(TurnState.INVOKED)
         await think(turn, self._parts.registry, limits.cycle, max_steps=limits.max_steps)
+        await hand_back(turn)
         await turn.log.enter(TurnState.RESPONDED)
 
     async def _check(self, turn: Turn) -> None:
-        """Refuse a message of no or too much text; one with attachments only is stored all the same."""
+        """Refuse a message of nothing or of too much text. A text that was pasted as a file is the message's."""
         limits = self._parts.settings.limits
-        try:
-            check(turn.asked, min_chars=limits.min_message_chars, max_chars=limits.max_message_chars)
-        except EmptyInput:
-            if has_media(turn.asked):
-                turn.log.asked = await turn.conversation.add(turn.asked)
-            raise
+        if turn.enclosed.is_listening:
+            await turn.answer.status(LISTENING[turn.person.locale])
+        said = await worded(turn.enclosed, limits.max_message_chars)
+        if said is not None:
+            turn.log.asked = turn.shown.asked = said
+            if turn.enclosed.heard:
+                await turn.answer.tell(f"🎙 {quoted(said.text, None)}")
+        check(turn.asked, min_chars=limits.min_message_chars, max_chars=limits.max_message_chars)
 
     # --- what is said where it failed ---
 
@@ -282,7 +301,7 @@ class MessagePipeline:
         locale = await self._parts.reach.locales.of(incoming)
         text = failure_text(error, locale)
         if isinstance(error, EmptyInput) and not incoming.text:
-            text = (ONLY_TEXT if has_media(incoming) else NOTHING_SAID)[locale]
+            text = NOTHING_SAID[locale]
         if isinstance(error, DiskFull):
             text = f"{text}\n\n{await still_known(self._parts, incoming, locale)}".rstrip()
         turn = None if attempt is None or attempt.is_command else attempt.turn
@@ -324,8 +343,8 @@ class MessagePipeline:
         if attempt is not None and attempt.turn is not None and not attempt.is_command:
             await attempt.turn.log.complete(attempt.error, attempt.last_words)
         await self.close(incoming)
-        if attempt is not None and attempt.is_reply:
-            await self._parts.inbox.seal(incoming)  # the question that it replied to is closed
+        if attempt is not None and (attempt.is_reply or len(incoming.parts) > 1):
+            await self._parts.inbox.seal(incoming)  # the question that it replied to is closed, its parts are forgotten
         if attempt is not None and not attempt.error:
             self._parts.reach.alerts.storage_written()
 

@@ -15,11 +15,13 @@ from zoneinfo import ZoneInfo
 from core.answering.beside import Beside
 from core.answering.candidates import Prefetch
 from core.answering.confirmations import Confirmations
+from core.answering.enclosed import Enclosed, FileService
 from core.answering.shown import Shown
 from core.answering.support import Support
 from core.delivery.view import View
 from core.dialogue import ActionInfo, Effect, Outcome, Step, Written, committed, switched_off
 from core.errors import ContextTooLong
+from core.files.passages import answers, find
 from core.history.conversation import Context, Conversation, Conversations
 from core.history.quotes import find_quotes
 from core.history.withholding import tells, tells_of, told_of
@@ -51,6 +53,11 @@ OWN_WORDS: Final = ""
 """Stands in place of an action's name for the search for the message's own words."""
 
 _MAX_SHORTENINGS: Final = 3
+_MAX_OPENED: Final = 4
+"""Of the memories that a search found, in how many of the first documents are looked through."""
+
+_MAX_QUOTED: Final = 3
+"""How many passages of a document are shown."""
 
 
 @dataclass(slots=True)
@@ -338,10 +345,10 @@ class Answer:
         shown = OutgoingMessage(text, choices=offered, menu=tuple(menu), notice=notice, folded=folded)
         await self.view.show(shown)
 
-    async def hand_over(self, file: File, text: str) -> None:
-        """Send a file with a sentence, and return when it was sent."""
+    async def hand_over(self, files: Sequence[File], text: str, choices: Sequence[Button] = ()) -> None:
+        """Send files with a sentence, and return when they were sent."""
         await self.complete()
-        await self.view.show(OutgoingMessage(text, file=file))
+        await self.view.show(OutgoingMessage(text, files=tuple(files), choices=tuple(choices)))
         await self.view.flush()
 
 
@@ -385,15 +392,26 @@ class Search:
 
     def begin(self) -> None:
         """Begin to search for memories that the message may need."""
-        if self._prefetch is None:
+        if self._prefetch is None and self.log.asked.text.strip():
             self._prefetch = Prefetch(self.memory, self.clock, self.log.asked.text, self.asked_time).start()
 
     async def near_message(self) -> tuple[MemoryHit, ...]:
         """Return the memories that the message may need, the best first."""
         self.begin()
         hits = await self._prefetch.hits() if self._prefetch is not None else ()
+        hits = await self.with_passages(hits)
         self.log.shown.hits = hits
         return hits
+
+    async def with_passages(self, hits: Sequence[MemoryHit]) -> tuple[MemoryHit, ...]:
+        """Return the hits, those of documents with the passages in them that the message is about."""
+        found: list[MemoryHit] = []
+        for hit in hits:
+            kept = await self.memory.passages(hit.item.id) if hit.item.attachments and len(found) < _MAX_OPENED else ()
+            best = answers(await find(self.log.asked.text, [kept], self.memory.embed, _MAX_QUOTED), _MAX_QUOTED)
+            told = tuple(each.passage for each in best) or hit.passages
+            found.append(replace(hit, passages=told[:_MAX_QUOTED]))
+        return tuple(found)
 
     async def close(self) -> None:
         """End the search, if it is still under way."""
@@ -539,6 +557,9 @@ class Services:
     actions: tuple[ActionInfo, ...] = ()
     """All actions, with whether they are on."""
 
+    files: FileService | None = None
+    """Reads what comes with messages; None: nothing is read."""
+
     @property
     def off(self) -> frozenset[Written]:
         """The kinds of change that are turned off."""
@@ -561,6 +582,9 @@ class Turn:
     answer: Answer
     search: Search
     budget: PromptBudget
+
+    enclosed: Enclosed
+    """What came with the message, and with what it replies to."""
 
     beside: Beside | None = None
     """What others asked in the room; None in private."""

@@ -11,6 +11,7 @@ from core.answering.deadline import Deadline
 from core.answering.turn import Answer, Person, Turn
 from core.commands.menu import MenuEntry, MenuOption
 from core.dialogue import Written
+from core.enclosures import Attachment, AttachmentKind
 from core.outgoing import MAX_COMMAND_BYTES, Button, Suggestion
 from core.text.catalogue import text
 from core.text.unicode import fold, one_line
@@ -102,13 +103,19 @@ class Request:
         """Say that there is nothing to do; to who pressed a button, only for a moment."""
         await self.answer.tell(text[self.locale].format(**values), notice=self.incoming.pressed)
 
-    async def fetch(self, max_bytes: int) -> bytes:
-        """Return the content of the file that came with the message.
+    @property
+    def file(self) -> Attachment | None:
+        """The file that came with the message; None for none."""
+        files = (one for one in self.incoming.attachments if one.kind is AttachmentKind.FILE and one.handle)
+        return next(files, None)
+
+    async def fetch(self, file: Attachment, max_bytes: int) -> bytes:
+        """Return the content of a file that came with the message.
 
         Raises:
             FileTooLarge, ChannelError: the file cannot be read.
         """
-        return await self.answer.view.channel.fetch(self.incoming.file, max_bytes)
+        return await self.answer.view.channel.fetch(file.handle, max_bytes)
 
     async def stop_answers(self, accounts: Collection[UserKey]) -> None:
         """Stop the running answers to those accounts at any worker, except the one that runs this command.

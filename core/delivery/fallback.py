@@ -129,9 +129,9 @@ class FallbackChannel(Channel):
         """Let the chat take note of a message."""
         self._chat.note(message)
 
-    async def fetch(self, file: str, max_bytes: int) -> bytes:
-        """Return the content of a file from the chat."""
-        return await self._chat.fetch(file, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        """Return the content of what came with a message of the chat."""
+        return await self._chat.fetch(handle, max_bytes)
 
     async def said_before(self, most: int) -> Sequence[Quote]:
         """Return the last messages of the chat."""
@@ -236,7 +236,7 @@ class FallbackChannel(Channel):
             except ChannelBusy:
                 raise
             except ChannelError as error:
-                if shown.file is not None:
+                if shown.files:
                     raise
                 refusal = error
         if shown.stays or isinstance(refusal, ChannelGone):
@@ -274,7 +274,7 @@ class FallbackChannel(Channel):
                 except (ChannelBusy, ChannelGone, ChannelUnclear):
                     raise
                 except ChannelError as error:
-                    if shown.file is not None or (isinstance(error, ChannelForbidden) and not shown.stays):
+                    if shown.files or (isinstance(error, ChannelForbidden) and not shown.stays):
                         raise
                     _log.warning("a message was refused; sent as plain text", extra={"error": type(error).__name__})
                     self._plain_only = shown  # remembered if the plain one has to wait
@@ -363,6 +363,6 @@ def _follows(shown: OutgoingMessage, lost: OutgoingMessage | None) -> bool:
 
 
 def _plain(shown: OutgoingMessage) -> OutgoingMessage:
-    shown = replace(shown, choices=(), menu=(), file=None, unseen=False, notify=False, notice=False)
+    shown = replace(shown, choices=(), menu=(), files=(), unseen=False, notify=False, notice=False)
     shown = replace(shown, folded="")
     return replace(shown, plain=True, stoppable=False, urgent=False)

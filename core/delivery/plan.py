@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.delivery.split import Measure, Splitter, split
-from core.outgoing import Button, ChannelLimits, OutgoingMessage, memories_shown
+from core.outgoing import Button, ChannelLimits, OutgoingMessage, albums, memories_shown, takes_caption
 from core.types import MemoryNote, Modal
 
 
@@ -241,13 +241,8 @@ class StreamPlan:
             self.status(shown.text)
             return
         self.complete()
-        if shown.file is not None:
-            self._drop_unseen_status()
-            if self._status is not None:  # a file cannot replace a text
-                self._place(OutgoingMessage(shown.text))
-                shown = replace(shown, text="")
-            self._reused = min(self._reused, len(self._messages))
-            self._append(shown, news=True)
+        if shown.files:
+            self._hand_over(shown)
             return
         parts = self.parts(shown.text, reserved=shown.reserved) if parts is None else parts
         if len(parts) > 1 and shown.modal is Modal.MEMORY:
@@ -258,6 +253,22 @@ class StreamPlan:
             self._place(part, news=number == 1)
         if parts:
             self._messages[-1].whole = True
+
+    def _hand_over(self, shown: OutgoingMessage) -> None:
+        """Show files, several as albums; below an album stand no buttons."""
+        self._drop_unseen_status()
+        first, *others = albums(shown.files)
+        above = OutgoingMessage(shown.text)
+        if len(shown.files) > 1 and (shown.choices or shown.menu):
+            above = replace(above, choices=shown.choices, menu=shown.menu)
+            shown = replace(shown, choices=(), menu=())
+        if shown.text and (self._status is not None or not takes_caption(first) or above.choices or above.menu):
+            self._place(above)  # nor can a file replace a text
+            shown = replace(shown, text="")
+        self._reused = min(self._reused, len(self._messages))
+        self._append(replace(shown, files=first), news=True)
+        for files in others:
+            self._append(OutgoingMessage("", files=files), news=False)
 
     def feed(self, more: str, *, whole: bool = False) -> None:
         """Add text to the answer; a `whole` one waits `first_wait_s` for what may follow it, and for its buttons."""

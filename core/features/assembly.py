@@ -9,6 +9,7 @@ from typing import Final
 
 from core.actions import ACTIONS
 from core.actions.registry import Registry
+from core.answering.enclosed import FileService
 from core.answering.parts import ChatBotParts, Hooks, Reach, TurnLimits, TurnSettings
 from core.answering.turn import Additions, Heard, Services, Turn
 from core.commands.builtin import CONTINUE_COMMAND, RESET, RETRY, stop_command
@@ -78,7 +79,9 @@ class Features(Shared):
         worker: Worker | None = None,
         registry: Registry | None = None,
         actions_off: Sequence[str] = (),
+        files: FileService | None = None,
     ) -> None:
+        self._files = files
         super().__init__(
             stores,
             access=access,
@@ -132,6 +135,7 @@ class Features(Shared):
                 AllAdditions(self.added.additions),
                 self.titles.told,
                 effects=tuple(self.added.effects),
+                files=self._files,
             ),
             Hooks(
                 gate=AccessGate(self.access, cards, self.locales, self.clock),

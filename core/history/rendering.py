@@ -5,10 +5,13 @@ The same message gives the same text in every call, so that providers can cache 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, tzinfo
 from typing import Final
 
 from core.enclosures import Attachment, Quote, QuoteKind, Speaker
+from core.files.passages import FoundPassage
+from core.files.port import ReadFile
 from core.stores import Quoted
 from core.text.citations import not_cited
 from core.text.marks import quoted
@@ -79,7 +82,44 @@ def _attached(attachments: tuple[Attachment, ...]) -> list[str]:
     if not attachments:
         return []
     named = (f"{one.kind.value} {_name(one.name)}".strip() for one in attachments)
-    return [f"<attached>{', '.join(named)} (you cannot see, open or hear it)</attached>"]
+    return [f"<attached>{', '.join(named)}</attached>"]
+
+
+def file_blocks(files: Sequence[ReadFile], found: Sequence[FoundPassage], max_chars: int) -> list[str]:
+    """Return a `<file name= page=>` block for each page of the files that were read, as far as they fit.
+
+    Of what does not fit the passages that were found are shown, in their order. What could not be read says so.
+    """
+    blocks = [_unread(each) for each in files if each.problem is not None]
+    pages = [(at, number, page) for at, each in enumerate(files) for number, page in enumerate(each.pages, 1) if page]
+    if sum(len(page) for _, _, page in pages) <= max_chars:
+        return [*blocks, *(_file_block(files[at], number, page) for at, number, page in pages)]
+    kept: list[FoundPassage] = []
+    for each in found:
+        max_chars -= len(each.passage.text)
+        if max_chars < 0:
+            break
+        kept.append(each)
+    kept.sort(key=lambda each: (each.file, each.passage.page))
+    shown = [_file_block(files[each.file], each.passage.page, each.passage.text) for each in kept]
+    blocks += [
+        _file_block(files[at], number, f"{page[:max_chars].rstrip()}…") for at, number, page in pages[:1] if not kept
+    ]
+    return [*blocks, _LONG, *shown]
+
+
+_LONG: Final = "(The files are too long to be shown whole: these are the parts that the message may be about.)"
+
+
+def _file_block(file: ReadFile, page: int, text: str) -> str:
+    count = len(file.pages)
+    place = f' page="{page} of {count}"' if count > 1 else ""
+    return f'<file name="{_name(file.attachment.name)}"{place}>\n{quoted(not_cited(text))}\n</file>'
+
+
+def _unread(file: ReadFile) -> str:
+    why = "" if file.problem is None else file.problem.value
+    return f'<file name="{_name(file.attachment.name)}">(not read to its end: {why})</file>'
 
 
 def _quote(quote: Quote) -> str:

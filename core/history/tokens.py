@@ -257,7 +257,8 @@ class ReportingModel(ChatModel):
             raise ContextTooLong(f"{self.name} does not hold about {tokens} tokens", window, self.name)
         try:
             async with self._model.stream(prompt) as events:
-                yield self._overheard(ours, events)
+                has_pictures = any(turn.pictures for turn in prompt.turns)  # which models count in their own ways
+                yield events if has_pictures else self._overheard(ours, events)
         except ContextTooLong as error:
             known = error.window_tokens or min(max(tokens, _LEAST_WINDOW_TOKENS), window or tokens)
             self._calibration.observe_window(self.name, known)
@@ -276,9 +277,10 @@ def counted(prompt: Prompt) -> int:
     rest = sum(len(turn.whole_text) for turn in prompt.turns) - sum(len(message.text) for message in history)
     rest += sum(len(result.text) for turn in prompt.turns for result in turn.results)
     rest += sum(len(call.arguments) for turn in prompt.turns for call in turn.calls)
+    pictures = sum(picture.tokens for turn in prompt.turns for picture in turn.pictures)
     rest += len(offered(prompt.tools)) + (len(json.dumps(dict(prompt.schema))) if prompt.schema else 0)
     by_characters = ByCharacters().count("x" * max(rest, 0)) + ByCharacters().count(prompt.system)
-    return by_characters + sum(message.tokens for message in history)
+    return by_characters + pictures + sum(message.tokens for message in history)
 
 
 def offered(tools: Sequence[Tool]) -> str:

@@ -89,7 +89,7 @@ class LimitedMind(ChatModel):
         context = scene.context
         own = (each for each in reversed(context.history) if each.role is MessageRole.USER)
         turn = next((each.id for each in own if each.modal is not Modal.MEMORY), 0) or (scene.before, scene.quoted)
-        told = (context.message, context.locale, context.quotes, context.question, turn)
+        told = (context.message, context.locale, context.quotes, context.files, context.question, turn)
         key = (*told, context.actions, context.now.replace(second=0, microsecond=0))
         if key not in self._readings:
             self._readings[key] = await reading.read(scene, self._likeness)
@@ -107,8 +107,6 @@ def _spoken(scene: Scene, parts: Parts) -> tuple[str, OpenQuestion | None]:
     # One that ends a turn although something was left to do is switched off.
     text = move.text or (say.SWITCHED_OFF[scene.locale] if scene.is_ending else NOTHING_TO_ADD)
     said = [] if text == NOTHING_TO_ADD else [text]
-    if scene.context.attachments and scene.is_ending and say.UNSEEN[scene.locale] not in text:
-        said.append(say.UNSEEN[scene.locale])
     if scene.first and scene.is_ending:
         said.append(say.INTRO[scene.locale])
     return "\n\n".join(said) or NOTHING_TO_ADD, move.question

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.dialogue import NOTHING_TO_ADD, Outcome
-from core.limited import recall, removal
+from core.limited import enclosed, recall, removal
 from core.limited import sentences as say
 from core.limited.change import PossibleChange, changes, without_entry
-from core.limited.frames import about, has, mood
+from core.limited.frames import has, mood
 from core.limited.likeness import Intent
 from core.limited.reading import BEFORE, KEEP_WHAT, REMOVE_WHAT, MessagePart
 from core.limited.recall import RecallVerdict, Sureness
@@ -47,7 +47,9 @@ def next_move(scene: Scene, parts: Sequence[MessagePart]) -> Move:
     text of the move.
     """
     if not scene.message:  # somebody else's words came along, and none of the person's own
-        return Move(FINISH, say.NOT_YOUR_WORDS[scene.locale])
+        if enclosed.needs_name(scene) and scene.offers(QUESTION):
+            return Move(QUESTION, enclosed.told(scene), OpenQuestion(KEEP_WHAT))
+        return Move(FINISH, enclosed.told(scene) or say.NOT_YOUR_WORDS[scene.locale])
     if scene.can_search and any(part.otherwise is not None for part in parts):  # it tells what they are for
         return Move(SEARCH)
     moves = [_move(seen_by(scene, parts, part), part) for part in parts]
@@ -72,13 +74,32 @@ def next_move(scene: Scene, parts: Sequence[MessagePart]) -> Move:
 
 
 def _move(scene: Scene, part: MessagePart) -> Move:
-    if scene.context.attachments and part.intent not in {Intent.KEEP, Intent.CHANGE} and about(part.text) == "media":
-        return Move(FINISH, say.UNSEEN[scene.locale])
+    if scene.context.files and part.intent in _OF_FILES and (told := _of_files(scene, part)):
+        return Move(FINISH, told)
     if has("since", part.text) and scene.quoted:  # of what was just told, whose day is shown
         return Move(FINISH, recall.told(RecallVerdict(Sureness.SURE, scene.quoted[-1:]), scene.locale))
     if part.about == BEFORE:
         return _before(scene, part)
     return _MOVES[part.intent](scene, part)
+
+
+_OF_FILES: Final = frozenset({Intent.FIND, Intent.WORLD, Intent.CHAT, Intent.KEEP, Intent.CHANGE, Intent.ABOUT})
+
+
+def _of_files(scene: Scene, part: MessagePart) -> str:
+    """Return what is answered from what came along, or said of it; "" where the memory is asked, or anything kept.
+
+    Nothing is kept that nobody asked for: words beside a picture are a message.
+    """
+    if enclosed.asks_to_keep(scene):
+        return ""
+    if said := enclosed.answer(scene):
+        return said
+    if part.intent in {Intent.FIND, Intent.WORLD}:
+        return "" if scene.can_search or enclosed.has_own_text(scene) else enclosed.told(scene)
+    has_own = any(not each.is_quoted for each in scene.context.files)
+    is_talk = part.intent is Intent.CHAT and part.about == "work"
+    return enclosed.told(scene) if has_own and not is_talk else ""
 
 
 def _act(scene: Scene, action: str) -> Move:
@@ -111,6 +132,8 @@ def _keep(scene: Scene, part: MessagePart) -> Move:
         return _ended(scene, SAVE, say.SAVED_NOTHING)
     if part.text:
         return _act(scene, SAVE)
+    if scene.context.files:
+        return Move(QUESTION, enclosed.WHAT_IS_IT[scene.locale], OpenQuestion(KEEP_WHAT))
     own_words = [say.NOT_YOUR_WORDS[scene.locale]] if scene.context.quotes else []
     return Move(QUESTION, "\n".join((say.SAVE_WHAT[scene.locale], *own_words)), OpenQuestion(KEEP_WHAT))
 
@@ -145,7 +168,8 @@ def _find(scene: Scene, part: MessagePart) -> Move:
     if part.about == "world" and not is_sure:
         return Move(FINISH, say.WORLD[scene.locale])
     said = "" if is_sure or verdict.sureness is Sureness.NEAR else recall.said_before(scene)
-    return Move(FINISH, said or recall.told(verdict, scene.locale) or say.NOT_FOUND[scene.locale])
+    found = said or recall.told(verdict, scene.locale, scene.passages)
+    return Move(FINISH, found or enclosed.nothing(scene) or say.NOT_FOUND[scene.locale])
 
 
 def _before(scene: Scene, part: MessagePart) -> Move:

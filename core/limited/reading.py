@@ -15,7 +15,7 @@ from typing import Final
 
 from core.enclosures import Speaker, pointed_words
 from core.errors import ProviderError
-from core.limited import frames
+from core.limited import enclosed, frames
 from core.limited.change import MAX_CHARS, pointed, swapped, values
 from core.limited.cutting import gives_value, sentences, wishes
 from core.limited.likeness import Guess, Intent, Likeness, shipped
@@ -63,6 +63,7 @@ _ASKING: Final = frozenset({Intent.FIND, Intent.WORLD, Intent.CHAT, Intent.LIST,
 _TOLD: Final = frozenset({Intent.KEEP, Intent.CHANGE, Intent.REMOVE})
 _BARE_WORDS: Final = 3
 _STATED: Final = frozenset({Intent.CHAT, Intent.CHANGE, Intent.WORLD, Intent.FIND})
+_NAMED: Final = _STATED | {Intent.KEEP}
 _ONE: Final = frozenset("one ones disso disto dessa desse deste desta".split())
 """Words that stand for what was told, and name nothing."""
 
@@ -163,6 +164,9 @@ def _pointed(scene: Scene, parts: Sequence[MessagePart]) -> tuple[MessagePart, .
     To keep them is possible; to sum up, translate or explain them takes a model.
     """
     message, quotes = scene.message, scene.context.quotes
+    is_alone = len(parts) == 1 or all(part.intent in {Intent.KEEP, Intent.CHANGE, Intent.CHAT} for part in parts)
+    if enclosed.asks_to_keep(scene) and is_alone and parts[0].intent is not Intent.ACTION:
+        return (MessagePart(Intent.KEEP, enclosed.named(scene), "asks to keep what came along"),)
     if quotes and points_only(message):
         is_kept = frames.kept_from(message) is not None or asks_to_save(message)
         if is_kept and (text := pointed_words(quotes)):
@@ -184,11 +188,11 @@ def _completed(scene: Scene, part: MessagePart) -> MessagePart:
     asked = scene.context.question.kind if scene.context.question else ""
     if part.intent in _ASKING and asks_before(scene, part.text):
         return replace(part, intent=Intent.FIND, about=BEFORE, because=f"{part.because}; asks what was before that")
-    if part.intent is Intent.KEEP and not part.text and _may_be_kept(scene):
+    if part.intent is Intent.KEEP and not part.text and not scene.context.files and _may_be_kept(scene):
         return replace(part, text=scene.before, because=f"{part.because}; means what was said before")
     is_talk = part.intent is Intent.CHAT and part.about != ""
     is_statement = part.intent is not Intent.FIND or not (part.text.endswith("?") or frames.has("asks", part.text))
-    if asked == KEEP_WHAT and part.intent in _STATED and is_statement and not is_talk:
+    if asked == KEEP_WHAT and part.intent in _NAMED and is_statement and not is_talk:
         return MessagePart(Intent.KEEP, part.text, "answers what is to be kept")
     if asked == REMOVE_WHAT and part.intent in {Intent.KEEP, Intent.FIND, Intent.CHAT, Intent.CHANGE} and not is_talk:
         return MessagePart(Intent.REMOVE, part.text, "answers what is to be deleted", about=part.text)

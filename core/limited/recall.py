@@ -7,7 +7,7 @@ bank's password" and "the wifi's". So the words that tell whose or which thing i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
@@ -20,7 +20,7 @@ from core.limited.scene import Scene, day, when
 from core.text.markdown import quoted
 from core.text.senses import MemoryWords, is_kind, relatives, sense, senses, told_in
 from core.text.subject import AskedWord, asked_words, held_words, is_of_another, is_parallel, other_subject
-from core.types import AskedTime, Locale, MemoryHit, MemoryItem
+from core.types import AskedTime, Locale, MemoryHit, MemoryItem, Passage
 
 MAX_QUOTES: Final = 5
 MAX_NEAR: Final = 3
@@ -103,8 +103,14 @@ class _Candidate:
 
 def judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None = None) -> RecallVerdict:
     """Return what a question is answered with, which names that time, if any."""
-    verdict = _with_rest(_judged(question, hits, time), hits)
+    verdict = _with_rest(_judged(question, [_opened(hit) for hit in hits], time), hits)
     return replace(verdict, items=_in_time(verdict.items, hits)) if verdict.sureness is not Sureness.OTHER else verdict
+
+
+def _opened(hit: MemoryHit) -> MemoryHit:
+    """Return a hit whose memory tells the passages of its document, too, that the search found."""
+    texts = tuple(passage.text for passage in hit.passages)
+    return replace(hit, item=replace(hit.item, bindings=(*hit.item.bindings, *texts))) if texts else hit
 
 
 def _with_rest(verdict: RecallVerdict, hits: Sequence[MemoryHit]) -> RecallVerdict:
@@ -114,7 +120,7 @@ def _with_rest(verdict: RecallVerdict, hits: Sequence[MemoryHit]) -> RecallVerdi
     if start is None:
         return verdict
     is_sure = verdict.sureness is Sureness.SURE
-    if is_sure and verdict.items[0] not in {start, *ends}:
+    if is_sure and verdict.items[0].id not in {start.id, *(end.id for end in ends)}:
         return verdict
     return RecallVerdict(Sureness.SURE if is_sure else Sureness.NEAR, (start, *ends))
 
@@ -258,8 +264,20 @@ def _odds(chance: float) -> float:
     return math.log(within / (1 - within))
 
 
-def told(verdict: RecallVerdict, locale: Locale) -> str:
-    """Return the text of a verdict, the memories quoted; "" for NOTHING."""
+def told(verdict: RecallVerdict, locale: Locale, passages: Mapping[str, Sequence[Passage]] | None = None) -> str:
+    """Return the text of a verdict, the memories quoted, with their passages by their ids; "" for NOTHING."""
+    text = _told_of(verdict, locale)
+    lines = [quoted_passage(each, locale) for item in verdict.items for each in (passages or {}).get(item.id, ())]
+    return "\n".join((text, *dict.fromkeys(lines))) if text else ""
+
+
+def quoted_passage(passage: Passage, locale: Locale) -> str:
+    """Return a passage in quotation marks, behind its page."""
+    sentence = say.PAGE if passage.page else say.SAYS
+    return sentence[locale].format(page=passage.page, quote=quoted(" ".join(passage.text.split()), None))
+
+
+def _told_of(verdict: RecallVerdict, locale: Locale) -> str:
     match verdict.sureness:
         case Sureness.SURE:
             return _quoting(say.HERE_IT_IS[locale], verdict.items, locale)

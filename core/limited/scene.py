@@ -6,7 +6,7 @@ package.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -16,7 +16,7 @@ from core.dialogue import Outcome, PromptContext, Step, Task
 from core.limited import sentences as say
 from core.text.days import dated, short_day
 from core.text.markdown import quoted
-from core.types import Locale, MemoryHit, MemoryItem, Message, MessageRole, Modal
+from core.types import Locale, MemoryHit, MemoryItem, Message, MessageRole, Modal, Passage
 
 SEARCH, SAVE, UPDATE, DELETE = Task.SEARCH_QUERIES, Task.SAVE_DRAFTS, Task.UPDATE_DRAFTS, Task.DELETE_IDS
 QUESTION, FINISH = Task.QUESTION, Task.FINISH
@@ -76,6 +76,11 @@ class Scene:
         """What this turn's search by words and vectors found, best first."""
         hits = (hit for step in self.context.steps if self._is(step, SEARCH) for hit in step.hits)
         return tuple(replace(hit, item=_local(hit.item, self.context)) for hit in hits)
+
+    @property
+    def passages(self) -> Mapping[str, Sequence[Passage]]:
+        """The passages of documents that this turn's search found, by the memories that keep them."""
+        return {hit.item.id: hit.passages for hit in self.hits if hit.passages}
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from core.errors import BotError, StorageError
+from core.files.port import FileStore, NoFiles
 from core.memory.embedding import Embedding
 from core.memory.profile import Profiles
 from core.memory.user_memory import UserMemory
@@ -23,6 +24,9 @@ _log = logging.getLogger(__name__)
 
 _TOGETHER_S: Final = 60.0
 """Deletions of one minute are forgotten together: leaving no byte of them costs a reading of the whole file."""
+
+_NAMED_WITHIN: Final = timedelta(seconds=_TOGETHER_S / 2)
+"""What was put is named so soon at the latest: its memory is saved, or waits for a yes."""
 
 _REST: Final = 19
 """However much is deleted, purging takes no more than a twentieth of the time."""
@@ -38,8 +42,16 @@ class Purge:
     `close` it.
     """
 
-    def __init__(self, store: MemoryStore, clock: Clock, undo_within: timedelta, redact: Redact | None = None) -> None:
+    def __init__(
+        self,
+        store: MemoryStore,
+        files: FileStore,
+        clock: Clock,
+        undo_within: timedelta,
+        redact: Redact | None = None,
+    ) -> None:
         self._store = store
+        self._files = files
         self._clock = clock
         self._undo_within = undo_within
         self._redact = redact
@@ -91,6 +103,7 @@ class Purge:
         if self._redact is not None:
             await self._redact(before)
         await self._store.purge(before)
+        await self._files.sweep(await self._store.files_named(), before - _NAMED_WITHIN)
 
 
 UNDO_WITHIN: Final = timedelta(minutes=10)
@@ -110,16 +123,18 @@ class Memories:
         indexes: VectorSearch,
         clock: Clock,
         *,
+        files: FileStore | None = None,
         undo_within: timedelta = UNDO_WITHIN,
         redact: Redact | None = None,
     ) -> None:
         self._store = store
+        self.files = files or NoFiles()
         self._embedding = Embedding(embedder)
         self._indexes = indexes
         self._clock = clock
         self.undo_within = undo_within
         self.profiles = Profiles()
-        self._purge = Purge(store, clock, undo_within, redact)
+        self._purge = Purge(store, self.files, clock, undo_within, redact)
         self._catching_up: dict[UserKey, asyncio.Task[None]] = {}
 
     async def prepare(self) -> None:
@@ -154,6 +169,7 @@ class Memories:
             on_partial=self._catch_up,
             on_changed=self._purge.plan,
             context=context,
+            files=self.files,
         )
 
     async def link(self, owner: UserKey, other: UserKey, message: MessageKey | None = None) -> None:
@@ -162,12 +178,22 @@ class Memories:
         Raises:
             ValueError: one of them is linked already, or both are the same.
         """
+        await self.files.copy(other, owner, await self.files.digests(other))
         await self._store.link(owner, other, message)
+        await self.files.copy(other, owner, await self.files.digests(other))  # what was put meanwhile
+        await self.files.remove(other, await self.files.digests(other))
         self._indexes.drop(other)
 
     async def unlink(self, owner: UserKey, other: UserKey) -> None:
-        """Part two accounts again: each has its own last words. Do nothing if they are not linked."""
+        """Part two accounts again: each has its own last words, with their files. Do nothing if they are not linked."""
+        if other not in await self._store.accounts(owner):
+            return
+        digests = await self.files.digests(owner)
+        await self.files.copy(owner, other, digests)  # before: no crash leaves words without their files
         await self._store.unlink(owner, other)
+        named = await self._store.files_named()
+        for account in (owner, other):
+            await self.files.remove(account, digests - named.get(account, frozenset()))
         self._purge.plan()
 
     async def shares(self, owner: UserKey) -> Mapping[UserKey, Share]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -28,6 +29,9 @@ COSINE_WEIGHT: Final = 0.75
 PARTS_WEIGHT: Final = 0.5
 CONTEXT_WEIGHT: Final = 0.5
 MAX_PARTS: Final = 8
+
+MAX_FOUND_PASSAGES: Final = 3
+"""So many passages of one document are found."""
 
 _SCORE_DECIMALS: Final = 5
 """Scores that differ less are equal: a product of matrices rounds the same row differently, by where it lies."""
@@ -102,8 +106,7 @@ class Ranking:
         scores += CONTEXT_WEIGHT * np.array([each.context for each in candidates], np.float32)
         best, likely = scores.max(axis=1), chances.max(axis=1)
         ranked = np.lexsort((-numbers, -best.round(_SCORE_DECIMALS)))
-        among = (place for at, place in enumerate(ranked) if likely[place] >= self._floor or at < self._first)
-        order = list(itertools.islice(among, max(self._limit, self._first)))
+        order = self._best(ranked.tolist(), likely, candidates)
         queries = scores.argmax(axis=1)
         self.chosen = [
             Fit(float(best[place]), float(likely[place]), float(dense[at]), float(covered[at]))
@@ -111,6 +114,30 @@ class Ranking:
             for at in [(place, queries[place])]
         ]
         return [int(numbers[place]) for place in order]
+
+    def _best(self, ranked: Sequence[int], likely: Vector, candidates: Sequence[Candidate]) -> Sequence[int]:
+        """Return the places of the best `limit` memories, with the best passages of a document that is among them.
+
+        Of a document that is found by its own words ("my contract"), passages need no chance of their own.
+        """
+        enough = {each.number for place, each in enumerate(candidates) if likely[place] >= self._floor}
+        enough |= {candidates[place].number for place in ranked[: self._first]}
+        limit = max(self._limit, self._first)
+        if not any(each.document for each in candidates):
+            return [place for place in ranked if candidates[place].number in enough][:limit]
+        order: list[int] = []
+        memories: set[int] = set()
+        passages: Counter[int] = Counter()
+        for place in ranked:
+            each = candidates[place]
+            memory = each.document or each.number
+            if enough.isdisjoint((each.number, each.document)) or (memory not in memories and len(memories) == limit):
+                continue
+            memories.add(memory)
+            passages[each.document] += 1
+            if not each.document or passages[each.document] <= MAX_FOUND_PASSAGES:
+                order.append(place)
+        return order
 
     def _judged(
         self, query: MemoryQuery, covered: Vector, cosines: Vectors, starts: Sequence[int]

@@ -19,10 +19,11 @@ def of_subject(queries: Sequence[str], hits: Sequence[MemoryHit]) -> Sequence[Me
     found = list(hits)
     for at, hit in enumerate(hits):
         if hit.chance >= SURE:
-            others = [other_subject(words, hit.item.content, hit.item.bindings) for words in asked]
+            said = " ".join((hit.item.content, *(passage.text for passage in hit.passages)))
+            others = [other_subject(words, said, hit.item.bindings) for words in asked]
             if all(others) and others[0] is not None:
                 found[at] = replace(hit, chance=_OTHER, other=others[0].text)
-            elif all(is_parallel(words, hit.item.content, hit.item.bindings) for words in asked):
+            elif all(is_parallel(words, said, hit.item.bindings) for words in asked):
                 # What is less like the question is no surer.
                 found[at:] = [replace(each, chance=min(each.chance, _OTHER)) for each in found[at:]]
     return found

@@ -11,6 +11,8 @@ from typing import Final
 
 import numpy as np
 
+from core.enclosures import Attachment, identities
+from core.files.port import FileStore
 from core.memory import hop
 from core.memory.embedding import Embedding, EmbeddingNormalizer
 from core.memory.relation import Relation
@@ -30,6 +32,7 @@ from core.types import (
     MemoryHit,
     MemoryItem,
     MemoryKind,
+    Passage,
     Span,
     UserKey,
     Vector,
@@ -51,10 +54,10 @@ def phrases_of(draft: MemoryDraft) -> tuple[str, ...]:
 
 
 def distinct(drafts: Sequence[MemoryDraft]) -> Sequence[MemoryDraft]:
-    """Return the drafts, those of one kind and content made one that has the bindings of all."""
-    found: dict[tuple[str, str], MemoryDraft] = {}
+    """Return the drafts, those of one kind, content and things made one that has the bindings of all."""
+    found: dict[tuple[object, ...], MemoryDraft] = {}
     for draft in drafts:
-        key = (draft.kind, fold(draft.content))
+        key = (draft.kind, fold(draft.content), *identities(draft.attachments))
         found[key] = merged(found[key], draft) if key in found else draft
     return list(found.values())
 
@@ -105,6 +108,11 @@ def _once(bindings: Iterable[str]) -> tuple[str, ...]:
         if binding:
             found.setdefault(fold(binding), binding)
     return tuple(found.values())
+
+
+def _has_other_things(draft: MemoryDraft, known: MemoryItem) -> bool:
+    """Return whether a draft keeps things, and not those of the memory; one that says its words alone does not."""
+    return bool(draft.attachments) and identities(draft.attachments) != identities(known.attachments)
 
 
 def _as_done(resolved: Resolved, done: Change | None) -> Resolved:
@@ -178,6 +186,7 @@ class MemoryReading:
     clock: Clock
     on_partial: Callable[[UserKey], None]
     context: ChangeContext
+    files: FileStore
 
     @staticmethod
     def phrases_of(draft: MemoryDraft) -> tuple[str, ...]:
@@ -259,6 +268,10 @@ class MemoryReading:
         items = await self.store.earlier(self.owner, memory_ids)
         return [item for item in items if self._is_audible(item)]
 
+    async def passages(self, memory_id: str) -> Sequence[Passage]:
+        """Return the passages of what a memory keeps, in order; in a room, of what is audible there."""
+        return await self.store.passages(self.owner, memory_id) if await self.get([memory_id]) else ()
+
     def _is_audible(self, item: MemoryItem) -> bool:
         """Whether it may be spoken of where this is read."""
         return not self.context.room or item.shared or self.context.room in item.rooms
@@ -338,17 +351,22 @@ class _RunningSearch:
 
     def _hits(self, ranking: Ranking, items: Sequence[MemoryItem]) -> Sequence[MemoryHit]:
         words = set(folded_words(" ".join(self._queries)))
-        hits = [
-            MemoryHit(item, _matched(item, words), fit.score, fit.dense, fit.lexical, fit.chance)
-            for item, fit in zip(items, ranking.chosen, strict=False)
-        ]
-        likely = {hit.item.id for hit in hits if hit.chance >= self._floor}
+        best: dict[str, MemoryHit] = {}
+        for item, fit in zip(items, ranking.chosen, strict=False):
+            hit = MemoryHit(item, _matched(item, words), fit.score, fit.dense, fit.lexical, fit.chance)
+            first = best.setdefault(item.id, hit)
+            passages = (*first.passages, *([] if item.found_in is None else [item.found_in]))
+            best[item.id] = replace(first, chance=max(first.chance, hit.chance), passages=passages)
+        likely = {hit.item.id for hit in best.values() if hit.chance >= self._floor}
         self.likely = frozenset(likely.union(item.id for item in items if item.may_replace in likely))
-        hits = list(of_subject(self._queries, hits))
+        hits = list(of_subject(self._queries, list(best.values())))
         found = {hit.item.id: hit for hit in hits}
         # What may take the place of a memory is as likely as that, though it names nobody: "she moved to York".
         hits = [_at_least(hit, found.get(hit.item.may_replace)) for hit in hits]
-        hits += [replace(found[item.may_replace], item=item, matched=item.content) for item in items[len(hits) :]]
+        hits += [
+            replace(found[item.may_replace], item=item, matched=item.content, passages=())
+            for item in items[len(ranking.chosen) :]
+        ]
         return in_time(hits)[: max(self._limit, self._first)]
 
 
@@ -358,7 +376,9 @@ def _at_least(hit: MemoryHit, other: MemoryHit | None) -> MemoryHit:
 
 
 def _matched(item: MemoryItem, words: Collection[str]) -> str:
-    """Return the phrase of a memory that has most of the words, the first binding if none has any."""
+    """Return the phrase of a memory that has most of the words, the first binding if none has any, or the passage."""
+    if item.found_in is not None:
+        return item.found_in.text
     return max((*item.bindings, item.content), key=lambda phrase: len(set(folded_words(phrase)).intersection(words)))
 
 
@@ -408,12 +428,15 @@ class UserMemory(MemoryReading):
         for draft in distinct([cleaned(draft) for draft in drafts]):
             found = await self._related(draft, vectors, (hints or {}).get(draft.content, ""))
             known = found.known
+            if known is not None and found.relation is Relation.SAME and _has_other_things(draft, known):
+                found, known = Compared(draft), None
             # "The exam is tomorrow", said again next week, is another exam.
             is_other = known is not None and draft.meant != "" and known.meant not in {"", draft.meant}
             if known is not None and found.relation is Relation.SAME and not is_other:
                 to_the_letter = folded_words(draft.content) == folded_words(known.content)
                 phrases = draft.bindings if to_the_letter else known.bindings
-                found = replace(found, draft=replace(draft, content=known.content, bindings=phrases))
+                same = replace(draft, content=known.content, bindings=phrases, attachments=known.attachments)
+                found = replace(found, draft=same)
             elif known is not None and found.relation is Relation.SAME:
                 found = replace(found, relation=Relation.REPLACES)
             if known is not None and found.relation is Relation.REPLACES and known.id in replaced:
@@ -473,12 +496,15 @@ class UserMemory(MemoryReading):
         bindings: Sequence[str] | None = None,
         until: datetime | None = None,
         meant: str = "",
+        attachments: Sequence[Attachment] | None = None,
+        passages: Sequence[Passage] = (),
         vectors: Mapping[str, Vector],
         source_ids: Sequence[int] = (),
         keeps_past: bool = False,
     ) -> MemoryItem | None:
         """Change what is given of a memory; None, and nothing changed, if this person has none of that id.
 
+        `passages` are those of other `attachments`, in whose place they come.
         `until` and `meant` are those of a new content. With `keeps_past`, what it said until now stays as an earlier
         version. The new words are heard where they were said: in this room, or in private only. In a room, nothing is
         kept of the words of a memory that is not audible there.
@@ -500,16 +526,17 @@ class UserMemory(MemoryReading):
                 known,
                 kind=known.kind if kind is None else kind,
                 bindings=known.bindings if bindings is None else tuple(bindings),
+                attachments=known.attachments if attachments is None else tuple(attachments),
             )
             rooms, shared = (item.rooms, item.shared) if draft == item.draft else ((), False)
             return await self._replace(
                 item,
-                cleaned(draft),
+                replace(cleaned(draft), passages=tuple(passages)),
                 vectors,
                 rooms=rooms,
                 shared=shared,
                 source_ids=source_ids,
-                keeps_past=keeps_past and draft.content != item.content,
+                keeps_past=keeps_past and (draft.content, draft.attachments) != (item.content, item.attachments),
             )
         return None
 
@@ -527,9 +554,14 @@ class UserMemory(MemoryReading):
         """
         context = self.context if self.undo_within else replace(self.context, act="")
         audible = [item.id for item in await self.get(memory_ids)]
+        earlier = [] if context.act else await self.store.earlier(self.owner, audible)
         deleted = await self.store.delete(self.owner, audible, at=self.clock.now(), context=context)
         if deleted:
             self.on_changed()
+        held = {each.sha256 for item in (*deleted, *earlier) for each in item.attachments} - {""}
+        if held and not context.act:
+            named = (await self.store.files_named()).get(self.owner, frozenset())
+            await self.files.remove(self.owner, held - named)
         done = [each.before for key, each in (await self.changed()).items() if key in memory_ids and not each.after]
         now = {item.id: item for item in (*deleted, *filter(None, done))}
         return [now[key] for key in dict.fromkeys(memory_ids) if key in now]
@@ -590,6 +622,7 @@ class UserMemory(MemoryReading):
 
     async def forget(self) -> int:
         """Delete everything of this person's and return how many memories that were."""
+        await self.files.remove(self.owner, await self.files.digests(self.owner))
         deleted = await self.store.forget(self.owner)
         self.indexes.drop(self.owner)
         return deleted
@@ -609,6 +642,8 @@ class UserMemory(MemoryReading):
         )
         if len(saved.new) < len(saved.items):  # phrases of known ones may be gone
             self.on_changed()
+        if any(draft.passages for draft in drafts):
+            self.on_partial(self.owner)
         return [Resolved(item, Relation.NEW if item.id in saved.new else Relation.SAME) for item in saved.items]
 
     async def _related(self, draft: MemoryDraft, vectors: Mapping[str, Vector], hint: str) -> Compared:
@@ -650,6 +685,8 @@ class UserMemory(MemoryReading):
             keeps_past=keeps_past,
         )
         self.on_changed()
+        if draft.passages:
+            self.on_partial(self.owner)
         return item
 
     async def _embed_again(self, memory_ids: Sequence[str], vectors: Mapping[str, Vector]) -> None:

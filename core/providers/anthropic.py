@@ -17,12 +17,12 @@ import anthropic
 import httpx2
 from anthropic import AsyncStream
 
-from core.dialogue import Delta, Prompt, PromptTurn, Stop, Tool, ToolCall, Usage
+from core.dialogue import Delta, Picture, Prompt, PromptTurn, Stop, Tool, ToolCall, Usage
 from core.errors import BadReply, ContextTooLong, ProviderDown
 from core.ports import Tokenizer
 from core.providers.failure import by_status, hooks
 from core.providers.ladder import SCHEMA_WORDS, Ladder, Params, Rung, as_note
-from core.providers.streamed import Endpoint, ModelOptions, Part, RawStream, Reading, StreamedModel, sendable
+from core.providers.streamed import Endpoint, ModelOptions, Part, RawStream, Reading, StreamedModel, base64_of, sendable
 from core.providers.tool_forms import arguments_of, is_object
 from core.types import JSONValue, MessageRole
 
@@ -120,7 +120,9 @@ class AnthropicModel(StreamedModel):
         for result in turn.results:
             block: dict[str, JSONValue] = {"type": "tool_result", "tool_use_id": result.call.id}
             blocks.append(block | {"content": sendable(result.text)} | ({"is_error": True} if result.failed else {}))
-        blocks += [{"type": "text", "text": sendable(text)} for text in (turn.text, turn.volatile) if text.strip()]
+        blocks += [{"type": "text", "text": sendable(turn.text)}] if turn.text.strip() else []
+        blocks += [_image(each) for each in turn.pictures]
+        blocks += [{"type": "text", "text": sendable(turn.volatile)}] if turn.volatile.strip() else []
         for call in turn.calls:
             named: dict[str, JSONValue] = {"type": "tool_use", "id": call.id, "name": call.name}
             blocks.append(named | {"input": arguments_of(call)})
@@ -156,6 +158,11 @@ class AnthropicModel(StreamedModel):
 
     def _failures(self) -> AbstractContextManager[None]:
         return _failures(self.name)
+
+
+def _image(picture: Picture) -> dict[str, JSONValue]:
+    source: JSONValue = {"type": "base64", "media_type": picture.media_type, "data": base64_of(picture)}
+    return {"type": "image", "source": source}
 
 
 @contextmanager

@@ -15,12 +15,12 @@ from typing import Final
 import openai
 from openai import AsyncStream
 
-from core.dialogue import Delta, Prompt, PromptTurn, Stop, Tool, ToolCall, Usage
+from core.dialogue import Delta, Picture, Prompt, PromptTurn, Stop, Tool, ToolCall, Usage
 from core.errors import BadReply, ProviderDown
 from core.ports import ChatModel
 from core.providers.failure import by_status, hooks
 from core.providers.ladder import SCHEMA_WORDS, Ladder, Params, Rung, as_note, merged
-from core.providers.streamed import Endpoint, ModelOptions, Part, RawStream, Reading, StreamedModel, sendable
+from core.providers.streamed import Endpoint, ModelOptions, Part, RawStream, Reading, StreamedModel, base64_of, sendable
 from core.providers.tool_forms import arguments_of, is_object
 from core.types import JSONValue
 
@@ -105,12 +105,23 @@ class OpenAIModel(StreamedModel):
         text = turn.whole_text
         if not turn.calls:
             if text.strip() or not turn.results:
-                yield {"role": turn.role.value, "content": sendable(text)}
+                yield {"role": turn.role.value, "content": self._content(turn)}
             return
         message: dict[str, JSONValue] = {"role": turn.role.value, "content": sendable(text) if text.strip() else None}
         if turn.thoughts is not None:
             message = merged(message, *(block for block in turn.thoughts.blocks if isinstance(block, Mapping)))
         yield message | {"tool_calls": [self._call(call) for call in turn.calls]}
+
+    @staticmethod
+    def _content(turn: PromptTurn) -> JSONValue:
+        """Return the text of an entry, or a list of it and its pictures."""
+        if not turn.pictures:
+            return sendable(turn.whole_text)
+        shown: list[JSONValue] = [{"type": "text", "text": sendable(turn.whole_text)}]
+        pictures: list[JSONValue] = [
+            {"type": "image_url", "image_url": {"url": data_url(each)}} for each in turn.pictures
+        ]
+        return [*shown, *pictures]
 
     def _call(self, call: ToolCall) -> JSONValue:
         arguments = json.dumps(arguments_of(call), ensure_ascii=False)  # some servers parse what they are sent
@@ -164,6 +175,11 @@ class OpenAIModel(StreamedModel):
 
     def _failures(self) -> AbstractContextManager[None]:
         return failures(self.name)
+
+
+def data_url(picture: Picture) -> str:
+    """Return a picture as an address that holds it."""
+    return f"data:{picture.media_type};base64,{base64_of(picture)}"
 
 
 def lesser_efforts(effort: str) -> Iterator[str]:

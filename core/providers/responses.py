@@ -16,7 +16,7 @@ from openai import AsyncStream
 from core.dialogue import Delta, Prompt, PromptTurn, Stop, Tool, ToolCall, Usage
 from core.providers.failure import by_status
 from core.providers.ladder import SCHEMA_WORDS, Ladder, Params, Rung, as_note
-from core.providers.openai import OpenAIEndpoint, count, failures, lesser_efforts
+from core.providers.openai import OpenAIEndpoint, count, data_url, failures, lesser_efforts
 from core.providers.streamed import ModelOptions, Part, RawStream, Reading, StreamedModel, sendable
 from core.providers.tool_forms import arguments_of, is_object
 from core.types import JSONValue
@@ -57,12 +57,20 @@ class ResponsesModel(StreamedModel):
             yield {"type": "function_call_output", "call_id": result.call.id, "output": sendable(result.text)}
         text = turn.whole_text
         if text.strip() or not (turn.results or turn.calls):
-            yield {"role": turn.role.value, "content": sendable(text)}
+            yield {"role": turn.role.value, "content": self._content(turn)}
         if turn.calls and turn.thoughts is not None:
             yield from turn.thoughts.blocks
         for call in turn.calls:
             arguments = json.dumps(arguments_of(call), ensure_ascii=False)
             yield {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": arguments}
+
+    @staticmethod
+    def _content(turn: PromptTurn) -> JSONValue:
+        """Return the text of an entry, or a list of it and its pictures."""
+        if not turn.pictures:
+            return sendable(turn.whole_text)
+        shown: list[JSONValue] = [{"type": "input_text", "text": sendable(turn.whole_text)}]
+        return [*shown, *({"type": "input_image", "image_url": data_url(each)} for each in turn.pictures)]
 
     def _ladders(self, prompt: Prompt) -> list[Ladder]:
         ladders: list[Ladder] = [*super()._ladders(prompt)]

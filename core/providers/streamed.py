@@ -10,12 +10,13 @@ import json
 import re
 import uuid
 from abc import ABC, abstractmethod
+from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, TypeAlias
 
-from core.dialogue import Delta, Finish, Prompt, PromptTurn, Stop, StreamEvent, Thoughts, Tool, ToolCall, Usage
+from core.dialogue import Delta, Finish, Picture, Prompt, PromptTurn, Stop, StreamEvent, Thoughts, Tool, ToolCall, Usage
 from core.errors import ContextTooLong, ProviderDown, ProviderError, StreamCut
 from core.ports import ChatModel
 from core.providers.ladder import TOOLS, Concessions, Ladder, Params, Rung, merged
@@ -43,6 +44,7 @@ class ModelOptions:
     `window_tokens` is the context window, prompt and answer together; None if unknown. `timeout_s` is the longest
     silence between two pieces of the answer, `first_token_timeout_s` the longest before its first word, between any two
     signs of thinking; None is `timeout_s`. `tools`: False if the model is known not to call tools by itself.
+    `pictures`: whether it is sent pictures; one that is not is told that they were there.
     """
 
     model: str
@@ -54,6 +56,7 @@ class ModelOptions:
     timeout_s: float = 30.0
     first_token_timeout_s: float | None = None
     tools: bool = True
+    pictures: bool = False
 
 
 class Endpoint(ABC):
@@ -276,7 +279,8 @@ class StreamedModel(ChatModel):
     def _request(self, prompt: Prompt, rungs: Sequence[Rung], *, is_form: bool) -> dict[str, JSONValue]:
         if is_form or not prompt.tools:
             prompt = in_words(prompt, is_form=is_form)
-        *earlier, last = (turn if self._is_own(turn) else turn_in_words(turn) for turn in prompt.turns)
+        turns = prompt.turns if self._options.pictures else map(_blind, prompt.turns)
+        *earlier, last = (turn if self._is_own(turn) else turn_in_words(turn) for turn in turns)
         notes = [rung.note for rung in rungs if rung.note]
         if last.volatile:
             last = replace(last, volatile="\n\n".join((last.volatile, *notes)))
@@ -333,12 +337,30 @@ class StreamedModel(ChatModel):
         return ProviderDown(f"{self._name} was silent for {limit_s:g} s")
 
 
+_UNSEEN: Final = "(A picture was sent with this message. You cannot see it.)"
+
+
+def _blind(turn: PromptTurn) -> PromptTurn:
+    """Return an entry for a model that takes no pictures: with words for each."""
+    if not turn.pictures:
+        return turn
+    words = "\n".join([_UNSEEN] * len(turn.pictures))
+    if turn.volatile:
+        return replace(turn, volatile=f"{words}\n\n{turn.volatile}", pictures=())
+    return replace(turn, text=f"{turn.text}\n{words}", pictures=())
+
+
+def base64_of(picture: Picture) -> str:
+    """Return the bytes of a picture as protocols carry them."""
+    return b64encode(picture.content).decode()
+
+
 def prompt_tokens(prompt: Prompt) -> int:
     """Return an upper estimate of a prompt's tokens, for nearly all languages."""
     chars = _chars(prompt.system) + sum(_turn_chars(turn) for turn in prompt.turns)
     for tool in prompt.tools:
         chars += len(tool.name) + _chars(tool.description) + _chars(json.dumps(tool.schema, ensure_ascii=False))
-    return chars // _CHARS_A_TOKEN
+    return chars // _CHARS_A_TOKEN + sum(each.tokens for turn in prompt.turns for each in turn.pictures)
 
 
 def _turn_chars(turn: PromptTurn) -> int:

@@ -54,10 +54,12 @@ def _timed(step: Callable[[Query, S], R], size: S, query: Query) -> tuple[R, flo
     return step(query, size), time.perf_counter() - began_s
 
 
-async def each_batch(database: Database, rows: Sequence[T], write: Callable[[Query, Sequence[T]], R]) -> list[R]:
+async def each_batch(
+    database: Database, rows: Sequence[T], write: Callable[[Query, Sequence[T]], R], *, first: int = FIRST_ROWS
+) -> list[R]:
     """Write rows some at a time, each batch in a transaction of its own; return what `write` returned for each."""
     results: list[R] = []
-    at, size = 0, FIRST_ROWS
+    at, size = 0, first
     while at < len(rows):
         batch = rows[at : at + size]
         result, spent_s = await database.write(partial(_timed, write, batch))

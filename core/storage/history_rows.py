@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from core.enclosures import enclosures_from_json, enclosures_to_json
+from core.enclosures import attachments_from_json, enclosures_from_json, enclosures_to_json
 from core.storage.database import Database, Query, Row, Statement
 from core.storage.record import OF_USER, microseconds, moment, random_id, storable, to_json, user_key
 from core.threads import Summary, ToldMemories, ToldMemory, Transition, TurnState
@@ -126,7 +126,12 @@ def message(row: Row) -> Message:
         quotes=quotes,
         question=OpenQuestion.from_json(json.loads(question)) if question else None,
         offered=tuple(
-            MemoryDraft(MemoryKind(each["type"]), each["content"], tuple(each["bindings"]))
+            MemoryDraft(
+                MemoryKind(each["type"]),
+                each["content"],
+                tuple(each["bindings"]),
+                attachments=attachments_from_json(each.get("attachments", ())),
+            )
             for each in (json.loads(offers) if offers else ())
         ),
         room=room,

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
 from core.enclosures import enclosures_from_json, enclosures_to_json
 from core.storage.batches import in_batches, statement
@@ -61,29 +62,13 @@ class SqlInbox(Inbox):
 
     async def accept(self, incoming: Incoming) -> Accepted | None:
         """Store it; it is on disk when this returns. None, and nothing stored, for a known (chat, message_id)."""
-        payload: dict[str, JSONValue] = {
-            "user_name": incoming.user_name,
-            "text": incoming.text,
-            "at": incoming.at.isoformat(),
-            "addressed": incoming.addressed,
-            "private": incoming.private,
-            "language": incoming.language,
-            "pressed": incoming.pressed,
-            "written": incoming.written,
-            "file": incoming.file,
-            "thread_id": incoming.thread_id,
-            "enclosed": enclosures_to_json(incoming.attachments, incoming.quotes),
-            "reply_token": incoming.reply_token,
-            "quoted_user": incoming.quoted_user,
-            "replies_to": incoming.replies_to,
-            "handle": incoming.handle,
-            "room_title": incoming.room_title,
-            "withdrawn": incoming.withdrawn,
-            "server": incoming.chat.server,
-            "is_thread": incoming.chat.is_thread,
-            "groups": list(incoming.groups),
-        }
-        row = (*_key(incoming), incoming.user.user, microseconds(incoming.at), to_json(payload), incoming.edits)
+        row = (
+            *_key(incoming),
+            incoming.user.user,
+            microseconds(incoming.at),
+            to_json(_payload(incoming)),
+            incoming.edits,
+        )
 
         def job(query: Query) -> Accepted | None:
             _lock(query, incoming)
@@ -93,6 +78,25 @@ class SqlInbox(Inbox):
             return self._claim_chat(query, incoming.chat, message)
 
         return await self._database.write(job)
+
+    async def collect(self, whole: Incoming) -> None:
+        """Let the row of one message hold all that was collected, and close the rows of the others."""
+        close = f"""
+            UPDATE inbox SET payload = NULL, done = NULL, posted = '[]', sealed = 1
+            WHERE {_VERSIONS} AND id <= (SELECT id FROM inbox WHERE {_THIS})
+        """
+
+        def job(query: Query) -> None:
+            _lock(query, whole)
+            query.run(
+                f"UPDATE inbox SET payload = ? WHERE {_THIS} AND payload IS NOT NULL",
+                (to_json(_payload(whole)), *_key(whole)),
+            )
+            for part in whole.parts:
+                if part.original_id != whole.original_id:
+                    query.run(close, (*_versions(part), *_key(part)))
+
+        await self._database.write(job)
 
     async def take_over(self, edit: Incoming) -> Replaced:
         """Close the earlier versions of a message, and record what is posted for them for this one; return both."""
@@ -217,6 +221,35 @@ _ACCEPT = f"""
 """
 
 
+def _payload(incoming: Incoming) -> dict[str, JSONValue]:
+    """Return what a row holds of a message beside its key; with each of its parts, its ids."""
+    parts = [_payload(part) | {"message_id": part.message_id, "edits": part.edits} for part in incoming.parts]
+    return {
+        "user_name": incoming.user_name,
+        "text": incoming.text,
+        "at": incoming.at.isoformat(),
+        "addressed": incoming.addressed,
+        "private": incoming.private,
+        "language": incoming.language,
+        "pressed": incoming.pressed,
+        "written": incoming.written,
+        "group": incoming.group,
+        "is_cut": incoming.is_cut,
+        "thread_id": incoming.thread_id,
+        "enclosed": enclosures_to_json(incoming.attachments, incoming.quotes),
+        "reply_token": incoming.reply_token,
+        "quoted_user": incoming.quoted_user,
+        "replies_to": incoming.replies_to,
+        "handle": incoming.handle,
+        "room_title": incoming.room_title,
+        "withdrawn": incoming.withdrawn,
+        "server": incoming.chat.server,
+        "is_thread": incoming.chat.is_thread,
+        "groups": list(incoming.groups),
+        "parts": cast("JSONValue", parts),
+    }
+
+
 def _lock(query: Query, incoming: Incoming) -> None:
     """Keep others from changing which messages of the chat are owed."""
     query.lock("chat", incoming.chat.platform, incoming.chat.chat)
@@ -255,11 +288,14 @@ def _row(message: MessageKey) -> tuple[str, str, str, str]:
 
 def _incoming(platform: str, row: Sequence[str]) -> Incoming:
     chat, topic, message_id, user, payload, edits = row
-    fields = json.loads(payload)
+    return _read(json.loads(payload), ChatKey(platform, chat, topic), UserKey(platform, user), message_id, edits)
+
+
+def _read(fields: Mapping[str, Any], chat: ChatKey, user: UserKey, message_id: str, edits: str) -> Incoming:
     attachments, quotes = enclosures_from_json(fields.get("enclosed", {}))
     return Incoming(
-        chat=ChatKey(platform, chat, topic, fields.get("server", ""), fields.get("is_thread", False)),
-        user=UserKey(platform, user),
+        chat=replace(chat, server=fields.get("server", ""), is_thread=fields.get("is_thread", False)),
+        user=user,
         message_id=message_id,
         user_name=fields["user_name"],
         text=fields["text"],
@@ -269,7 +305,8 @@ def _incoming(platform: str, row: Sequence[str]) -> Incoming:
         language=fields["language"],
         pressed=fields.get("pressed", False),  # not in what an older version of this program accepted
         written=fields.get("written", False),
-        file=fields.get("file", ""),
+        group=fields.get("group", ""),
+        is_cut=fields.get("is_cut", False),
         thread_id=fields.get("thread_id", ""),
         attachments=attachments,
         quotes=quotes,
@@ -281,4 +318,5 @@ def _incoming(platform: str, row: Sequence[str]) -> Incoming:
         groups=tuple(fields.get("groups", ())),
         edits=edits,
         withdrawn=fields.get("withdrawn", False),
+        parts=tuple(_read(each, chat, user, each["message_id"], each["edits"]) for each in fields.get("parts", ())),
     )

@@ -17,9 +17,11 @@ from typing import Final
 
 from pydantic import TypeAdapter
 
+from core.enclosures import Attachment
 from core.storage import inbox, memory_changes, memory_rows
 from core.storage.batches import each_batch, in_batches, statement
 from core.storage.database import Query
+from core.storage.files_named import files_named
 from core.storage.memory_changes import ChangeRecord
 from core.storage.memory_rows import (
     ALL,
@@ -51,7 +53,7 @@ from core.storage.record import (
     user_key,
 )
 from core.stores import NO_CHANGE_CONTEXT, ChangeContext, Done, MemoryStore, Merge, Saved, Share
-from core.types import Change, JSONValue, MemoryDraft, MemoryItem, MemoryKind, MessageKey, UserKey, Vector
+from core.types import Change, JSONValue, MemoryDraft, MemoryItem, MemoryKind, MessageKey, Passage, UserKey, Vector
 
 _COUNT = f"SELECT count(*) FROM memories AS m WHERE m.owner = {OWNER} AND m.current = ''"
 _ORDER = "m.pinned DESC, m.created_at DESC, m.id DESC"
@@ -82,6 +84,9 @@ _PARTING = """
     WHERE {table}.owner != coalesce(owners.linked, owners.id) LIMIT ?
 """
 
+
+_FIRST_PASSAGES: Final = 4
+"""So many are written at first: the words of a long document are new, and each takes 0.1 ms."""
 
 _DELETED, _LINKED, _UNDONE = "deleted", "linked", "undone"
 """The names under which an inbox row has what was done to memories for it."""
@@ -139,6 +144,8 @@ class SqlMemories(SqlPhrases, MemoryStore):
             return written
 
         saved = list(chain(*await each_batch(self._database, ready, write)))
+        for draft, (item, _) in zip(ready, saved, strict=True):
+            await self._add_passages(owner, item.id, draft.passages, embedded)
         held = {item.id: item for item, _ in saved}  # as it is after the last of them
         return Saved([held[item.id] for item, _ in saved], frozenset(item.id for item, is_new in saved if is_new))
 
@@ -169,15 +176,22 @@ class SqlMemories(SqlPhrases, MemoryStore):
             whose = memory_rows.lock_owner(query, owner)
             speaker = memory_rows.account_number(query, whose, context.account or owner)
             for before in those(query, owner, [storable(memory_id)]):
-                steps = []
+                steps, copy = [], None
                 if keeps_past and not before.item.current:
                     past = replace(before.item, id=random_id(), current=before.item.id, until=now, pinned=False)
                     copy = memory_rows.insert_past(query, self._lexicon, whose, before, past)
                     steps = [ChangeRecord(None, copy, copy.account)]
                 after = _changed(before, ready, now, (context.room, *rooms), source_ids, shared=shared)
+                removed = 0
+                if ready.attachments != before.item.attachments:
+                    before = memory_rows.with_passages(query, before)  # noqa: PLW2901
+                    if copy is None:
+                        removed = memory_rows.remove_passages(query, before.number)
+                    else:
+                        memory_rows.move_passages(query, before.number, copy)
                 if ready.content != before.item.content:
                     after = replace(after, account=speaker)
-                removed = memory_rows.replace(query, self._lexicon, whose, after, embedded)
+                removed += memory_rows.replace(query, self._lexicon, whose, after, embedded)
                 memory_rows.insert_sources(query, after.number, after.item.source_ids)
                 steps.append(ChangeRecord(before, after, speaker))
                 memory_changes.record(query, whose, storable(context.act), at, steps)
@@ -185,7 +199,41 @@ class SqlMemories(SqlPhrases, MemoryStore):
                 return after.item
             return None
 
-        return await self._database.write(job)
+        item = await self._database.write(job)
+        if item is not None:
+            await self._add_passages(owner, item.id, ready.passages, embedded)
+        return item
+
+    async def _add_passages(
+        self, owner: UserKey, memory_id: str, passages: Sequence[Passage], embedded: Embedded
+    ) -> None:
+        """Write those of the passages that a memory has not yet, some at a time: of a long document there are many."""
+
+        def write(query: Query, batch: Sequence[Passage]) -> None:
+            whose = memory_rows.lock_owner(query, owner)
+            for memory in those(query, owner, [memory_id]):
+                added = replace(memory, passages=tuple(batch))
+                memory_rows.insert_passages(query, self._lexicon, whose, added, embedded)
+                memory_rows.bump(query, whose)
+
+        if passages:
+            there = await self.passages(owner, memory_id)  # of a save that was cut short
+            await each_batch(self._database, passages[len(there) :], write, first=_FIRST_PASSAGES)
+
+    async def passages(self, owner: UserKey, memory_id: str) -> Sequence[Passage]:
+        """Return the passages of what a memory of the owner's keeps, in order."""
+        rows = await self._database.rows(
+            f"""
+            SELECT p.content, p.page FROM memories AS m JOIN memories AS p ON p.part_of = m.id
+            WHERE +m.owner = {OWNER} AND m.key = ? ORDER BY p.id
+            """,
+            (*user_key(owner), storable(memory_id)),
+        )
+        return [Passage(*row) for row in rows]
+
+    async def files_named(self) -> Mapping[UserKey, frozenset[str]]:
+        """Map owners to the digests of the files that anything of theirs names."""
+        return await files_named(self._database.rows)
 
     async def delete(
         self,
@@ -203,7 +251,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
 
         def write(query: Query, batch: Sequence[str]) -> list[Stored]:
             whose = memory_rows.lock_owner(query, owner)
-            gone = _with_earlier(query, owner, batch)
+            gone = [memory_rows.with_passages(query, each) for each in _with_earlier(query, owner, batch)]
             if not gone:
                 return []
             memory_rows.remove(query, [each.number for each in gone])
@@ -245,8 +293,8 @@ class SqlMemories(SqlPhrases, MemoryStore):
                 flags = [(int(pinned), each.number) for each in found]
                 query.run_many("UPDATE memories SET pinned = ? WHERE id = ?", flags)
             if shared is False:
-                everywhere = [(EVERYWHERE, each.number) for each in _with_earlier(query, owner, memory_ids)]
-                query.run_many("DELETE FROM rooms WHERE room = ? AND memory = ?", everywhere)
+                for each in _with_earlier(query, owner, memory_ids):
+                    memory_rows.remove_room(query, each.number, EVERYWHERE)
             heard = [storable(room), EVERYWHERE if shared else ""]
             for each in found:
                 memory_rows.insert_rooms(query, whose, each.number, heard)
@@ -409,9 +457,17 @@ class SqlMemories(SqlPhrases, MemoryStore):
         """Return the earlier versions of those memories of the owner's, the newest first."""
         return items(await self._database.rows(EARLIER, (*user_key(owner), listed(memory_ids))))
 
-    async def find(self, owner: UserKey, kind: MemoryKind, content: str, *, room: str = "") -> MemoryItem | None:
-        """Return the owner's memory of that kind and content, one that has it to the letter first, or None."""
-        rows = await self._database.rows(FIND, found_values(owner, kind, content, room))
+    async def find(
+        self,
+        owner: UserKey,
+        kind: MemoryKind,
+        content: str,
+        *,
+        room: str = "",
+        attachments: Sequence[Attachment] = (),
+    ) -> MemoryItem | None:
+        """Return the owner's memory of that kind, content and things, one that has it to the letter first, or None."""
+        rows = await self._database.rows(FIND, found_values(owner, kind, content, room, attachments))
         return stored(rows[0]).item if rows else None
 
     async def page(
@@ -493,7 +549,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
 
 def _known(query: Query, owner: UserKey, draft: MemoryDraft, room: str) -> Stored | None:
     """Return the owner's memory of that kind and content, if there is one."""
-    rows = query.run(FIND, found_values(owner, draft.kind, draft.content, room))
+    rows = query.run(FIND, found_values(owner, draft.kind, draft.content, room, draft.attachments))
     return stored(rows[0]) if rows else None
 
 
@@ -518,6 +574,7 @@ def _new(draft: MemoryDraft, now: datetime, sources: Sequence[int], room: str) -
         until=draft.until,
         meant=draft.meant,
         may_replace=draft.may_replace,
+        attachments=draft.attachments,
     )
 
 
@@ -539,6 +596,7 @@ def _changed(
         shared=shared,
         until=before.item.until if before.item.current else draft.until,
         meant=draft.meant,
+        attachments=draft.attachments,
     )
     return replace(before, item=item)
 

@@ -17,8 +17,8 @@ from core.types import Change, ChangeKind, UserKey
 
 CHANGE = "id, account, act, kind, at, key, before, after, undone"
 _RECORD = """
-    INSERT INTO changes (owner, account, speaker, act, kind, at, key, before, after)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO changes (owner, account, speaker, act, kind, at, key, enclosed, before, after)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 GONE = "SELECT key FROM changes WHERE kind = 'deleted' AND undone = 0 GROUP BY key HAVING max(at) < ?"
 _GONE_OF_THOSE = """
@@ -67,7 +67,8 @@ def record(query: Query, owner: int, act: str, at: datetime, steps: Iterable[Cha
     """Write what an act made of memories; nothing for the act ""."""
     rows = []
     for step in steps if act else ():
-        texts = [None if each is None else written(each) for each in (step.before, step.after)]
+        states = (step.before, step.after)
+        texts = [_digests(*states), *(None if each is None else written(each) for each in states)]
         whose = next(each.account for each in (step.before, step.after) if each is not None)
         rows.append((owner, whose, step.speaker, act, step.kind, microseconds(at), step.key, *texts))
     query.run_many(_RECORD, rows)
@@ -79,11 +80,17 @@ def record_repeated(query: Query, owner: int, act: str, at: datetime, *, known: 
         f"DELETE FROM changes WHERE key = ? AND kind = '{REPEATED}' AND coalesce(speaker, owner) = ?",
         (known.item.id, said.account or owner),
     )
-    row = (owner, known.account, said.account, act, REPEATED, microseconds(at), known.item.id, None, written(said))
-    query.run_many(_RECORD, [row])
+    about = (act, REPEATED, microseconds(at), known.item.id, _digests(said))
+    query.run_many(_RECORD, [(owner, known.account, said.account, *about, None, written(said))])
     query.run(
         f"UPDATE changes SET undone = 1 WHERE key = ? AND kind = '{REPEATED}'", (known.item.id,)
     )  # nothing of it can be undone, and it overtakes nothing
+
+
+def _digests(*states: Stored | None) -> str:
+    """Return the digests of what the states keep, so that it is known to be named; "" for none."""
+    found = {each.sha256 for state in states if state is not None for each in state.item.attachments if each.sha256}
+    return to_json([*sorted(found)]) if found else ""
 
 
 def purge(query: Query, keys: Sequence[str], *, before: datetime) -> None:
@@ -143,7 +150,7 @@ def _are_told_again(query: Query, owner: int, steps: Mapping[str, ChangeRecord])
             WHERE m.owner = ? AND coalesce(m.account, m.owner) = ? AND m.digest = ? AND m.current = '' AND NOT EXISTS
                 (SELECT 1 FROM changes AS c WHERE c.key = m.key AND c.kind = 'updated' AND c.undone = 0)
             """,
-            (owner, each.account or owner, digest(each.item.kind, each.item.content)),
+            (owner, each.account or owner, digest(each.item.kind, each.item.content, each.item.attachments)),
         )
     ]
     return not steps.keys() >= set(found)
@@ -173,4 +180,8 @@ def _take_back(query: Query, lexicon: Lexicon, owner: int, step: ChangeRecord, n
     if now is None or step.after is None:
         memory_rows.insert(query, lexicon, owner, step.before)
         return 0
-    return memory_rows.replace(query, lexicon, owner, step.before)
+    removed = memory_rows.replace(query, lexicon, owner, step.before)
+    if step.before.item.attachments != now.item.attachments:
+        removed += memory_rows.remove_passages(query, now.number)
+        memory_rows.insert_passages(query, lexicon, owner, step.before)
+    return removed

@@ -9,23 +9,27 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from dataclasses import replace as dataclass_replace
 from datetime import datetime
 
+from core.enclosures import Attachment, attachments_from_json, attachments_to_json
 from core.storage.database import Query, Row
 from core.storage.lexicon import Lexicon
 from core.storage.record import (
     OF_USER,
     digest,
+    enclosed,
     listed,
     microseconds,
     moment,
     phrases_of,
+    random_id,
     storable,
     to_blob,
     to_json,
     user_key,
 )
-from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey, Vector
+from core.types import MemoryDraft, MemoryItem, MemoryKind, Passage, UserKey, Vector
 
 OWNER = f"(SELECT coalesce(linked, id) FROM owners WHERE {OF_USER})"
 """Whose memories an account's are: those of the one that it is linked to, or its own."""
@@ -35,7 +39,7 @@ EVERYWHERE = "*"
 
 ALL = """
     SELECT m.id, m.account, m.key, m.kind, m.content, m.created_at, m.updated_at, m.pinned, m.until, m.meant, m.current,
-        m.may_replace, (SELECT json_list(text) FROM
+        m.may_replace, m.enclosed, (SELECT json_list(text) FROM
             (SELECT text FROM phrases WHERE memory = m.id AND position IS NOT NULL ORDER BY position) AS bindings),
         (SELECT json_list(message) FROM (SELECT message FROM sources WHERE memory = m.id ORDER BY message) AS messages),
         (SELECT json_list(room) FROM (SELECT room FROM rooms WHERE memory = m.id ORDER BY room) AS heard)
@@ -46,6 +50,7 @@ ITEMS = f"{ALL} WHERE m.owner = {OWNER}"
 THOSE = f"{ALL} WHERE +m.owner = {OWNER} AND m.key IN (SELECT value FROM texts(?))"
 EARLIER = f"""
     {ALL} WHERE +m.owner = {OWNER} AND m.current != '' AND m.current IN (SELECT value FROM texts(?))
+        AND m.part_of IS NULL
     ORDER BY m.until DESC, m.id DESC
 """
 FIND = f"""
@@ -59,12 +64,14 @@ FIND = f"""
 class Stored:
     """A memory with the number of its row, which says how old it is among others, and that of who said its words.
 
-    The number of one that is not stored yet is 0. The account is None for the owner's own.
+    The number of one that is not stored yet is 0. The account is None for the owner's own. Passages are given only
+    where they are written, or go.
     """
 
     number: int
     account: int | None
     item: MemoryItem
+    passages: tuple[Passage, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +95,14 @@ class Embedded:
 
 UNEMBEDDED = Embedded("", {})
 
+_WHOLE = "FROM memories WHERE id = ? OR part_of = ?"
+_TERM = "INSERT INTO terms (account, term, memory) VALUES (?, ?, ?)"
+
 
 def stored(row: Row) -> Stored:
     """Read a row of ALL."""
-    number, account, key, kind, content, created_at, updated_at, pinned, until, meant, current, may_replace, *lists = (
-        row
-    )
-    bindings, sources, heard = map(json.loads, lists)
+    number, account, key, kind, content, created_at, updated_at, pinned, until, meant, current, may_replace, *rest = row
+    attachments, bindings, sources, heard = (json.loads(each or "[]") for each in rest)
     item = MemoryItem(
         id=key,
         kind=MemoryKind(kind),
@@ -110,6 +118,7 @@ def stored(row: Row) -> Stored:
         meant=meant,
         current=current,
         may_replace=may_replace,
+        attachments=attachments_from_json(attachments),
     )
     return Stored(number, account, item)
 
@@ -130,21 +139,28 @@ def those(query: Query, owner: UserKey, keys: Sequence[str]) -> list[Stored]:
     return [stored(row) for row in sorted(query.run(THOSE, (*user_key(owner), listed(keys))))]
 
 
-def found_values(owner: UserKey, kind: MemoryKind, content: str, room: str) -> Sequence[object]:
+def found_values(
+    owner: UserKey, kind: MemoryKind, content: str, room: str, attachments: Sequence[Attachment]
+) -> Sequence[object]:
     """Return the values of FIND."""
     text, room = storable(content), storable(room)
-    return (*user_key(owner), digest(kind, text), kind, room, text, room, text)
+    return (*user_key(owner), digest(kind, text, attachments), kind, room, text, room, text)
 
 
 _TIMES = ("created_at", "updated_at", "until")
+_NOT_WRITTEN = ("id", "source_ids", "attachments", "over", "found_in")
 
 
 def written(memory: Stored) -> str:
     """Return a memory as a change keeps it: whole, but for its id and account, which are columns there."""
-    kept = asdict(memory.item)
+    item = memory.item
+    kept = {name: value for name, value in asdict(item).items() if name not in _NOT_WRITTEN}
     kept |= {name: _time(kept[name]) for name in _TIMES}
-    kept |= {"number": memory.number, "sources": kept.pop("source_ids")}
-    del kept["id"]
+    kept |= {"number": memory.number, "sources": item.source_ids}
+    if item.attachments:
+        kept["attachments"] = attachments_to_json(item.attachments)
+    if memory.passages:
+        kept["passages"] = [[each.page, each.text] for each in memory.passages]
     return to_json(kept)
 
 
@@ -154,7 +170,9 @@ def read(key: str, account: int | None, text: str) -> Stored:
     kept |= {name: None if kept.get(name) is None else moment(kept[name]) for name in _TIMES}
     kept |= {"id": key, "kind": MemoryKind(kept["kind"]), "source_ids": kept.pop("sources")}
     kept |= {name: tuple(kept[name]) for name in ("bindings", "source_ids", "rooms")}
-    return Stored(kept.pop("number"), account, MemoryItem(**kept))
+    kept["attachments"] = attachments_from_json(kept.get("attachments", ()))
+    passages = tuple(Passage(text, page) for page, text in kept.pop("passages", ()))
+    return Stored(kept.pop("number"), account, MemoryItem(**kept), passages)
 
 
 def _time(at: datetime | None) -> int | None:
@@ -207,12 +225,13 @@ def insert(query: Query, lexicon: Lexicon, owner: int, memory: Stored, embedded:
     """Write a memory with all its rows; return it with the number of its row, which it keeps if it has one."""
     item, account = memory.item, memory.account
     columns = (
-        "key, owner, account, kind, content, digest, created_at, updated_at, pinned, until, meant, current, may_replace"
+        "key, owner, account, kind, content, digest, created_at, updated_at, pinned, until, meant, current, "
+        "may_replace, enclosed"
     )
     values: tuple[object, ...] = (
-        *(item.id, owner, account, item.kind, item.content, digest(item.kind, item.content)),
+        *(item.id, owner, account, item.kind, item.content, digest(item.kind, item.content, item.attachments)),
         *(microseconds(item.created_at), microseconds(item.updated_at), int(item.pinned)),
-        *(_time(item.until), item.meant, item.current, item.may_replace),
+        *(_time(item.until), item.meant, item.current, item.may_replace, enclosed(item.attachments)),
     )
     if memory.number:
         columns, values = f"{columns}, id", (*values, memory.number)
@@ -222,7 +241,53 @@ def insert(query: Query, lexicon: Lexicon, owner: int, memory: Stored, embedded:
     _insert_terms(query, lexicon, account or owner, number, item.draft)
     insert_sources(query, number, item.source_ids)
     insert_rooms(query, owner, number, [*item.rooms, EVERYWHERE if item.shared else ""])
-    return Stored(number, account, item)
+    new = dataclass_replace(memory, number=number)
+    insert_passages(query, lexicon, owner, new)
+    return new
+
+
+def insert_passages(
+    query: Query,
+    lexicon: Lexicon,
+    owner: int,
+    memory: Stored,
+    embedded: Embedded = UNEMBEDDED,
+) -> None:
+    """Write the passages of what a memory keeps: each is a memory that only searches see, and goes with its own."""
+    item, whose = memory.item, (owner, memory.account)
+    for passage in memory.passages:
+        times = (microseconds(item.created_at), microseconds(item.updated_at))
+        told = (MemoryKind.TEXT, passage.text, digest(MemoryKind.TEXT, passage.text), *times)
+        [(number,)] = query.run(
+            """
+            INSERT INTO memories
+                (key, owner, account, kind, content, digest, created_at, updated_at, current, part_of, page)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
+            """,
+            (random_id(), *whose, *told, item.id, memory.number, passage.page),
+        )
+        _insert_phrases(query, owner, number, {passage.text: None}, embedded)
+        terms = lexicon.index_terms([passage.text])
+        query.run_many(_TERM, ((memory.account or owner, term, number) for term in terms))
+        insert_rooms(query, owner, number, [*item.rooms, EVERYWHERE if item.shared else ""])
+
+
+def with_passages(query: Query, memory: Stored) -> Stored:
+    """Return a memory with its passages."""
+    if not memory.item.attachments:
+        return memory
+    rows = query.run("SELECT content, page FROM memories WHERE part_of = ? ORDER BY id", (memory.number,))
+    return dataclass_replace(memory, passages=tuple(Passage(*row) for row in rows))
+
+
+def remove_passages(query: Query, number: int) -> int:
+    """Remove the passages of a memory, and return how many."""
+    return len(query.run("DELETE FROM memories WHERE part_of = ? RETURNING id", (number,)))
+
+
+def move_passages(query: Query, number: int, to: Stored) -> None:
+    """Give the passages of a memory to another one of the same account."""
+    query.run("UPDATE memories SET part_of = ?, current = ? WHERE part_of = ?", (to.number, to.item.id, number))
 
 
 def replace(query: Query, lexicon: Lexicon, owner: int, new: Stored, embedded: Embedded = UNEMBEDDED) -> int:
@@ -234,14 +299,19 @@ def replace(query: Query, lexicon: Lexicon, owner: int, new: Stored, embedded: E
     [(account,)] = query.run("SELECT account FROM memories WHERE id = ?", (number,))
     query.run(
         """
-        UPDATE memories SET account = ?, kind = ?, content = ?, digest = ?, updated_at = ?, until = ?, meant = ?
+        UPDATE memories SET account = ?, kind = ?, content = ?, digest = ?, updated_at = ?, until = ?, meant = ?,
+            enclosed = ?
         WHERE id = ?
         """,
         (
-            *(new.account, item.kind, item.content, digest(item.kind, item.content)),
-            *(microseconds(item.updated_at), _time(item.until), item.meant, number),
+            *(new.account, item.kind, item.content, digest(item.kind, item.content, item.attachments)),
+            *(microseconds(item.updated_at), _time(item.until), item.meant, enclosed(item.attachments), number),
         ),
     )
+    if new.account != account:
+        query.run("UPDATE memories SET account = ? WHERE part_of = ?", (new.account, number))
+        passages = "SELECT id FROM memories WHERE part_of = ?"
+        query.run(f"UPDATE terms SET account = ? WHERE memory IN ({passages})", (new.account or owner, number))
     old: dict[str, int] = dict(query.run("SELECT text, id FROM phrases WHERE memory = ?", (number,)))
     positions = positions_of(item.draft)
     gone = [phrase_id for text, phrase_id in old.items() if text not in positions]
@@ -253,7 +323,7 @@ def replace(query: Query, lexicon: Lexicon, owner: int, new: Stored, embedded: E
     if old.keys() != positions.keys() or new.account != account:
         query.run("DELETE FROM terms WHERE memory = ?", (number,))
         _insert_terms(query, lexicon, new.account or owner, number, item.draft)
-    query.run("DELETE FROM rooms WHERE memory = ?", (number,))
+    query.run(f"DELETE FROM rooms WHERE memory IN (SELECT id {_WHOLE})", (number, number))
     insert_rooms(query, owner, number, [*item.rooms, EVERYWHERE if item.shared else ""])
     return len(gone) + len(stay.keys() & embedded.blobs.keys())
 
@@ -281,11 +351,16 @@ def insert_sources(query: Query, number: int, source_ids: Iterable[int]) -> None
 
 
 def insert_rooms(query: Query, owner: int, number: int, rooms: Iterable[str]) -> None:
-    """Write in which rooms a memory may be spoken of; "" is none."""
+    """Write in which rooms a memory, with its passages, may be spoken of; "" is none."""
     query.run_many(
-        "INSERT INTO rooms (owner, room, memory) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-        ((owner, room, number) for room in rooms if room),
+        f"INSERT INTO rooms (owner, room, memory) SELECT ?, ?, id {_WHOLE} ON CONFLICT DO NOTHING",
+        ((owner, room, number, number) for room in rooms if room),
     )
+
+
+def remove_room(query: Query, number: int, room: str) -> None:
+    """Let a memory, with its passages, not be spoken of in a room any more."""
+    query.run(f"DELETE FROM rooms WHERE room = ? AND memory IN (SELECT id {_WHOLE})", (room, number, number))
 
 
 def put_vectors(query: Query, owner: int, vectors: Mapping[int, bytes], space: str) -> None:
@@ -315,10 +390,7 @@ def _insert_phrases(
 
 
 def _insert_terms(query: Query, lexicon: Lexicon, account: int, number: int, draft: MemoryDraft) -> None:
-    query.run_many(
-        "INSERT INTO terms (account, term, memory) VALUES (?, ?, ?)",
-        ((account, term, number) for term in lexicon.index_terms(phrases_of(draft))),
-    )
+    query.run_many(_TERM, ((account, term, number) for term in lexicon.index_terms(phrases_of(draft))))
 
 
 def _put_vectors(query: Query, embedded: Embedded, phrase_ids: Mapping[str, int]) -> None:

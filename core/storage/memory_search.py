@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Final
 
@@ -19,7 +19,7 @@ from core.storage.lexicon import Lexicon, Terms, idf
 from core.storage.memory_rows import ALL, EVERYWHERE, OWNER, stored
 from core.storage.record import listed, microseconds, storable, user_key
 from core.stores import Candidate, Neighbours, SearchRequest
-from core.types import MemoryItem, UserKey
+from core.types import MemoryItem, Passage, UserKey
 
 _DEEP: Final = 16
 """The depth of a search from which on the following hold; one that is less deep reads as many times less."""
@@ -52,6 +52,8 @@ class OwnerState:
     version: int
     removed: int
 
+
+_NOW: Final = "{of}.current = '' AND ({of}.until IS NULL OR {of}.until > ?)"
 
 STATE: Final = f"SELECT id, version, removed FROM owners WHERE id = {OWNER}"
 
@@ -106,16 +108,20 @@ class _OwnerSearch:
         self._heard = heard if search.room else ""
         self._hearing = (owner, EVERYWHERE, storable(search.room)) if search.room else ()
         self._phrases: dict[int, list[int]] = {}
+        self._documents: dict[int, int] = {}
         share = min(search.depth, _DEEP) / _DEEP
         limits = (most if share == 1 else max(int(most * share), search.depth) for most in (_NEWEST, _ROWS, _BROUGHT))
         self.most_newest, self.most_rows, self.most_brought = limits
 
     def count(self) -> int:
-        """Return how many memories the owner has, or how many are audible in the room; no earlier versions."""
+        """Return how many memories the owner has, or how many are audible in the room; no earlier versions.
+
+        A passage counts as one.
+        """
         audible = self._heard.format(number="m.id")
-        sql = f"SELECT count(*) FROM memories AS m WHERE m.owner = ? AND m.current = '' {audible}"
-        [(count,)] = self._query.run(sql, (self._owner, *self._hearing))
-        return int(count)
+        sql = f"SELECT count(*) FROM memories AS m WHERE m.owner = ? AND {{which}} {audible}"
+        counted = [sql.format(which=each) for each in ("m.current = ''", "m.part_of IS NOT NULL")]
+        return sum(count for each in counted for (count,) in self._query.run(each, (self._owner, *self._hearing)))
 
     def near(self, nearest: Collection[int]) -> set[int]:
         """Return the memories of the nearest phrases."""
@@ -154,7 +160,7 @@ class _OwnerSearch:
     def candidates(self, near: Collection[int], words: _WeighedWords) -> list[Candidate]:
         """Return the memories that count: those near, and the best by each query's words, the newest first.
 
-        What was told right after the best by words counts, too.
+        What was told right after the best by words counts, too. What was told before a passage is its document.
         """
         depth, scores = self._search.depth, words.scores(near)
         ranked = [_best_first(each) for each in scores]
@@ -163,6 +169,7 @@ class _OwnerSearch:
         near = {*near, *(after[number] for number in worded if number in after)}
         before |= {later: number for number, later in after.items()}
         self._look({*near, *worded})
+        before |= {number: document for number, document in self._documents.items() if document}
         chosen = {number for number in near if number in self._phrases}
         for ordered in ranked:
             best = [number for number in ordered[:depth] if number in self._phrases]
@@ -176,8 +183,8 @@ class _OwnerSearch:
         phrases = (tuple(self._phrases[number]) for number in numbers)
         own = zip(*([each.get(number, 0.0) for number in numbers] for each in scores), strict=True)
         context = zip(*words.together(numbers, before), strict=True)
-        blank = repeat(())
-        return list(map(Candidate, numbers, phrases, own if scores else blank, context if scores else blank))
+        blank, documents = repeat(()), map(self._documents.__getitem__, numbers)
+        return list(map(Candidate, numbers, phrases, own if scores else blank, context if scores else blank, documents))
 
     def _beside(self, numbers: Collection[int]) -> tuple[dict[int, int], dict[int, int]]:
         """Map memories to the one that was told just before each, and to the one just after, where there is one.
@@ -193,7 +200,8 @@ class _OwnerSearch:
                     ORDER BY b.created_at DESC, b.id DESC LIMIT 1),
                 ({some} AND b.created_at > m.created_at AND b.created_at <= m.created_at + {_WINDOW}
                     ORDER BY b.created_at, b.id LIMIT 1)
-            FROM numbers(?) AS asked CROSS JOIN memories AS m WHERE m.id = asked.value AND m.owner = ?
+            FROM numbers(?) AS asked CROSS JOIN memories AS m
+            WHERE m.id = asked.value AND m.owner = ? AND m.part_of IS NULL
             """,
             (*2 * self._hearing, _numbers(numbers), self._owner),
         )
@@ -201,13 +209,22 @@ class _OwnerSearch:
         return before, {number: later for number, _, later in rows if later is not None}
 
     def items(self, order: Sequence[int]) -> list[MemoryItem]:
-        """Read those memories that count, in this order."""
+        """Read those memories that count, in this order; in place of a passage, the memory that it is part of."""
         wanted = [number for number in order if number in self._phrases]
         if not wanted:
             return []
-        rows = self._query.run(f"{ALL} WHERE m.id IN (SELECT value FROM numbers(?))", (_numbers(wanted),))
+        whole = {number: self._documents[number] or number for number in wanted}
+        rows = self._query.run(f"{ALL} WHERE m.id IN (SELECT value FROM numbers(?))", (_numbers(set(whole.values())),))
         found = {row[0]: stored(row).item for row in rows}
-        return [found[number] for number in wanted] + self._beside_those(list(found.values()))
+        passages = self._passages([number for number in wanted if self._documents[number]])
+        items = [replace(found[whole[number]], found_in=passages.get(number)) for number in wanted]
+        return items + self._beside_those(list(found.values()))
+
+    def _passages(self, numbers: Sequence[int]) -> Mapping[int, Passage]:
+        if not numbers:
+            return {}
+        sql = "SELECT id, content, page FROM memories WHERE id IN (SELECT value FROM numbers(?))"
+        return {number: Passage(text, page) for number, text, page in self._query.run(sql, (_numbers(numbers),))}
 
     def _beside_those(self, known: Sequence[MemoryItem]) -> list[MemoryItem]:
         """Return the memories that may take the place of those, and are not among them."""
@@ -227,21 +244,24 @@ class _OwnerSearch:
         search = self._search
         also, values = self._heard.format(number="m.id"), [*self._hearing]
         if not search.past:
-            also += " AND m.current = '' AND (m.until IS NULL OR m.until > ?)"
-            values.append(microseconds(search.at))
+            also += f" AND ({_NOW.format(of='m')} OR EXISTS (SELECT 1 FROM memories AS d WHERE d.id = m.part_of AND"
+            also += f" {_NOW.format(of='d')}))"
+            values += [microseconds(search.at)] * 2
         if search.said is not None:
             also += " AND m.created_at >= ? AND m.created_at < ?"
             values += [microseconds(search.said.start), microseconds(search.said.end)]
         rows = self._query.run(
             f"""
-            SELECT m.id, p.id FROM numbers(?) AS asked CROSS JOIN memories AS m CROSS JOIN phrases AS p
+            SELECT m.id, coalesce(m.part_of, 0), p.id
+            FROM numbers(?) AS asked CROSS JOIN memories AS m CROSS JOIN phrases AS p
             WHERE m.id = asked.value AND p.memory = m.id AND m.owner = ? {also}
             """,
             (_numbers(numbers), self._owner, *values),
         )
         found = defaultdict(list)
-        for number, phrase in rows:
+        for number, document, phrase in rows:
             found[number].append(phrase)
+            self._documents[number] = document
         self._phrases.update(found)
 
     def _postings(self, words: Collection[Terms], selected: str, values: Sequence[object]) -> dict[Terms, list[Row]]:

@@ -16,8 +16,8 @@ from typing import Final, Protocol, TypeAlias
 from core.errors import StorageError
 from core.storage.database import Row
 
-LEFT_BEHIND: Final = frozenset({"schema_history", "workers", "claims"})
-"""Tables of one engine, or of the workers that run, of which nothing goes along."""
+LEFT_BEHIND: Final = frozenset({"schema_history", "workers", "claims", "files"})
+"""Tables of one engine, or of the workers that run, and files, which move by themselves (`move_files`)."""
 
 _MADE: Final = {("vectors", "owner"): "(SELECT owner FROM phrases WHERE id = t.phrase)"}
 """Columns that only one engine has, with the SQL of their values in the other."""

@@ -18,7 +18,7 @@ from core.storage.move import LEFT_BEHIND, Columns, Target
 from core.storage.postgres_connection import parameters
 from core.storage.postgres_errors import reason, translated
 from core.storage.postgres_migrations import MIGRATIONS
-from core.storage.postgres_schema import connected, prepare
+from core.storage.postgres_schema import connected, inspect, prepare
 
 _READ_ROWS: Final = 1_000
 _BEAT_S: Final = 10
@@ -160,6 +160,21 @@ def postgres_target(url: str, name: str) -> Iterator[PostgresEnd]:
         with _alone(connection, name) as end:
             yield end
         connection.execute("ANALYZE")
+
+
+@contextmanager
+def postgres_reader(url: str) -> Iterator[PostgresEnd | None]:
+    """Give what is committed now of a database in use; None if it has not the present schema.
+
+    Raises:
+        ConfigError, StorageError: it cannot be reached.
+    """
+    with _connected(url) as connection:
+        if inspect(parameters(url), MIGRATIONS).version != len(MIGRATIONS):
+            yield None
+            return
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        yield PostgresEnd(connection, "")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Generic, TypeVar
 
+from core.enclosures import identities
 from core.storage import memory_rows
 from core.storage.database import Query
 from core.storage.lexicon import Lexicon
@@ -28,6 +29,7 @@ REPEATED: Final = "repeated"
 """The kind of a row that changes nothing: another account said the memory, too, in the words that are its `after`."""
 
 Account = TypeVar("Account", bound=Hashable)
+Part = TypeVar("Part", bound=Hashable)
 
 _MAX_PHRASE_CHARS: Final = 80
 
@@ -82,21 +84,43 @@ def last_words(
 class _Brought(Generic[Account]):
     phrases: Mapping[Account, Collection[str]]
     sources: Mapping[Account, Collection[int]]
+    things: Mapping[Account, Collection[str]]
 
 
 def _brought(log: Sequence[Logged[Account]]) -> _Brought[Account]:
-    """Return which phrases, folded, and sources each account brought: those of an unrecorded beginning, too."""
+    """Return which phrases, folded, sources and things each account brought: those of an unrecorded beginning, too."""
     phrases: dict[Account, set[str]] = defaultdict(set)
     sources: dict[Account, set[int]] = defaultdict(set)
+    things: dict[Account, set[str]] = defaultdict(set)
     for row in log:
         for account, item, known in _parts(row):
-            found = {fold(phrase) for phrase in item.bindings}
-            strange = item is row.before
-            others = set().union(*phrases.values()) if strange else set()
-            phrases[account] |= found - others - {fold(phrase) for phrase in (known.bindings if known else ())}
-            numbers = set().union(*sources.values()) if strange else set()
-            sources[account] |= set(item.source_ids) - numbers - set(known.source_ids if known else ())
-    return _Brought(phrases, sources)
+            is_first = item is row.before
+            _note(phrases, account, _phrases(item), _phrases(known), is_first=is_first)
+            _note(sources, account, _sources(item), _sources(known), is_first=is_first)
+            _note(things, account, _things(item), _things(known), is_first=is_first)
+        if row.before is None:  # who said it again brought the same things: with others it is another memory
+            things[row.account] |= _things(row.after)
+    return _Brought(phrases, sources, things)
+
+
+def _note(
+    brought: dict[Account, set[Part]], account: Account, new: set[Part], known: set[Part], *, is_first: bool
+) -> None:
+    """Note that an account brought what is new; of an unrecorded beginning, what nobody is known to have brought."""
+    others = set[Part]().union(*brought.values()) if is_first else set()
+    brought[account] |= new - others - known
+
+
+def _phrases(item: MemoryItem | None) -> set[str]:
+    return {fold(phrase) for phrase in item.bindings} if item else set()
+
+
+def _sources(item: MemoryItem | None) -> set[int]:
+    return set(item.source_ids) if item else set()
+
+
+def _things(item: MemoryItem | None) -> set[str]:
+    return set(identities(item.attachments)) if item else set()
 
 
 def _parts(row: Logged[Account]) -> Iterator[tuple[Account, MemoryItem, MemoryItem | None]]:
@@ -116,8 +140,11 @@ def _own(item: MemoryItem, account: Account, brought: _Brought[Account], heard: 
 
     foreign = {i for each, found in brought.sources.items() if each != account for i in found}
     foreign -= set(brought.sources.get(account, ()))
+    strange = {thing for each, found in brought.things.items() if each != account for thing in found}
+    strange -= set(brought.things.get(account, ()))
     return replace(
         item,
+        attachments=tuple(each for each in item.attachments if strange.isdisjoint(identities([each]))),
         bindings=tuple(filter(is_own, item.bindings)) or (one_line(item.content, _MAX_PHRASE_CHARS) or "?",),
         source_ids=tuple(i for i in item.source_ids if i not in foreign),
     )
@@ -130,7 +157,7 @@ def mixed_keys(query: Query, owner: int, limit: int) -> list[str]:
     """Return the keys of some memories in which both accounts of an owner have words."""
     unrecorded = """
         SELECT past.current FROM memories AS past JOIN memories AS m ON m.key = past.current
-        WHERE past.owner = ? AND past.current != ''
+        WHERE past.owner = ? AND past.current != '' AND past.part_of IS NULL
         AND coalesce(past.account, past.owner) != coalesce(m.account, m.owner)
     """
     found = query.run(f"SELECT key FROM changes WHERE {_MIXED} UNION {unrecorded} LIMIT ?", (owner, owner, limit))
@@ -154,7 +181,8 @@ def shares(query: Query, owner: int) -> Shares:
         """,
         (owner, owner),
     )
-    rows = query.run("SELECT key, current, coalesce(account, owner) FROM memories WHERE owner = ?", (owner,))
+    memories = "SELECT key, current, coalesce(account, owner) FROM memories WHERE owner = ? AND part_of IS NULL"
+    rows = query.run(memories, (owner,))
     holders: dict[str, set[int]] = defaultdict(set)
     for key, account, speaker, kind, undone in log:
         holders[key].update([speaker] if kind == REPEATED else [] if undone else [account])
@@ -179,9 +207,12 @@ def part(query: Query, lexicon: Lexicon, owner: int, key: str) -> None:
 
     One that was deleted stays so, for good.
     """
-    versions = f"{ALL} WHERE m.owner = ? AND (m.key = ? OR m.current = ?) ORDER BY m.key = ?, m.until, m.id"
-    rows = query.run(versions, (owner, key, key, key))
-    found = [replace(each, account=each.account or owner) for each in map(stored, rows)]
+    versions = f"{ALL} WHERE m.owner = ? AND (m.key = ? OR m.current = ?) AND m.part_of IS NULL"
+    rows = query.run(f"{versions} ORDER BY m.key = ?, m.until, m.id", (owner, key, key, key))
+    found = [
+        memory_rows.with_passages(query, replace(each, account=each.account or owner)) for each in map(stored, rows)
+    ]
+    passages = {identities(each.item.attachments): each.passages for each in found if each.passages}
     there = found.pop() if found and found[-1].item.id == key else None
     said = _said(query, owner, key, found if there is None else [*found, there])
     memory_rows.remove(query, [each.number for each in found])
@@ -191,6 +222,11 @@ def part(query: Query, lexicon: Lexicon, owner: int, key: str) -> None:
     for account, words in said.items():
         if account == there.account:
             _rewrite(query, lexicon, owner, replace(there, item=words))
+            if words.attachments != there.item.attachments:
+                memory_rows.remove_passages(query, there.number)
+                kept = passages.get(identities(words.attachments), ())
+                row = Stored(there.number, _column(account, owner), words, kept)
+                memory_rows.insert_passages(query, lexicon, owner, row)
             continue
         until = None if words.current else words.until
         item = replace(words, id=random_id(), current="", until=until, pinned=there.item.pinned)
@@ -198,7 +234,8 @@ def part(query: Query, lexicon: Lexicon, owner: int, key: str) -> None:
             bindings = tuple(dict.fromkeys((*known.item.bindings, *item.bindings)))
             _rewrite(query, lexicon, owner, replace(known, item=replace(known.item, bindings=bindings)))
         else:
-            memory_rows.insert(query, lexicon, owner, Stored(0, _column(account, owner), item))
+            kept = passages.get(identities(item.attachments), ())
+            memory_rows.insert(query, lexicon, owner, Stored(0, _column(account, owner), item, kept))
 
 
 def drop(query: Query, keys: Sequence[str]) -> None:
@@ -254,7 +291,8 @@ def _deleted_with(query: Query, owner: int, key: str) -> list[str]:
 def _known(query: Query, owner: int, account: int, item: MemoryItem) -> Stored | None:
     """Return the memory of an account that says the same, if it has one."""
     same = "m.owner = ? AND coalesce(m.account, m.owner) = ? AND m.current = '' AND m.digest = ?"
-    found = query.run(f"{ALL} WHERE {same} ORDER BY m.id LIMIT 1", (owner, account, digest(item.kind, item.content)))
+    said = digest(item.kind, item.content, item.attachments)
+    found = query.run(f"{ALL} WHERE {same} ORDER BY m.id LIMIT 1", (owner, account, said))
     return stored(found[0]) if found else None
 
 

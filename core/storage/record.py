@@ -13,8 +13,18 @@ from importlib import metadata
 
 import numpy as np
 
+from core.enclosures import Attachment, attachments_to_json, cleaned_attachments, identities
 from core.text.unicode import fold
-from core.types import JSONValue, MemoryDraft, MemoryKind, UserKey, Vector
+from core.types import (
+    MAX_PASSAGE_CHARS,
+    MAX_PASSAGES,
+    JSONValue,
+    MemoryDraft,
+    MemoryKind,
+    Passage,
+    UserKey,
+    Vector,
+)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -71,15 +81,21 @@ def to_json(value: JSONValue) -> str:
     return json.dumps(value, separators=(",", ":")) if _SURROGATES.search(text) else text
 
 
-def digest(kind: str, content: str) -> bytes:
+def digest(kind: str, content: str, attachments: Sequence[Attachment] = ()) -> bytes:
     """Return what two contents of a kind have in common that differ by case, accents, white space and punctuation only.
 
-    Punctuation is what stands before or after a word; within one ("1.5", "c++", "-3") it is a part of it, as in JSON.
+    With other things, the same words are another memory. Punctuation is what stands before or after a word; within one
+    ("1.5", "c++", "-3") it is a part of it, as in JSON.
     """
     text = fold(storable(content))
     if kind != MemoryKind.JSON:
         text = " ".join(_PUNCTUATION.sub(" ", text).split()) or text
-    return blake2b(text.encode(), digest_size=16).digest()
+    return blake2b("\0".join((text, *identities(attachments))).encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def enclosed(attachments: Sequence[Attachment]) -> str:
+    """Return the things of a memory as they are stored; "" for none."""
+    return to_json([*attachments_to_json(attachments)]) if attachments else ""
 
 
 class VectorBytes(bytes):
@@ -115,6 +131,10 @@ def checked(draft: MemoryDraft) -> MemoryDraft:
         meant=storable(draft.meant),
         said_at=_as_stored(draft.said_at),
         may_replace=storable(draft.may_replace),
+        attachments=cleaned_attachments(draft.attachments),
+        passages=tuple(
+            Passage(storable(each.text)[:MAX_PASSAGE_CHARS], each.page) for each in draft.passages if each.text.strip()
+        )[:MAX_PASSAGES],
     )
 
 

@@ -415,6 +415,27 @@ STEPS: Final[tuple[Migration, ...]] = (
         "ALTER TABLE memories ADD COLUMN may_replace TEXT NOT NULL DEFAULT ''",
         "CREATE INDEX memories_may_replace ON memories (may_replace) WHERE may_replace != ''",
     ),
+    (
+        # JSON of the things that it keeps (`core.enclosures`); '': none. Of a change, the digests of both its states.
+        "ALTER TABLE memories ADD COLUMN enclosed TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX memories_enclosed ON memories (id) WHERE enclosed != ''",
+        "ALTER TABLE changes ADD COLUMN enclosed TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX changes_enclosed ON changes (id) WHERE enclosed != ''",
+        # A passage of a document that a memory keeps is a memory of its own, which only searches find.
+        "ALTER TABLE memories ADD COLUMN part_of INTEGER REFERENCES memories (id) ON DELETE CASCADE",
+        "ALTER TABLE memories ADD COLUMN page INTEGER NOT NULL DEFAULT 0",
+        "CREATE INDEX memories_part_of ON memories (part_of, id) WHERE part_of IS NOT NULL",
+        "CREATE INDEX memories_passages ON memories (owner) WHERE part_of IS NOT NULL",
+        # Bytes, where there is no folder for them (`core/storage/files_table.py`).
+        """
+        CREATE TABLE files (
+            id INTEGER PRIMARY KEY,
+            owner TEXT NOT NULL, sha256 TEXT NOT NULL, at INTEGER NOT NULL, -- when it was last put
+            content BLOB NOT NULL
+        )
+        """,
+        "CREATE UNIQUE INDEX files_owner ON files (owner, sha256)",
+    ),
 )
 """The steps after it that both engines take (`core/storage/postgres_migrations.py`)."""
 

@@ -19,7 +19,19 @@ _WHOLE: Final = tuple("task tool_calls tool_call function_call function tool_res
 _LINES: Final = ("said-at", "speaker")
 """Tags that go with the rest of their line, if they do not say it themselves (`<said-at Sun 2026-11-22 09:14>`)."""
 
-_ALONE: Final = ("memory", "known", "profile", "quote", "said", "room", "persona", "attached", "withheld", "failed")
+_ALONE: Final = (
+    "memory",
+    "known",
+    "profile",
+    "quote",
+    "said",
+    "room",
+    "persona",
+    "attached",
+    "withheld",
+    "failed",
+    "file",
+)
 """Tags that go alone: what stands in them may be the answer."""
 
 _MARKS: Final = (SUMMARY_MARK, WINDOW_MARK, MESSAGES_MARK, "[TOOL_CALLS]")

@@ -18,7 +18,7 @@ MESSAGES_MARK: Final = "[MENSAGENS]"
 _NAMES: Final = {
     "<": (
         *("task", "memory", "persona", "quote", "attached", "said", "withheld", "speaker", "message"),
-        *("known", "profile", "room", "failed"),
+        *("known", "profile", "room", "failed", "file"),
     ),
     "[": ("historicoresumido", "janelaatual", "mensagens"),
 }

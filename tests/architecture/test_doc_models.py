@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.models.presets import PROVIDERS, example
+from bot.models.presets import PROVIDERS, TRANSCRIBERS, example
 from bot.models.prices import load_prices
 from bot.settings.models import ModelSettings
 from core.dialogue import Usage
@@ -32,7 +32,7 @@ def test_the_models_of_readme_and_page_are_those_of_the_presets() -> None:
     "page", [*(ROOT / "docs").glob("*.md"), README, ROOT / ".env.example"], ids=lambda page: page.name
 )
 def test_a_page_names_models_of_presets_and_price_table_alone(page: Path) -> None:
-    known = {*map(example, PROVIDERS), *load_prices().models, "ollama:qwen3:8b"}
+    known = {*map(example, PROVIDERS), *TRANSCRIBERS, *load_prices().models, "ollama:qwen3:8b"}
     named = re.findall(rf"\b(?:{'|'.join(PROVIDERS)}):[\w./:-]*\d[\w./:-]*", page.read_text(encoding="utf-8"))
     assert {name for name in named if "//" not in name} <= known
 

@@ -30,6 +30,7 @@ LEAVES = {
     "core.providers.anthropic": {"anthropic"},
     "core.providers.openai": {"openai"},
     "core.providers.openai_embedder": {"openai"},
+    "core.providers.openai_transcriber": {"openai"},
     "core.providers.responses": {"openai"},
     "core.storage.faiss_index": {"faiss"},
 }

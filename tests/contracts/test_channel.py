@@ -12,6 +12,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import discord
 import pyte
@@ -34,8 +37,9 @@ from adapters.telegram.pacer import Pacer
 from adapters.telegram.state import State
 from core.clock import SystemClock
 from core.delivery.view import View
-from core.errors import ChannelGone
-from core.outgoing import OutgoingMessage, memory_line
+from core.enclosures import AttachmentKind
+from core.errors import ChannelError, ChannelGone, FileTooLarge
+from core.outgoing import File, OutgoingMessage, memory_line
 from core.ports import Channel
 from core.storage.kept import SqlKept
 from core.types import MemoryNote, Modal
@@ -44,6 +48,7 @@ from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
+from tests.fakes.file_channel import FileChannel
 from tests.fakes.handler import tell
 from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_server import TOKEN, TelegramServer
@@ -55,27 +60,41 @@ STATUS = OutgoingMessage("IA está pensando...", Modal.TEXT_FOR_REPLACE)
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A channel, what a person sees of it now (top to bottom), and how to make sure that nobody reads it any more."""
+    """A channel, what a person sees of it now (top to bottom), and how to make sure that nobody reads it any more.
+
+    `sends` is what a person does who sends a file with that in it: it returns the handle.
+    """
 
     channel: Channel
     seen: Callable[[], str]
     leave: Callable[[], None]
+    sends: Callable[[bytes], str]
 
 
 @asynccontextmanager
 async def recording() -> AsyncIterator[Watched]:
-    channel = RecordingChannel(FakeClock())
+    channel = FileChannel(FakeClock())
 
     def leave() -> None:
         channel.faults.extend([ChannelGone("blocked")] * 10)
 
-    yield Watched(channel, lambda: "\n".join(map(_read, channel.screen)), leave)
+    def sends(content: bytes) -> str:
+        channel.sent["recording:f"] = content
+        return "recording:f"
+
+    yield Watched(channel, lambda: "\n".join(map(_read, channel.screen)), leave, sends)
 
 
 def _read(shown: OutgoingMessage) -> str:
     """What is read of a message that is recorded and not drawn."""
     below = shown.memories if shown.modal is Modal.TEXT else ()
-    return "\n".join(filter(None, [shown.text, *map(memory_line, below), shown.folded]))
+    names = (file.name for file in shown.files)
+    return "\n".join(filter(None, [shown.text, *names, *map(memory_line, below), shown.folded]))
+
+
+def _lay_down(folder: Path, content: bytes) -> str:
+    (folder / "sent").write_bytes(content)
+    return f"console:{folder / 'sent'}"
 
 
 @asynccontextmanager
@@ -99,8 +118,9 @@ async def terminal() -> AsyncIterator[Watched]:
         left.append(True)
         os.close(ours)
 
-    with os.fdopen(theirs, "w", encoding="utf-8") as file:
-        yield Watched(ConsoleChannel(Output(file), colour=True), seen, leave)
+    with os.fdopen(theirs, "w", encoding="utf-8") as file, TemporaryDirectory() as folder:
+        channel = ConsoleChannel(Output(file), colour=True, exports=Path(folder))
+        yield Watched(channel, seen, leave, partial(_lay_down, Path(folder)))
     if not left:
         os.close(ours)
 
@@ -124,8 +144,9 @@ async def pipe() -> AsyncIterator[Watched]:
         left.append(True)
         os.close(ours)
 
-    with os.fdopen(theirs, "w", encoding="utf-8") as file:
-        yield Watched(PipeChannel(Output(file)), seen, leave)
+    with os.fdopen(theirs, "w", encoding="utf-8") as file, TemporaryDirectory() as folder:
+        channel = PipeChannel(Output(file), exports=Path(folder))
+        yield Watched(channel, seen, leave, partial(_lay_down, Path(folder)))
     if not left:
         os.close(ours)
 
@@ -134,7 +155,7 @@ async def pipe() -> AsyncIterator[Watched]:
 async def telegram_chat(*, drafts: bool = False) -> AsyncIterator[Watched]:
     clock = SystemClock()
     boundless = WritePace(burst=5_000, per_s=5_000.0)
-    async with TelegramServer(clock) as server, Bot(TOKEN, base_url=f"{server.url}/bot") as bot:
+    async with TelegramServer(clock) as server, Bot(TOKEN, f"{server.url}/bot", f"{server.url}/file/bot") as bot:
         chat = server.chat(7)
         api = TelegramApi(bot, Pacer(boundless, boundless, boundless, clock, Worker()), State(SqlKept(RamDatabase())))
         place = Place(chat.id)
@@ -149,7 +170,11 @@ async def telegram_chat(*, drafts: bool = False) -> AsyncIterator[Watched]:
         def leave() -> None:
             chat.refusal = "403: Forbidden: bot was blocked by the user"
 
-        yield Watched(channel, seen, leave)
+        def sends(content: bytes) -> str:
+            server.files["f"] = content
+            return "telegram:f"
+
+        yield Watched(channel, seen, leave, sends)
 
 
 @asynccontextmanager
@@ -173,7 +198,11 @@ async def discord_channel() -> AsyncIterator[Watched]:
             def leave() -> None:
                 channel.refusal = (403, 50001)
 
-            yield Watched(DiscordChannel(api, DiscordPlace(channel.id), asked="1", edit_interval_s=0.0), seen, leave)
+            def sends(content: bytes) -> str:
+                return f"discord:{server.upload('a.bin', content)['url']}"
+
+            place = DiscordPlace(channel.id)
+            yield Watched(DiscordChannel(api, place, asked="1", edit_interval_s=0.0), seen, leave, sends)
 
 
 CHANNELS: dict[str, Callable[[], AbstractAsyncContextManager[Watched]]] = {
@@ -295,6 +324,30 @@ async def test_a_view_can_drive_it(watched: Watched) -> None:
     await tell(view, chunks())
     await view.close()
     assert watched.seen().splitlines()[-1] == "A senha é 123456."
+
+
+async def test_what_came_is_read_whole_and_no_more_than_is_allowed(watched: Watched) -> None:
+    handle = watched.sends(b"12345")
+    assert await watched.channel.fetch(handle, 5) == b"12345"
+    with pytest.raises(FileTooLarge):
+        await watched.channel.fetch(handle, 4)
+    for other in (handle.partition(":")[2], f"elsewhere:{handle}", ""):
+        with pytest.raises(ChannelError):
+            await watched.channel.fetch(other, 5)
+
+
+async def test_things_are_handed_over_with_their_words_whoever_had_them_before(watched: Watched) -> None:
+    things = [
+        File(None, "a.txt", "text/plain", content=b"12345", handle="elsewhere:x"),
+        File(kind=AttachmentKind.LOCATION, name="Zé, Rua 1", detail="1.5,-2.5"),
+        File(kind=AttachmentKind.CONTACT, name="Bia", detail="BEGIN:VCARD\nTEL:1\nEND:VCARD"),
+    ]
+    for number, thing in enumerate(things):
+        await watched.channel.post(OutgoingMessage(f"palavras {number}", files=(thing,)))
+    seen = watched.seen()
+    assert [f"palavras {number}" in seen for number in range(3)] == [True] * 3
+    assert "Zé" in seen
+    assert "Bia" in seen
 
 
 async def test_when_nobody_reads_any_more_it_says_so(watched: Watched) -> None:

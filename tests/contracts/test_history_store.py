@@ -492,7 +492,11 @@ async def test_erasing_removes_the_persons_words_too_and_what_came_along(history
     assert (kept[asked.id].text, kept[asked.id].quotes, kept[answer.id].text) == ("", (), "")
 
 
-DRAFTS = (MemoryDraft(MemoryKind.JSON, '{"é": 1}', ("a", "b")), MemoryDraft(MemoryKind.TEXT, "4417", ("code",)))
+PHOTO = Attachment(AttachmentKind.PHOTO, handle="file-id", width=4)
+DRAFTS = (
+    MemoryDraft(MemoryKind.JSON, '{"é": 1}', ("a", "b"), attachments=(PHOTO,)),
+    MemoryDraft(MemoryKind.TEXT, "4417", ("code",)),
+)
 
 
 async def test_what_is_offered_for_a_message_stays_with_it(history: HistoryStore) -> None:

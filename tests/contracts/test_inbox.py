@@ -18,7 +18,7 @@ from tests.contracts.engines import AND_POOLED, ENGINES
 from tests.fakes.clock import START
 from tests.profile import long
 
-PHOTO = Attachment(AttachmentKind.PHOTO)
+PHOTO = Attachment(AttachmentKind.PHOTO, "a.jpg", "image/jpeg", 3, "telegram:f", "", 2, 1, 0.5, "x")
 
 ANA, BIA = UserKey("telegram", "ana"), UserKey("telegram", "bia")
 FIRST = Incoming(ChatKey("telegram", "c", "topic"), ANA, "Ana", "1", "oi\ud800\x00", START, False, False, "pt-br")
@@ -28,7 +28,8 @@ SECOND = replace(
     text="/import",
     pressed=True,
     attachments=(PHOTO,),
-    file="document-1",
+    group="album-1",
+    is_cut=True,
     reply_token="{}",
     quoted_user="8",
     replies_to="10",
@@ -246,3 +247,30 @@ async def test_a_post_names_the_message_that_it_answers_also_after_that_was_answ
     assert await inbox.question("other", "c", "11") is None
     await inbox.forget(ANA)
     assert await inbox.question(platform, "c", "11") is None
+
+
+async def test_what_was_collected_is_one_message_whose_parts_are_closed_for_good(inbox: Inbox) -> None:
+    first, second, taken_back = (
+        replace(FIRST, text=f"part {number}", message_id=f"{number}", group="album", attachments=(PHOTO,))
+        for number in (1, 2, 3)
+    )
+    other = replace(FIRST, message_id="4")
+    edit = replace(second, message_id="2.1", edits="2", text="PART 2")
+    for each in (first, second, taken_back, other, edit):
+        assert await inbox.accept(each) is not None
+    parts = (first, edit, replace(taken_back, withdrawn=True))
+    whole = replace(first, text="part 1\nPART 2", attachments=(PHOTO, PHOTO), parts=parts)
+    await inbox.collect(whole)
+    assert list(await inbox.owed("telegram")) == [whole, other]
+    for part in ("2", "3"):
+        assert await inbox.accept(replace(first, message_id=f"{part}.9", edits=part)) is None
+        assert await inbox.accept(replace(first, message_id=part)) is None
+    version = replace(whole, message_id="2.2", edits="1", text="part 1\npart two")
+    assert await inbox.accept(version) is not None
+    assert list(await inbox.owed("telegram")) == [other, version]
+    replaced = await inbox.take_over(version)
+    assert (replaced.message_ids, replaced.answered) == (("1",), False)
+    await inbox.close(version)
+    await inbox.seal(version)
+    assert list(await inbox.owed("telegram")) == [other]
+    assert await inbox.accept(replace(first, message_id="1.9", edits="1")) is None

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.enclosures import Attachment, AttachmentKind
 from core.features.reminders.reminders import Before, DueClaim, Reminder, Schedule
 from core.features.reminders.storage import ReminderStore
 from core.storage.database import Database
@@ -22,7 +23,17 @@ from core.storage.record import to_blob
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
 from core.threads import ToldMemory
-from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, Message, MessageRole, UserKey
+from core.types import (
+    ChatKey,
+    ConversationKey,
+    Incoming,
+    MemoryDraft,
+    MemoryKind,
+    Message,
+    MessageRole,
+    Passage,
+    UserKey,
+)
 from tests.fakes.clock import START
 from tests.fakes.memories import add
 from tests.profile import long
@@ -30,6 +41,8 @@ from tests.profile import long
 ANA, BIA = UserKey("telegram", "ana-of-the-house"), UserKey("telegram", "bia-next-door")
 ROOM = ChatKey("telegram", "room")
 COUNT = 8
+_KEEPS = 0.3
+"""How often a memory keeps a document."""
 
 
 class Talk:
@@ -49,7 +62,12 @@ class Talk:
 
     def draft(self, user: UserKey) -> MemoryDraft:
         said = self.say(user, self.dice.choice([3, 10, 60, 400]))
-        return MemoryDraft(MemoryKind.TEXT, " ".join(said), tuple(" ".join(said[i : i + 2]) for i in range(2)))
+        draft = MemoryDraft(MemoryKind.TEXT, " ".join(said), tuple(" ".join(said[i : i + 2]) for i in range(2)))
+        if self.dice.random() < _KEEPS:
+            named = Attachment(AttachmentKind.FILE, self.say(user, 1)[0], sha256=f"{self.dice.randrange(2**256):064x}")
+            pages = tuple(Passage(" ".join(self.say(user, 60)), page) for page in range(3))
+            draft = replace(draft, attachments=(named,), passages=pages)
+        return draft
 
     async def save(self, user: UserKey, size: int) -> tuple[str, list[str]]:
         """Save one memory of so many words; return its id and them."""
@@ -105,7 +123,12 @@ class Talk:
 def _ids_are_no_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """A random id may hold what looks like the beginning of somebody's word: one run in twenty."""
     numbers = itertools.count(10**9)
-    for module in ("core.storage.memories", "core.storage.history", "core.features.reminders.storage"):
+    for module in (
+        "core.storage.memories",
+        "core.storage.memory_rows",
+        "core.storage.history",
+        "core.features.reminders.storage",
+    ):
         monkeypatch.setattr(f"{module}.random_id", lambda: str(next(numbers)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from tests.fakes.discord_server import DiscordServer
 
 
 def attached(name: str, content_type: str, **more: Any) -> dict[str, Any]:
-    url = f"http://x/{name}"
+    url = f"http://x/{name}?hm=1"
     return {"id": "1", "filename": name, "size": 1, "url": url, "proxy_url": url, "content_type": content_type} | more
 
 
@@ -38,18 +39,43 @@ async def received(text: str, **more: Any) -> Incoming:
 @pytest.mark.parametrize(
     ("file", "attachment"),
     [
-        (attached("a.png", "image/png"), Attachment(AttachmentKind.PHOTO, "a.png")),
-        (attached("a.mp4", "video/mp4"), Attachment(AttachmentKind.VIDEO, "a.mp4")),
-        (attached("a.pdf", "application/pdf"), Attachment(AttachmentKind.FILE, "a.pdf")),
+        (
+            attached("a_b.png", "image/png", width=2, height=1, title="a ção"),
+            Attachment(AttachmentKind.PHOTO, "a ção.png", "image/png", 1, width=2, height=1),
+        ),
+        (attached("a.svg", "image/svg+xml"), Attachment(AttachmentKind.FILE, "a.svg", "image/svg+xml", 1)),
+        (attached("a.mp4", "video/mp4"), Attachment(AttachmentKind.VIDEO, "a.mp4", "video/mp4", 1)),
+        (attached("a.mp3", "audio/mpeg"), Attachment(AttachmentKind.AUDIO, "a.mp3", "audio/mpeg", 1)),
+        (
+            attached("message.txt", "text/plain; charset=utf-8"),
+            Attachment(AttachmentKind.FILE, "message.txt", "text/plain; charset=utf-8", 1),
+        ),
         (
             attached("voice.ogg", "audio/ogg", duration_secs=2.0, waveform="AAAA"),
-            Attachment(AttachmentKind.VOICE),
+            Attachment(AttachmentKind.VOICE, "", "audio/ogg", 1, duration_s=2.0),
         ),
     ],
 )
 async def test_what_is_attached_is_told_with_its_kind_and_name(file: dict[str, Any], attachment: Attachment) -> None:
     incoming = await received("o que é isto?", attachments=[file])
-    assert (incoming.text, incoming.attachments, incoming.quotes) == ("o que é isto?", (attachment,), ())
+    [found] = incoming.attachments
+    assert (incoming.text, replace(found, handle=""), incoming.quotes) == ("o que é isto?", attachment, ())
+    where = f"{incoming.chat.chat}/{incoming.message_id}"
+    assert found.handle == f"discord:{file['url']}#{where}"
+
+
+async def test_stickers_and_polls_are_told_with_what_is_on_them() -> None:
+    sticker = {"id": "5", "name": "tromba", "format_type": 1}
+    answers = [{"answer_id": 1, "poll_media": {"text": "aqui"}}, {"answer_id": 2, "poll_media": {"text": "lá"}}]
+    poll = {
+        "question": {"text": "Onde?"}, "answers": answers, "expiry": "2026-04-01T00:00:00+00:00",
+        "allow_multiselect": False, "layout_type": 1,
+    }  # fmt: skip
+    incoming = await received("olha", sticker_items=[sticker], poll=poll)
+    drawn, asked = incoming.attachments
+    assert (drawn.kind, drawn.name, drawn.media_type) == (AttachmentKind.STICKER, "tromba", "image/png")
+    assert drawn.handle == "discord:https://cdn.discordapp.com/stickers/5.png"
+    assert asked == Attachment(AttachmentKind.POLL, "Onde?", detail="aqui\nlá")
 
 
 async def test_what_is_replied_to_comes_along_with_who_said_it() -> None:
@@ -81,8 +107,12 @@ async def test_what_is_forwarded_is_not_said_by_who_forwards_it() -> None:
     forwarded = snapshot("/forget all", attachments=[attached("a.png", "image/png")])
     incoming = await received("", message_reference=reference, message_snapshots=[forwarded])
     assert (incoming.text, incoming.attachments) == ("", ())
-    photo = (Attachment(AttachmentKind.PHOTO, "a.png"),)
-    assert incoming.quotes == (Quote(QuoteKind.FORWARD, "/forget all", attachments=photo),)
+    [quote] = incoming.quotes
+    [photo] = quote.attachments
+    assert (quote.kind, quote.text, photo.kind, photo.name) == (
+        QuoteKind.FORWARD, "/forget all", AttachmentKind.PHOTO, "a.png",
+    )  # fmt: skip
+    assert photo.handle.endswith(f"a.png?hm=1#{incoming.chat.chat}/{incoming.message_id}")
 
 
 async def test_embeds_and_text_in_components_are_read_where_they_are_forwarded() -> None:

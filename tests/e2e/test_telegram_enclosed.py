@@ -16,7 +16,18 @@ from tests.fakes.telegram_server import TelegramServer
 ANA, BIA = Person(7, "Ana"), Person(8, "Bia")
 GROUP = -1001
 FILE = {"file_id": "f", "file_unique_id": "u"}
-PHOTO = [FILE | {"width": 1, "height": 1}]
+PHOTO = [FILE | {"width": 1, "height": 1}, FILE | {"file_id": "g", "width": 20, "height": 10, "file_size": 9}]
+SEEN = Attachment(AttachmentKind.PHOTO, "", "image/jpeg", 9, "telegram:g", width=20, height=10)
+STICKER = FILE | {
+    "width": 512,
+    "height": 512,
+    "type": "regular",
+    "emoji": "🐘",
+    "is_animated": False,
+    "is_video": False,
+}
+PLACE = {"latitude": 1.0, "longitude": -2.5}
+VCARD = "BEGIN:VCARD\nVERSION:3.0\nFN:Bia\\; K\nTEL:1\nEND:VCARD"
 AT = 1_700_000_000
 CHANNEL = {"id": -6, "type": "channel", "title": "News"}
 PAID = {"star_count": 1, "paid_media": [{"type": "preview"}]}
@@ -46,13 +57,53 @@ def message(by: dict[str, Any], text: str | None, **more: Any) -> dict[str, Any]
 @pytest.mark.parametrize(
     ("content", "attachment"),
     [
-        ({"photo": PHOTO}, Attachment(AttachmentKind.PHOTO)),
-        ({"voice": FILE | {"duration": 3, "mime_type": "audio/ogg"}}, Attachment(AttachmentKind.VOICE, "audio/ogg")),
-        ({"video": FILE | {"duration": 3, "width": 1, "height": 1}}, Attachment(AttachmentKind.VIDEO)),
-        ({"document": FILE | {"file_name": "conta.pdf"}}, Attachment(AttachmentKind.FILE, "conta.pdf")),
-        ({"location": {"latitude": 1.0, "longitude": 2.0}}, Attachment(AttachmentKind.LOCATION)),
-        ({"contact": {"phone_number": "1", "first_name": "Bia"}}, Attachment(AttachmentKind.CONTACT)),
-        ({"poll": POLL}, Attachment(AttachmentKind.POLL, "Onde?")),
+        ({"photo": PHOTO}, SEEN),
+        (
+            {"voice": FILE | {"duration": 3, "mime_type": "audio/ogg", "file_size": 5}},
+            Attachment(AttachmentKind.VOICE, "", "audio/ogg", 5, "telegram:f", duration_s=3.0),
+        ),
+        (
+            {"audio": FILE | {"duration": 3, "title": "Samba", "mime_type": "audio/mpeg"}},
+            Attachment(AttachmentKind.AUDIO, "Samba", "audio/mpeg", 0, "telegram:f", duration_s=3.0),
+        ),
+        (
+            {"video": FILE | {"duration": 3, "width": 2, "height": 1, "file_name": "a.mov", "mime_type": "video/mp4"}},
+            Attachment(AttachmentKind.VIDEO, "a.mov", "video/mp4", 0, "telegram:f", "", 2, 1, 3.0),
+        ),
+        (
+            {"video_note": FILE | {"duration": 3, "length": 240}},
+            Attachment(AttachmentKind.VIDEO_NOTE, "", "video/mp4", 0, "telegram:f", "", 240, 240, 3.0),
+        ),
+        (
+            {"animation": FILE | {"duration": 3, "width": 2, "height": 1}, "document": FILE},
+            Attachment(AttachmentKind.ANIMATION, "", "", 0, "telegram:f", "", 2, 1, 3.0),
+        ),
+        (
+            {"sticker": STICKER},
+            Attachment(AttachmentKind.STICKER, "🐘", "image/webp", 0, "telegram:f", width=512, height=512),
+        ),
+        (
+            {"sticker": STICKER | {"is_video": True}},
+            Attachment(AttachmentKind.STICKER, "🐘", "video/webm", 0, "telegram:f", width=512, height=512),
+        ),
+        (
+            {"document": FILE | {"file_name": "conta.pdf", "mime_type": "application/pdf", "file_size": 7}},
+            Attachment(AttachmentKind.FILE, "conta.pdf", "application/pdf", 7, "telegram:f"),
+        ),
+        ({"location": PLACE}, Attachment(AttachmentKind.LOCATION, detail="1.0,-2.5")),
+        (
+            {"venue": {"location": PLACE, "title": "Zé", "address": "Rua 1"}, "location": PLACE},
+            Attachment(AttachmentKind.LOCATION, "Zé, Rua 1", detail="1.0,-2.5"),
+        ),
+        (
+            {"contact": {"phone_number": "1", "first_name": "Bia;", "last_name": "K"}},
+            Attachment(AttachmentKind.CONTACT, "Bia; K", "text/vcard", detail=VCARD),
+        ),
+        (
+            {"contact": {"phone_number": "1", "first_name": "Bia", "vcard": "BEGIN:VCARD"}},
+            Attachment(AttachmentKind.CONTACT, "Bia", "text/vcard", detail="BEGIN:VCARD"),
+        ),
+        ({"poll": POLL}, Attachment(AttachmentKind.POLL, "Onde?", detail="aqui")),
         ({"story": {"chat": CHANNEL, "id": 3}}, Attachment(AttachmentKind.OTHER, "story")),
         ({"paid_media": PAID}, Attachment(AttachmentKind.OTHER, "paid media")),
         ({"giveaway": GIVEAWAY}, Attachment(AttachmentKind.OTHER, "giveaway")),
@@ -77,7 +128,7 @@ async def test_what_is_replied_to_comes_along_with_who_said_it(by: dict[str, Any
     replied = message(by, "a festa é na sexta", photo=PHOTO)
     marked = {"text": "sexta", "position": 11, "is_manual": True}
     incoming = await received(ANA, "que festa?", reply_to_message=replied, quote=marked)
-    photo = (Attachment(AttachmentKind.PHOTO),)
+    photo = (SEEN,)
     assert incoming.text == "que festa?"
     assert incoming.attachments == ()
     assert incoming.quotes == (Quote(QuoteKind.REPLY, "a festa é na sexta", speaker, name, "sexta", photo),)
@@ -103,7 +154,7 @@ async def test_what_is_forwarded_is_not_said_by_who_forwards_it(origin: dict[str
 
 async def test_a_poll_of_an_older_server_is_read_wherever_it_stands() -> None:
     origin = {"type": "hidden_user", "date": AT, "sender_user_name": "Bia"}
-    told = (Attachment(AttachmentKind.POLL, "Onde?"),)
+    told = (Attachment(AttachmentKind.POLL, "Onde?", detail="aqui"),)
     assert (await received(ANA, "e isto?", external_reply={"origin": origin, "poll": POLL})).quotes[
         0
     ].attachments == told
@@ -111,18 +162,19 @@ async def test_a_poll_of_an_older_server_is_read_wherever_it_stands() -> None:
     assert (await received(ANA, "e isto?", reply_to_message=replied)).quotes[0].attachments == told
 
 
-async def test_what_is_forwarded_without_a_word_is_one_message_an_album() -> None:
+async def test_what_is_forwarded_without_a_word_is_taken_each_part_of_an_album() -> None:
     clock = FakeClock()
     origin = {"type": "channel", "date": AT, "chat": CHANNEL, "message_id": 1}
     async with TelegramServer(clock) as server, running(server, clock) as bot:
-        for _ in range(3):
+        for _ in range(2):
             server.says(ANA, None, photo=PHOTO, media_group_id="1", forward_origin=origin)
         server.says(ANA, None, giveaway=GIVEAWAY, forward_origin=origin)
-        await flow(server, clock, lambda: bot.handler.answered == 2)
-    photo, other = (Attachment(AttachmentKind.PHOTO),), (Attachment(AttachmentKind.OTHER, "giveaway"),)
-    assert [incoming.quotes for incoming in bot.handler.received] == [
-        (Quote(QuoteKind.FORWARD, name="News", attachments=photo),),
-        (Quote(QuoteKind.FORWARD, name="News", attachments=other),),
+        await flow(server, clock, lambda: bot.handler.answered == 3)
+    photo, other = (SEEN,), (Attachment(AttachmentKind.OTHER, "giveaway"),)
+    assert [(incoming.group, *incoming.quotes) for incoming in bot.handler.received] == [
+        ("1", Quote(QuoteKind.FORWARD, name="News", attachments=photo)),
+        ("1", Quote(QuoteKind.FORWARD, name="News", attachments=photo)),
+        ("", Quote(QuoteKind.FORWARD, name="News", attachments=other)),
     ]
 
 
@@ -135,7 +187,7 @@ async def test_a_reply_to_a_message_of_another_chat_brings_the_part_that_was_mar
     other = {"origin": {"type": "hidden_user", "date": AT, "sender_user_name": "Bia"}, "photo": PHOTO}
     incoming = await received(ANA, "e isto?", external_reply=other, quote={"text": "na sexta", "position": 0})
     [quote] = incoming.quotes
-    assert (quote.text, quote.name, quote.attachments) == ("na sexta", "Bia", (Attachment(AttachmentKind.PHOTO),))
+    assert (quote.text, quote.name, quote.attachments) == ("na sexta", "Bia", (SEEN,))
 
 
 async def test_what_opens_a_topic_is_no_reply() -> None:

@@ -10,17 +10,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from telegram import Bot
 
+from adapters.telegram.api import TelegramApi
 from adapters.telegram.config import TelegramConfig, WritePace
+from adapters.telegram.pacer import Pacer
+from adapters.telegram.state import State
 from core.delivery.view import View
+from core.enclosures import AttachmentKind
 from core.errors import ChannelError, FileTooLarge
 from core.outgoing import Button, File, OutgoingMessage
 from core.ports import Channel
+from core.storage.kept import SqlKept
 from core.types import Incoming
+from core.workers.port import Worker
 from tests.e2e.telegram_kit import flow, running, serving
 from tests.fakes.clock import FakeClock
 from tests.fakes.handler import Script, ScriptedHandler
-from tests.fakes.telegram_people import Person
+from tests.fakes.ram import RamDatabase
+from tests.fakes.telegram_people import Person, Post
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_writing import Upload
 
@@ -42,8 +50,9 @@ def picture() -> bytes:
 def handing_over(path: Path, media_type: str, text: str = "Tudo o que **guardo**.") -> Script:
     async def script(_: Incoming, view: View) -> None:
         await view.status("Juntando tudo...")
-        file = File(path, f"elefante{path.suffix}", media_type)
-        await view.show(OutgoingMessage(text, file=file, choices=(Button("Apagar tudo", "/forget all"),)))
+        kind = AttachmentKind.PHOTO if media_type.startswith("image/") else AttachmentKind.FILE
+        file = File(path, f"elefante{path.suffix}", media_type, kind)
+        await view.show(OutgoingMessage(text, files=(file,), choices=(Button("Apagar tudo", "/forget all"),)))
         await view.flush()
         await asyncio.to_thread(path.unlink)  # from now on the person has it
 
@@ -92,7 +101,7 @@ async def test_the_first_thing_of_an_answer_can_be_a_file_with_its_caption(tmp_p
     (path := tmp_path / "all.json").write_text("{}")
 
     async def script(_: Incoming, view: View) -> None:
-        await view.show(OutgoingMessage("Tudo o que **guardo**.", file=File(path, "a.json", "application/json")))
+        await view.show(OutgoingMessage("Tudo o que **guardo**.", files=(File(path, "a.json", "application/json"),)))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
@@ -110,7 +119,7 @@ async def test_a_caption_that_is_too_long_for_one_stands_before_the_file_once_ho
 
     async def script(_: Incoming, view: View) -> None:
         await view.show(
-            OutgoingMessage(text, file=File(path, "a.json", "application/json"), choices=(Button("x", "/y"),))
+            OutgoingMessage(text, files=(File(path, "a.json", "application/json"),), choices=(Button("x", "/y"),))
         )
 
     clock = FakeClock()
@@ -138,7 +147,7 @@ async def test_a_file_that_cannot_be_sent_is_an_error_that_says_why(
             file.truncate(size)
 
     async def script(_: Incoming, view: View) -> None:
-        await view.show(OutgoingMessage("tudo", file=File(path, "a.json", "application/json")))
+        await view.show(OutgoingMessage("tudo", files=(File(path, "a.json", "application/json"),)))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:
@@ -172,10 +181,12 @@ async def test_a_document_is_a_handle_and_its_caption_the_text() -> None:
         server.says(ANA, None, **document(server, b"{}"))
         server.says(ANA, "oi")
         await flow(server, clock, lambda: bot.handler.answered == 3)
-    assert [(one.text, one.file, bool(one.attachments)) for one in bot.handler.received] == [
-        ("/import", "file-1", True),
-        ("", "file-1", True),
-        ("oi", "", False),
+    [kept] = bot.handler.received[0].attachments
+    assert (kept.kind, kept.name, kept.handle) == (AttachmentKind.FILE, "m.json", "telegram:file-1")
+    assert [(one.text, one.attachments) for one in bot.handler.received] == [
+        ("/import", (kept,)),
+        ("", (kept,)),
+        ("oi", ()),
     ]
 
 
@@ -196,7 +207,7 @@ async def fetched(content: bytes, max_bytes: int, fault: str = "") -> bytes:
                 server.hides.add("file_path")
             elif fault == "no size":
                 server.hides.add("file_size")
-            read.append(await handler.channel.fetch("file-1", max_bytes))
+            read.append(await handler.channel.fetch("telegram:file-1", max_bytes))
     return read[0]
 
 
@@ -205,10 +216,20 @@ async def test_a_file_is_read_whole_through_our_own_server() -> None:
     assert await fetched(content, len(content)) == content
 
 
-@pytest.mark.parametrize(("size", "max_bytes"), [(101, 100), (20_000_001, 50_000_000)])
-async def test_a_file_that_is_too_large_is_told_as_that(size: int, max_bytes: int) -> None:
-    with pytest.raises(FileTooLarge):
+@pytest.mark.parametrize(("size", "max_bytes", "limit"), [(101, 100, 100), (25_000_000, 50_000_000, 20_000_000)])
+async def test_a_file_that_is_too_large_is_told_as_that_with_the_limit(size: int, max_bytes: int, limit: int) -> None:
+    with pytest.raises(FileTooLarge) as caught:
         await fetched(bytes(size), max_bytes)
+    assert (caught.value.limit_bytes, caught.value.of_platform) == (limit, limit != max_bytes)
+
+
+async def test_a_file_of_another_platform_is_asked_for_nowhere() -> None:
+    async with TelegramServer(FakeClock()) as server, Bot(TOKEN, base_url=f"{server.url}/bot") as bot:
+        pacer = Pacer(WritePace(1, 1.0), WritePace(1, 1.0), WritePace(1, 1.0), FakeClock(), Worker())
+        api = TelegramApi(bot, pacer, State(SqlKept(RamDatabase())))
+        with pytest.raises(ChannelError, match="another platform"):
+            await api.fetch("discord:https://cdn.discordapp.com/attachments/1/2/a.png", 100)
+        assert not server.done("getfile")
 
 
 async def test_a_file_whose_size_is_not_told_is_measured_when_it_came() -> None:
@@ -228,3 +249,114 @@ async def test_a_file_that_cannot_be_had_is_told_without_an_address(fault: str) 
         await fetched(b"{}", 100, fault)
     assert "cannot be fetched" in str(caught.value)
     assert "http" not in str(caught.value)
+
+
+# --- what is handed back ---
+
+
+def handing_back(*files: File, text: str = "Aqui está.", buttons: tuple[Button, ...] = ()) -> Script:
+    async def script(_: Incoming, view: View) -> None:
+        await view.show(OutgoingMessage(text, files=files, choices=buttons))
+
+    return script
+
+
+async def handed_back(
+    *files: File, has: dict[str, tuple[str, bytes]] | None = None, text: str = "Aqui está.", buttons: bool = False
+) -> tuple[TelegramServer, list[Post]]:
+    """Hand files over; `has` are the ids that the server knows, with their kind and content. Return what stands."""
+    clock = FakeClock()
+    below = (Button("Apagar", "/forget"),) if buttons else ()
+    async with (
+        TelegramServer(clock) as server,
+        running(server, clock, handing_back(*files, text=text, buttons=below)) as bot,
+    ):
+        for name, (kind, content) in (has or {}).items():
+            server.files[name], server.kinds[name] = content, kind
+        server.says(ANA, "mostra")
+        await flow(server, clock, lambda: bot.handler.answered or bot.handler.failures)
+        assert not bot.handler.failures
+        return server, server.chats[7].ours()
+
+
+@pytest.mark.parametrize(
+    ("kind", "method"),
+    [
+        (AttachmentKind.PHOTO, "photo"),
+        (AttachmentKind.VOICE, "voice"),
+        (AttachmentKind.AUDIO, "audio"),
+        (AttachmentKind.VIDEO, "video"),
+        (AttachmentKind.ANIMATION, "animation"),
+        (AttachmentKind.FILE, "document"),
+        (AttachmentKind.VIDEO_NOTE, "video_note"),
+        (AttachmentKind.STICKER, "sticker"),
+    ],
+)
+async def test_what_telegram_has_is_sent_by_its_id_as_what_it_was_without_a_byte(
+    kind: AttachmentKind, method: str
+) -> None:
+    file = File(name="a", kind=kind, content=picture(), handle="telegram:id-1")
+    server, posts = await handed_back(file, has={"id-1": (method, picture())}, buttons=True)
+    assert [call.method for call in server.done(f"send{method.replace('_', '')}")] != []
+    assert server.uploaded == 0
+    if kind in {AttachmentKind.VIDEO_NOTE, AttachmentKind.STICKER}:  # which have no caption
+        assert [post.text for post in posts] == ["Aqui está.", ""]
+    else:
+        assert [post.text for post in posts] == ["Aqui está."]
+    assert posts[-1].file == Upload("id-1", picture())
+    assert posts[-1].labels == [["Apagar"]]
+
+
+@pytest.mark.parametrize("handle", ["telegram:of-another-bot", "telegram:/etc/passwd", "discord:https://x/y", ""])
+async def test_what_telegram_has_not_is_uploaded(handle: str) -> None:
+    file = File(name="../à\u202e praia 🏖.png", kind=AttachmentKind.PHOTO, content=picture(), handle=handle)
+    server, [post] = await handed_back(file)
+    assert (post.text, post.file.content, server.uploaded) == ("Aqui está.", picture(), len(picture()))
+    assert "/" not in post.file.name
+
+
+async def test_a_kind_that_is_refused_is_sent_as_a_document_with_the_name_it_had() -> None:
+    file = File(name="foto.jpg", kind=AttachmentKind.PHOTO, content=b"no picture", handle="telegram:gone")
+    server, [post] = await handed_back(file)
+    assert post.file == Upload("foto.jpg", b"no picture")
+    assert [call.method for call in server.done("senddocument")] == ["senddocument"]
+
+
+async def test_several_are_albums_with_the_words_below_the_first_and_buttons_below_words() -> None:
+    photos = [File(name=f"{n}", kind=AttachmentKind.PHOTO, handle=f"telegram:p{n}") for n in range(11)]
+    has = {f"p{n}": ("photo", picture()) for n in range(11)}
+    server, posts = await handed_back(*photos, has=has)
+    assert [post.text for post in posts] == ["Aqui está.", *[""] * 10]
+    assert len(server.done("sendmediagroup")) == 1
+    assert len(server.done("sendphoto")) == 1
+    assert server.uploaded == 0
+    _, posts = await handed_back(*photos[:2], has=has, buttons=True)
+    assert [(post.text, post.labels) for post in posts] == [("Aqui está.", [["Apagar"]]), ("", []), ("", [])]
+
+
+async def test_an_album_that_cannot_stay_together_is_one_of_documents_and_other_kinds_stand_alone() -> None:
+    photos = [File(name=f"{n}.jpg", kind=AttachmentKind.PHOTO, content=b"no picture") for n in range(2)]
+    voice = File(kind=AttachmentKind.VOICE, content=b"OggS", media_type="audio/ogg")
+    server, posts = await handed_back(*photos, voice)
+    assert [post.file.name for post in posts] == ["0.jpg", "1.jpg", "voice-message.oga"]
+    assert [len(server.done(method)) for method in ("sendmediagroup", "sendvoice")] == [1, 1]
+
+
+async def test_a_place_is_a_map_pin_and_a_contact_a_contact_below_their_words() -> None:
+    pin = File(kind=AttachmentKind.LOCATION, detail="1.5,-2.5")
+    cafe = File(kind=AttachmentKind.LOCATION, name="Zé, Rua 1", detail="1.5,-2.5")
+    bia = File(kind=AttachmentKind.CONTACT, detail="BEGIN:VCARD\nFN:Bia\\; K\nTEL;TYPE=cell:+55 1\nEND:VCARD")
+    _, posts = await handed_back(pin, cafe, bia, text="Você estacionou aqui.")
+    assert [post.text for post in posts] == [
+        "Você estacionou aqui.", "📍 1.5,-2.5", "📍 Zé · Rua 1 · 1.5,-2.5", "👤 Bia; K · +55 1",
+    ]  # fmt: skip
+
+
+async def test_an_empty_file_and_one_of_which_nothing_is_left_are_told_as_that() -> None:
+    clock = FakeClock()
+    for file in (File(name="a.txt", content=b""), File(name="a.txt"), File(kind=AttachmentKind.LOCATION, detail="x")):
+        async with TelegramServer(clock) as server, running(server, clock, handing_back(file)) as bot:
+            server.says(ANA, "mostra")
+            failures = bot.handler.failures
+            await flow(server, clock, lambda failures=failures: bool(failures))  # type: ignore[misc]
+            assert type(failures[0]) is ChannelError

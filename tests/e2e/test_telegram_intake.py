@@ -31,7 +31,7 @@ from tests.fakes.telegram_server import HOOKED, POLLED, TAKEN, TOKEN, TelegramSe
 from tests.fakes.telegram_wire import Refused
 from tests.profile import long
 
-ANA = Person(7)
+ANA, BIA = Person(7), Person(8, "Bia")
 GROUP = -1001
 
 
@@ -119,18 +119,42 @@ async def test_media_without_words_is_a_message_without_words(content: dict[str,
     ]
 
 
-async def test_an_album_is_one_message_and_a_caption_is_read() -> None:
+async def test_each_part_of_an_album_is_taken_in_a_group_if_one_before_has_the_bots_name() -> None:
     clock = FakeClock()
     photo = [{"file_id": "f", "file_unique_id": "u", "width": 1, "height": 1}]
+    called: dict[str, Any] = {
+        "caption": "@elefante_bot guarda",
+        "caption_entities": [{"type": "mention", "offset": 0, "length": 13}],
+    }
     async with TelegramServer(clock) as server, running(server, clock) as bot:
-        for _ in range(3):
-            server.says(ANA, None, photo=photo, media_group_id="silent")
-        server.says(ANA, None, photo=photo, media_group_id="told", caption="lembre desta")
-        server.says(ANA, None, photo=photo, media_group_id="told")
-        server.says(ANA, "oi")
-        await flow(server, clock, lambda: bot.handler.answered == 3)
-    assert [incoming.text for incoming in bot.handler.received] == ["", "lembre desta", "oi"]
-    assert [bool(incoming.attachments) for incoming in bot.handler.received] == [True, True, False]
+        server.says(ANA, None, photo=photo, media_group_id="theirs", chat_id=GROUP)
+        server.says(ANA, None, photo=photo, media_group_id="told", chat_id=GROUP, **called)
+        server.says(ANA, None, photo=photo, media_group_id="told", chat_id=GROUP)
+        server.says(BIA, None, photo=photo, media_group_id="told", chat_id=GROUP)
+        server.says(ANA, None, photo=photo, media_group_id="private", caption="e esta")
+        server.says(ANA, None, photo=photo, media_group_id="private")
+        await flow(server, clock, lambda: bot.handler.answered == 4)
+    assert [(one.text, one.group, one.addressed) for one in bot.handler.received] == [
+        ("guarda", "told", True),
+        ("", "told", True),
+        ("e esta", "private", True),
+        ("", "private", True),
+    ]
+
+
+async def test_a_text_that_a_client_cut_goes_on_in_a_group_without_the_bots_name() -> None:
+    clock = FakeClock()
+    async with TelegramServer(clock) as server, running(server, clock) as bot:
+        for said in ("@elefante_bot " + "😀" * 1030, "😀" * 1030, "fim"):
+            server.says(ANA, said, chat_id=GROUP)
+        server.says(ANA, "outra coisa", chat_id=GROUP)
+        await flow(server, clock, lambda: len(bot.handler.received) == 4)
+    assert [(len(one.text), one.is_cut, one.addressed) for one in bot.handler.received] == [
+        (1030, True, True),
+        (1030, True, True),
+        (3, False, True),
+        (11, False, False),
+    ]
 
 
 async def test_a_message_older_than_the_owner_wants_answered_says_so() -> None:

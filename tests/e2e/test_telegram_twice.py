@@ -122,7 +122,7 @@ async def test_a_file_whose_confirmation_got_lost_is_repeated_with_a_mark(tmp_pa
     (path := tmp_path / "all.json").write_text("{}")
 
     async def script(_: Incoming, view: View) -> None:
-        await view.show(OutgoingMessage("tudo o que guardo", file=File(path, "elefante.json", "application/json")))
+        await view.show(OutgoingMessage("tudo o que guardo", files=(File(path, "elefante.json", "application/json"),)))
 
     clock = FakeClock()
     async with TelegramServer(clock) as server, running(server, clock, script) as bot:

@@ -238,7 +238,7 @@ class DiscordServer(World):
 
     async def _serve_file(self, request: web.Request) -> web.StreamResponse:
         """Hand out an attachment, as the CDN does: without asking who wants it, and as long as its address is good."""
-        content = self.uploaded.get(request.path)
+        content = self.uploaded.get(request.path) if request.query.get("hm") == str(self.signature) else None
         self.calls.append(Call(self.clock.monotonic(), "GET", request.path, {}, 404 if content is None else 200))
         if content is None:
             return web.Response(status=404, text="This content is no longer available.")

@@ -131,6 +131,7 @@ class World:
         self.preferred_locale = "en-US"
         self.uploaded: dict[str, bytes] = {}  # what the CDN holds, by path
         self.cdn_url = ""
+        self.signature = 1  # that addresses in the CDN have now
         self.roles_of: dict[int, list[int]] = {}  # of people in the server
         self._counter = itertools.count(1)
 
@@ -143,11 +144,23 @@ class World:
         """Put a file into the CDN; what a message says of it."""
         file_id = self.snowflake()
         path = f"/attachments/{file_id}/{name}"
+        url = f"{self.cdn_url}{path}?hm={self.signature}"
         self.uploaded[path] = content
         return {
-            "id": str(file_id), "filename": name, "size": len(content), "url": self.cdn_url + path,
-            "proxy_url": self.cdn_url + path,
+            "id": str(file_id), "filename": name, "size": len(content), "url": url, "proxy_url": url,
         }  # fmt: skip
+
+    def resign(self) -> None:
+        """A day goes by: no address that was told before is good any more."""
+        self.signature += 1
+
+    def signed(self, told: Json) -> Json:
+        """What is told of a message, with the addresses of its files as they are now."""
+        files = [
+            {**file, "url": f"{file['url'].partition('?')[0]}?hm={self.signature}"} for file in told["attachments"]
+        ]
+        passed_on = [{"message": self.signed(each["message"])} for each in told.get("message_snapshots", ())]
+        return told | {"attachments": files} | ({"message_snapshots": passed_on} if passed_on else {})
 
     def room(self, channel_id: int) -> Channel:
         """The text channel of that id."""
@@ -185,7 +198,7 @@ class World:
             given["message_reference"] = {"message_id": str(note.reply_to), "channel_id": str(note.channel)}
             if not nested:  # one hop: of the next only the id is told
                 given["referenced_message"] = self.note_json(replied, nested=True) if replied else None
-        return given | {key: value for key, value in note.more.items() if key != "pings"}
+        return self.signed(given | {key: value for key, value in note.more.items() if key != "pings"})
 
     def hidden_from_bot(self, note: Note, given: Json) -> Json:
         """The message, and the one it replies to, each without what the message-content intent protects."""

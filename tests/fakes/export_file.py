@@ -43,6 +43,33 @@ class AccountEntry(Exact):
     """The steps of a turn are shown below its answer."""
 
 
+class ThingEntry(Exact):
+    """A photo, recording, document or place that a memory keeps."""
+
+    kind: str
+    """photo, file, voice message, audio, video, sticker, location, contact, poll …"""
+    name: str = ""
+    media_type: str = ""
+    size: Count = 0
+    """Bytes."""
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """Of its bytes, which lie in the archive as `files/SHA256/NAME`."""
+    width: Count = 0
+    height: Count = 0
+    """Pixels."""
+    duration_s: float = 0
+    detail: str = ""
+    """Of a location LATITUDE,LONGITUDE, of a contact its vCard, of a poll its options."""
+
+
+class PassageEntry(Exact):
+    """A part of a document that searches find by itself."""
+
+    text: str
+    page: Count
+    """0: it has no pages."""
+
+
 class MemoryEntry(Exact):
     """What is remembered, as it is now or was at some time."""
 
@@ -65,6 +92,10 @@ class MemoryEntry(Exact):
     """When it stops being true; left out where no end is known."""
     meant: Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2})?$")] = ""
     """The day or the minute that its words mean, in the person's zone; left out where there is none."""
+    attachments: list[ThingEntry] = []
+    """Left out where there is none."""
+    passages: list[PassageEntry] = []
+    """What stands in its documents."""
 
 
 class ChangeEntry(Exact):

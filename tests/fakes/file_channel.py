@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from adapters.running import content_of
 from core.errors import ChannelError, FileTooLarge
 from core.outgoing import OutgoingMessage
 from tests.fakes.channel import RecordingChannel
@@ -20,15 +21,15 @@ class FileChannel(RecordingChannel):
     refuses_files: bool = False
 
     async def post(self, shown: OutgoingMessage) -> str:
-        if shown.file is not None:
-            if self.refuses_files:
-                raise ChannelError("too large")
-            raw = await asyncio.to_thread(shown.file.path.read_bytes)
-            self.handed.append((shown.file.name, raw, shown.file.path))
+        if shown.files and self.refuses_files:
+            raise ChannelError("too large")
+        for file in shown.files:
+            raw = await asyncio.to_thread(content_of, file, 1 << 30)
+            self.handed.append((file.name, raw, file.path or Path()))
         return await RecordingChannel.post(self, shown)
 
-    async def fetch(self, file: str, max_bytes: int) -> bytes:
-        raw = self.sent.get(file)
+    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+        raw = self.sent.get(handle)
         if raw is None:
             raise ChannelError("gone")
         if len(raw) > max_bytes:

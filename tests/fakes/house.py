@@ -10,7 +10,9 @@ from zoneinfo import ZoneInfo
 
 from core.actions.registry import Registry
 from core.answering.chatbot import ChatBot
+from core.answering.collecting import QUIET_S
 from core.answering.confirmations import Confirmations
+from core.answering.enclosed import FileService
 from core.answering.loop import think
 from core.answering.opening import new_turn
 from core.answering.parts import TurnLimits
@@ -33,6 +35,7 @@ from core.features.quotas.quotas import Quotas
 from core.features.reminders.service import Limits, Reminders
 from core.features.reminders.storage import ReminderStore
 from core.features.transfer.files import Spool
+from core.files.port import FileStore
 from core.history.conversation import Conversations
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
@@ -41,6 +44,7 @@ from core.outgoing import ChannelLimits
 from core.ports import ChatModel, Clock
 from core.storage.database import Database
 from core.storage.faiss_index import FaissIndex
+from core.storage.files_table import SqlFiles
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
 from core.storage.kept import SqlKept
@@ -61,6 +65,7 @@ T = TypeVar("T")
 Script = Mapping[Task, Sequence[Answer] | Callable[[Prompt], Answer]]
 ANA = UserKey("test", "ana")
 BIA = UserKey("test", "bia")
+_QUOTA = 10_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,14 @@ class HouseBot(ChatBot):
         await self.parts.reach.alerts.close()
 
 
+async def answered(bot: ChatBot, incoming: Incoming, channel: RecordingChannel) -> None:
+    """Say it, let the time go by in which more may belong to it, and wait for its answer."""
+    answer = await bot.receive(incoming, channel)
+    if isinstance(clock := bot.parts.services.clock, FakeClock):
+        await clock.advance(QUIET_S)
+    await answer
+
+
 @dataclass(slots=True)
 class House:
     """The parts of a bot, each of which a test may look into or replace before `chatbot` is asked for."""
@@ -127,10 +140,12 @@ class House:
     draw: Draw | None = None
     spool: Spool = field(default_factory=Spool)
     zone: ZoneInfo = field(default_factory=lambda: ZoneInfo("UTC"))
+    reading: FileService | None = None
     decisions: Decisions = field(init=False)
     quotas: Quotas = field(init=False)
     model: ScriptedModel = field(init=False)
     models: Models = field(init=False)
+    files: FileStore | None = None
     memories: Memories = field(init=False)
     conversations: Conversations = field(init=False)
     reminding: Reminders = field(init=False)
@@ -147,7 +162,9 @@ class House:
         heavy, reasoning, chat, summary = (HotModel(self.model) for _ in MODES)
         self.models = Models(heavy, reasoning, chat, summary, self.embedder)
         self.machine = machine(self.models)
-        self.memories = Memories(self.store, self.embedder, Indexes(self.store, FaissIndex, max_owners=8), self.clock)
+        self.files = self.files or SqlFiles(self.database, self.clock, _QUOTA)
+        indexes = Indexes(self.store, FaissIndex, max_owners=8)
+        self.memories = Memories(self.store, self.embedder, indexes, self.clock, files=self.files)
         self.conversations = Conversations(
             self.history, self.clock, place_settings=self.decisions.place_settings, zone=self.zone
         )
@@ -217,6 +234,7 @@ class House:
             "machine": self.machine,
             "clock": self.clock,
             "settings": settings,
+            "files": self.reading,
         }
 
     def chatbot(self, access: Access | None = None, worker: Worker | None = None) -> ChatBot:
@@ -246,6 +264,7 @@ class House:
             Confirmations(self.confirmations, self.clock),
             TimeWords(),
             actions=tuple(action.info for action in self.registry.enabled),
+            files=self.reading,
         )
         person = Person(Locale.EN, usual_zone=self.conversations.zone)
         view = ToldView(channel, self.clock)

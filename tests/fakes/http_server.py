@@ -159,4 +159,4 @@ async def _read(reader: asyncio.StreamReader) -> Asked | None:
     first, *lines = head.split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
     raw = await reader.readexactly(int(headers.get("content-length", "0")))
-    return Asked(first.split(" ")[1], headers, json.loads(raw) if raw else {}, raw)
+    return Asked(first.split(" ")[1], headers, json.loads(raw) if raw.startswith(b"{") else {}, raw)

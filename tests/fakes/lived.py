@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -33,13 +34,14 @@ from core.types import (
     MemoryKind,
     Message,
     MessageRole,
+    Passage,
     Preferences,
     Role,
     UserKey,
     Vector,
 )
 from core.workers.port import Worker
-from tests.fakes.clock import START
+from tests.fakes.clock import START, FakeClock
 from tests.fakes.memories import add
 
 _PLATFORMS = ("telegram", "discord", "console")
@@ -54,7 +56,7 @@ class Life:
 
     def __init__(self, database: Database, seed: int) -> None:
         self._dice = random.Random(seed)  # noqa: S311 - a test repeats
-        self._stores = _Stores(database, load(None), Worker(), held_by_all)
+        self._stores = _Stores(database, load(None), FakeClock(), Worker(), held_by_all)
 
     async def live(self, people: int) -> None:
         """Let so many people come, talk and leave, and their bot be run."""
@@ -109,6 +111,10 @@ class Life:
         for act in range(self._dice.randint(1, 5)):
             content = f"{self._text()} {number} {act}"
             draft = MemoryDraft(MemoryKind.TEXT, content, (self._text(), f"key {act}"))
+            if act % 2:
+                photo = Attachment(AttachmentKind.PHOTO, self._text(), handle="x", sha256=f"{act:064x}", width=3)
+                pages = tuple(Passage(self._text() or "x", page) for page in range(3))
+                draft = replace(draft, attachments=(photo,), passages=pages)
             vectors = {text: self._vector() for text in (*draft.bindings, content)}
             [item] = await add(
                 store, user, [draft], at=self._at(), vectors=vectors, space=f"x@{_DIMS}", source_ids=[number + 1],

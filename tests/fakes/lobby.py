@@ -17,7 +17,7 @@ from core.outgoing import Button, OutgoingMessage
 from core.types import ChatKey, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
-from tests.fakes.house import House
+from tests.fakes.house import House, answered
 
 FINISH = {Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}
 
@@ -53,7 +53,7 @@ class Lobby:
         chat = ChatKey(user.platform, room or f"with {user.user}")
         incoming = replace(self.house.incoming(text, user=user, message_id=f"{next(self._numbers)}"), chat=chat)
         incoming = replace(incoming, private=not room, **changes)
-        await (await self.bot.receive(incoming, channel))
+        await answered(self.bot, incoming, channel)
         await self.settle()
         return channel.texts
 

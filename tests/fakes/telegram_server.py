@@ -33,6 +33,7 @@ _JSON = {
     "entities",
     "ephemeral_message_parameters",
     "link_preview_options",
+    "media",
     "message_thread_id",
     "reply_markup",
     "reply_parameters",

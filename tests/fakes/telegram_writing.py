@@ -38,6 +38,8 @@ class Writing(People):
         self.offered: dict[str, list[Json]] = {}  # results of inline queries
         self.drafts: dict[int, tuple[float, str]] = {}
         self.files: dict[str, bytes] = {}  # what people sent, by file_id
+        self.kinds: dict[str, str] = {}  # of those
+        self.uploaded = 0  # bytes that the bot sent
         self.hides: set[str] = set()  # what getFile does not tell
         self.notifier: list[tuple[str, str]] = []  # what clients showed after a press: who pressed, what
 
@@ -125,23 +127,86 @@ class Writing(People):
         return True
 
     def _do_senddocument(self, params: Json) -> Json:
-        return self._file(params, _upload(params, "document"))
+        return self._file(params, "document")
 
     def _do_sendphoto(self, params: Json) -> Json:
-        upload = _upload(params, "photo")
-        if not upload.content.startswith(_PICTURES):
-            raise Refused(400, "Bad Request: IMAGE_PROCESS_FAILED")
-        return self._file(params, upload)
+        return self._file(params, "photo")
 
-    def _file(self, params: Json, upload: Upload) -> Json:
+    def _do_sendvoice(self, params: Json) -> Json:
+        return self._file(params, "voice")
+
+    def _do_sendaudio(self, params: Json) -> Json:
+        return self._file(params, "audio")
+
+    def _do_sendvideo(self, params: Json) -> Json:
+        return self._file(params, "video")
+
+    def _do_sendanimation(self, params: Json) -> Json:
+        return self._file(params, "animation")
+
+    def _do_sendvideonote(self, params: Json) -> Json:
+        return self._file(params, "video_note")
+
+    def _do_sendsticker(self, params: Json) -> Json:
+        return self._file(params, "sticker")
+
+    def _do_sendlocation(self, params: Json) -> Json:
+        return self._posted(self._writable(params), params, f"📍 {params['latitude']},{params['longitude']}", [])
+
+    def _do_sendvenue(self, params: Json) -> Json:
+        if not params["title"] or not params["address"]:
+            raise Refused(400, "Bad Request: VENUE_TITLE_EMPTY")
+        told = f"📍 {params['title']} · {params['address']} · {params['latitude']},{params['longitude']}"
+        return self._posted(self._writable(params), params, told, [])
+
+    def _do_sendcontact(self, params: Json) -> Json:
+        if not params["phone_number"] or not params["first_name"]:
+            raise Refused(400, "Bad Request: PHONE_NUMBER_INVALID")
+        told = f"👤 {params['first_name']} · {params['phone_number']}"
+        return self._posted(self._writable(params), params, told, [])
+
+    def _do_sendmediagroup(self, params: Json) -> list[Json]:
+        media = params["media"]
+        if not 2 <= len(media) <= 10 or "reply_markup" in params:
+            raise Refused(400, "Bad Request: wrong number of media")
+        kinds = {"photo" if each["type"] == "video" else each["type"] for each in media}
+        if len(kinds) > 1:
+            raise Refused(400, "Bad Request: DOCUMENT album can't be mixed with other media types")
+        common = {name: value for name, value in params.items() if name != "media"}
+        files = [self._upload({**params, each["type"]: each["media"]}, each["type"]) for each in media]
+        return [
+            self._file({**common, **each, "upload": file}, each["type"])
+            for each, file in zip(media, files, strict=True)
+        ]
+
+    def _file(self, params: Json, kind: str) -> Json:
         chat = self._writable(params)
+        upload = params.get("upload") or self._upload(params, kind)
         if not upload.content:
             raise Refused(400, "Bad Request: file must be non-empty")
         if len(upload.content) > MAX_UPLOAD_BYTES:
             raise Refused(413, "Request Entity Too Large")
         told = {"text": params.get("caption", ""), "entities": params.get("caption_entities", [])}
+        assert kind not in {"sticker", "video_note"} or not told["text"], "there is no caption there"
         text, entities = checked(told, most=1024, empty=True)
         return self._posted(chat, params, text, entities, upload)
+
+    def _upload(self, params: Json, kind: str) -> Upload:
+        """What is sent: bytes, or what the server has by an id of that kind."""
+        given = params[kind]
+        if isinstance(given, str) and given.startswith("attach://"):
+            given = params[given.removeprefix("attach://")]
+        if isinstance(given, str):
+            if given not in self.files:
+                raise Refused(400, "Bad Request: wrong file identifier/HTTP URL specified")
+            if self.kinds.get(given, kind) != kind:
+                raise Refused(400, f"Bad Request: can't use file of type {self.kinds[given]} as {kind}")
+            return Upload(given, self.files[given])
+        assert isinstance(given, Upload)
+        if kind == "photo" and not given.content.startswith(_PICTURES):
+            raise Refused(400, "Bad Request: IMAGE_PROCESS_FAILED")
+        self.uploaded += len(given.content)
+        return given
 
     def _posted(self, chat: Chat, params: Json, text: str, entities: list[Json], file: Upload | None = None) -> Json:
         buttons = checked_keyboard(params)
@@ -247,11 +312,3 @@ class Writing(People):
             retry_after = -int(-wait_s // 1)
             raise Refused(429, f"Too Many Requests: retry after {retry_after}", retry_after=retry_after)
         return chat
-
-
-def _upload(params: Json, name: str) -> Upload:
-    given = params[name]
-    if isinstance(given, str) and given.startswith("attach://"):
-        given = params[given.removeprefix("attach://")]
-    assert isinstance(given, Upload)
-    return given

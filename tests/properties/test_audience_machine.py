@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from core.dialogue import Prompt, Task
+from core.enclosures import Attachment, AttachmentKind
 from core.features.transfer import export as takeout
 from core.features.transfer.export import Takeout
 from core.outgoing import ChannelLimits
@@ -38,6 +39,7 @@ from tests.profile import examples
 
 T = TypeVar("T")
 TOKEN = re.compile(r"tok\d+x")
+FILE = Attachment(AttachmentKind.FILE, handle="f")
 PRIVATE, ROOMS = "", ("kitchen", "garden")
 PEOPLE = (ANA, BIA, UserKey("test", "caio"))
 people = st.sampled_from(PEOPLE)
@@ -114,7 +116,7 @@ class AudienceMachine(RuleBasedStateMachine):
         self.by[user] |= {*TOKEN.findall(f"{text} {answers}"), *TOKEN.findall(raw.decode())}
         channel = FileChannel(self.clock, ChannelLimits(4096, 0.0), sent={"f": raw})
         incoming = self.house.incoming(text, user=user, message_id=f"{self.numbers}", chat=place or f"with {user.user}")
-        incoming = replace(incoming, private=not place, file="f" if raw else "", replies_to=replies_to)
+        incoming = replace(incoming, private=not place, attachments=(FILE,) if raw else (), replies_to=replies_to)
         before = len(self.house.model.prompts)
 
         async def said() -> None:

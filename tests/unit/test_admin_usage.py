@@ -125,9 +125,10 @@ async def test_owners_see_all_that_was_spent_by_day_model_and_person(tmp_path: P
         "- `test:bia` `bia*`: 1 call, 1,000 tokens, US$ 0.25",
         "Costs are estimates.",
     ]
-    assert picture.file is not None
-    assert (picture.file.name, picture.file.media_type) == ("usage-2026-02-13-2026-03-14.png", "image/png")
-    assert not picture.file.path.exists(), "it is gone once it was handed over"
+    [file] = picture.files
+    assert (file.name, file.media_type) == ("usage-2026-02-13-2026-03-14.png", "image/png")
+    assert file.path is not None
+    assert not file.path.exists(), "it is gone once it was handed over"
     assert left(tmp_path) == []
 
 
@@ -163,7 +164,7 @@ async def test_where_no_picture_can_be_seen_the_text_suffices(tmp_path: Path) ->
     channel = studio.house.channel()
     channel.limits = replace(channel.limits, shows_pictures=False)
     (told,) = await studio.say("/admin usage", channel=channel)
-    assert told.file is None
+    assert told.files == ()
     assert studio.charts == []
 
 

@@ -13,6 +13,7 @@ from adapters.console.channel import ConsoleChannel
 from adapters.console.output import Buttons, Output
 from adapters.console.person import TerminalUser
 from adapters.console.pipe import PipeChannel
+from core.enclosures import AttachmentKind
 from core.errors import ChannelError, FileTooLarge
 from core.outgoing import Button, File, OutgoingMessage
 from core.types import UserKey
@@ -84,14 +85,14 @@ async def test_a_file_that_is_handed_over_is_laid_down_and_takes_nobodys_place(
     for channel in (ConsoleChannel, PipeChannel):
         stream = io.StringIO()
         colour = {"colour": False} if channel is ConsoleChannel else {}
-        await channel(Output(stream), exports=exports, **colour).post(OutgoingMessage("Yours.", file=file))
+        await channel(Output(stream), exports=exports, **colour).post(OutgoingMessage("Yours.", files=(file,)))
         assert stream.getvalue().startswith(("\r\x1b[JYours.\n📄", "Yours.\n📄 ~/data/exports/all of it-2.json"))
     laid = sorted(exports.iterdir())
     assert [path.name for path in laid] == ["all of it-2.json", "all of it.json"]
     assert [(path.read_bytes(), path.stat().st_mode & 0o777) for path in laid] == [(b"{}", 0o600)] * 2
     assert exports.stat().st_mode & 0o777 == 0o700
     with pytest.raises(ChannelError, match="cannot be written"):
-        await PipeChannel(Output(io.StringIO()), exports=source).post(OutgoingMessage("x", file=file))
+        await PipeChannel(Output(io.StringIO()), exports=source).post(OutgoingMessage("x", files=(file,)))
 
 
 async def test_a_file_is_sent_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,15 +100,55 @@ async def test_a_file_is_sent_by_its_path(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "mine").write_bytes(b"[1]")
     person = TerminalUser(UserKey("console", "ana"), "en", FakeClock())
     incoming = person.says("/import mine")
-    assert incoming.file == str(tmp_path / "mine")
-    assert person.says("/import './other file.json'").file == str(tmp_path / "other file.json")
-    for text in ("/import ABCD", "/import", "import mine", "/export mine", "hello"):
-        assert person.says(text).file == ""
+    [file] = incoming.attachments
+    assert (incoming.text, file.handle) == ("/import mine", f"console:{tmp_path / 'mine'}")
+    [other] = person.says("/import './other file.json'").attachments
+    assert other.handle == f"console:{tmp_path / 'other file.json'}"
+    for text in ("/import ABCD", "/import", "import mine", "/export mine", "hello", "/attach", "attach mine"):
+        assert (person.says(text).text, person.says(text).attachments) == (text, ())
     for channel in (ConsoleChannel(Output(io.StringIO()), colour=False), PipeChannel(Output(io.StringIO()))):
-        assert await channel.fetch(incoming.file, 3) == b"[1]"
-        with pytest.raises(FileTooLarge):
-            await channel.fetch(incoming.file, 2)
-        with pytest.raises(ChannelError, match="cannot be read"):
-            await channel.fetch(str(tmp_path / "nowhere"), 2)
+        assert await channel.fetch(file.handle, 3) == b"[1]"
+        with pytest.raises(FileTooLarge) as caught:
+            await channel.fetch(file.handle, 2)
+        assert (caught.value.limit_bytes, caught.value.of_platform) == (2, False)
+        for handle in (f"console:{tmp_path / 'nowhere'}", f"console:{tmp_path}", "console:/dev/zero", file.handle[8:]):
+            with pytest.raises(ChannelError, match="not there"):
+                await channel.fetch(handle, 2)
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert files.sent("/IMPORT ~/x.json") == str(tmp_path / "x.json")
+    assert files.sent("/IMPORT ~/x.json")[1][0].handle == f"console:{tmp_path / 'x.json'}"
+
+
+async def test_what_is_attached_at_a_terminal_has_its_words_and_is_what_its_name_says(tmp_path: Path) -> None:
+    person = TerminalUser(UserKey("console", "ana"), "pt", FakeClock())
+    (path := tmp_path / "foto da praia.png").write_bytes(b"png")
+    escaped = str(path).replace(" ", r"\ ")
+    for typed in (str(path), f"'{path}'", escaped):
+        said = person.says(f"/ATTACH {typed}  que praia é essa?")
+        [photo] = said.attachments
+        assert (said.text, photo.kind, photo.name) == ("que praia é essa?", AttachmentKind.PHOTO, path.name)
+        assert (photo.media_type, photo.size, photo.handle) == ("image/png", 3, f"console:{path}")
+    kinds = {
+        "a.ogg": AttachmentKind.AUDIO,
+        "a.mp4": AttachmentKind.VIDEO,
+        "a.svg": AttachmentKind.FILE,
+        "a": AttachmentKind.FILE,
+    }
+    for name, kind in kinds.items():
+        said = person.says(f"/attach {tmp_path / name}")
+        assert (said.text, [one.kind for one in said.attachments], said.attachments[0].size) == ("", [kind], 0)
+
+
+async def test_a_place_is_words_with_a_map_and_a_contact_a_card_that_address_books_read(tmp_path: Path) -> None:
+    pin = File(kind=AttachmentKind.LOCATION, name="Zé, Rua 1", detail="1.5,-2.5")
+    bia = File(kind=AttachmentKind.CONTACT, name="Bia", detail="BEGIN:VCARD")
+    photo = File(kind=AttachmentKind.PHOTO, media_type="image/png", content=b"png")
+    stream = io.StringIO()
+    channel = PipeChannel(Output(stream), exports=tmp_path)
+    for file in (pin, bia, photo):
+        await channel.post(OutgoingMessage("Aqui:", files=(file,)))
+    map_url = "https://www.openstreetmap.org/?mlat=1.5&mlon=-2.5#map=17/1.5/-2.5"
+    assert stream.getvalue().splitlines() == [
+        "Aqui:", f"📍 Zé, Rua 1 {map_url}", "Aqui:", f"📄 {tmp_path}/Bia.vcf", "Aqui:", f"📄 {tmp_path}/photo.png",
+    ]  # fmt: skip
+    assert (tmp_path / "Bia.vcf").read_bytes() == b"BEGIN:VCARD"
+    assert (tmp_path / "photo.png").read_bytes() == b"png"

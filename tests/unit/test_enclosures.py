@@ -29,7 +29,7 @@ from core.storage.inbox import SqlInbox
 from core.storage.sqlite import open_database
 from core.types import Incoming
 from tests.fakes.channel import RecordingChannel
-from tests.fakes.house import ANA, House
+from tests.fakes.house import ANA, House, answered
 from tests.fakes.model import HashEmbedder
 
 PHOTO = Attachment(AttachmentKind.PHOTO)
@@ -42,7 +42,7 @@ FINISH = {Task.DECIDE: ['{"action": "Finish"}']}
 async def said(house: House, incoming: Incoming) -> RecordingChannel:
     channel = house.channel()
     async with house.chatbot() as bot:
-        await (await bot.receive(incoming, channel))
+        await answered(bot, incoming, channel)
     return channel
 
 
@@ -54,7 +54,7 @@ async def test_the_model_is_told_that_a_picture_came_along_that_it_cannot_see_al
     house = House(FINISH)
     asked = replace(house.incoming("What is on this picture?"), attachments=(PHOTO, REPORT))
     await said(house, asked)
-    told = "<attached>photo, file report.pdf (you cannot see, open or hear it)</attached>"
+    told = "<attached>photo, file report.pdf</attached>"
     assert f"What is on this picture?\n{told}" in last_prompt(house)
     assert "never guess" in house.model.prompts[0].system
     await said(house, house.incoming("And what else?", message_id="2"))
@@ -96,9 +96,9 @@ async def test_a_forwarded_command_is_not_run() -> None:
 async def test_a_picture_without_words_is_kept_as_having_come() -> None:
     house = House(FINISH)
     channel = await said(house, replace(house.incoming(""), attachments=(PHOTO,)))
-    assert "I cannot see pictures" in channel.screen[-1].text
+    assert channel.screen[-1].text == "ok"
     await said(house, house.incoming("What was on it?", message_id="2"))
-    assert "<attached>photo (you cannot see, open or hear it)</attached>" in last_prompt(house)
+    assert "<attached>photo</attached>" in last_prompt(house)
 
 
 async def test_what_came_along_survives_a_crash(tmp_path: Path) -> None:
@@ -155,9 +155,9 @@ def limited() -> House:
 @pytest.mark.parametrize(
     ("text", "language", "answer"),
     [
-        ("What is on this picture?", "en", "I cannot see pictures"),
-        ("O que tem nesta foto?", "pt-br", "Ainda não vejo imagens"),
-        ("¿Qué hay en esta foto?", "es", "Todavía no veo imágenes"),
+        ("What is on this picture?", "en", "I got the picture, but I cannot see what is on it."),
+        ("O que tem nesta foto?", "pt-br", "Recebi a imagem, mas não consigo ver o que tem nela."),
+        ("¿Qué hay en esta foto?", "es", "Recibí la imagen, pero no puedo ver qué hay en ella."),
     ],
 )
 async def test_without_a_model_a_picture_that_is_asked_about_is_said_to_be_unseen(
@@ -168,12 +168,13 @@ async def test_without_a_model_a_picture_that_is_asked_about_is_said_to_be_unsee
     assert channel.screen[-1].text.count(answer) == 1
 
 
-async def test_without_a_model_a_caption_is_saved_and_the_picture_said_to_be_unseen() -> None:
+async def test_without_a_model_words_are_saved_where_the_platform_hands_out_no_picture() -> None:
     house = limited()
     channel = await said(house, replace(house.incoming("remember my locker code 4417"), attachments=(PHOTO,)))
     [item] = await house.memories.of(ANA).page(limit=9)
     assert "4417" in item.content
-    assert "I cannot see pictures" in channel.screen[-1].text
+    assert item.attachments == ()
+    assert "Saved: “my locker code 4417”\n" in channel.screen[-1].text
 
 
 async def test_without_a_model_what_is_forwarded_without_a_word_is_not_saved_and_it_is_said_how_it_would_be() -> None:

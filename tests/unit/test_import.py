@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.actions.memory_drafts import MAX_CONTENT_CHARS, to_bindings
+from core.enclosures import Attachment, AttachmentKind
 from core.errors import ChannelGone, InputError
 from core.features.transfer import export, intake
 from core.features.transfer.export import Takeout
@@ -33,6 +34,9 @@ def file_of(*memories: Any, **head: Any) -> bytes:
     ).encode()
 
 
+FILE = Attachment(AttachmentKind.FILE, handle="f")
+
+
 class Importer:
     """A person at a house, who sends files and presses what is below."""
 
@@ -48,7 +52,7 @@ class Importer:
         if raw is not None:
             self.screen.sent["f"] = raw
         said = self.house.incoming(text, user=self.user, message_id=f"{id(self)}{self._sent}")
-        said = replace(said, file="f" if raw is not None else "", private=private)
+        said = replace(said, attachments=(FILE,) if raw is not None else (), private=private)
         before = len(self.screen.texts)
         await (await self.bot.receive(said, self.screen))
         return "\n".join(self.screen.texts[before:])
@@ -222,7 +226,8 @@ async def test_no_export_with_values_of_the_wrong_kind_fails_or_is_saved_by_half
 
 async def test_a_file_that_is_gone_is_told_and_a_chat_that_is_gone_ends_the_turn() -> None:
     async with Importer() as ana:
-        said = replace(ana.house.incoming("/import", message_id="x"), file="nowhere")
+        nowhere = replace(FILE, handle="nowhere")
+        said = replace(ana.house.incoming("/import", message_id="x"), attachments=(nowhere,))
         await (await ana.bot.receive(said, ana.screen))
         assert "could not read that file" in ana.screen.texts[-1]
 

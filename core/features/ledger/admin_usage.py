@@ -10,6 +10,7 @@ from typing import Final
 
 from core.commands.command import Request
 from core.commands.menu import number_field
+from core.enclosures import AttachmentKind
 from core.errors import ChannelError, ChannelGone
 from core.features.admin.admin import Verb
 from core.features.feature import Contribution, Shared
@@ -112,7 +113,9 @@ class UsageVerb:
         async with self._place(name) as path:
             await draw(chart(spent, request.locale), path)
             try:
-                await request.answer.hand_over(File(path, name, "image/png"), CAPTION[request.locale])
+                await request.answer.hand_over(
+                    [File(path, name, "image/png", AttachmentKind.PHOTO)], CAPTION[request.locale]
+                )
             except ChannelGone:
                 raise
             except ChannelError:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from core.answering.outcomes import kept_with
 from core.clock import zone_name
 from core.commands.command import Request
 from core.enclosures import pointed_words
@@ -64,7 +65,7 @@ def back(locale: Locale, origin: str, label: Localized | None = None) -> Button:
 
 def heading(item: MemoryItem) -> str:
     """Return the name of a memory: the first phrase that it is found by."""
-    return verbatim(one_line(item.bindings[0], MAX_PHRASE_CHARS))
+    return verbatim(one_line(item.bindings[0], MAX_PHRASE_CHARS)) + kept_with(item)
 
 
 def mark(item: MemoryItem) -> str:
@@ -147,7 +148,9 @@ def _facts(request: Request, item: MemoryItem, changes: int) -> list[str]:
 
 def _buttons(locale: Locale, item: MemoryItem, origin: str) -> list[Button]:
     pin, share = ("unpin" if item.pinned else "pin"), ("unshare" if item.shared else "share")
+    things = [Button(SHOW_THINGS[locale], f"/memories things {item.id}")] if item.attachments else []
     return [
+        *things,
         Button(SOURCE[locale], after(f"/memories source {item.id}", origin), in_place=True),
         Button(EDIT[locale], f"/memories edit {item.id}", asks=EDITED[locale], text=form_text(item), in_place=True),
         Button(DELETE[locale], f"/forget {item.id}", in_place=True),
@@ -180,6 +183,7 @@ UNPIN = text("memories.card.unpin")
 SHARE = text("memories.card.share")
 UNSHARE = text("memories.card.unshare")
 SHOW = text("memories.card.show")
+SHOW_THINGS = text("files.show")
 BACK = text("memories.card.back")
 NO_SUCH_MEMORY = text("memories.named.no_such_memory")
 TO_THE_LIST = text("memories.named.to_the_list")

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from core.actions.change_report import narrowed_text, undo_button
+from core.actions.handing_back import hand_over
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
 from core.actions.memory_save import (
     MEMORY_SAVE,
@@ -21,6 +22,7 @@ from core.actions.memory_save import (
     keep_beside,
     told,
 )
+from core.actions.things import called, things_of, with_things
 from core.answering.loop import UNREAD
 from core.answering.turn import Turn
 from core.commands.command import ON_MEMORIES, Command, CompletionRequest, Request
@@ -63,22 +65,30 @@ _log = logging.getLogger(__name__)
 
 
 async def remember(request: Request, text: str) -> None:
-    """Save the text as memories, and say which; as a reply, without a text, what it replies to."""
+    """Save the text as memories, and say which; as a reply, without a text, what it replies to.
+
+    The things that came along, or with what it replies to, are kept with it.
+    """
     turn = request.turn
     pointed = pointed_words(turn.asked.quotes) if not text or points_only(text) else ""
+    things = await things_of(turn) if turn.asked.attachments or turn.asked.quotes else ()
+    if things and not text and not pointed:
+        await turn.enclosed.read()
+        pointed = called(turn, things)
     if not text and not pointed:
-        await request.tell(UNREAD if turn.asked.quotes else HOW_TO_REMEMBER)
+        await request.tell(WHAT_IS_IT if things else UNREAD if turn.asked.quotes else HOW_TO_REMEMBER)
     elif not turn.person.remembers:
         await request.tell(NOT_REMEMBERING)
     elif pointed:
         turn.log.asked = await turn.conversation.add(replace(turn.asked, content=text))
-        await _tell(turn, await keep_beside(turn, *whole(pointed)))  # what others say of themselves replaces nothing
+        own = await with_things(turn, whole(pointed))
+        await _tell(turn, await keep_beside(turn, *own))  # what others say of themselves replaces nothing
     else:
         turn.log.asked = await turn.conversation.add(replace(turn.asked, content=text))
         await turn.answer.status(SAVING[turn.person.locale])
         wanted = await _wanted(turn)
         drafts = wanted.drafts if wanted.drafts and not wanted.missing else whole(text)
-        await _tell(turn, await keep(turn, drafts, wanted.hints))
+        await _tell(turn, await keep(turn, await with_things(turn, drafts), wanted.hints))
 
 
 async def _tell(turn: Turn, kept: SaveResult) -> None:
@@ -103,6 +113,7 @@ def whole(text: str) -> Sequence[MemoryDraft]:
     ]
 
 
+WHAT_IS_IT = text("files.what_is_it")
 HOW_TO_REMEMBER = text("memories.remember.how_to_remember")
 
 REMEMBER = Command(
@@ -119,7 +130,7 @@ REMEMBER = Command(
 
 
 PROFILE_WORD: Final = "profile"
-VERBS: Final = ("show", "source", "edit", "pin", "unpin")
+VERBS: Final = ("show", "source", "edit", "pin", "unpin", "things")
 """What /memories does with one memory, named by its number or id."""
 
 _MAX_MESSAGES: Final = 10
@@ -137,7 +148,7 @@ class MemoryCommands:
         self._history = history
         self._replies = replies
         self._verbs: Mapping[str, Callable[[Request, MemoryItem, str], Awaitable[None]]] = dict(
-            zip(VERBS, (show_card, self._source, self._edit, self._pin, self._unpin), strict=True)
+            zip(VERBS, (show_card, self._source, self._edit, self._pin, self._unpin, _things), strict=True)
         )
 
     @property
@@ -317,6 +328,12 @@ class MemoryCommands:
             await tell_unknown(request)
         else:
             await show_card(request, flagged, origin, told=told[request.locale])
+
+
+async def _things(request: Request, item: MemoryItem, origin: str) -> None:
+    """Hand over what the memory keeps."""
+    del origin
+    await hand_over(request.turn, item)
 
 
 async def _change(request: Request, item: MemoryItem, content: str) -> None:

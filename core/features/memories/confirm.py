@@ -214,7 +214,7 @@ async def _keep(request: Request, said: Message, drafts: Sequence[MemoryDraft]) 
         return
     turn.log.asked = replace(said, turn=turn.asked.turn)  # what the memories rest on
     kept = await keep(turn, drafts)
-    if kept.written or kept.known:
+    if kept.written or kept.known or kept.troubles:
         await _tell_kept(request, kept, await told(turn, kept))
     if kept.doubts:
         await propose(turn, kept)

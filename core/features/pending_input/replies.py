@@ -97,7 +97,7 @@ class PendingReplies(ReplyReader):
             waiting = await self._store.taken(here, incoming.message_id) or waiting
         if text.startswith("/"):
             await self._take_offer(incoming, await self._confirmations.all_open(here, arrival), text)
-        if not incoming.pressed or is_retry(text):
+        if not (incoming.pressed or incoming.attachments) or is_retry(text):
             if waiting is None and (answer := await self._answer(incoming, arrival, conversation)):
                 return answer
             if waiting is None and means_undo(text) and (arrival.again or await self._can_undo(incoming)):

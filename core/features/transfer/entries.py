@@ -6,17 +6,27 @@ Values are as `json.dumps(default=plain)` takes them: times and people become te
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
 from core.actions.memory_drafts import MAX_BINDING_CHARS, MAX_CONTENT_CHARS, to_bindings, to_kind
-from core.enclosures import enclosures_to_json
+from core.enclosures import (
+    MAX_ATTACHMENTS,
+    Attachment,
+    AttachmentKind,
+    attachments_from_json,
+    attachments_to_json,
+    cleaned_attachments,
+    enclosures_to_json,
+    identities,
+)
 from core.features.ledger.calls import Sum
 from core.text.unicode import clean, fold, one_line
 from core.threads import Summary
-from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, Message, Thread
+from core.types import MAX_PASSAGES, Change, MemoryDraft, MemoryItem, Message, Passage, Thread
 
 Entry: TypeAlias = Mapping[str, object]
 
@@ -56,14 +66,21 @@ class Taken:
         return replace(self, draft=replace(self.draft, said_at=self.draft.said_at or at))
 
 
-def from_memory(item: MemoryItem) -> Entry:
+def from_memory(item: MemoryItem, passages: Sequence[Passage] = ()) -> Entry:
     """Return the entry of a memory, without its versions."""
     return {
         **item.to_json(),
         **_of(item, "created_at updated_at pinned shared rooms"),
         **({"until": item.until} if item.until else {}),
         "sources": item.source_ids,
+        **({"attachments": attachments_to_json(_unhandled(item.attachments))} if item.attachments else {}),
+        **({"passages": [_of(each, "text page") for each in passages]} if passages else {}),
     }
+
+
+def _unhandled(attachments: Sequence[Attachment]) -> Sequence[Attachment]:
+    """Return things without what their platform hands them out for: that is nobody else's to give or to take."""
+    return [replace(each, handle="") for each in attachments]
 
 
 def from_change(change: Change) -> Entry:
@@ -89,6 +106,7 @@ def to_memory(entry: Any, *, own: bool) -> Taken | None:
     draft = replace(draft, said_at=moment(entry.get("created_at")))
     if own:
         draft = replace(draft, until=moment(entry.get("until")), meant=_meant(entry.get("meant")))
+    draft = replace(draft, attachments=_things(entry.get("attachments")), passages=_passages(entry.get("passages")))
     rooms = _texts(entry.get("rooms"))[:MAX_ROOMS] if own else ()
     return savable(Taken(draft, entry.get("pinned") is True, own and entry.get("shared") is True, rooms))
 
@@ -104,9 +122,9 @@ def savable(taken: Taken) -> Taken | None:
 
 def distinct(taken: Iterable[Taken]) -> tuple[Taken, ...]:
     """Return each memory once; of two that are equal, the phrases of both, and only the rooms that both have."""
-    found: dict[tuple[MemoryKind, str], Taken] = {}
+    found: dict[tuple[str, ...], Taken] = {}
     for each in taken:
-        key = (each.draft.kind, fold(each.draft.content))  # as a memory compares them
+        key = (each.draft.kind, fold(each.draft.content), *identities(each.draft.attachments))  # as memories compare
         found[key] = _both(found[key], each) if key in found else each
     return tuple(found.values())
 
@@ -141,6 +159,34 @@ def _meant(given: Any) -> str:
     except ValueError:
         at = None
     return given if at is not None and given in {f"{at:%Y-%m-%d}", f"{at:%Y-%m-%dT%H:%M}"} else ""
+
+
+def _things(given: Any) -> tuple[Attachment, ...]:
+    """Return the things that an entry of ours names by what they say or by their digest, which a store has or has not.
+
+    A handle could be anybody's file, or a place that is nobody's.
+    """
+    found: list[Attachment] = []
+    for each in given[:MAX_ATTACHMENTS] if isinstance(given, list) else ():
+        with suppress(ValueError, KeyError, TypeError):
+            [thing] = _unhandled(attachments_from_json([each]))
+            found += [thing] if all(isinstance(value, _FIELDS[name]) for name, value in asdict(thing).items()) else []
+    return cleaned_attachments([each for each in found if each.sha256 or each.detail])
+
+
+_FIELDS: Final = {
+    name: (int, float) if isinstance(value, float) else type(value)
+    for name, value in asdict(Attachment(AttachmentKind.OTHER)).items()
+}
+"""Of what types the fields of an attachment are."""
+
+
+def _passages(given: Any) -> tuple[Passage, ...]:
+    return tuple(
+        Passage(clean(each["text"]), each["page"])
+        for each in (given[:MAX_PASSAGES] if isinstance(given, list) else ())
+        if isinstance(each, dict) and isinstance(each.get("text"), str) and type(each.get("page")) is int
+    )
 
 
 def _texts(given: Any) -> tuple[str, ...]:

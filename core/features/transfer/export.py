@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import mimetypes
 import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import IO, BinaryIO, Final
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 from core.commands.command import ON_DATA, Command, Request
+from core.enclosures import Attachment
 from core.errors import ChannelError, ChannelGone, StorageError
 from core.features.admin.admin import Verb
 from core.features.feature import Shared
@@ -26,6 +30,7 @@ from core.features.transfer.entries import (
     plain,
 )
 from core.features.transfer.files import private_file
+from core.features.transfer.foreign import FOLDER
 from core.memory.user_memory import UserMemory
 from core.outgoing import File, OutgoingMessage
 from core.text.catalogue import counted, forms, text
@@ -39,6 +44,10 @@ EXPORT: Final = "export"
 """The kind of decision that records when an owner took out all that is kept of a person (PLATFORM:ID)."""
 
 CALENDAR_SUFFIX: Final = ".ics"
+ARCHIVE_SUFFIX: Final = ".zip"
+INSIDE: Final = "memories.json"
+"""What the JSON document is called inside an archive."""
+
 _PAGE: Final = 200
 _MAX_CHANGES: Final = 1000
 _MAX_ID_CHARS: Final = 40
@@ -47,19 +56,34 @@ _EVER: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(slots=True)
 class Tally:
-    """How much was written."""
+    """How much was written, and into which file."""
 
+    path: Path = Path()
+    files: int = 0
     memories: int = 0
     threads: int = 0
     messages: int = 0
     besides: dict[str, int] = field(default_factory=dict)
     """By the name of a section."""
 
+    things: dict[str, Attachment] = field(default_factory=dict)
+    """What memories keep, by its digest."""
+
 
 def file_name(user: UserKey, at: datetime) -> str:
     """Return the name of the file of that person, made then."""
     name = "".join(char if char.isalnum() and char.isascii() else "-" for char in str(user))[:_MAX_ID_CHARS]
     return f"elefante-{name}-{at.astimezone(UTC):%Y%m%d-%H%M%S}.json"
+
+
+def name_inside(sha256: str, thing: Attachment | None) -> str:
+    """Return the name of a file inside an archive: its digest, and for people the name that it came with."""
+    name = thing.name if thing is not None else ""
+    kept = "".join("-" if char in '/\\:*?"<>|' or not char.isprintable() else char for char in name).strip(". ")
+    if "." not in kept:
+        kind = kept or (thing.kind.value.replace(" ", "-") if thing is not None else "file")
+        kept = f"{kind}{mimetypes.guess_extension(thing.media_type if thing is not None else '') or ''}"
+    return f"{FOLDER}/{sha256}/{kept}"
 
 
 class Takeout:
@@ -77,15 +101,33 @@ class Takeout:
     async def write(self, user: UserKey, path: Path) -> Tally:
         """Write the file, readable by its owner only, and return how much is in it.
 
+        Where anything is kept beside words it is a ZIP archive, with .zip in place of .json, of memories.json and of
+        each file under `files/DIGEST/NAME`.
+
         Raises:
             FileExistsError: there is a file of that name.
             StorageError: it cannot be written, or what is kept cannot be read.
         """
-        tally = Tally()
-        with _written(path) as file:
-            async for piece in self.pieces(user, tally):
-                file.write(piece.encode("utf-8", "backslashreplace"))  # a lone surrogate, as JSON escapes it
+        files, owner = self._memories.files, await self._memories.owner(user)
+        digests = sorted(await files.digests(owner))
+        tally = Tally(path.with_suffix(ARCHIVE_SUFFIX) if digests else path)
+        with _written(tally.path) as file:
+            if not digests:
+                await self._write_json(user, tally, file)
+                return tally
+            with ZipFile(file, "w", ZIP_DEFLATED) as archive:
+                with archive.open(INSIDE, "w", force_zip64=True) as entry:
+                    await self._write_json(user, tally, entry)
+                for sha256 in digests:
+                    if (content := await files.get(owner, sha256)) is not None:
+                        name = name_inside(sha256, tally.things.get(sha256))
+                        await asyncio.to_thread(archive.writestr, name, content, ZIP_STORED)
+                        tally.files += 1
         return tally
+
+    async def _write_json(self, user: UserKey, tally: Tally, file: IO[bytes]) -> None:
+        async for piece in self.pieces(user, tally):
+            file.write(piece.encode("utf-8", "backslashreplace"))  # a lone surrogate, as JSON escapes it
 
     async def write_calendar(self, user: UserKey, path: Path) -> int:
         """Write what is to come for a calendar (RFC 5545); return how many events, writing nothing if there are none.
@@ -183,7 +225,10 @@ async def _memories(memory: UserMemory, tally: Tally) -> AsyncIterator[Entry]:
     last = ""
     while page := await memory.page(limit=_PAGE, before=last):
         for item in page:
-            yield {**from_memory(item), "versions": [from_change(each) for each in await memory.versions(item.id)]}
+            tally.things |= {each.sha256: each for each in item.attachments if each.sha256}
+            passages = await memory.passages(item.id) if item.attachments else ()
+            versions = [from_change(each) for each in await memory.versions(item.id)]
+            yield {**from_memory(item, passages), "versions": versions}
         tally.memories += len(page)
         last = page[-1].id
 
@@ -259,7 +304,10 @@ class ExportCommands:
                 reminders=tally.besides.get("reminders", 0),
                 user=await self._names.of_person(user),
             )
-            if await self._send(request, user, path, MEDIA_TYPE, told):
+            if tally.files:
+                told = f"{told} {counted(FILES, request.locale, tally.files)}"
+            media_type = mimetypes.guess_type(tally.path)[0] or MEDIA_TYPE
+            if await self._send(request, user, tally.path, media_type, told):
                 calendar = path.with_suffix(CALENDAR_SUFFIX)
                 if count := await self._takeout.write_calendar(user, calendar):
                     await self._send(request, user, calendar, CALENDAR_TYPE, counted(CALENDAR, request.locale, count))
@@ -267,7 +315,7 @@ class ExportCommands:
     async def _send(self, request: Request, user: UserKey, path: Path, media_type: str, told: str) -> bool:
         """Send a file with a sentence; if the platform refuses it, say so and return False."""
         try:
-            await request.answer.hand_over(File(path, path.name, media_type), told)
+            await request.answer.hand_over([File(path, path.name, media_type)], told)
         except ChannelGone:
             raise
         except ChannelError:  # nothing more can be said in this turn: it is said beside it
@@ -296,6 +344,7 @@ def _mebibytes(path: Path) -> str:
 
 HERE = text("transfer.export.here")
 HERE_OF = text("transfer.export.here_of")
+FILES = forms("transfer.export.files")
 CALENDAR = forms("transfer.export.calendar")
 NOT_TAKEN = text("transfer.export.not_taken")
 NOT_TAKEN_OF = text("transfer.export.not_taken_of")

@@ -6,9 +6,10 @@ None of these vendors documents its form; docs/import.md says what is known of t
 from __future__ import annotations
 
 import csv
+import hashlib
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, Final
@@ -24,6 +25,10 @@ ARCHIVE: Final = b"PK\x03\x04"
 _CLAUDE: Final = ("conversations_memory", "project_memories", "memory_files")
 _OF_MEMORIES: Final = re.compile(r"(?:^|/)(?:memories\.json|memories/[^/]+\.json)$")
 _OF_TALK: Final = re.compile(r"(?:^|/)conversations(?:-\d+)?\.json$")
+
+
+FOLDER: Final = "files"
+"""The folder inside an archive of ours in which files lie."""
 
 
 class TooMuchInside(ValueError):
@@ -52,6 +57,30 @@ def unpacked(file: BinaryIO, max_bytes: int) -> Iterator[bytes]:
                 yield raw
     except (BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as error:  # RuntimeError: a password
         raise ValueError("no archive that can be unpacked") from error
+
+
+def files_inside(file: BinaryIO, wanted: Collection[str], max_bytes: int) -> Iterator[tuple[str, bytes]]:
+    """Yield those files of an archive of ours whose digests are wanted, each once, as long as they are no more in all.
+
+    A name is only where to look: nothing is written by it, and what has not that digest is passed over.
+    """
+    missing = set(wanted)
+    try:
+        with ZipFile(file) as archive:
+            for member in archive.infolist():
+                folder, _, rest = member.filename.partition("/")
+                sha256 = rest.partition("/")[0]
+                if folder != FOLDER or sha256 not in missing or member.compress_type not in {ZIP_STORED, ZIP_DEFLATED}:
+                    continue
+                with archive.open(member) as packed:
+                    content = packed.read(max_bytes + 1)
+                if (max_bytes := max_bytes - len(content)) < 0:
+                    return
+                if hashlib.sha256(content).hexdigest() == sha256:
+                    missing.remove(sha256)
+                    yield sha256, content
+    except (BadZipFile, zlib.error, EOFError, OSError, RuntimeError):
+        return
 
 
 def from_csv(content: str) -> Iterator[Taken]:

@@ -8,25 +8,38 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from io import BytesIO
-from typing import Final
+from typing import BinaryIO, Final
 
 from core.actions.change_report import UNDO, undo_button
 from core.commands.command import ON_DATA, Command, Request
 from core.commands.menu import FILE
-from core.errors import ChannelError, ChannelGone, FileTooLarge
+from core.enclosures import Attachment
+from core.errors import ChannelError, ChannelGone, FileQuotaExceeded, FileTooLarge
 from core.features.admin.decide import NEVER
 from core.features.admin.decisions import Matter
 from core.features.feature import Contribution, Shared
 from core.features.preferences.language import NOT_REMEMBERING
 from core.features.transfer.entries import Taken
 from core.features.transfer.export import EXPORT, ExportCommands, Takeout
-from core.features.transfer.intake import MAX_BYTES, MEGABYTE, TOO_LARGE, Intake, Refused, read
+from core.features.transfer.foreign import files_inside
+from core.features.transfer.intake import (
+    MAX_ARCHIVE_BYTES,
+    MAX_BYTES,
+    MEGABYTE,
+    TOO_LARGE,
+    Intake,
+    Refused,
+    is_archive,
+    read,
+)
 from core.memory.user_memory import UserMemory
 from core.outgoing import Button
 from core.text.catalogue import Counted, counted, forms, text
 from core.text.markdown import quoted
-from core.types import Vector
+from core.types import MemoryDraft, Vector
 
 SHOWN: Final = 5
 """So many memories of a file are shown before it is saved."""
@@ -55,19 +68,20 @@ class ImportCommand:
         """Say what is in the file that came with the command, or save what was shown before."""
         if not request.person.remembers:
             await request.tell(NOT_REMEMBERING)
-        elif request.incoming.file:
-            await self._preview(request)
+        elif (file := request.file) is not None:
+            await self._preview(request, file)
         elif argument.startswith(f"{_CANCEL} "):
             held = await self._confirmations.take(request.incoming, argument[len(_CANCEL) :], Intake)
             await request.tell(CANCELLED if held else NOT_CONFIRMED)
         elif argument:
             await self._confirmed(request, argument)
         else:
-            await request.tell(HOW_TO_IMPORT, megabytes=MAX_BYTES // MEGABYTE)
+            megabytes, archive = MAX_BYTES // MEGABYTE, MAX_ARCHIVE_BYTES // MEGABYTE
+            await request.tell(HOW_TO_IMPORT, megabytes=megabytes, archive=archive)
 
-    async def _preview(self, request: Request) -> None:
+    async def _preview(self, request: Request, file: Attachment) -> None:
         await request.answer.status(READING[request.locale])
-        held = await self._read(request)
+        held = await self._read(request, file)
         if held is None:
             return
         locale, total, besides = request.locale, 0, list[tuple[Counted, int]]()
@@ -85,6 +99,8 @@ class ImportCommand:
             (KNOWN, len(await known_of(request.turn.memory, held.taken))),
             (REFUSED, held.refused),
             (HEARD, sum(bool(each.shared or each.rooms) for each in held.taken)),
+            (FILES, held.files),
+            (UNKEPT, held.unkept),
             *besides,
         )
         code = await self._confirmations.ask(request.incoming.conversation, held)
@@ -98,18 +114,17 @@ class ImportCommand:
         ]
         await request.answer.tell("\n".join(lines), choices=choices)
 
-    async def _read(self, request: Request) -> Intake | None:
+    async def _read(self, request: Request, file: Attachment) -> Intake | None:
         """Return what is in the file, or None after saying why it cannot be imported."""
         accounts = await self._memories.accounts(request.incoming.user)
-        incoming = request.incoming
-        name = next((each.name for each in incoming.attachments if each.name), incoming.file.partition("?")[0])
         try:
-            raw = await request.fetch(MAX_BYTES)
-            return await asyncio.to_thread(read, BytesIO(raw), accounts, self._sections, name=name)
+            raw = await request.fetch(file, MAX_ARCHIVE_BYTES)
+            held = await asyncio.to_thread(read, BytesIO(raw), accounts, self._sections, name=file.name)
+            return await with_files(request.turn.memory, held, BytesIO(raw))
         except ChannelGone:
             raise
         except FileTooLarge:
-            await request.answer.tell(Refused(TOO_LARGE).told[request.locale])
+            await request.answer.tell(Refused(TOO_LARGE, max_bytes=MAX_ARCHIVE_BYTES).told[request.locale])
         except ChannelError:
             await request.tell(NOT_HAD)
         except Refused as error:
@@ -145,7 +160,9 @@ class ImportCommand:
 
 async def known_of(memory: UserMemory, taken: Sequence[Taken]) -> set[str]:
     """Return the ids of the person's memories that the file has as well."""
-    found = [await memory.store.find(memory.owner, each.draft.kind, each.draft.content) for each in taken]
+    drafts = [each.draft for each in taken]
+    find = memory.store.find
+    found = [await find(memory.owner, each.kind, each.content, attachments=each.attachments) for each in drafts]
     return {item.id for item in found if item is not None}
 
 
@@ -167,6 +184,30 @@ async def save(memory: UserMemory, taken: Sequence[Taken], known: Collection[str
         await memory.store.flag(memory.owner, memory_ids, room=room)
 
 
+async def with_files(memory: UserMemory, held: Intake, file: BinaryIO) -> Intake:
+    """Keep the files that memories of an archive name, and return these without the things whose bytes are not had.
+
+    They are kept before anybody says yes; what nobody does is swept.
+    """
+    files, owner = memory.files, memory.owner
+    wanted = {thing.sha256 for each in held.taken for thing in each.draft.attachments if thing.sha256}
+    had = set(wanted & await files.digests(owner)) if wanted else set()
+    room = max(files.quota - await files.used(owner), 0)
+    inside = files_inside(file, wanted - had, room) if is_archive(file) else iter(())
+    with suppress(FileQuotaExceeded):  # others of theirs came meanwhile
+        while (found := await asyncio.to_thread(next, inside, None)) is not None:
+            had.add(await files.put(owner, found[1]))
+    taken = [replace(each, draft=_kept(each.draft, had)) for each in held.taken]
+    there, left = (sum(len(each.draft.attachments) for each in some) for some in (held.taken, taken))
+    return replace(held, taken=tuple(taken), files=len(had), unkept=there - left)
+
+
+def _kept(draft: MemoryDraft, had: Collection[str]) -> MemoryDraft:
+    """Return a draft with those of its things whose bytes are had, or that have none."""
+    things = tuple(thing for thing in draft.attachments if not thing.sha256 or thing.sha256 in had)
+    return replace(draft, attachments=things, passages=draft.passages if things else ())
+
+
 READING = text("transfer.import.reading")
 SAVING = text("transfer.import.saving")
 HOW_TO_IMPORT = text("transfer.import.how_to_import")
@@ -174,6 +215,8 @@ IN_IT = forms("transfer.import.in_it")
 KNOWN = forms("transfer.import.known")
 REFUSED = forms("transfer.import.refused")
 HEARD = forms("transfer.import.heard")
+FILES = forms("transfer.import.files")
+UNKEPT = forms("transfer.import.unkept")
 SAVE = forms("transfer.import.save")
 TO_CONFIRM = text("transfer.import.to_confirm")
 SAVED = forms("transfer.import.saved")

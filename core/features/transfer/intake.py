@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from io import BytesIO
 from itertools import islice
 from typing import Any, BinaryIO, Final
 
@@ -23,6 +22,9 @@ from core.text.catalogue import text
 from core.types import Locale, Localized, UserKey
 
 MAX_BYTES: Final = 5_000_000
+MAX_ARCHIVE_BYTES: Final = 20_000_000
+"""Of an archive, which may hold files. Telegram hands bots no more."""
+
 MAX_UNPACKED_BYTES: Final = 25_000_000
 MAX_MEMORIES: Final = 20_000
 MAX_DEPTH: Final = 64
@@ -63,6 +65,7 @@ class Intake:
 
     `besides` are entries of features, by the names of their sections, if the file is an export; `unread` counts
     those that cannot be saved. `of_talk`: the file holds conversations, of which only what was noted is taken.
+    `files` counts those that were kept of an archive, `unkept` the things without theirs.
     """
 
     taken: tuple[Taken, ...]
@@ -70,6 +73,8 @@ class Intake:
     besides: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     unread: dict[str, int] = field(default_factory=dict)
     of_talk: bool = False
+    files: int = 0
+    unkept: int = 0
 
 
 def read(
@@ -87,16 +92,15 @@ def read(
     Raises:
         Refused: nothing of it can be imported.
     """
-    raw, name, most_inside = file.read(max_bytes + 1), name.casefold(), max(max_bytes, MAX_UNPACKED_BYTES)
-    if len(raw) > max_bytes:
-        raise Refused(TOO_LARGE, max_bytes=max_bytes)
+    name, most_inside = name.casefold(), max(max_bytes, MAX_UNPACKED_BYTES)
     try:
-        if raw.startswith(ARCHIVE):
+        if is_archive(file):
             found = [
-                _of_json(_json(_decoded(each, most_inside)), accounts, ())
-                for each in unpacked(BytesIO(raw), most_inside)
+                _of_json(_json(_decoded(each, most_inside)), accounts, sections) for each in unpacked(file, most_inside)
             ]
             return _joined(found)
+        if len(raw := file.read(max_bytes + 1)) > max_bytes:
+            raise Refused(TOO_LARGE, max_bytes=max_bytes)
         content = _decoded(raw, max_bytes)
         if name.endswith(".csv"):
             return _each(from_csv(content), savable)
@@ -107,6 +111,13 @@ def read(
     except ValueError as error:
         raise Refused(BAD_FILE) from error
     return _of_text(content, accounts, sections, name)
+
+
+def is_archive(file: BinaryIO) -> bool:
+    """Return whether a file begins as a ZIP archive does; it is read from its beginning after that."""
+    start = file.read(len(ARCHIVE))
+    file.seek(0)
+    return start == ARCHIVE
 
 
 def _of_text(content: str, accounts: Collection[UserKey], sections: Sequence[Section], name: str) -> Intake:
@@ -202,9 +213,11 @@ def _of_json(document: Any, accounts: Collection[UserKey], sections: Sequence[Se
 
 
 def _joined(parts: Sequence[Intake]) -> Intake:
-    """Return what the files of an archive hold in all."""
+    """Return what the files of an archive hold in all: one of ours has one."""
     if not parts:
         raise Refused(NOTHING_KNOWN)
+    if len(parts) == 1:
+        return parts[0]
     taken = distinct(each for part in parts for each in part.taken)
     if len(taken) > MAX_MEMORIES:
         raise Refused(TOO_MANY)

@@ -1,0 +1,149 @@
+"""Read files in a process of their own: one at a time, begun at the first file and ended when none comes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import signal
+import struct
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from core.files import child
+from core.files.port import FileReader, Problem, Reading
+from core.tasks import aside
+from core.text.unicode import clean
+
+IDLE_S: Final = 60.0
+"""How long the process stays without a file: to begin anew takes 0.2 s, to stay 40 MB."""
+
+WITHIN_S: Final = 30.0
+"""How long one file may take, by the wall."""
+
+_HEAD: Final = struct.Struct(">I")
+_MAX_ANSWER_BYTES: Final = 64 << 20
+_OUT_OF_TIME: Final = {-getattr(signal, name) for name in ("SIGXCPU", "SIGKILL") if hasattr(signal, name)}
+
+_log = logging.getLogger(__name__)
+
+
+class ProcessReader(FileReader):
+    """Reads files in a process that has neither the bot's environment nor its code.
+
+    `cpu_s` bounds one file's time of CPU, `within_s` that by the wall; both are seconds of the machine, as the process
+    is.
+    """
+
+    def __init__(self, *, cpu_s: int = child.MAX_CPU_S, within_s: float = WITHIN_S, idle_s: float = IDLE_S) -> None:
+        self._cpu_s = cpu_s
+        self._within_s = within_s
+        self._idle_s = idle_s
+        self._turn = asyncio.Lock()
+        self._process: Process | None = None
+        self._ending: asyncio.TimerHandle | None = None
+
+    async def read(self, content: bytes, name: str = "") -> Reading:
+        """Return the text of a file; `name` helps only where its bytes do not tell what it is."""
+        if not content:
+            return Reading("", problem=Problem.EMPTY)
+        answer, problem = await self._ask(content, name=name)
+        if answer is None:
+            return Reading("", problem=problem)
+        return await aside(len(answer), lambda: _reading(json.loads(answer)))
+
+    async def picture(self, content: bytes, max_side_px: int) -> bytes | None:
+        """Return a picture as a JPEG or PNG: upright, without EXIF, no side longer than that; None if it is none."""
+        answer, _ = await self._ask(content, max_side_px=max_side_px) if content else (None, None)
+        return answer or None
+
+    async def close(self) -> None:
+        """End the process. Closing twice does nothing."""
+        async with self._turn:
+            await self._end()
+
+    @property
+    def process_id(self) -> int | None:
+        """The id of the process; None while there is none."""
+        return None if self._process is None else self._process.pid
+
+    async def _ask(self, content: bytes, *, name: str = "", max_side_px: int = 0) -> tuple[bytes | None, Problem]:
+        """Return the answer of the process; None if it died of the file, and what that says of it."""
+        head = {"name": name, "size": len(content), "max_side_px": max_side_px, "cpu_s": self._cpu_s}
+        async with self._turn:
+            if self._ending is not None:
+                self._ending.cancel()
+            try:
+                async with asyncio.timeout(self._within_s):
+                    answer = await self._exchange(await self._running(), json.dumps(head).encode(), content)
+            except (TimeoutError, OSError, asyncio.IncompleteReadError) as error:
+                status = await self._end()
+                is_slow = isinstance(error, TimeoutError) or status in _OUT_OF_TIME
+                _log.warning("a file ended its reader", extra={"status": status, "error": type(error).__name__})
+                return None, Problem.TOO_LARGE if is_slow else Problem.BROKEN
+            except BaseException:
+                await asyncio.shield(self._end())
+                raise
+            loop = asyncio.get_running_loop()
+            self._ending = loop.call_later(self._idle_s, self._kill)
+            return answer, Problem.BROKEN
+
+    async def _running(self) -> Process:
+        if self._process is None or self._process.returncode is not None:
+            self._process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-I", str(Path(child.__file__))),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=DEVNULL,
+                env={},
+                cwd="/" if sys.platform != "win32" else None,
+                start_new_session=True,
+            )
+        return self._process
+
+    @staticmethod
+    async def _exchange(process: Process, head: bytes, content: bytes) -> bytes:
+        assert process.stdin is not None  # noqa: S101  (both are pipes)
+        assert process.stdout is not None  # noqa: S101
+        process.stdin.write(_HEAD.pack(len(head)) + head)
+        process.stdin.write(content)
+        await process.stdin.drain()
+        size = _HEAD.unpack(await process.stdout.readexactly(_HEAD.size))[0]
+        if size > _MAX_ANSWER_BYTES:
+            raise OSError("the answer is no answer")
+        return await process.stdout.readexactly(size)
+
+    def _kill(self) -> None:
+        if self._process is not None and self._process.returncode is None:
+            with suppress(ProcessLookupError):
+                self._process.kill()
+
+    async def _end(self) -> int | None:
+        """Kill the process, and return how it ended; None if there was none."""
+        if self._ending is not None:
+            self._ending.cancel()
+            self._ending = None
+        process, self._process = self._process, None
+        if process is None:
+            return None
+        with suppress(TimeoutError):
+            async with asyncio.timeout(0.1):  # one that died by itself tells of what
+                return await process.wait()
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.communicate()  # what nobody reads keeps `wait` from returning
+        return process.returncode
+
+
+def _reading(fields: dict[str, Any]) -> Reading:
+    problem = fields.get("problem")
+    return Reading(
+        fields["media_type"],
+        tuple(clean(page) for page in fields.get("pages", ())),
+        None if problem is None else Problem(problem),
+        fields.get("width", 0),
+        fields.get("height", 0),
+    )

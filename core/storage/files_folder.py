@@ -1,0 +1,246 @@
+"""Files in a folder: FOLDER/OWNER/SHA256, where OWNER is a digest of the account.
+
+A file is written under another name, synced, and only then given its own; it is never changed. Its time is when it was
+last put. Whoever gives, looks for or removes names holds the folder's lock, in this process or another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from tempfile import mkstemp
+from typing import Final, TypeVar
+
+from core.errors import FileQuotaExceeded, StorageError
+from core.files.port import FileStore
+from core.ports import Clock
+from core.storage.sqlite_backup import settle, unwritten
+from core.types import UserKey
+
+T = TypeVar("T")
+
+_PART: Final = "part-"
+"""How the name of a file begins that is being written."""
+
+_DIGEST_CHARS: Final = 64
+_AT_ONCE: Final = 4
+"""So many files are read or written at a time; each is whole in RAM."""
+
+
+def owner_name(owner: UserKey) -> str:
+    """Return the name under which an owner's files lie: it tells nobody whose they are."""
+    return hashlib.sha256(str(owner).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+class FolderFiles(FileStore):
+    """Files of everybody below one folder, which is made when the first is put."""
+
+    def __init__(self, folder: Path, clock: Clock, quota: int) -> None:
+        self.folder = folder
+        self.quota = quota
+        self._clock = clock
+        self._turn = asyncio.Semaphore(_AT_ONCE)
+
+    async def put(self, owner: UserKey, content: bytes) -> str:
+        """Keep the bytes, and return their digest; they are on disk when this returns."""
+
+        def work() -> str:
+            sha256 = hashlib.sha256(content).hexdigest()
+            if not self._renew(path := self._path(owner, sha256)):
+                with self._new_file() as part:
+                    part.write_bytes(content)
+                    self._give_name(part, path, owner, most=self.quota)
+            return sha256
+
+        return await self._run(work)
+
+    async def get(self, owner: UserKey, sha256: str) -> bytes | None:
+        """Return the bytes; None if the owner has none of that digest."""
+        path = self._path(owner, sha256)
+
+        def work() -> bytes | None:
+            try:
+                content = path.read_bytes()
+            except FileNotFoundError:
+                return None
+            return content if hashlib.sha256(content).hexdigest() == sha256 else None
+
+        return await self._run(work) if sha256 in _names([sha256]) else None
+
+    async def used(self, owner: UserKey) -> int:
+        """Return how many bytes of the owner are kept."""
+        return await self._run(lambda: self._used(owner))
+
+    async def digests(self, owner: UserKey) -> frozenset[str]:
+        """Return the digests of all that the owner has."""
+        return await self._run(lambda: digests_in(self.folder / owner_name(owner)))
+
+    async def remove(self, owner: UserKey, digests: Collection[str]) -> None:
+        """Remove those of the owner's files."""
+
+        def work() -> None:
+            with self._locked():
+                _unlink(self.folder / owner_name(owner), _names(digests))
+
+        await self._run(work)
+
+    async def copy(self, owner: UserKey, to: UserKey, digests: Collection[str]) -> None:
+        """Give those of one owner's files to another, too, whatever that one may keep."""
+
+        def work(sha256: str) -> None:
+            if not self._renew(path := self._path(to, sha256)):
+                with suppress(FileNotFoundError), self._new_file() as part:
+                    shutil.copyfile(self._path(owner, sha256), part)
+                    self._give_name(part, path, to)
+
+        for sha256 in sorted(_names(digests)):
+            await self._run(partial(work, sha256))
+
+    async def sweep(self, named: Mapping[UserKey, Collection[str]], before: datetime) -> int:
+        """Remove what was last put before then and is not among its owner's digests; return how many files that is."""
+        wanted = {owner_name(owner): frozenset(digests) for owner, digests in named.items()}
+
+        def work() -> int:
+            count = 0
+            for path in sorted(self.folder.iterdir()) if self.folder.is_dir() else ():
+                with self._locked():
+                    if path.is_dir():
+                        gone = {
+                            name
+                            for name in digests_in(path) - wanted.get(path.name, frozenset())
+                            if is_old(path / name)
+                        }
+                        count += len(gone)
+                        _unlink(path, gone)
+                    elif path.name.startswith(_PART) and is_old(path):
+                        path.unlink(missing_ok=True)
+            return count
+
+        def is_old(path: Path) -> bool:
+            with suppress(FileNotFoundError):
+                return path.stat().st_mtime < before.timestamp()
+            return False
+
+        return await self._run(work)
+
+    async def _run(self, work: Callable[[], T]) -> T:
+        """Do it in a thread."""
+        async with self._turn:
+            try:
+                return await asyncio.to_thread(work)
+            except OSError as error:
+                raise unwritten(Path(error.filename or self.folder), error) from error
+
+    def _path(self, owner: UserKey, sha256: str) -> Path:
+        return self.folder / owner_name(owner) / sha256
+
+    def _used(self, owner: UserKey) -> int:
+        folder = self.folder / owner_name(owner)
+        return sum((folder / name).stat().st_size for name in digests_in(folder))
+
+    @contextmanager
+    def _new_file(self) -> Iterator[Path]:
+        """Give an empty file of our own to be written and named; what is left of it goes."""
+        if not self.folder.is_dir():
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            settle(self.folder.parent)
+        descriptor, name = mkstemp("", _PART, self.folder)
+        os.close(descriptor)
+        try:
+            yield Path(name)
+        finally:
+            Path(name).unlink(missing_ok=True)
+
+    def _renew(self, path: Path) -> bool:
+        """Note that a file was put again; return False if there is none."""
+        at = self._clock.now().timestamp()
+        with self._locked(), suppress(FileNotFoundError):
+            os.utime(path, (at, at))
+            return True
+        return False
+
+    def _give_name(self, part: Path, path: Path, owner: UserKey, most: int | None = None) -> None:
+        """Write a file through to the disk and give it its name, unless the owner has more bytes then.
+
+        Raises:
+            FileQuotaExceeded: they would.
+        """
+        at, size = self._clock.now().timestamp(), part.stat().st_size
+        os.utime(part, (at, at))
+        settle(part)
+        with self._locked():
+            if most is not None and not path.exists() and (used := self._used(owner)) + size > most:
+                raise FileQuotaExceeded(used, most)
+            if not path.parent.is_dir():
+                path.parent.mkdir(mode=0o700)
+                settle(self.folder)
+            part.replace(path)
+            settle(path.parent)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock of the folder, if there is one. Source: flock(2)."""
+        try:
+            descriptor = os.open(self.folder, os.O_RDONLY)
+        except FileNotFoundError:
+            yield
+            return
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _names(digests: Collection[str]) -> frozenset[str]:
+    """Return what is a digest, and so a name without a way out of the folder."""
+    return frozenset(each for each in digests if len(each) == _DIGEST_CHARS and set(each) <= set("0123456789abcdef"))
+
+
+def digests_in(folder: Path) -> frozenset[str]:
+    """Return the names of the files in an owner's folder."""
+    try:
+        return _names([path.name for path in folder.iterdir()])
+    except FileNotFoundError:
+        return frozenset()
+
+
+def write_file(folder: Path, owner: str, sha256: str, content: bytes, at_s: float) -> None:
+    """Write a file under the name of its owner, synced, as last put then (seconds since 1970), while nobody else does.
+
+    Raises:
+        StorageError: it is not what was written.
+    """
+    path, part = folder / owner / sha256, folder / f"{_PART}{sha256}"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        part.unlink(missing_ok=True)
+        part.touch(mode=0o600)
+        part.write_bytes(content)
+        os.utime(part, (at_s, at_s))
+        settle(part)
+        part.replace(path)
+        settle(path.parent)
+        if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+            raise StorageError(f"{path} is not what was written: is the disk sound?")
+    except OSError as error:
+        raise unwritten(path, error) from error
+
+
+def _unlink(folder: Path, digests: Collection[str]) -> None:
+    """Remove files, and the folder with the last of them."""
+    for sha256 in digests:
+        (folder / sha256).unlink(missing_ok=True)
+    with suppress(OSError):  # others are there, or there is no such folder
+        folder.rmdir()
+    if digests:
+        with suppress(FileNotFoundError):
+            settle(folder if folder.is_dir() else folder.parent)

@@ -1,0 +1,55 @@
+"""What names files: memories and their versions, changes that can be undone, and messages that are owed an answer."""
+
+# ruff: noqa: S608 - SQL is put together from constants of ours only
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from core.storage.database import Row
+from core.types import UserKey
+
+RowsOf: TypeAlias = Callable[[str, Sequence[object]], Awaitable[list[Row]]]
+"""Returns the rows of a query, as `Database.rows`."""
+
+_PAGE: Final = 2_000
+_DIGEST: Final = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
+_OWNER: Final = "JOIN owners AS a ON a.id = {table}.owner JOIN owners AS o ON o.id = coalesce(a.linked, a.id)"
+_HELD: Final = (
+    """
+    SELECT {table}.id, o.platform, o."user", {table}.enclosed FROM {table} """
+    + _OWNER
+    + """
+    WHERE {table}.enclosed != '' AND {table}.id > ? ORDER BY {table}.id LIMIT ?
+"""
+)
+# What a person is asked to agree to moves, when they do, into the row of the message that says so.
+_WAITING: Final = """
+    SELECT coalesce(o.platform, w.platform), coalesce(o."user", w."user"), w.said FROM (
+        SELECT platform, "user", payload || coalesce(done, '') AS said FROM inbox WHERE payload IS NOT NULL
+        UNION ALL SELECT platform, "user", data FROM confirmations
+    ) AS w
+    LEFT JOIN owners AS a ON a.platform = w.platform AND a."user" = w."user"
+    LEFT JOIN owners AS o ON o.id = coalesce(a.linked, a.id)
+    WHERE w.said LIKE ?
+"""
+
+
+async def files_named(rows_of: RowsOf) -> Mapping[UserKey, frozenset[str]]:
+    """Map owners to the digests of the files that anything of theirs names."""
+    found: dict[UserKey, set[str]] = defaultdict(set)
+    waiting = await rows_of(
+        _WAITING, ("%sha256%",)
+    )  # first: what waits becomes a memory, and never the other way round
+    for platform, user, said in waiting:
+        found[UserKey(platform, user)].update(_DIGEST.findall(said))
+    for table in ("memories", "changes"):
+        last = 0
+        while rows := await rows_of(_HELD.format(table=table), (last, _PAGE)):
+            for _, platform, user, enclosed in rows:
+                if platform:  # else they were forgotten
+                    found[UserKey(platform, user)].update(_DIGEST.findall(enclosed))
+            last = rows[-1][0]
+    return {owner: frozenset(digests) for owner, digests in found.items()}

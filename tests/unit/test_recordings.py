@@ -1,0 +1,130 @@
+"""What somebody says aloud is written down, shown, and then their message; where nothing listens, that is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from bot.models.chains import build_transcriber
+from bot.settings.settings import load
+from core.enclosures import Attachment, AttachmentKind
+from core.errors import BadReply, ConfigError, ProviderDown, ProviderError
+from core.files.port import Transcriber
+from core.providers.openai import OpenAIEndpoint
+from core.providers.openai_transcriber import OpenAITranscriber
+from tests.fakes.http_server import Answer, LoopbackServer, failure
+from tests.fakes.sending import sending
+
+VOICE = Attachment(AttachmentKind.VOICE, media_type="audio/ogg", handle="test:voice", duration_s=3.0)
+
+
+@dataclass(slots=True)
+class Scribe(Transcriber):
+    """Writes down what a test says; keeps in which languages it was asked."""
+
+    text: str = ""
+    fails: bool = False
+    name: str = "scribe:1"
+    asked: list[tuple[bytes, str, str]] = field(default_factory=list)
+
+    async def transcribe(self, content: bytes, media_type: str, language: str) -> str:
+        self.asked.append((content, media_type, language))
+        if self.fails:
+            raise ProviderDown("silent")
+        return self.text
+
+    async def close(self) -> None:
+        """Do nothing."""
+
+
+async def test_what_is_said_aloud_is_shown_and_answered_like_a_text(tmp_path: Path) -> None:
+    scribe = Scribe("remember that the gate code is 4471")
+    async with sending(tmp_path, transcriber=scribe) as chat:
+        chat.sent["test:voice"] = b"OggS"
+        answer = await chat.say("", VOICE, lang="pt-br")
+        assert answer.startswith("🎙 “remember that the gate code is 4471”\n")
+        assert "“the gate code is 4471”" in answer
+        assert scribe.asked == [(b"OggS", "audio/ogg", "pt-br")]
+        assert [item.attachments for item in await chat.kept()] == [()]
+        scribe.text = "what is the gate code?"
+        assert "4471" in (await chat.say("", VOICE)).partition("\n")[2]
+
+
+async def test_a_recording_is_kept_if_that_is_asked_for(tmp_path: Path) -> None:
+    async with sending(tmp_path, transcriber=Scribe("keep this recording: grandma sings happy birthday")) as chat:
+        chat.sent["test:voice"] = b"OggS"
+        await chat.say("", VOICE)
+        [item] = await chat.kept()
+        assert [thing.kind for thing in item.attachments] == [AttachmentKind.VOICE]
+
+
+async def test_a_recording_that_cannot_be_made_out_is_said_to_be(tmp_path: Path) -> None:
+    async with sending(tmp_path, transcriber=Scribe(fails=True)) as chat:
+        chat.sent["test:voice"] = b"OggS"
+        assert (await chat.say("", VOICE)).startswith("I could not make out the recording just now.")
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [
+        ("en", "I got the recording, but I cannot listen to recordings yet"),
+        ("pt-br", "Recebi o áudio, mas ainda não consigo ouvir"),
+        ("es", "Recibí el audio, pero todavía no puedo escucharlo"),
+    ],
+)
+async def test_where_nothing_listens_it_is_said_who_can_change_that_and_it_is_kept_if_asked(
+    tmp_path: Path, lang: str, said: str
+) -> None:
+    async with sending(tmp_path) as chat:
+        chat.sent["test:voice"] = b"OggS"
+        answer = await chat.say("", VOICE, lang=lang)
+        assert answer.startswith(said)
+        assert "MODEL_TRANSCRIPTION" in answer
+        assert chat.fetched == []
+        await chat.say("Grandma singing happy birthday", lang=lang)
+        [item] = await chat.kept()
+        assert [thing.kind for thing in item.attachments] == [AttachmentKind.VOICE]
+
+
+async def test_a_server_is_sent_the_recording_with_its_language() -> None:
+    server = LoopbackServer()
+    server.answers = [Answer(body=b'{"text": " bom dia "}')]
+    async with server.running():
+        leaf = OpenAITranscriber(OpenAIEndpoint("key", f"{server.url}/v1", max_retries=0), "whisper-1")
+        assert await leaf.transcribe(b"OggS-bytes", "audio/ogg; codecs=opus", "pt-BR") == "bom dia"
+        await leaf.close()
+    [asked] = server.asked
+    assert asked.path == "/v1/audio/transcriptions"
+    for part in (
+        b'name="model"\r\n\r\nwhisper-1',
+        b'name="language"\r\n\r\npt\r\n',
+        b'filename="recording.ogg"',
+        b"OggS-bytes",
+    ):
+        assert part in asked.raw
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [(failure(500, {"error": {"message": "x"}}), ProviderError), (Answer(body=b'{"words": []}'), BadReply)],
+)
+async def test_what_a_server_fails_with_is_an_error_of_a_provider(answer: Answer, error: type[Exception]) -> None:
+    server = LoopbackServer()
+    server.answers = [answer]
+    async with server.running():
+        leaf = OpenAITranscriber(OpenAIEndpoint("key", f"{server.url}/v1", max_retries=0), "whisper-1")
+        with pytest.raises(error):
+            await leaf.transcribe(b"OggS", "", "")
+        await leaf.close()
+
+
+def test_the_setting_names_a_model_of_a_server_that_can() -> None:
+    assert build_transcriber(load(storage_url="memory:")) is None
+    named = build_transcriber(load(storage_url="memory:", model_transcription="openai:whisper-1", openai_api_key="k"))
+    assert named is not None
+    assert named.name == "openai:whisper-1"
+    for wrong in ("anthropic:claude-haiku-5-5", "limited", "openai:whisper-1"):
+        with pytest.raises(ConfigError):
+            load(storage_url="memory:", model_transcription=wrong)
