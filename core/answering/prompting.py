@@ -332,7 +332,8 @@ async def prompt_of(
     about = profile_lines(turn, [item for item in profile if item not in shown.memories])
     context = replace(context_of(turn, task, shown), choices=tuple(choices), action=action, profile=about)
     if not turn.services.models.reads_prose(mode_of(task)):
-        return Prompt("", (), replace(context, threads=await _threads(turn)))
+        is_last = task in {Task.FINISH, Task.QUESTION} and not choices  # which alone says what is said once
+        return Prompt("", (), replace(context, threads=await _threads(turn) if is_last else 1))
     return build(context, shown, instruction if turn.person.remembers else f"{instruction}\n{MEMORY_OFF}")
 
 
