@@ -1,21 +1,24 @@
-"""A whole turn in limited mode: CPU of the bot, its embedder included, from a message to its answer."""
+"""A whole turn in limited mode: CPU of the bot, its embedder included, from a message to its answer; and its memory."""
 
 from __future__ import annotations
 
 import asyncio
+import resource
 import tempfile
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median, quantiles
 
+from bench.limited import TUNE
 from bench.table import show
 from bot.settings.settings import load
 from bot.wiring import build, open_chatbot
 from core.outgoing import ChannelLimits, OutgoingMessage
-from core.ports import Channel
+from core.ports import Channel, MessageHandler
 from core.types import ChatKey, Incoming, UserKey
+from tests.fakes.secretary import conversations
 
 TURNS = 40
 
@@ -38,15 +41,13 @@ class NoChannel(Channel):
         """Write nowhere."""
 
 
-def incoming(text: str, number: int) -> Incoming:
-    """Return a message of the one person here."""
-    return Incoming(
-        ChatKey("console", "bench"), UserKey("console", "bench"), "bench", str(number), text, datetime.now(UTC)
-    )
+def incoming(text: str, number: int, who: str = "bench") -> Incoming:
+    """Return a message of a person in their own chat."""
+    return Incoming(ChatKey("console", who), UserKey("console", who), who, str(number), text, datetime.now(UTC))
 
 
 async def measure(folder: Path) -> list[tuple[str, str, str]]:
-    """Return rows of kind, CPU, wall; milliseconds, medians of TURNS."""
+    """Return rows of kind, CPU, wall; milliseconds, medians of TURNS, and mean and 95th percentile of people's."""
     kinds = {
         "save": [f"Lembre que a senha do serviço {n} é k{n * 7919}" for n in range(TURNS)],
         "recall": [f"Qual é a senha do serviço {n}?" for n in range(TURNS)],
@@ -60,13 +61,25 @@ async def measure(folder: Path) -> list[tuple[str, str, str]]:
             costs = []
             for text in texts:
                 number += 1
-                before = time.process_time(), time.perf_counter()
-                await (await handler.receive(incoming(text, number), NoChannel()))
-                after = time.process_time(), time.perf_counter()
-                costs.append([1000 * (b - a) for a, b in zip(before, after, strict=True)])
+                costs.append(await cost_of(handler, incoming(text, number)))
             cpu, wall = (median(column) for column in zip(*costs, strict=True))
             rows.append((kind, f"{cpu:.1f}", f"{wall:.1f}"))
+        costs = []
+        for at, conversation in enumerate(conversations(TUNE)):
+            for said in conversation.steps:
+                number += 1
+                costs.append(await cost_of(handler, incoming(said.text, number, f"person {at}")))
+        for name, taken in (("mean", fmean), ("95th percentile", lambda column: quantiles(column, n=20)[-1])):
+            cpu, wall = (taken(column) for column in zip(*costs, strict=True))
+            rows.append((f"people's messages ({len(costs)}), {name}", f"{cpu:.1f}", f"{wall:.1f}"))
     return rows
+
+
+async def cost_of(handler: MessageHandler, message: Incoming) -> tuple[float, float]:
+    """Return the CPU and the time that a message takes, in milliseconds."""
+    before = time.process_time(), time.perf_counter()
+    await (await handler.receive(message, NoChannel()))
+    return 1000 * (time.process_time() - before[0]), 1000 * (time.perf_counter() - before[1])
 
 
 def main() -> None:
@@ -74,3 +87,4 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         rows = asyncio.run(measure(Path(folder)))
     show("A whole turn in limited mode, ms, medians", ("turn", "CPU", "wall"), rows)
+    print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB resident")

@@ -411,6 +411,7 @@ class Delta:
 class Finish:
     """The end of an answer, sent once. `question` is what it asks the person, if the model tells.
 
+    `says_off`: the answer says itself that an action is switched off, as limited mode does.
     `thoughts` go back to the model with the results of the answer's tool calls.
     """
 
@@ -418,6 +419,7 @@ class Finish:
     usage: Usage = field(default_factory=Usage)
     question: OpenQuestion | None = None
     thoughts: Thoughts | None = None
+    says_off: bool = False
 
 
 StreamEvent: TypeAlias = Delta | ToolCall | Finish

@@ -336,7 +336,8 @@ async def prompt_of(
     about = profile_lines(turn, [item for item in profile if item not in shown.memories])
     context = replace(context_of(turn, task, shown), choices=tuple(choices), action=action, profile=about)
     if not turn.services.models.reads_prose(mode_of(task)):
-        return Prompt("", (), replace(context, threads=await turn.conversation.threads_begun()))
+        is_last = task in {Task.FINISH, Task.QUESTION} and not choices  # which alone says what is said once
+        return Prompt("", (), replace(context, threads=await turn.conversation.threads_begun() if is_last else 1))
     instruction = instruction if turn.person.remembers else f"{instruction}\n{MEMORY_OFF}"
     return await with_pictures(turn, build(context, shown, instruction))
 

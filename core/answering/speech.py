@@ -144,6 +144,9 @@ class Speech:
     _was_cut: bool = False
     """Whether it reached its greatest length."""
 
+    _says_off: bool = False
+    """Whether it says itself what is switched off."""
+
     @classmethod
     def begin(cls, turn: Turn) -> Speech:
         """Return an empty text."""
@@ -231,7 +234,7 @@ class Speech:
             if kind not in tried or outcomes.not_done(kind, tried[kind], person.locale, some=True) not in said
         ]
         off = self.turn.services.off
-        if outcomes.SWITCHED_OFF[person.locale] in self.text:  # limited mode says so itself
+        if self._says_off:
             untold = [kind for kind in untold if kind not in off]
         told = outcomes.undone(log.steps, untold, person.locale, remembers=person.remembers, off=off)
         effects = self.turn.services.effects
@@ -294,12 +297,12 @@ class Speech:
                         self.calls.append(event)
                     case Finish(Stop.REFUSED):
                         raise ProviderRefused(f"{chat.name} declined")
-                    case Finish(stop=stop, question=question, thoughts=thoughts):
+                    case Finish(stop=stop, question=question, thoughts=thoughts, says_off=says_off):
                         rest = machine.finish()
                         if citations:
                             rest = citations.feed(rest) + citations.finish(is_cut=stop is Stop.LENGTH)
                         yield rest
-                        self._question, self.thoughts = question, thoughts
+                        self._question, self.thoughts, self._says_off = question, thoughts, says_off
                         if stop is Stop.LENGTH:
                             self._was_cut = True
                             self.turn.answer.add_buttons((Button(CONTINUE[self.turn.person.locale], "/continue"),))

@@ -112,8 +112,8 @@ def _wish(text: str) -> _Wish | None:
         return _Wish.CHANGE
     if frames.begins("remove", text):
         return _Wish.REMOVE
-    if frames.asks_clock(text) or frames.has("list", text):
-        return _Wish.SURE_ASK
+    if frames.has("list", text) or (frames.asks_clock(text) and len(text[frames.opened(text) :].split()) >= _FEW_WORDS):
+        return _Wish.SURE_ASK  # "and what time" goes with what is before it
     is_sure = frames.begins("within", text)
     if not (is_sure or frames.has("asks", text)) or not any(word.names for word in asked_words(text)):
         return None  # "and when is it?" goes with what is before it

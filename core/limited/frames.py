@@ -123,7 +123,13 @@ def removed(text: str) -> tuple[int, int] | None:
 
 def begins(name: str, text: str) -> bool:
     """Return whether a text begins with words of a frame, behind greetings and polite words."""
-    return _beginning(name).match(flat(text[:HEAD_CHARS])) is not None
+    return begun(name, text) > 0
+
+
+def begun(name: str, text: str) -> int:
+    """Return where words of a frame end by which a text begins, behind greetings and polite words; 0 if it does not."""
+    match = _beginning(name).match(flat(text[:HEAD_CHARS]))
+    return match.end() if match else 0
 
 
 @cache
@@ -150,7 +156,7 @@ def asks_clock(text: str) -> bool:
     if len(text) > _MAX_SMALL_CHARS:
         return False
     said = flat(text)
-    start = match.end() if (match := _beginning("tells").match(said)) else opened(text)
+    start = begun("tells", text) or opened(text)
     return _talk_in(said[start:]) == "clock"
 
 
@@ -208,7 +214,9 @@ _READERS: Final = re.compile(
 
 _LINK: Final = re.compile(r"[^\w]+")
 _FILLER: Final = re.compile(
-    r"(?:elefante|bot|hein|hj|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|there|"
+    r"(?:elefante|bot|love|dear|darling|hun|boss|flor|amor|lind[oa]|crack|geni[oa]|mij[oa]|compa|"
+    r"meu (?:filho|amor|bem)|"
+    r"hein|hj|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|there|"
     r"again|de novo|e|and|y|meu|(?:pra|com) (?:voce|vc)|contigo|por (?:tudo|enquanto|ahora)|for (?:now|that|"
     r"everything)|pela ajuda|por la ayuda|so|then|entao|hoje|today|hoy|ai|por ai|tambem|too)(?!\w)"
 )

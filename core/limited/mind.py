@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -15,16 +16,16 @@ from core.limited import reading, removal
 from core.limited import sentences as say
 from core.limited.frames import listed
 from core.limited.likeness import Intent, Likeness
-from core.limited.moves import next_move, to_change, to_keep
+from core.limited.moves import Move, next_move, switched_off, to_change, to_keep
 from core.limited.reading import MessagePart
-from core.limited.scene import Scene
+from core.limited.scene import FINISH, Scene
 from core.limited.scene import read as read_scene
 from core.limited.searches import search_queries
 from core.limited.summary import summary
 from core.ports import ChatModel, Embedder
 from core.tasks import aside
 from core.text.bindings import bindings
-from core.types import JSONValue, MemoryKind, MessageRole, Modal, OpenQuestion
+from core.types import JSONValue, MemoryKind, MessageRole, Modal
 
 _SPOKEN: Final = re.compile(r"(?:\s*\S{1,60}){1,4}\s*")
 """One to four words: a piece of a streamed answer."""
@@ -62,27 +63,27 @@ class LimitedMind(ChatModel):
         yield self._events(prompt.context)
 
     async def _events(self, context: PromptContext) -> AsyncIterator[StreamEvent]:
-        text, question = await self._reply(context)
-        for piece in _SPOKEN.finditer(text):
+        reply = await self._reply(context)
+        for piece in _SPOKEN.finditer(reply.text):
             yield Delta(piece[0])
-        yield Finish(Stop.END, question=question)
+        yield Finish(Stop.END, question=reply.question, says_off=reply.is_off)
 
     async def answer(self, context: PromptContext) -> str:
         """Return the text of the answer to a prompt."""
-        return (await self._reply(context))[0]
+        return (await self._reply(context)).text
 
-    async def _reply(self, context: PromptContext) -> tuple[str, OpenQuestion | None]:
-        """Return the answer, and what it asks the person."""
+    async def _reply(self, context: PromptContext) -> Move:
+        """Return the answer, and what it asks the person, as a move that is made."""
         said = sum([len(each.content) for each in context.history if isinstance(each.content, str)])
         if context.task is Task.SUMMARY:
-            return await aside(said, partial(summary, context)), None
+            return Move(FINISH, await aside(said, partial(summary, context)))
         scene = await aside(said // _LOOKED_THROUGH, partial(read_scene, context))
         chars = len(context.message) + sum([len(item.content) for step in context.steps for item in step.items])
         parts = await self._read(scene)
         self.last_reading = parts = await aside(chars, partial(removal.settled, scene, parts))
         if context.task in {Task.QUESTION, Task.FINISH}:
             return await aside(chars, partial(_spoken, scene, parts))
-        return json.dumps(await aside(chars, partial(_data, scene, parts)), ensure_ascii=False), None
+        return Move(FINISH, json.dumps(await aside(chars, partial(_data, scene, parts)), ensure_ascii=False))
 
     async def _read(self, scene: Scene) -> Parts:
         """Return the parts of the message, read once for all prompts of its turn, whatever is changed in it."""
@@ -98,18 +99,18 @@ class LimitedMind(ChatModel):
         return self._readings[key]
 
 
-def _spoken(scene: Scene, parts: Parts) -> tuple[str, OpenQuestion | None]:
-    """Return the text that ends the turn, and what it asks.
+def _spoken(scene: Scene, parts: Parts) -> Move:
+    """Return the move that ends the turn, with all that is said then.
 
     The first answer that a person gets says that this is the limited mode: after what was done, if anything was.
     """
     move = next_move(scene, parts)
-    # One that ends a turn although something was left to do is switched off.
-    text = move.text or (say.SWITCHED_OFF[scene.locale] if scene.is_ending else NOTHING_TO_ADD)
-    said = [] if text == NOTHING_TO_ADD else [text]
+    if not move.text and scene.is_ending:  # it ends a turn although something was left to do
+        move = switched_off(scene)
+    said = [move.text] if move.text.strip(NOTHING_TO_ADD) else []
     if scene.first and scene.is_ending:
         said.append(say.INTRO[scene.locale])
-    return "\n\n".join(said) or NOTHING_TO_ADD, move.question
+    return replace(move, text="\n\n".join(said) or NOTHING_TO_ADD)
 
 
 def _data(scene: Scene, parts: Parts) -> Mapping[str, object]:

@@ -25,7 +25,6 @@ _LEAST_SHARED: Final = 2.0
 """What a statement that says of no change must have in common with a memory of which it has another value."""
 
 _CHANGING: Final = frozenset({Intent.CHANGE, Intent.REMOVE})
-_EXAMPLES: Final = (SAVE, SEARCH, UPDATE, DELETE)
 
 _BARE_SENSES: Final = 2
 """A correction with at most so many words that tell something names nothing that could be kept: "no, it's 3pm"."""
@@ -33,11 +32,15 @@ _BARE_SENSES: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """The next action; for one that ends the turn also the text, and what it asks the person as data."""
+    """The next action; for one that ends the turn also the text, and what it asks the person as data.
+
+    `is_off`: the text says that something is switched off.
+    """
 
     action: str
     text: str = ""
     question: OpenQuestion | None = None
+    is_off: bool = False
 
 
 def next_move(scene: Scene, parts: Sequence[MessagePart]) -> Move:
@@ -56,21 +59,22 @@ def next_move(scene: Scene, parts: Sequence[MessagePart]) -> Move:
     for move in moves:
         if move.action not in {QUESTION, FINISH, UPDATE, DELETE}:
             return move
-    told = [
-        move.text
+    telling = [
+        move
         for part, move in zip(parts, moves, strict=True)
         if move.text.strip(NOTHING_TO_ADD)
         and (part.intent in _CHANGING or not scene.ran(UPDATE))  # else told before it
     ]
     proposing = [move.action for move in moves if move.action in {UPDATE, DELETE}]
     if len(proposing) > 1 and UPDATE in proposing:  # deletions are proposed together
-        told.append(say.ONE_AT_A_TIME[scene.locale])
+        telling.append(Move(FINISH, say.ONE_AT_A_TIME[scene.locale]))
     if proposing and scene.is_ending:
-        told.append(say.SWITCHED_OFF[scene.locale])
-    elif proposing:
-        return Move(proposing[0], "\n\n".join(dict.fromkeys(told)) or NOTHING_TO_ADD)
+        telling.append(switched_off(scene))
+    told = "\n\n".join(dict.fromkeys(move.text for move in telling)) or NOTHING_TO_ADD
+    if proposing and not scene.is_ending:
+        return Move(proposing[0], told)
     question = next((move.question for move in moves if move.question and scene.offers(QUESTION)), None)
-    return Move(QUESTION if question else FINISH, "\n\n".join(dict.fromkeys(told)) or NOTHING_TO_ADD, question)
+    return Move(QUESTION if question else FINISH, told, question, any(move.is_off for move in telling))
 
 
 def _move(scene: Scene, part: MessagePart) -> Move:
@@ -104,7 +108,12 @@ def _of_files(scene: Scene, part: MessagePart) -> str:
 
 def _act(scene: Scene, action: str) -> Move:
     """Return the action, or an end that says that it is switched off."""
-    return Move(action) if scene.offers(action) else Move(FINISH, say.SWITCHED_OFF[scene.locale])
+    return Move(action) if scene.offers(action) else switched_off(scene)
+
+
+def switched_off(scene: Scene) -> Move:
+    """Return the end of a turn that says that something is switched off."""
+    return Move(FINISH, say.SWITCHED_OFF[scene.locale], is_off=True)
 
 
 def _ended(scene: Scene, action: str, nothing: Localized) -> Move:
@@ -116,12 +125,12 @@ def _ended(scene: Scene, action: str, nothing: Localized) -> Move:
     return Move(FINISH, NOTHING_TO_ADD if is_told else nothing[scene.locale])
 
 
-def _unsearched(scene: Scene) -> Localized | None:
-    """Return why nothing was searched: it is switched off, or it failed; None where it was."""
+def _unsearched(scene: Scene) -> Move | None:
+    """Return the end of a turn in which nothing was searched, as that is switched off or failed; None where it was."""
     step = scene.last(SEARCH)
     if step is None:
-        return say.SWITCHED_OFF
-    return say.FAILED if step.outcome is Outcome.FAILED else None
+        return switched_off(scene)
+    return Move(FINISH, say.FAILED[scene.locale]) if step.outcome is Outcome.FAILED else None
 
 
 # --- keeping ---------------------------------------------------------------------------------------------------------
@@ -156,7 +165,7 @@ def _find(scene: Scene, part: MessagePart) -> Move:
     if scene.can_search:
         return Move(SEARCH)
     if why := _unsearched(scene):
-        return Move(FINISH, why[scene.locale])
+        return why
     verdict = recall.judged(part.text, scene.hits, asked(part.text, scene.context.now, scene.locale))
     is_sure = verdict.sureness in {Sureness.SURE, Sureness.EITHER}
     if scene.notes:
@@ -176,15 +185,14 @@ def _before(scene: Scene, part: MessagePart) -> Move:
     """Answer what was so before what was told last."""
     if scene.can_search:
         return Move(SEARCH)
-    why = _unsearched(scene)
-    return Move(FINISH, why[scene.locale] if why else recall.before(scene, part.text))
+    return _unsearched(scene) or Move(FINISH, recall.before(scene, part.text))
 
 
 def _list(scene: Scene, part: MessagePart) -> Move:
     if scene.can_search:
         return Move(SEARCH)
     if why := _unsearched(scene):
-        return Move(FINISH, why[scene.locale])
+        return why
     if part.about != "today":
         return Move(FINISH, recall.listed(scene.found, scene.locale))
     today = [item for item in scene.found if item.updated_at.date() == scene.context.now.date()]
@@ -247,7 +255,9 @@ def _nothing_to_remove(scene: Scene, part: MessagePart) -> Move:
     about = removal.named(part)
     if not about and not scene.ran(SEARCH) and not removal.wants_all(part):
         return Move(QUESTION, say.DELETE_WHAT[scene.locale], OpenQuestion(REMOVE_WHAT))
-    text = _unsearched(scene) or (say.NOTHING_AT_ALL if removal.is_everything(part) else say.NOTHING_TO_DELETE)
+    if why := _unsearched(scene):
+        return why
+    text = say.NOTHING_AT_ALL if removal.is_everything(part) else say.NOTHING_TO_DELETE
     if text is say.NOTHING_TO_DELETE and removal.may_tell(part):
         return _act(scene, SAVE)
     if text is say.NOTHING_TO_DELETE and not about:
@@ -272,15 +282,14 @@ def _called(scene: Scene, part: MessagePart) -> Move:
 
 
 def _about(scene: Scene, part: MessagePart) -> Move:
-    told = say.ABOUT[part.about or "help"][scene.locale]
-    return Move(FINISH, told if part.about not in {"", "help"} else _what_can_be_done(scene, told))
+    told = say.ABOUT.get(part.about)
+    return Move(FINISH, _what_can_be_done(scene) if told is None else told[scene.locale])
 
 
-def _what_can_be_done(scene: Scene, told: str) -> str:
-    """Return the lead and, of the examples below it, which are of the four actions in this order, those that are on."""
-    lead, *examples = told.splitlines()
-    shown = [line for action, line in zip(_EXAMPLES, examples, strict=False) if scene.is_on(action)]
-    return "\n".join((lead, *shown, *examples[len(_EXAMPLES) :]))
+def _what_can_be_done(scene: Scene) -> str:
+    """Return what to say for each action that is on."""
+    shown = [said for action, said in say.EXAMPLES.items() if scene.is_on(action)]
+    return "\n".join((say.CAN_DO[scene.locale], *(f"- {each[scene.locale]}" for each in (*shown, say.SEE_ALL))))
 
 
 def _chat(scene: Scene, part: MessagePart) -> Move:

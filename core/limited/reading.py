@@ -27,7 +27,7 @@ from core.text.pointing import asks_for_work, points_only
 from core.text.senses import MemoryWords, is_kind, senses
 from core.text.subject import asked_words, held_words
 from core.text.unicode import flat
-from core.text.words import folded_words
+from core.text.words import FUNCTION_WORDS, folded_words
 from core.times.grammar import find_time
 from core.times.reading import Once, Recurrence, Unclear
 
@@ -71,6 +71,7 @@ _FEW_WORDS: Final = 2
 _PASTED_LINES: Final = 2
 """A text with so many line breaks is a list, a mail, or a card."""
 
+_ANYTHING: Final = frozenset("stuff things something coisas algo cosas me mim".split())
 _MAX_PARTS: Final = 12
 _MAX_JUDGED_CHARS: Final = 1000
 
@@ -295,6 +296,8 @@ def _keeping(piece: _Piece, text: str) -> _Piece | None:
     start = None if text.endswith("?") else frames.kept_from(text)
     if start is None:
         return None
+    if (said := {*folded_words(text[start:])} - FUNCTION_WORDS) and said <= _ANYTHING:
+        return _as(piece, text, Intent.ABOUT, "help")  # "can you remember stuff for me"
     return replace(
         _as(piece, text, Intent.KEEP), start=piece.start + start if any(map(str.isalnum, text[start:])) else piece.end
     )
@@ -304,8 +307,17 @@ def _removal(piece: _Piece, text: str) -> _Piece | None:
     verb = frames.removed(text)
     if verb is None or _asks(text, verb):
         return None
-    said = text[slice(*verb)].strip(" ,.;!")
-    return replace(piece, intent=Intent.REMOVE, because=f"has “{said}”", about=text[verb[1] :].strip())
+    said, about = text[slice(*verb)].strip(" ,.;!"), text[verb[1] :].strip()
+    inside = _TAKEN_OFF.search(said)  # what is to be deleted stands within the words of deleting
+    if inside is not None and frames.pattern("pointed").match(flat(inside[1])) is None:
+        about = f"{inside[1]} {about}"
+    behind = about.partition(",")[2]
+    if frames.has("change", behind) and values(behind):  # "forget her size, it's 10 now"
+        return replace(piece, intent=Intent.CHANGE, because=f"has “{said}”, and tells what is so now")
+    return replace(piece, intent=Intent.REMOVE, because=f"has “{said}”", about=about)
+
+
+_TAKEN_OFF: Final = re.compile(r"\btake (.+) off$", re.IGNORECASE)
 
 
 def _question(piece: _Piece, text: str) -> _Piece | None:
@@ -460,12 +472,18 @@ def _stating(scene: Scene, part: MessagePart, chance: Mapping[Intent, float]) ->
     elif is_question:
         part = replace(part, intent=Intent.FIND, about=about)
     elif chance[Intent.REMOVE] >= REMOVE_FROM:
-        part = replace(part, intent=Intent.REMOVE, about=part.text, is_sure=part.intent is Intent.REMOVE)
+        part = replace(part, intent=Intent.REMOVE, about=_behind_verb(part.text), is_sure=part.intent is Intent.REMOVE)
     elif stated < ASK_FROM:
         part = replace(part, intent=Intent.CHAT)
     else:
         part = _telling(replace(part, is_sure=stated >= KEEP_FROM), chance)
     return part
+
+
+def _behind_verb(text: str) -> str:
+    """Return a wish to delete without its first word, by which no frame knows it; as it is if that says too little."""
+    first, _, rest = text[frames.opened(text) :].partition(" ")
+    return rest if len(rest.split()) >= _FEW_WORDS and first.isalpha() else text
 
 
 def _telling(part: MessagePart, chance: Mapping[Intent, float]) -> MessagePart:

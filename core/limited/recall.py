@@ -15,7 +15,7 @@ from operator import mul
 from typing import Final
 
 from core.limited import sentences as say
-from core.limited.answers import has_form, is_told, kinds_asked, rivals
+from core.limited.answers import has_form, is_told, kinds_asked, kinds_replaced, rivals
 from core.limited.scene import Scene, day, when
 from core.text.markdown import quoted
 from core.text.senses import MemoryWords, is_kind, relatives, sense, senses, told_in
@@ -154,7 +154,7 @@ def _judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None) ->
             is_like = best.hit.other != "" or best.hit.chance >= SURE
             return RecallVerdict(Sureness.OTHER, (best.item,)) if is_like else RecallVerdict(Sureness.NOTHING)
         best = about
-    is_lacking = any(word.whose or is_kind(word.sense) for word in best.missing)
+    is_lacking = any(word.whose or is_kind(word.sense) or word.text.isupper() for word in best.missing)  # "my NIF"
     is_lacking |= is_of_another(asked, best.item.content)
     is_lacking |= is_parallel(asked, best.item.content, best.item.bindings)
     kinds = kinds_asked(question, asked)
@@ -162,7 +162,7 @@ def _judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None) ->
     if not is_answer and has_form(asked) and best.held:
         return RecallVerdict(Sureness.OTHER, (best.item,))
     if best.chance >= SURE and not is_lacking and is_answer:
-        return _sure(best, fits, kinds)
+        return _sure(best, fits, kinds_replaced(question, kinds))
     near = [fit.item for fit in likely if fit.chance >= _ALIKE * best.chance]
     return RecallVerdict(Sureness.NEAR, tuple(near[:MAX_NEAR]))
 

@@ -25,14 +25,12 @@ _MATCHING_NAME: Final = 0.66
 """That share where it lacks the kind of thing that is named: of "Ben's appointment", another of Ben has the name."""
 
 _NAME_WEIGHT: Final = 2
+_ANY_MEMORY: Final = senses("note thing bit memory matter nota anotação memória coisa lembrança recuerdo cosa asunto")
+"""Words for what is kept, whatever it is: "that tablets note"."""
+
 _MAX_NAMES: Final = 8
 _FEW_WORDS: Final = 3
 """With so many words, what stands before a wish to delete may be worth keeping itself."""
-
-_REASON: Final = re.compile(
-    r"[.!?\n]|\b(?:porque|pq|ja que|que ja|because|bc|since|cause|cuz|theyve|they've|porque|ya que|pues)\b"
-)
-
 
 _AND: Final = re.compile(r"\s*,?\s+(?:e|y|and)\s+|\s*&\s*", re.IGNORECASE)
 
@@ -71,7 +69,9 @@ def _named_after(part: MessagePart) -> str:
 def _phrases_after(part: MessagePart) -> list[str]:
     """Return the phrases between commas that stand behind the verb: things, or a thing and a reason."""
     about = part.about.strip(" ,:;")
-    end = _REASON.search(flat(about), 1)
+    said = frames.begun("said_of", about)
+    about = about if is_last(part) or is_everything(part) else about[said:]
+    end = frames.pattern("reason").search(flat(about), 1)
     about = about[: end.start()] if end else about
     if _whole("pointed").match(flat(about)):
         return []
@@ -95,7 +95,7 @@ def may_tell(part: MessagePart) -> bool:
     """Return whether what asks to delete something may tell something: "rule: wash hands and bin the gloves"."""
     before = _before(part)
     is_stated = len(before[frames.opened(before) :].split()) >= _FEW_WORDS
-    return not part.is_sure or (is_stated and bool(_named_after(part)))
+    return not part.is_sure or (is_stated and bool(_named_after(part))) or bool(frames.told_of(part.text))
 
 
 def proposed(scene: Scene, part: MessagePart) -> Sequence[MemoryItem]:
@@ -146,9 +146,9 @@ def _all_named(phrases: Sequence[str], found: Sequence[MemoryItem]) -> list[Memo
 
 
 def _of_phrase(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
-    """Return the memories that each part of a phrase names, if each names any; else those that the whole does."""
+    """Return the memories that each part of a phrase names, if the first names any; else those that the whole does."""
     each = [matching(name, found) for name in _AND.split(phrase)]
-    return [item for items in each for item in items] if all(each) else matching(phrase, found)
+    return [item for items in each for item in items] if each[0] and len(each) > 1 else matching(phrase, found)
 
 
 def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
@@ -156,7 +156,8 @@ def matching(phrase: str, found: Sequence[MemoryItem]) -> list[MemoryItem]:
 
     A word for a kind of thing (password, birthday) weighs less than a name: "the netflix password" is not another one.
     """
-    weights = {name: 1 if is_kind(name) else _NAME_WEIGHT for name in senses(phrase)}
+    telling = senses(phrase) - _ANY_MEMORY or senses(phrase)
+    weights = {name: 1 if is_kind(name) else _NAME_WEIGHT for name in telling}
     held = [weights.keys() & _held(item) for item in found]
     shares = [sum(weights[name] for name in each) / max(sum(weights.values()), 1) for each in held]
     top = max(shares, default=0)
@@ -196,7 +197,7 @@ def phrases(part: MessagePart) -> Sequence[str]:
     verb = frames.removed(part.text) or frames.rids(part.text)
     if verb is None:
         return [part.about]
-    behind = re.split(r"[,;]", _REASON.split(flat(part.text[verb[1] :].strip()), 1)[0], maxsplit=1)[0]
+    behind = re.split(r"[,;]", frames.pattern("reason").split(flat(part.text[verb[1] :].strip()), 1)[0], maxsplit=1)[0]
     return [behind, named(part), f"{part.text[: verb[0]]} {part.text[verb[1] :]}"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from core.dialogue import Task
 from core.text.catalogue import text
 from core.types import Localized
 
@@ -60,10 +61,19 @@ TALK: Final[Mapping[str, Localized]] = {
     "work": text("limited.talk.work"),
 }
 ABOUT: Final[Mapping[str, Localized]] = {
-    "help": text("limited.about.help"),
     "who": text("limited.about.who"),
     "data": text("limited.about.data"),
     "media": text("limited.about.media"),
     "erase": text("limited.about.erase"),
 }
 """What is answered to small talk, and to questions about the bot."""
+
+CAN_DO: Final = text("limited.about.help.lead")
+SEE_ALL: Final = text("limited.about.help.all")
+EXAMPLES: Final[Mapping[Task, Localized]] = {
+    Task.SAVE_DRAFTS: text("limited.about.help.keep"),
+    Task.SEARCH_QUERIES: text("limited.about.help.find"),
+    Task.UPDATE_DRAFTS: text("limited.about.help.change"),
+    Task.DELETE_IDS: text("limited.about.help.delete"),
+}
+"""What to say for each kind of action."""

@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Final
 
@@ -186,6 +186,7 @@ def _tens(found: Sequence[Token], text: str) -> Token | None:
     return last[0] if last[0].value in {"20", "30", "40", "50"} else None
 
 
+@lru_cache(maxsize=256)  # a turn asks for those of its message and of the memories that it finds many times
 def tokens(text: str, tag: str) -> Tokens:
     """Return the tokens of a text in that language; numbers in words are put together."""
     words = table(tag)

@@ -20,6 +20,7 @@ import numpy as np
 
 from core.memory.embedding import Embedding
 from core.storage.lexicon import Lexicon
+from core.text.assertions import asks_to_delete
 from core.text.unicode import fold
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.types import Vector
@@ -56,6 +57,10 @@ _LIGHT: Final = frozenset(
 _OF: Final = frozenset("de do da dos das del of to for pra pro para a ao with com con in em no na en".split())
 """Words between a thing and a name that only belongs to it."""
 
+_TO_BOT: Final = re.compile(
+    r"\W*(?:(?:do|can|could|are|is|will|would) (?:you|u|this|it)|does|did|"
+    r"(?:voce|vc|ce|isso|isto|tu|vos|esto) (?=.*\?))\b"
+)
 _PLURALS: Final = (("oes", "ao"), ("aes", "ao"), ("ns", "m"), ("ies", "y"), ("ces", "z"), ("es", ""), ("s", ""))
 _SMALL: Final = re.compile(r"(.{2,}?)(?:z|c)?(?:inh|it)[oa]s?")
 _WORD: Final = re.compile(r"[^\W_]+")
@@ -96,7 +101,7 @@ class Subjects:
             own = {part.word for parts in near for part in parts} | {part.word for part, _ in slips}
             vectors |= await self._known(list(own), embedding)
             vectors |= await _vectors(words.words if near else [slip for _, slip in slips], embedding)
-        likeness = _Likeness(words, vectors, self._lexicon)
+        likeness = _Likeness(words, vectors, self._lexicon, may_mean=not _is_for_bot(said))
         return [likeness.has(parts, whole) for (_, parts), whole in zip(wanted, wholes, strict=True)]
 
     async def _known(self, texts: Sequence[str], embedding: Embedding) -> dict[str, Vector]:
@@ -134,10 +139,14 @@ class _Said:
 
 
 class _Likeness:
-    """How like a message is to subjects; without vectors, by words alone."""
+    """How like a message is to subjects; by words alone without vectors, and where none `may_mean` another.
 
-    def __init__(self, said: _Said, vectors: Mapping[str, Vector], lexicon: Lexicon) -> None:
+    "Do you work offline?" asks, and tells nothing of a job.
+    """
+
+    def __init__(self, said: _Said, vectors: Mapping[str, Vector], lexicon: Lexicon, *, may_mean: bool) -> None:
         self._said = said
+        self._may_mean = may_mean
         self._vectors = vectors
         self._lexicon = lexicon
         self._names = np.mean([vectors[name] for name in _NAMES], axis=0) if vectors else None
@@ -161,7 +170,13 @@ class _Likeness:
         for slip in self._said.slips(part):
             if part.is_name or not vectors or _cosine(vectors, word, slip) + whole >= _TYPO:
                 return True
-        if part.is_name or whole < _FORM[1] or self._names is None or vectors[word] @ self._names >= _LIKE_NAMES:
+        if (
+            not self._may_mean
+            or part.is_name
+            or whole < _FORM[1]
+            or self._names is None
+            or vectors[word] @ self._names >= _LIKE_NAMES
+        ):
             return False
         return any(self._means(word, said, whole) for said in self._said.words)
 
@@ -187,6 +202,11 @@ async def _vectors(texts: Sequence[str], embedding: Embedding) -> dict[str, Vect
     if not found or normalizer is None:
         return {}
     return dict(zip(found, normalizer.project(np.stack(list(found.values()))), strict=True))
+
+
+def _is_for_bot(text: str) -> bool:
+    """Return whether a message asks what others do, or the bot, or asks it to delete something: it tells nothing."""
+    return _TO_BOT.match(fold(text)) is not None or asks_to_delete(text)
 
 
 def _telling(text: str) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from core.actions.memory_save import ASK_ANY_TIME
+from core.dialogue import Task
 from core.limited import LimitedMind
 from core.limited import sentences as say
 from core.limited.cutting import wishes
@@ -20,6 +21,7 @@ from core.text.unicode import flat
 from core.types import Locale
 from tests.fakes.talk import Talk, talking
 
+_DATA = Path(__file__).parents[2] / "data"
 LOCKER, WIFI = "my locker code is 4471", "the wifi password is tulip88"
 ARMARIO, SENHA, PISO = "o código do armário é 12", "a senha do wifi é girassol", "estacionei no piso G2"
 CASILLERO, CLAVE = "mi casillero es el 57", "la clave del wifi es girasol"
@@ -177,7 +179,7 @@ def test_a_sentence_is_cut_where_another_wish_surely_begins(message: str, cut: S
 async def test_several_wishes_are_all_done_and_nothing_that_is_told_is_lost(
     half: str, least: int, tmp_path: Path, embedder: Usem3Embedder
 ) -> None:
-    rows = tomllib.loads((Path(__file__).parents[2] / "data/wishes.toml").read_text("utf-8"))[half]
+    rows = tomllib.loads((_DATA / "wishes.toml").read_text("utf-8"))[half]
     wrong, lost = list[str](), list[str]()
     for at, row in enumerate(rows):
         folder = tmp_path / str(at)
@@ -187,6 +189,26 @@ async def test_several_wishes_are_all_done_and_nothing_that_is_told_is_lost(
         wrong += [f"{row['said']}: {untold + unkept + left}"] if untold or unkept or left else []
         lost += [f"{row['said']}: {unkept}"] if unkept else []
     assert lost == []
+    assert len(rows) - len(wrong) >= least, wrong
+
+
+@pytest.mark.parametrize(("half", "least"), [("tune", 22), ("report", 21)])
+async def test_near_words_of_one_memory_it_is_proposed_to_delete_that_and_no_other(
+    half: str, least: int, tmp_path: Path, embedder: Usem3Embedder
+) -> None:
+    data = tomllib.loads((_DATA / "removals.toml").read_text("utf-8"))
+    rows = [(home, said, gone) for home, listed in data[half].items() for said, gone in listed]
+    wrong, harmed = list[str](), list[str]()
+    for at, (home, said, gone) in enumerate(rows):
+        folder = tmp_path / str(at)
+        folder.mkdir()
+        known = data["households"][home]
+        async with talking(folder, embedder=embedder, mind=LimitedMind(embedder)) as talk:
+            [_, _, left] = await _undone(talk, {"know": known, "said": said, "gone": [gone]})
+            kept = await talk.contents()
+        wrong += [said] if left else []
+        harmed += [said for each in known if flat(gone) not in flat(each) and each not in kept]
+    assert harmed == []
     assert len(rows) - len(wrong) >= least, wrong
 
 
@@ -202,3 +224,22 @@ async def _undone(talk: Talk, row: Mapping[str, Any]) -> tuple[list[str], list[s
         [each for each in row.get(key, ()) if flat(each) not in text] for key, text in (("told", shown), ("kept", kept))
     )
     return untold, unkept, [each for each in row.get("gone", ()) if flat(each) in kept]
+
+
+@pytest.mark.parametrize(
+    ("known", "message", "kept"),
+    [
+        ("", "bin day is tuesday and recycling every other friday", "bin day is tuesday"),
+        ("a Bia veste 8", "esquece o tamanho da bia, cresceu, agora é 10", "agora é 10"),
+        ("the boiler code is E119", "rent is 950 now!! also delete the boiler code", "950"),
+    ],
+)
+async def test_what_is_told_beside_words_of_deleting_is_kept(person: Talk, known: str, message: str, kept: str) -> None:
+    await person.keep(*filter(None, [known]))
+    await person.say(message)
+    assert any(kept in content for content in await person.contents())
+
+
+async def test_a_question_what_can_be_remembered_is_nothing_to_keep(person: Talk) -> None:
+    assert say.EXAMPLES[Task.SAVE_DRAFTS][Locale.EN] in await person.say("can u remember stuff for me")
+    assert await person.contents() == []
