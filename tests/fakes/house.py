@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from core.actions.registry import Registry
 from core.answering.chatbot import ChatBot
-from core.answering.collecting import QUIET_S
+from core.answering.collecting import QUIET_S, begins
 from core.answering.confirmations import Confirmations
 from core.answering.enclosed import FileService
 from core.answering.loop import think
@@ -103,7 +103,7 @@ class HouseBot(ChatBot):
 async def answered(bot: ChatBot, incoming: Incoming, channel: RecordingChannel) -> None:
     """Say it, let the time go by in which more may belong to it, and wait for its answer."""
     answer = await bot.receive(incoming, channel)
-    if isinstance(clock := bot.parts.services.clock, FakeClock):
+    if begins(incoming) and isinstance(clock := bot.parts.services.clock, FakeClock):
         await clock.advance(QUIET_S)
     await answer
 
