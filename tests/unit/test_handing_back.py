@@ -12,7 +12,7 @@ from core.dialogue import Task
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.models import Cycle
 from core.text.showing import asks_to_show
-from tests.fakes.house import ANA
+from tests.fakes.house import ANA, Script
 from tests.fakes.sending import LEASE, LEASE_FILE, PHOTO, Sending, sending
 
 
@@ -105,6 +105,18 @@ async def test_with_a_model_the_things_of_what_it_cites_are_handed_back(tmp_path
     async with sending(tmp_path, script, limits=TurnLimits(cycle=Cycle.SINGLE)) as chat:
         await chat.say("/remember the lease of the flat", LEASE_FILE)
         assert await chat.say("show me the lease of the flat")
+        assert [name for name, _ in chat.handed] == ["lease.pdf"]
+
+
+async def test_a_model_that_goes_step_by_step_hands_back_what_its_answer_tells_of(tmp_path: Path) -> None:
+    script: Script = {
+        Task.DECIDE: ['{"action": "MemorySearch"}', '{"action": "Finish"}'],
+        Task.SEARCH_QUERIES: ['{"items": ["lease of the flat"]}'],
+        Task.FINISH: ["Here is the lease of the flat."],
+    }
+    async with sending(tmp_path, script) as chat:
+        await chat.say("/remember the lease of the flat", LEASE_FILE)
+        await chat.say("show me the lease of the flat")
         assert [name for name, _ in chat.handed] == ["lease.pdf"]
 
 
