@@ -35,7 +35,7 @@ EVERYBODYS = {
     "/reminders": "You have no reminders",
     "/memory": "Memory is on",
     "/export": "Everything I keep about you.",
-    "/import": "Send a file of at most 5 MB with the caption /import",
+    "/import": "Send a file of at most 5 MB (an archive: 20 MB) with the caption /import",
     "/link": "To share one memory between your other account and this one",
     "/unlink": "This account is not linked to another.",
     "/privacy": "**What I keep about you:**",
