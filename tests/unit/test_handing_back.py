@@ -60,6 +60,14 @@ async def test_a_question_about_a_thing_brings_words_and_not_the_thing(chat: Sen
     assert chat.handed == [("lease.pdf", LEASE)]
 
 
+async def test_what_was_kept_in_private_is_not_shown_in_a_room(chat: Sending) -> None:
+    await keep(chat, "my passport", PHOTO)
+    await chat.say("show me my passport", room="family")
+    assert chat.handed == []
+    await chat.say("show me my passport")
+    assert len(chat.handed) == 1
+
+
 async def test_a_place_comes_as_a_place(chat: Sending) -> None:
     await chat.say("", Attachment(AttachmentKind.LOCATION, detail="-23.5,-46.6"))
     await chat.say("remember I parked here")
