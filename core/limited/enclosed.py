@@ -51,6 +51,8 @@ _POLITE: Final = re.compile(
 )
 _COPY: Final = re.compile(r"^(?:(?:an?|uma?|una|the) )?(?:copy|copia|cópia) (?:of|de|d[oa])\s+", re.IGNORECASE)
 
+_IS: Final = re.compile(r"^(?:is|it['’]s|are|é|eh|es|son|são)\s+", re.IGNORECASE)
+
 _KINDS: Final = {
     "application/pdf": "pdf",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "word",
@@ -89,7 +91,7 @@ def named(scene: Scene) -> str:
         said = message[found.end() :]
     elif found := _POINTING.match(said):
         said = said[found.end() :]
-    said = _COPY.sub("", _POLITE.sub("", said.strip(" .!?")).strip())
+    said = _IS.sub("", _COPY.sub("", _POLITE.sub("", said.strip(" .!?")).strip()))
     said = "" if points_only(said) or not any(map(str.isalnum, said)) or said.lower() in _NOTHING else said
     said = said or pointed_words(scene.context.quotes)
     titles = (_called(each) for each in own(scene))

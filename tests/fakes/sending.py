@@ -83,13 +83,21 @@ class Sending:
     counted: list[int] = field(default_factory=list)
 
     async def say(
-        self, text: str, *attached: Attachment, quotes: tuple[Quote, ...] = (), pressed: bool = False, lang: str = "en"
+        self,
+        text: str,
+        *attached: Attachment,
+        quotes: tuple[Quote, ...] = (),
+        pressed: bool = False,
+        lang: str = "en",
+        room: str = "",
     ) -> str:
-        """Send a message, and return the text of all that came of it."""
+        """Send a message, in private or in a room, and return the text of all that came of it."""
         channel = Fetched(self.house.clock, ChannelLimits(max_chars=4096, edit_interval_s=0.0), sent=self.sent)
         channel.counted = self.counted
-        incoming = self.house.incoming(text, message_id=uuid.uuid4().hex, chat=f"chat-{lang}")
-        incoming = replace(incoming, attachments=attached, quotes=quotes, pressed=pressed, language=lang)
+        incoming = self.house.incoming(text, message_id=uuid.uuid4().hex, chat=room or f"chat-{lang}")
+        incoming = replace(
+            incoming, attachments=attached, quotes=quotes, pressed=pressed, language=lang, private=not room
+        )
         await answered(self.bot, incoming, channel)
         self.shown, self.fetched = channel.screen[-1], channel.fetched
         self.handed_files = [file for message in channel.screen for file in message.files]

@@ -144,6 +144,7 @@ async def test_who_asks_something_else_than_what_it_is_keeps_nothing(chat: Sendi
         ("quiero que guardes esta factura", "factura: LEASE AGREEMENT"),
         ("hang on to this for me", "LEASE AGREEMENT"),
         ("don't lose this", "LEASE AGREEMENT"),
+        ("remember this is the plumber's invoice", "the plumber's invoice: LEASE AGREEMENT"),
         ("lembra desse documento", "documento: LEASE AGREEMENT"),
         ("save this", "LEASE AGREEMENT"),
         ("keep this: lease of the flat in York", "lease of the flat in York: LEASE AGREEMENT"),

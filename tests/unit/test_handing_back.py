@@ -12,7 +12,7 @@ from core.dialogue import Task
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.models import Cycle
 from core.text.showing import asks_to_show
-from tests.fakes.house import ANA
+from tests.fakes.house import ANA, Script
 from tests.fakes.sending import LEASE, LEASE_FILE, PHOTO, Sending, sending
 
 
@@ -60,6 +60,14 @@ async def test_a_question_about_a_thing_brings_words_and_not_the_thing(chat: Sen
     assert chat.handed == [("lease.pdf", LEASE)]
 
 
+async def test_what_was_kept_in_private_is_not_shown_in_a_room(chat: Sending) -> None:
+    await keep(chat, "my passport", PHOTO)
+    await chat.say("show me my passport", room="family")
+    assert chat.handed == []
+    await chat.say("show me my passport")
+    assert len(chat.handed) == 1
+
+
 async def test_a_place_comes_as_a_place(chat: Sending) -> None:
     await chat.say("", Attachment(AttachmentKind.LOCATION, detail="-23.5,-46.6"))
     await chat.say("remember I parked here")
@@ -105,6 +113,18 @@ async def test_with_a_model_the_things_of_what_it_cites_are_handed_back(tmp_path
     async with sending(tmp_path, script, limits=TurnLimits(cycle=Cycle.SINGLE)) as chat:
         await chat.say("/remember the lease of the flat", LEASE_FILE)
         assert await chat.say("show me the lease of the flat")
+        assert [name for name, _ in chat.handed] == ["lease.pdf"]
+
+
+async def test_a_model_that_goes_step_by_step_hands_back_what_its_answer_tells_of(tmp_path: Path) -> None:
+    script: Script = {
+        Task.DECIDE: ['{"action": "MemorySearch"}', '{"action": "Finish"}'],
+        Task.SEARCH_QUERIES: ['{"items": ["lease of the flat"]}'],
+        Task.FINISH: ["Here is the lease of the flat."],
+    }
+    async with sending(tmp_path, script) as chat:
+        await chat.say("/remember the lease of the flat", LEASE_FILE)
+        await chat.say("show me the lease of the flat")
         assert [name for name, _ in chat.handed] == ["lease.pdf"]
 
 
