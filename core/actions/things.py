@@ -13,6 +13,7 @@ from core.answering.turn import Turn
 from core.enclosures import Attachment, AttachmentKind, QuoteKind
 from core.errors import ChannelError, FileQuotaExceeded
 from core.files.passages import MAX_PASSAGES, passages, title
+from core.files.port import Problem
 from core.text.bindings import bindings
 from core.text.catalogue import text
 from core.text.markdown import quoted
@@ -36,6 +37,8 @@ _HERE: Final = re.compile(
 
 _RECORDING: Final = re.compile(r"\b(?:recording|voice|audios?|gravacao|grabacion|nota de voz)\b")
 """Words, folded, for a recording itself."""
+
+_LOST: Final = {Problem.GONE, Problem.NOT_TAKEN}
 
 _KEPT: Final = frozenset(AttachmentKind) - {AttachmentKind.STICKER}
 
@@ -136,9 +139,10 @@ async def _put_away(turn: Turn, draft: MemoryDraft) -> MemoryDraft:
 def own_draft(turn: Turn) -> MemoryDraft | None:
     """Return the draft that keeps what came with the message under its words, or what it calls itself; None for none.
 
-    A question names nothing.
+    A question names nothing, and what could not be fetched is not kept.
     """
-    things = _own(turn)
+    lost = {each.attachment.handle for each in turn.enclosed.files if each.problem in _LOST}
+    things = tuple(each for each in _own(turn) if each.handle not in lost)
     words = turn.asked.text.strip()
     if not things or words.endswith("?"):
         return None

@@ -219,28 +219,28 @@ def is_pasted(attachment: Attachment) -> bool:
     return attachment.kind is AttachmentKind.FILE and attachment.name == PASTED_NAME
 
 
-async def worded(enclosed: Enclosed, max_chars: int) -> Message | None:
+async def worded(enclosed: Enclosed, max_chars: int, *, asks: bool = False) -> Message | None:
     """Return the message with the words that came as a file: a long text that a client sent so, what was said aloud.
 
-    None if there are none, or too many: then the file stays a document.
+    None if there are none, or too many: then the file stays a document. So does a long text beside words of the
+    person's own, which say what they want of it, and any if it is to be asked (`asks`) what they want.
     """
     asked = enclosed.asked
-    if not any(is_pasted(each) or each.kind is AttachmentKind.VOICE for each in asked.attachments):
+    is_wordless = not (asks or asked.text.strip())
+    pasted = [each for each in asked.attachments if is_pasted(each) and is_wordless]
+    if not pasted and all(each.kind is not AttachmentKind.VOICE for each in asked.attachments):
         return None
     await enclosed.read()
-    files = [each for each in enclosed.files if not each.is_quoted and (_is_text(each) or is_heard(each))]
+    own = [each for each in enclosed.files if not each.is_quoted and each.has_text]
+    files = [each for each in own if is_heard(each) or each.attachment in pasted]
     text = "\n\n".join(filter(None, (asked.text, *("\n".join(each.pages) for each in files))))
     if not files or len(text) > max_chars:
         return None
     enclosed.files = tuple(each for each in enclosed.files if each not in files)
     enclosed.heard = tuple(each.attachment for each in files if is_heard(each))
-    rest = tuple(each for each in asked.attachments if not is_pasted(each))
+    rest = tuple(each for each in asked.attachments if each not in pasted)
     enclosed.asked = replace(asked, content=text, attachments=rest)
     return enclosed.asked
-
-
-def _is_text(file: ReadFile) -> bool:
-    return is_pasted(file.attachment) and file.has_text
 
 
 def is_heard(file: ReadFile) -> bool:

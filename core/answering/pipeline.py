@@ -284,7 +284,7 @@ class MessagePipeline:
         limits = self._parts.settings.limits
         if turn.enclosed.is_listening:
             await turn.answer.status(LISTENING[turn.person.locale])
-        said = await worded(turn.enclosed, limits.max_message_chars)
+        said = await worded(turn.enclosed, limits.max_message_chars, asks=turn.services.models.is_limited)
         if said is not None:
             turn.log.asked = turn.shown.asked = said
             if turn.enclosed.heard:

@@ -179,7 +179,7 @@ _CARD: Final = {"fn", "tel", "email", "adr", "org", "title", "bday", "url", "not
 
 
 def _card(content: bytes) -> Iterator[str]:
-    """Yield what contact cards say, a card each: the name, then a line for each other fact."""
+    """Yield what contact cards say, a card each: the name, then each other fact."""
     for card in re.split(r"(?i)^END:VCARD\s*$", _unfolded(_decoded(content) or ""), flags=re.MULTILINE):
         facts: dict[str, list[str]] = {}
         for line in card.splitlines():
@@ -189,7 +189,7 @@ def _card(content: bytes) -> Iterator[str]:
                 said = " ".join(filter(None, re.split(r"(?<!\\)[;\s]", value.replace("\\n", " "))))
                 facts.setdefault(key, []).append(re.sub(r"\\([,;\\])", r"\1", said))
         if facts:
-            yield "\n".join(fact for key in sorted(facts, key=lambda key: key != "fn") for fact in facts[key])
+            yield ", ".join(fact for key in sorted(facts, key=lambda key: key != "fn") for fact in facts[key])
 
 
 def _unfolded(text: str) -> str:
