@@ -39,7 +39,12 @@ def served(window: int, complaint: str = VLLM, said: str = "Olá, Ana!") -> Call
 
 async def talk(folder: Path, server: LoopbackServer, *said: str, **settings: str) -> str:
     async with server.running():
-        models = {"MODEL": "openai:m", "OPENAI_BASE_URL": f"{server.url}/v1", "TOKENIZER": "characters"}
+        models = {
+            "MODEL": "openai:m",
+            "OPENAI_BASE_URL": f"{server.url}/v1",
+            "TOKENIZER": "characters",
+            "LANG": "pt_BR",
+        }
         _, out, _ = await Elefante(folder).meanwhile("chat", said="\n".join(said) + "\n", **models | settings)
     return out
 
