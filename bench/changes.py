@@ -225,12 +225,12 @@ async def measure(path: Path, *, show: bool) -> None:
     table.show("questions about a neighbour, and about what was told", ("door", "asks of", *verdicts), rows)
     over_two = [each for life in data["hops"] for each in await hops(bots, life)]
     wrong += [f"hop {door} {got} · {seen}" for door, got, seen in over_two if show or got == "sure and wrong"]
-    verdicts = ("first", "shown", "not found", "sure and wrong")
+    places = ("first", "shown", "not found", "sure and wrong")
     rows = [
-        [door, *(str(sum(each[:2] == (door, got) for each in over_two)) for got in verdicts)]
+        [door, *(str(sum(each[:2] == (door, got) for each in over_two)) for got in places)]
         for door in ("public", "limited")
     ]
-    table.show("questions over two memories, among a hundred others", ("door", *verdicts), rows)
+    table.show("questions over two memories, among a hundred others", ("door", *places), rows)
     await bots.close()
     if show:
         print("\n".join(wrong))
