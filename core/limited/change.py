@@ -160,7 +160,7 @@ def swapped(old: str, new: str) -> str:
     """Return the old text with the values of the new one in place of its own; "" unless each has one clear place."""
     known, said = values(old, apart=True), values(new)
     olds = {flat(value.text) for value in known}
-    news = [value for value in said if flat(value.text) not in olds and flat(value.text) not in flat(old)]
+    news = [value for value in said if flat(value.text) not in olds and not _stands_in(value.text, old)]
     news = [value for value in news if not _OVER.fullmatch(flat(value.text))]
     denied = {flat(value.text) for value in said if _DENIED.search(flat(new[: value.start]))}
     restated = {flat(value.text) for value in said} - denied
@@ -180,8 +180,15 @@ def swapped(old: str, new: str) -> str:
     return text if places else ""
 
 
+def _stands_in(value: str, text: str) -> bool:
+    """Return whether a value stands in a text for itself: "6" does not in "16h"."""
+    return re.search(rf"(?<!\w){re.escape(flat(value))}(?!\w)", flat(text)) is not None
+
+
 def _is_alike(old: Value, new: Value) -> bool:
-    return any({old.kind, new.kind} <= kinds for kinds in _ALIKE)
+    """Return whether two values are of one kind; a bare number may be an hour: "moved to 10"."""
+    is_hour = new.kind == "number" and not new.after and new.text.isdigit() and int(new.text) <= _HOURS
+    return any({old.kind, new.kind} <= kinds for kinds in _ALIKE) or (is_hour and old.kind == "clock")
 
 
 def _place(value: Value, free: Sequence[Value], named: Sequence[Value]) -> Value | None:

@@ -37,9 +37,13 @@ _CLEAR_LEAD: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class _Markers:
-    """What tells languages apart: the languages that each word is of, and their names, those of the bot apart."""
+    """What tells languages apart: the languages that each word is of, and their names, those of the bot apart.
+
+    `own` are the words of each of the bot's languages that the two others lack.
+    """
 
     of_word: Mapping[str, Sequence[str]]
+    own: Mapping[str, frozenset[str]]
     ours: tuple[str, ...]
     others: tuple[str, ...]
 
@@ -59,7 +63,8 @@ def _markers() -> _Markers:
         rivals = [lists[other] for other in (near if name in near else lists) if other != name]
         for word in words.difference(*rivals):
             of_word[word].append(name)
-    return _Markers(dict(of_word), tuple(ours), tuple(others))
+    own = {name: lists[name].difference(*(lists[other] for other in ours if other != name)) for name in ours}
+    return _Markers(dict(of_word), own, tuple(ours), tuple(others))
 
 
 @cache
@@ -114,10 +119,20 @@ def choose(text: str, tag: str, earlier: Iterable[str] = ()) -> Locale:
 
     It is that of the message, else of earlier messages (newest first), else of the tag, else Portuguese (decision 3).
     A message that is clearly in one language comes before later ones that may be in it: one word switches nothing.
+    Where none is, all together may be nearest to one: "nos subieron la renta", after "mi carnal trabaja en Bimbo".
     """
     said = (text, *earlier)
-    found = (heard for hear in (clearly_spoken, spoken) for each in said if (heard := hear(each)) is not None)
+    heard_in = ((clearly_spoken, said), (_nearest, ("\n".join(said),)), (spoken, said))
+    found = (heard for hear, texts in heard_in for each in texts if (heard := hear(each)) is not None)
     return next(found, None) or spoken_tag(tag) or Locale.PT
+
+
+def _nearest(text: str) -> Locale | None:
+    """Return which of the bot's languages a text is clearly nearest to, by words that others may have, too."""
+    words = Counter(_WORDS.findall(fold(text[:_HEAD_CHARS].lower())))
+    scores = {name: sum(words[word] for word in own) for name, own in _markers().own.items()}
+    best, next_best = sorted(scores, key=scores.__getitem__, reverse=True)[:2]
+    return Locale(best) if scores[best] >= scores[next_best] + _CLEAR_LEAD else None
 
 
 def _primary(tag: str) -> str:

@@ -122,3 +122,9 @@ def test_the_message_comes_first_then_earlier_messages_then_the_platform_then_po
 )
 def test_requests_for_reminders_are_not_taken_for_another_language(text: str, language: Locale | None) -> None:
     assert spoken(text) is language
+
+
+def test_what_no_message_says_clearly_all_of_them_may() -> None:
+    earlier = ["la clave del wifi es 99", "mi carnal trabaja en Bimbo", "apunta que el depa de Narvarte renta en 9500"]
+    assert choose("nos subieron la renta a 10200", "pt-BR", earlier) is Locale.ES
+    assert choose("nos subieron la renta a 10200", "pt-BR") is Locale.PT

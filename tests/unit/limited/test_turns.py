@@ -661,3 +661,22 @@ async def test_no_reminder_is_offered_of_a_street_that_a_day_gave_its_name(perso
     assert len(labels(person)) == 1
     await person.say("guarda que o dentista é dia 7 de abril")
     assert len(labels(person)) == 2
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "now"),
+    [
+        (
+            "a consulta é dia 5 às 16h",
+            "a clínica ligou, a consulta passou para dia 6 às 11h",
+            "a consulta é dia 6 às 11h",
+        ),
+        ("standup is at 9:30 with Priya's team", "standup moved to 10", "standup is at 10 with Priya's team"),
+    ],
+)
+async def test_a_new_day_and_an_hour_without_its_sign_take_their_places(
+    person: Talk, known: str, said: str, now: str
+) -> None:
+    await told(person, known)
+    await person.say(said)
+    assert await person.contents() == [now]
