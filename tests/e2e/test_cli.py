@@ -90,7 +90,14 @@ def test_think_shows_what_reminder_would_be_set_and_sets_none(elefante: Elefante
 def test_check_finds_all_in_order(elefante: Elefante) -> None:
     report = document(elefante("check", "--json"))
     assert report["ok"]
-    assert {finding["name"] for finding in report["findings"]} == {"settings", "storage", "embedder", "index", "models"}
+    assert {finding["name"] for finding in report["findings"]} == {
+        "settings",
+        "storage",
+        "files",
+        "embedder",
+        "index",
+        "models",
+    }
 
 
 def test_check_fails_on_a_broken_database_and_says_what_to_do(elefante: Elefante, tmp_path: Path) -> None:
