@@ -16,6 +16,7 @@ from core.errors import ChannelError, FileTooLarge, ProviderError
 from core.files.passages import Embed, FoundPassage, find, passages
 from core.files.port import FileReader, Problem, ReadFile, Reading, Transcriber
 from core.tasks import aside
+from core.text.assertions import asks_to_save
 from core.types import Message
 
 MAX_FILE_BYTES: Final = 20_000_000
@@ -223,22 +224,26 @@ async def worded(enclosed: Enclosed, max_chars: int, *, asks: bool = False) -> M
     """Return the message with the words that came as a file: a long text that a client sent so, what was said aloud.
 
     None if there are none, or too many: then the file stays a document. So does a long text beside words of the
-    person's own, which say what they want of it, and any if it is to be asked (`asks`) what they want.
+    person's own, which say what they want of it; and with `asks` one that does not say so itself ("remember that").
     """
     asked = enclosed.asked
-    is_wordless = not (asks or asked.text.strip())
-    pasted = [each for each in asked.attachments if is_pasted(each) and is_wordless]
+    pasted = set() if asked.text.strip() else {each.handle for each in asked.attachments if is_pasted(each)}
     if not pasted and all(each.kind is not AttachmentKind.VOICE for each in asked.attachments):
         return None
     await enclosed.read()
     own = [each for each in enclosed.files if not each.is_quoted and each.has_text]
-    files = [each for each in own if is_heard(each) or each.attachment in pasted]
+    files = [
+        each
+        for each in own
+        if is_heard(each) or (each.attachment.handle in pasted and (not asks or asks_to_save("\n".join(each.pages))))
+    ]
     text = "\n\n".join(filter(None, (asked.text, *("\n".join(each.pages) for each in files))))
     if not files or len(text) > max_chars:
         return None
     enclosed.files = tuple(each for each in enclosed.files if each not in files)
     enclosed.heard = tuple(each.attachment for each in files if is_heard(each))
-    rest = tuple(each for each in asked.attachments if each not in pasted)
+    words = {each.attachment.handle for each in files if not is_heard(each)}
+    rest = tuple(each for each in asked.attachments if each.handle not in words)
     enclosed.asked = replace(asked, content=text, attachments=rest)
     return enclosed.asked
 

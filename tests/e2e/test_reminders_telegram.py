@@ -319,7 +319,7 @@ async def test_in_a_group_somebody_else_is_not_reminded_and_the_agenda_has_heads
         said = await place.say("@elefante_bot remind Bia to bring the cake at 11:30", chat=GROUP)
         assert said == (
             "I remind only who asks me, so they would have to ask me themselves. Shall I remind you?"
-            " “remind Bia to bring the cake” [⏰ Yes, remind me]"
+            " “remind Bia to bring the cake” [⏰ Yes, remind me | ⏰ Say it here]"
         )
         await place.press("⏰ Yes, remind me", chat=GROUP)
         await place.say("/agenda@elefante_bot", chat=GROUP)

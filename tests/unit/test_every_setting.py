@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from bot.settings.env_example import render
 from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
 from core.answering.parts import TurnLimits
+from core.dialogue import Picture
 from core.features.access.people import Person
 from core.models import Cycle, complete
 from core.ports import MessageHandler
@@ -158,6 +159,17 @@ async def test_the_temperature_is_sent_to_all(tmp_path: Path) -> None:
     async with asked(tmp_path, MODEL_TEMPERATURE="0.3") as (server, there):
         sent = await bodies(server, there)
     assert [sent[mode].get("temperature") for mode in MODES] == [0.3] * len(MODES)
+
+
+@pytest.mark.parametrize(("lines", "sees"), [({}, True), ({"MODEL_PICTURES": "false"}, False)])
+async def test_a_picture_is_sent_unless_it_is_to_stay_here(
+    tmp_path: Path, *, lines: dict[str, str], sees: bool
+) -> None:
+    [turn] = prompt().turns
+    looked_at = replace(prompt(), turns=(replace(turn, pictures=(Picture("image/png", b"\x89PNG", 10),)),))
+    async with asked(tmp_path, **lines) as (server, there):
+        await complete(there.app.parts.services.models.chat, looked_at)
+        assert ("image_url" in str(server.bodies[-1]["messages"])) is sees
 
 
 KEYED = [name for name, preset in PROVIDERS.items() if preset.key_setting]

@@ -74,7 +74,7 @@ async def test_a_pdf_is_read_page_by_page(reader: ProcessReader) -> None:
         (b"name,age\nAna,7", "a.csv", "text/csv", ("name,age\nAna,7",)),
         (b'{"a": 1}', "a.json", "application/json", ('{"a": 1}',)),
         (b"first\fsecond", "two.txt", "text/plain", ("first", "second")),
-        (CARD, "x", "text/vcard", ("Ana Lima, Dr\n+55 11 5555-0000\nana@example.org\nRua A 1 São Paulo",)),
+        (CARD, "x", "text/vcard", ("Ana Lima, Dr, +55 11 5555-0000, ana@example.org, Rua A 1 São Paulo",)),
         (CALENDAR, "x", "text/calendar", ("Dentista, 2026-12-03 15:00, Rua B 2\nFérias, 2026-12-20",)),
         (b"<html><script>steal()</script><p>Hi <b>you</b></p></html>", "x", "text/html", ("Hi you",)),
     ],

@@ -70,6 +70,14 @@ async def test_a_long_paste_that_came_as_a_file_is_the_message(chat: Sending) ->
     assert "4471" in await chat.say("what is the gate code?")
 
 
+async def test_a_paste_is_asked_about_beside_a_question_and_kept_by_nobody(chat: Sending) -> None:
+    chat.sent["test:paste"] = b"The offsite is on 12 March in Porto.\nThe hotel is Casa do Rio."
+    paste = Attachment(AttachmentKind.FILE, "message.txt", "text/plain", handle="test:paste")
+    assert "12 March" in await chat.say("when is the offsite?", paste)
+    assert "Ask me what you want to know" in await chat.say("", paste)
+    assert await chat.kept() == []
+
+
 @pytest.mark.parametrize(
     ("content", "name", "lang", "said"),
     [

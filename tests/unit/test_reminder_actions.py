@@ -20,7 +20,7 @@ from core.outgoing import OutgoingMessage
 from core.text import assertions
 from core.text.markdown import plain_times
 from core.types import MemoryDraft, MemoryKind, Preferences
-from tests.fakes.house import ANA, House
+from tests.fakes.house import ANA, House, answered
 from tests.fakes.model import Answer, Calls
 
 ZONE = "America/Sao_Paulo"  # where it is 12:09 on Saturday, 14 March 2026
@@ -63,7 +63,7 @@ async def say(house: House, text: str, *, quotes: Sequence[Quote] = ()) -> Outgo
     channel = house.channel()
     async with house.chatbot() as chatbot:
         incoming = replace(house.incoming(text, message_id=uuid.uuid4().hex), quotes=tuple(quotes))
-        await (await chatbot.receive(incoming, channel))
+        await answered(chatbot, incoming, channel)
     shown = channel.screen[-1]
     return replace(shown, text=plain_times("\n\n".join(each.text for each in channel.screen)))
 
