@@ -7,6 +7,8 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Final
 
+from bot.models.presets import PROVIDERS, Mode
+from bot.settings.models import LIMITED, ModelSettings
 from core.files.child import WHISPER
 
 OCR: Final = "ocr"
@@ -23,13 +25,22 @@ def is_installed(extra: str) -> bool:
     return all(find_spec(name) is not None for name in MODULES[extra])
 
 
-def told(*, hears: str, sees: bool) -> str:
-    """Return, in a line, which extras are here, and what becomes of pictures and recordings.
-
-    `hears` names what writes down recordings, "" for nothing; `sees` tells whether the chat model takes pictures.
-    """
+def told(settings: ModelSettings) -> str:
+    """Return, in a line, which extras are here, and what becomes of pictures and recordings."""
     here = ", ".join(filter(is_installed, MODULES)) or "none"
-    pictures = [*(["shown to the model"] if sees else []), *(["their words are read"] if is_installed(OCR) else [])]
+    pictures = [
+        *(["shown to the model"] if _sees(settings) else []),
+        *(["their words are read"] if is_installed(OCR) else []),
+    ]
     said = " and ".join(pictures) or "asked about (elefante[ocr] reads the words on them)"
-    heard = f"written down by {hears}" if hears else "not heard (MODEL_TRANSCRIPTION)"
+    name = settings.transcription()
+    heard = f"written down by {name}" if name else "not heard (MODEL_TRANSCRIPTION)"
     return f"extras here: {here}; pictures: {said}; recordings: {heard}"
+
+
+def _sees(settings: ModelSettings) -> bool:
+    """Return whether the first model of the chat takes pictures."""
+    name = settings.chain(Mode.CHAT)[0]
+    if name.provider == LIMITED:
+        return False
+    return PROVIDERS[name.provider].pictures if settings.model_pictures is None else settings.model_pictures
