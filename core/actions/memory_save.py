@@ -14,7 +14,7 @@ from core.actions.change_report import keep_both_button, narrowed_text, open_off
 from core.actions.memory_drafts import MAX_DRAFTS, UNSAID, DraftAnswer, DraftEntry, to_draft, to_kind
 from core.actions.offer import offer_saving
 from core.actions.proposal import Rewrite, propose_keeping, propose_replacement, proposes
-from core.actions.things import put_away, with_things
+from core.actions.things import nearly_full, put_away, with_things
 from core.answering import outcomes
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Step, Task
@@ -346,6 +346,7 @@ async def told(turn: Turn, kept: SaveResult, missing: Sequence[str] = ()) -> str
     lines += [outcomes.replaced(each.item, each.before, locale, zone) for each in kept.replaced if each.before]
     lines += [outcomes.listed(outcomes.KNOWN[locale], kept.known, locale, zone)] if kept.known else []
     lines += kept.troubles
+    lines += [room] if (room := await nearly_full(turn, kept.written)) else []
     lines += [outcomes.not_done(WRITES, missing, turn.person.locale, some=True)] if missing else []
     before = [each.before for each in kept.replaced if each.before]
     lines += [note] if (note := narrowed_text(turn, before, [each.item for each in kept.replaced])) else []

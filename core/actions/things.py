@@ -19,7 +19,7 @@ from core.text.catalogue import text
 from core.text.markdown import quoted
 from core.text.pointing import points_only
 from core.text.unicode import flat, one_line
-from core.types import MemoryDraft, MemoryKind, Message, MessageRole, Modal
+from core.types import MemoryDraft, MemoryItem, MemoryKind, Message, MessageRole, Modal
 
 _AGO: Final = timedelta(minutes=30)
 """How long ago what "this" means may have come as a message of its own."""
@@ -37,6 +37,9 @@ _HERE: Final = re.compile(
 
 _RECORDING: Final = re.compile(r"\b(?:recording|voice|audios?|gravacao|grabacion|nota de voz)\b")
 """Words, folded, for a recording itself."""
+
+_NEARLY: Final = 0.9
+"""Of the room for a person's files: from there on they are told at each save."""
 
 _LOST: Final = {Problem.GONE, Problem.NOT_TAKEN}
 
@@ -111,6 +114,17 @@ async def put_away(turn: Turn, drafts: Sequence[MemoryDraft]) -> tuple[list[Memo
     return kept, tuple(dict.fromkeys(troubles))
 
 
+async def nearly_full(turn: Turn, kept: Sequence[MemoryItem]) -> str:
+    """Return that there is little room left for files, if what was kept has any and there is; else ""."""
+    files = turn.memory.files
+    if not any(thing.sha256 for item in kept for thing in item.attachments):
+        return ""
+    used = await files.used(turn.memory.owner)
+    if used < files.quota * _NEARLY:
+        return ""
+    return NEARLY_FULL[turn.person.locale].format(used=_megabytes(used), quota=_megabytes(files.quota))
+
+
 def _megabytes(count: int) -> int:
     return round(count / 1_000_000)
 
@@ -180,4 +194,5 @@ def names(things: Collection[Attachment]) -> str:
 
 
 QUOTA: Final = text("files.quota")
+NEARLY_FULL: Final = text("files.nearly_full")
 NOT_FETCHED: Final = text("files.not_fetched")

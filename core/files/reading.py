@@ -10,8 +10,9 @@ import struct
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from core.files import child
 from core.files.port import FileReader, Problem, Reading
@@ -31,34 +32,28 @@ _OUT_OF_TIME: Final = {-getattr(signal, name) for name in ("SIGXCPU", "SIGKILL")
 _log = logging.getLogger(__name__)
 
 
-class ProcessReader(FileReader):
-    """Reads files in a process that has neither the bot's environment nor its code.
+class ChildProcess:
+    """A process of `core/files/child.py` that has neither the bot's environment nor its code.
 
     `cpu_s` bounds one file's time of CPU, `within_s` that by the wall; both are seconds of the machine, as the process
-    is.
+    is. `memory_bytes` bounds its address space.
     """
 
-    def __init__(self, *, cpu_s: int = child.MAX_CPU_S, within_s: float = WITHIN_S, idle_s: float = IDLE_S) -> None:
+    def __init__(
+        self,
+        *,
+        cpu_s: int = child.MAX_CPU_S,
+        within_s: float = WITHIN_S,
+        idle_s: float = IDLE_S,
+        memory_bytes: int = child.MAX_MEMORY_BYTES,
+    ) -> None:
         self._cpu_s = cpu_s
         self._within_s = within_s
         self._idle_s = idle_s
+        self._memory_bytes = memory_bytes
         self._turn = asyncio.Lock()
         self._process: Process | None = None
         self._ending: asyncio.TimerHandle | None = None
-
-    async def read(self, content: bytes, name: str = "") -> Reading:
-        """Return the text of a file; `name` helps only where its bytes do not tell what it is."""
-        if not content:
-            return Reading("", problem=Problem.EMPTY)
-        answer, problem = await self._ask(content, name=name)
-        if answer is None:
-            return Reading("", problem=problem)
-        return await aside(len(answer), lambda: _reading(json.loads(answer)))
-
-    async def picture(self, content: bytes, max_side_px: int) -> bytes | None:
-        """Return a picture as a JPEG or PNG: upright, without EXIF, no side longer than that; None if it is none."""
-        answer, _ = await self._ask(content, max_side_px=max_side_px) if content else (None, None)
-        return answer or None
 
     async def close(self) -> None:
         """End the process. Closing twice does nothing."""
@@ -70,9 +65,9 @@ class ProcessReader(FileReader):
         """The id of the process; None while there is none."""
         return None if self._process is None else self._process.pid
 
-    async def _ask(self, content: bytes, *, name: str = "", max_side_px: int = 0) -> tuple[bytes | None, Problem]:
-        """Return the answer of the process; None if it died of the file, and what that says of it."""
-        head = {"name": name, "size": len(content), "max_side_px": max_side_px, "cpu_s": self._cpu_s}
+    async def ask(self, task: str, content: bytes, **about: object) -> tuple[bytes | None, Problem]:
+        """Return the answer of the process to a task; None if it died of the file, and what that says of it."""
+        head = {"task": task, "size": len(content), "cpu_s": self._cpu_s, **about}
         async with self._turn:
             if self._ending is not None:
                 self._ending.cancel()
@@ -94,7 +89,7 @@ class ProcessReader(FileReader):
     async def _running(self) -> Process:
         if self._process is None or self._process.returncode is not None:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-I", str(Path(child.__file__))),
+                *(sys.executable, "-I", str(Path(child.__file__)), str(self._memory_bytes)),
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=DEVNULL,
@@ -136,6 +131,77 @@ class ProcessReader(FileReader):
             process.kill()
         await process.communicate()  # what nobody reads keeps `wait` from returning
         return process.returncode
+
+
+class ProcessReader(ChildProcess, FileReader):
+    """Reads files in such a process."""
+
+    async def read(self, content: bytes, name: str = "") -> Reading:
+        """Return the text of a file; `name` helps only where its bytes do not tell what it is."""
+        return await _asked(self, "read", content, name)
+
+    async def picture(self, content: bytes, max_side_px: int) -> bytes | None:
+        """Return a picture as a JPEG or PNG: upright, without EXIF, no side longer than that; None if it is none."""
+        answer, _ = await self.ask("picture", content, max_side_px=max_side_px) if content else (None, None)
+        return answer or None
+
+
+class WordFinder(Protocol):
+    """Recognise the words on pictures. Raises nothing but cancellation."""
+
+    async def words(self, content: bytes, name: str = "") -> Reading:
+        """Return the words on a picture, or on the pages of a scanned document; no page without any."""
+
+    async def close(self) -> None:
+        """End the process. Closing twice does nothing."""
+
+
+class ProcessWordFinder(ChildProcess, WordFinder):
+    """Recognises words in a process of its own, with the extra `ocr`."""
+
+    def __init__(self, *, idle_s: float = IDLE_S) -> None:
+        super().__init__(cpu_s=60, within_s=60.0, idle_s=idle_s, memory_bytes=2 << 30)
+
+    async def words(self, content: bytes, name: str = "") -> Reading:
+        """Return the words on a picture, or on the pages of a scanned document; no page without any."""
+        return await _asked(self, "words", content, name)
+
+
+class WordsReader(FileReader):
+    """Reads what another reader does, and the words on pictures and scanned pages, too."""
+
+    def __init__(self, reader: FileReader, finder: WordFinder) -> None:
+        self._reader = reader
+        self._finder = finder
+
+    async def read(self, content: bytes, name: str = "") -> Reading:
+        """Return the text of a file; a picture with words on it has one page."""
+        reading = await self._reader.read(content, name)
+        is_picture = bool(reading.width) and reading.problem is None
+        if not is_picture and reading.problem is not Problem.SCANNED:
+            return reading
+        found = await self._finder.words(content, name)
+        if not any(page.strip() for page in found.pages):
+            return reading
+        return replace(reading, pages=found.pages, problem=found.problem)
+
+    async def picture(self, content: bytes, max_side_px: int) -> bytes | None:
+        """Return a picture as the other reader does."""
+        return await self._reader.picture(content, max_side_px)
+
+    async def close(self) -> None:
+        """End both processes. Closing twice does nothing."""
+        await self._reader.close()
+        await self._finder.close()
+
+
+async def _asked(process: ChildProcess, task: str, content: bytes, name: str) -> Reading:
+    if not content:
+        return Reading("", problem=Problem.EMPTY)
+    answer, problem = await process.ask(task, content, name=name)
+    if answer is None:
+        return Reading("", problem=problem)
+    return await aside(len(answer), lambda: _reading(json.loads(answer)))
 
 
 def _reading(fields: dict[str, Any]) -> Reading:

@@ -137,7 +137,8 @@ def has_own_text(scene: Scene) -> bool:
 
 def told(scene: Scene) -> str:
     """Return a sentence on each thing that came along, and what can be done with it."""
-    return "\n".join(dict.fromkeys(_sentence(scene, each) for each in own(scene)))
+    sentences = (_sentence(scene, each) for each in own(scene))
+    return "\n".join(dict.fromkeys(each[:1].upper() + each[1:] for each in sentences))
 
 
 def needs_name(scene: Scene) -> bool:
@@ -154,14 +155,20 @@ def _sentence(scene: Scene, file: ReadFile) -> str:
         return PROBLEMS[file.problem][locale].format(name=name, limit=_LIMIT_MB)
     if file.has_text:
         first = quoted(title(file.pages, _MAX_FIRST_CHARS), None)
-        is_recording = file.attachment.kind in {AttachmentKind.VOICE, AttachmentKind.AUDIO}
-        what = KINDS["recording" if is_recording else _KINDS.get(file.attachment.media_type, "text")][locale]
+        what = KINDS[_kind_of(file)][locale]
         parts = [counted(DOCUMENT, locale, len(file.pages), name=name, what=what), BEGINS[locale].format(first=first)]
         return " ".join((*parts, TOO_LONG[locale] if file.problem else ASK[locale]))
     sentence = THINGS.get(file.attachment.kind, THINGS[AttachmentKind.OTHER])[locale].format(name=name)
     if file.attachment.kind not in _NEEDS_NAME or scene.message.rstrip().endswith("?"):
         return sentence
     return f"{sentence} {(KEEP_WITH_WORDS if scene.message else TELL_WHAT)[locale]}"
+
+
+def _kind_of(file: ReadFile) -> str:
+    """Return which of KINDS a file is that has text."""
+    if file.attachment.kind in {AttachmentKind.VOICE, AttachmentKind.AUDIO}:
+        return "recording"
+    return "picture" if file.is_picture else _KINDS.get(file.attachment.media_type, "text")
 
 
 def _name(file: ReadFile, locale: Locale) -> str:
@@ -190,6 +197,7 @@ KINDS: Final = {
     "card": text("files.kinds.card"),
     "text": text("files.kinds.text"),
     "recording": text("files.kinds.recording"),
+    "picture": text("files.kinds.picture"),
 }
 PROBLEMS: Final[dict[Problem, Localized]] = {
     Problem.UNKNOWN: text("files.problems.unknown"),

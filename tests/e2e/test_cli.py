@@ -97,6 +97,7 @@ def test_check_finds_all_in_order(elefante: Elefante) -> None:
         "embedder",
         "index",
         "models",
+        "extras",
     }
 
 

@@ -16,7 +16,7 @@ from core.answering.enclosed import FileService
 from core.answering.parts import TurnLimits
 from core.enclosures import Attachment, AttachmentKind, Quote
 from core.files.port import Transcriber
-from core.files.reading import ProcessReader
+from core.files.reading import ProcessReader, WordFinder, WordsReader
 from core.limited import LimitedMind
 from core.outgoing import ChannelLimits, File, OutgoingMessage
 from core.providers.usem3 import Usem3Embedder
@@ -123,9 +123,11 @@ async def sending(
     quota: int = 10**9,
     limits: TurnLimits | None = None,
     transcriber: Transcriber | None = None,
+    words: WordFinder | None = None,
 ) -> AsyncIterator[Sending]:
     """Open such a chat; with a `script`, a scripted language model answers."""
-    reader, embedder = ProcessReader(), Usem3Embedder()
+    plain, embedder = ProcessReader(), Usem3Embedder()
+    reader = plain if words is None else WordsReader(plain, words)
     clock = FakeClock()
     files = FolderFiles(folder, clock, quota)
     house = House(

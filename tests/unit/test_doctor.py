@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from bot import doctor as verb
+from bot import extras
 from bot.settings.models import ModelSettings
 from bot.settings.settings import load
 from core.dialogue import Stop
@@ -118,6 +119,57 @@ async def test_without_a_model_nothing_is_asked_and_nothing_costs() -> None:
     assert document["ok"]
     assert document["cost_usd"] == 0.0
     assert "limited mode" in verb.render(document)
+
+
+@pytest.mark.parametrize(
+    ("here", "changed", "said"),
+    [
+        (
+            (),
+            {},
+            (
+                "extras here: none; pictures: asked about (elefante[ocr] reads the words on them); "
+                "recordings: not heard (MODEL_TRANSCRIPTION)"
+            ),
+        ),
+        (
+            ("ocr", "voice"),
+            {"model_transcription": "embedded"},
+            "extras here: ocr, voice; pictures: their words are read; recordings: written down by embedded",
+        ),
+        (
+            ("ocr",),
+            {"model": "openai:gpt-5.2", "openai_api_key": "k", "model_transcription": "openai:whisper-1"},
+            (
+                "extras here: ocr; pictures: shown to the model and their words are read; "
+                "recordings: written down by openai:whisper-1"
+            ),
+        ),
+        (
+            (),
+            {"model": "openai:gpt-5.2", "openai_api_key": "k", "model_pictures": False},
+            (
+                "extras here: none; pictures: asked about (elefante[ocr] reads the words on them); "
+                "recordings: not heard (MODEL_TRANSCRIPTION)"
+            ),
+        ),
+    ],
+)
+def test_it_is_said_which_extras_are_here_and_what_becomes_of_pictures_and_recordings(
+    monkeypatch: pytest.MonkeyPatch, here: tuple[str, ...], changed: dict[str, Any], said: str
+) -> None:
+    monkeypatch.setattr(extras, "is_installed", lambda extra: extra in here)
+    assert extras.told(load(storage_url="memory:", **changed)) == said
+
+
+async def test_check_and_doctor_have_a_line_on_extras() -> None:
+    settings = load(storage_url="memory:")
+    for document, render in (
+        (await verb.check(settings), verb.render_check),
+        (await verb.examine(settings), verb.render),
+    ):
+        assert document["ok"]
+        assert extras.told(settings) in render(document)
 
 
 async def test_settings_come_first_and_one_that_does_not_exist_is_named(

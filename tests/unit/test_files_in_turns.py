@@ -200,6 +200,26 @@ async def test_without_room_nothing_is_kept_and_it_is_said_how_much_is_used(tmp_
         assert await chat.kept() == []
 
 
+@pytest.mark.parametrize(
+    ("lang", "words", "said"),
+    [
+        ("en", "remember this contract", "Your files take 9 of 10 MB: there is little room left."),
+        ("pt-br", "guarda esse contrato", "Os seus arquivos já ocupam 9 de 10 MB: resta pouco espaço."),
+        ("es", "guarda este contrato", "Tus archivos ya ocupan 9 de 10 MB: queda poco espacio."),
+    ],
+)
+async def test_when_little_room_is_left_each_save_of_a_file_says_so(
+    tmp_path: Path, lang: str, words: str, said: str
+) -> None:
+    async with sending(tmp_path, quota=10_000_000) as chat:
+        size = len(chat.sent["test:lease"])
+        await chat.files.put(ANA, bytes(9_000_000 - size - 1))
+        assert said not in await chat.say(words, LEASE_FILE, lang=lang)
+        answer = await chat.say(words, CONTRACT_FILE, lang=lang)
+        assert sum(said in line for line in answer.splitlines()) == 1
+        assert said not in await chat.say("remember my gate code: 4471")
+
+
 async def test_each_file_is_fetched_once(chat: Sending) -> None:
     await chat.say("remember this contract", LEASE_FILE)
     assert chat.fetched == ["test:lease"]

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import wave
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
+from bot import extras
+from bot.models import chains
 from bot.models.chains import build_transcriber
+from bot.settings.models import EMBEDDED, ModelName
 from bot.settings.settings import load
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import BadReply, ConfigError, ProviderDown, ProviderError
+from core.files.listening import WhisperTranscriber
 from core.files.port import Transcriber
 from core.providers.openai import OpenAIEndpoint
 from core.providers.openai_transcriber import OpenAITranscriber
@@ -125,6 +131,46 @@ def test_the_setting_names_a_model_of_a_server_that_can() -> None:
     named = build_transcriber(load(storage_url="memory:", model_transcription="openai:whisper-1", openai_api_key="k"))
     assert named is not None
     assert named.name == "openai:whisper-1"
+    assert load(storage_url="memory:", model_transcription="embedded").transcription() == ModelName(EMBEDDED)
     for wrong in ("anthropic:claude-haiku-5-5", "limited", "openai:whisper-1"):
         with pytest.raises(ConfigError):
             load(storage_url="memory:", model_transcription=wrong)
+
+
+def test_the_embedded_one_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load(storage_url="memory:", model_transcription="embedded")
+    monkeypatch.setattr(chains, "is_installed", lambda extra: extra == extras.VOICE)
+    assert isinstance(build_transcriber(settings), WhisperTranscriber)
+    monkeypatch.setattr(chains, "is_installed", lambda _: False)
+    with pytest.raises(ConfigError, match="elefante\\[voice\\]"):
+        build_transcriber(settings)
+
+
+async def test_without_its_packages_the_process_ends_and_that_is_an_error_of_a_provider() -> None:
+    if extras.is_installed(extras.VOICE):
+        pytest.skip("the extra voice is installed")
+    scribe = WhisperTranscriber()
+    with pytest.raises(ProviderDown, match="whisper:base ended"):
+        await scribe.transcribe(b"OggS", "audio/ogg", "pt-BR")
+    assert scribe.process_id is None
+    await scribe.close()
+
+
+@pytest.mark.skipif(not extras.is_installed(extras.VOICE), reason="the extra voice is not installed")
+async def test_silence_has_no_words_and_what_is_no_recording_is_an_error() -> None:
+    scribe = WhisperTranscriber()
+    assert await scribe.transcribe(silence(), "audio/wav", "pt-BR") == ""
+    assert await scribe.transcribe(silence(), "audio/wav", "") == ""
+    with pytest.raises(BadReply, match="cannot decode"):
+        await scribe.transcribe(b"OggS, and nothing else", "audio/ogg", "xx")
+    assert scribe.process_id is not None
+    await scribe.close()
+
+
+def silence(seconds: int = 2) -> bytes:
+    """Return a recording in which nobody speaks."""
+    out = io.BytesIO()
+    with wave.open(out, "wb") as recording:
+        recording.setparams((1, 2, 16_000, 0, "NONE", ""))
+        recording.writeframes(bytes(2 * 16_000 * seconds))
+    return out.getvalue()
