@@ -24,6 +24,9 @@ _KEPT_WORDS: Final = 8192
 _KEPT_MEMORIES: Final = 256
 _MIN_ENDLESS_CHARS: Final = 3
 _PREFIX_CHARS: Final = 4
+_MIN_SWAPPED_CHARS: Final = 6
+"""Shorter words are often others with two letters swapped: "prato", "parto"."""
+
 _MAX_TOLD_CHARS: Final = 4000
 """How much of a memory is looked into; the search reads all of it."""
 
@@ -167,7 +170,18 @@ class MemoryWords:
         if sense(word) in self.senses:  # "sams", of "sam's"
             return True
         parts = folded_words(bare(word))
-        return all(any(same(part, each) for each in self._by_start[part[:_PREFIX_CHARS]]) for part in parts)
+        return all(self._says(part) for part in parts)
+
+    def _says(self, part: str) -> bool:
+        """Return whether a folded word is told, perhaps with two letters swapped: "freind"."""
+        return any(same(part, each) for each in self._by_start[part[:_PREFIX_CHARS]]) or (
+            len(part) >= _MIN_SWAPPED_CHARS and not self.folded.isdisjoint(_swaps(part))
+        )
+
+
+def _swaps(word: str) -> Iterable[str]:
+    """Return a word with each two letters that stand beside each other swapped, but for the first."""
+    return (word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(1, len(word) - 1))
 
 
 @lru_cache(_KEPT_MEMORIES)
