@@ -38,6 +38,7 @@ _SHORT: Final = 3
 
 _JOINT: Final = re.compile(r"[.,;:!?\n()–—]|\b(?:mas|but|pero|que|that)\b")
 _UNTIL: Final = re.compile("U[oiat]{0,3}")
+_OF: Final = frozenset({"of", "de", "del", "do"})
 _FOR_NEXT: Final = re.compile("[oFai]{1,3}(?:x(?P<n>n)|(?P<m>n)x)(?P<u>u)")  # "for the next two weeks"
 
 
@@ -245,10 +246,19 @@ def _end_of_state(words: Tokens, stretches: Stretches, now: datetime) -> datetim
     tokens_of = words.items[named.at : named.stop]
     if any(token.kind in "k+" or (token.kind == "r" and token.value == "-1") for token in tokens_of):
         return None  # "the last 3 days"
+    if named.is_month and words.kinds[named.at : named.at + 2] == "oM" and _is_of(words, named.at):
+        return None  # "the receipt of March"
     if named.end - named.begin > _DAY:  # what is true of a month to come may be true again
         return named.end if named.begin <= now or (is_state and not named.is_month) else None
     is_else = cues["ahead"].search(said) or cues["lasting"].search(said) or {"C", ":"} & set(words.kinds)
     return named.end if is_state and _is_today(named, now) and not is_else else None
+
+
+def _is_of(words: Tokens, at: int) -> bool:
+    """Whether what a month is said of stands before it: "the receipt of", and not "until the end of"."""
+    return (
+        at > 0 and "U" not in words.kinds[:at] and words.kinds[at - 1] == "w" and words.written(words.items[at]) in _OF
+    )
 
 
 def _is_today(stretch: Stretch, now: datetime) -> bool:
