@@ -39,6 +39,7 @@ _SHORT: Final = 3
 _JOINT: Final = re.compile(r"[.,;:!?\n()–—]|\b(?:mas|but|pero|que|that)\b")
 _UNTIL: Final = re.compile("U[oiat]{0,3}")
 _OF: Final = frozenset({"of", "de", "del", "do"})
+_LASTING: Final = re.compile("[ox]{0,2}(?:(?P<n>n)x?)?(?P<u>u)")  # "two weeks", "a month"
 _FOR_NEXT: Final = re.compile("[oFai]{1,3}(?:x(?P<n>n)|(?P<m>n)x)(?P<u>u)")  # "for the next two weeks"
 
 
@@ -123,6 +124,22 @@ def until(text: str, at: datetime, locale: Locale) -> datetime | None:
     if end is None and not _is_past(words):
         end = _end_of_state(words, stretches, now)
     return _aware(end, at) if end is not None and end > now else None
+
+
+def lasting(text: str, at: datetime, locale: Locale) -> tuple[datetime, int] | None:
+    """Return the end of the day until which the days, weeks or months last that a text begins with: "two weeks".
+
+    With it comes where their words end; None if it begins with none. The end is in the zone of `at`.
+    """
+    words = tokens(text[:MAX_CHARS], languages(locale)[0])
+    found = _LASTING.match(words.kinds)
+    if found is None or words.items[0].start > 1:
+        return None
+    unit, count = words.value(found.start("u")), number_of(words.items[found.start("n")]) if found["n"] else 1
+    if unit in LENGTH_S or not 0 < count <= _MOST:
+        return None
+    end = _midnight(at.replace(tzinfo=None) + calendar(unit, count) + _DAY)
+    return _aware(end, at).astimezone(at.tzinfo), words.items[found.end() - 1].end
 
 
 def is_yearly(text: str) -> bool:
