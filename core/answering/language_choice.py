@@ -8,7 +8,8 @@ from contextlib import suppress
 from core.answering.hooks import PreferencesOf
 from core.errors import StorageError
 from core.stores import HistoryStore
-from core.text.language import choose, clearly_spoken, from_tag
+from core.text.language import choose, clearly_spoken, from_tag, spoken
+from core.text.replies import means_why
 from core.types import ChatKey, ConversationKey, Incoming, Locale, MessageRole, UserKey
 
 _MESSAGES_LOOKED_AT = 20
@@ -49,7 +50,8 @@ class Locales:
         if chosen := chosen or from_tag(await self.of_place(incoming)):
             return chosen
         text = "" if incoming.text.startswith("/") else incoming.text
-        if (told := clearly_spoken(text)) is not None:
+        hear = spoken if means_why(text) else clearly_spoken  # whose words are of one language each
+        if (told := hear(text)) is not None:
             return told
         said: list[str] = []
         with suppress(StorageError):  # this failure may be the very thing to report

@@ -62,7 +62,9 @@ def pattern(name: str) -> re.Pattern[str]:
         "pointed": rf"(?:(?:com|con|with|de) )?(?:{words}(?!\w))?(?>{_GAP}(?:{_words('after')})(?!\w))*{_GAP}$",
     }
     begins = (
-        rf"{before}{words}" if name in {"asks", "leave", "private", "if", "intends", "while"} else rf"\b{words}(?!\w)"
+        rf"{before}{words}"
+        if name in {"asks", "leave", "private", "if", "intends", "while", "slips"}
+        else rf"\b{words}(?!\w)"
     )
     return re.compile(shapes.get(name, begins))
 

@@ -462,12 +462,13 @@ def _stating(scene: Scene, part: MessagePart, chance: Mapping[Intent, float]) ->
         stated, part = max(stated, KEEP_FROM), replace(part, because=f"{part.because}; says what something is")
     is_question = part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM
     about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
+    slips = frames.has("slips", part.text)
     if frames.has("ended", part.text):
         part = replace(part, intent=Intent.KEEP, is_sure=True, because=f"{part.because}; says what is no longer so")
     elif _corrects(scene, part.text):
         part = replace(part, intent=Intent.CHANGE, because=f"{part.because}; corrects what was shown last")
-    elif frames.has("within", part.text):
-        because = f"{part.because}; asks within"
+    elif slips or frames.has("within", part.text):
+        because = f"{part.because}; {'may begin as a question' if slips else 'asks within'}"
         part = replace(part, intent=Intent.FIND, about="statement", is_sure=False, because=because)
     elif is_question:
         part = replace(part, intent=Intent.FIND, about=about)

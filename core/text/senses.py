@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ _KEPT_WORDS: Final = 8192
 _KEPT_MEMORIES: Final = 256
 _MIN_ENDLESS_CHARS: Final = 3
 _PREFIX_CHARS: Final = 4
+_MIN_SWAPPED_CHARS: Final = 6
+"""Shorter words are often others with two letters swapped: "prato", "parto"."""
+
 _MAX_TOLD_CHARS: Final = 4000
 """How much of a memory is looked into; the search reads all of it."""
 
@@ -37,7 +41,7 @@ class Concept:
     @property
     def key(self) -> str:
         """The concept's name in comparisons."""
-        return flat(self.names[Locale.PT])
+        return bare(self.names[Locale.PT])
 
     @property
     def phrase(self) -> str:
@@ -48,6 +52,21 @@ class Concept:
 def words(text: str) -> list[str]:
     """Return the words of a text as written."""
     return WORD.findall(text)
+
+
+_BY_ACCENT: Final = {"avó": "abuela", "avô": "abuelo"}
+"""Words that accents alone tell apart, by another of each meaning."""
+
+_UNCLEAR: Final = "avo"
+"""What they are without accents: it may mean both."""
+
+
+def bare(word: str) -> str:
+    """Return a word as it is compared: without case, accents and the ending of a genitive."""
+    plain = flat(word)
+    if plain == _UNCLEAR:
+        return _BY_ACCENT.get(unicodedata.normalize("NFC", word).lower(), plain)
+    return re.sub("['’]s$", "", plain)
 
 
 def _data() -> dict[str, Any]:
@@ -90,11 +109,6 @@ _SILENT, _ASKING, _JOINTS, _VAGUE = (
 _KINDS: Final = frozenset(flat(_DATA["kinds"]).split())
 
 
-def bare(word: str) -> str:
-    """Return a word as it is compared: without case, accents and the ending of a genitive."""
-    return re.sub("['’]s$", "", flat(word))
-
-
 def silent(word: str) -> bool:
     """Return whether a word says nothing about the subject."""
     return flat(word) in _SILENT
@@ -127,10 +141,9 @@ def told_by(word: str) -> tuple[Concept, ...]:
 @lru_cache(_KEPT_WORDS)
 def stem(word: str) -> str:
     """Return the word without plural and gender endings; for the name of a concept, its Portuguese name."""
-    found = named_by(word)
-    if found:
+    found, plain = named_by(word), bare(word)
+    if found and plain != _UNCLEAR:
         return found[0].key
-    plain = bare(word)
     plain = plain.removesuffix("s") if len(plain) > _MIN_ENDLESS_CHARS else plain
     return plain[:-1] if len(plain) > _MIN_ENDLESS_CHARS + 1 and plain[-1] in "aoe" else plain
 
@@ -167,7 +180,18 @@ class MemoryWords:
         if sense(word) in self.senses:  # "sams", of "sam's"
             return True
         parts = folded_words(bare(word))
-        return all(any(same(part, each) for each in self._by_start[part[:_PREFIX_CHARS]]) for part in parts)
+        return all(self._says(part) for part in parts)
+
+    def _says(self, part: str) -> bool:
+        """Return whether a folded word is told, perhaps with two letters swapped: "freind"."""
+        return any(same(part, each) for each in self._by_start[part[:_PREFIX_CHARS]]) or (
+            len(part) >= _MIN_SWAPPED_CHARS and not self.folded.isdisjoint(_swaps(part))
+        )
+
+
+def _swaps(word: str) -> Iterable[str]:
+    """Return a word with each two letters that stand beside each other swapped, but for the first."""
+    return (word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(1, len(word) - 1))
 
 
 @lru_cache(_KEPT_MEMORIES)

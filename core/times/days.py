@@ -104,8 +104,8 @@ def _is_plain(words: Tokens, at: int) -> bool:
     if token.kind == "r" and words.tag == "en" and not words.written(token)[0].isdigit():  # "on the fifth"
         before = [words.written(each) for each in words.items[max(at - 2, 0) : at]]
         return before == ["on", "the"] and words.kinds[at + 1 : at + 2] != "w"
-    if token.kind == "r":
-        return words.tag == "en"
+    if token.kind == "r":  # "12A" is a seat
+        return words.tag == "en" and words.written(token)[-1] not in "ao"
     return words.tag == "es" and at > 0 and words.written(words.items[at - 1]) == "el"
 
 

@@ -38,6 +38,8 @@ _SHORT: Final = 3
 
 _JOINT: Final = re.compile(r"[.,;:!?\n()–—]|\b(?:mas|but|pero|que|that)\b")
 _UNTIL: Final = re.compile("U[oiat]{0,3}")
+_OF: Final = frozenset({"of", "de", "del", "do"})
+_LASTING: Final = re.compile("[ox]{0,2}(?:(?P<n>n)x?)?(?P<u>u)")  # "two weeks", "a month"
 _FOR_NEXT: Final = re.compile("[oFai]{1,3}(?:x(?P<n>n)|(?P<m>n)x)(?P<u>u)")  # "for the next two weeks"
 
 
@@ -122,6 +124,22 @@ def until(text: str, at: datetime, locale: Locale) -> datetime | None:
     if end is None and not _is_past(words):
         end = _end_of_state(words, stretches, now)
     return _aware(end, at) if end is not None and end > now else None
+
+
+def lasting(text: str, at: datetime, locale: Locale) -> tuple[datetime, int] | None:
+    """Return the end of the day until which the days, weeks or months last that a text begins with: "two weeks".
+
+    With it comes where their words end; None if it begins with none. The end is in the zone of `at`.
+    """
+    words = tokens(text[:MAX_CHARS], languages(locale)[0])
+    found = _LASTING.match(words.kinds)
+    if found is None or words.items[0].start > 1:
+        return None
+    unit, count = words.value(found.start("u")), number_of(words.items[found.start("n")]) if found["n"] else 1
+    if unit in LENGTH_S or not 0 < count <= _MOST:
+        return None
+    end = _midnight(at.replace(tzinfo=None) + calendar(unit, count) + _DAY)
+    return _aware(end, at).astimezone(at.tzinfo), words.items[found.end() - 1].end
 
 
 def is_yearly(text: str) -> bool:
@@ -245,10 +263,19 @@ def _end_of_state(words: Tokens, stretches: Stretches, now: datetime) -> datetim
     tokens_of = words.items[named.at : named.stop]
     if any(token.kind in "k+" or (token.kind == "r" and token.value == "-1") for token in tokens_of):
         return None  # "the last 3 days"
+    if named.is_month and words.kinds[named.at : named.at + 2] == "oM" and _is_of(words, named.at):
+        return None  # "the receipt of March"
     if named.end - named.begin > _DAY:  # what is true of a month to come may be true again
         return named.end if named.begin <= now or (is_state and not named.is_month) else None
     is_else = cues["ahead"].search(said) or cues["lasting"].search(said) or {"C", ":"} & set(words.kinds)
     return named.end if is_state and _is_today(named, now) and not is_else else None
+
+
+def _is_of(words: Tokens, at: int) -> bool:
+    """Whether what a month is said of stands before it: "the receipt of", and not "until the end of"."""
+    return (
+        at > 0 and "U" not in words.kinds[:at] and words.kinds[at - 1] == "w" and words.written(words.items[at]) in _OF
+    )
 
 
 def _is_today(stretch: Stretch, now: datetime) -> bool:

@@ -70,6 +70,7 @@ class Scan:
         self.parts = Parts()
         self.used: list[tuple[int, int]] = []
         self._gone: list[tuple[tuple[int, int], Callable[[], None]]] = []  # what is past, and what stores it
+        self._feast: tuple[tuple[int, int], Day] | None = None  # that a date behind it may have taken place on
         self._words = words
         self._kinds = words.kinds
         self._rules: Sequence[Callable[[int], int]] = (
@@ -324,6 +325,11 @@ class Scan:
         if named is None or ("V" in self._kinds[at : named[0]] and self.parts.days):  # a feast may be the deed
             return 0
         stop, day = named
+        self._leave_feast(day)
+        if "V" in self._kinds[at:stop] and (
+            self._kinds[at] == "V" or self._words.written(self._words.items[at]) in _OF
+        ):
+            self._feast = (at, stop), day
         if day.weeks < 0 and self.parts.rule.get("FREQ") == "MONTHLY":  # "every month on the last friday"
             day = Day(weekday=day.weekday, nth=-1)
         if day.weeks < 0 or (day.ahead or 0) < 0:
@@ -331,6 +337,14 @@ class Scan:
         else:
             self.parts.days.append(day)
         return stop
+
+    def _leave_feast(self, day: Day) -> None:
+        """Leave a feast to the deed, where a date says when that is: "Christmas party on 15 December"."""
+        if self._feast is not None and (day.day > 0 or (day.ahead is not None and not day.whole)):
+            span, feast = self._feast
+            self.used.remove(span)
+            self.parts.days.remove(feast)
+            self._feast = None
 
     def _holidays(self, at: int) -> int:
         """Take "exceto feriados"."""

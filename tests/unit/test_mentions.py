@@ -100,7 +100,18 @@ def test_what_names_no_mention_is_left_to_the_clock(said: str) -> None:
     [
         ("oi! qnd eu falar com a Bia me lembra do livro", "Bia", "livro", False, ""),
         ("remind me of the keys when I see my brother", "brother", "the keys", False, ""),
-        ("when mum comes up, remind me about her tablets", "", "", False, ""),
+        ("when mum comes up, remind me about her tablets", "mum", "her tablets", False, ""),
+        ("if the dentist is mentioned remind me of the bill", "dentist", "the bill", False, ""),
+        ("quando falarem do dentista me lembra da conta", "dentista", "conta", False, ""),
+        ("se o dentista for mencionado, me lembra da conta", "dentista", "conta", False, ""),
+        ("me lembra do dinheiro quando o João me ligar", "João", "dinheiro", False, ""),
+        ("cuando me llame Juan, recuérdame el dinero", "Juan", "el dinero", False, ""),
+        ("cada vez que Juan me llame, recuérdame el dinero", "Juan", "el dinero", True, ""),
+        ("when the oven calls me remind me", "", "", False, ""),
+        ("for two weeks, when I mention rent remind me of the fee", "rent", "the fee", False, "2026-12-12T23:59"),
+        ("quando eu falar da moto me lembra do seguro por duas semanas", "moto", "seguro", False, "2026-12-12T23"),
+        ("cuando hable del auto recuérdame el casco durante un mes", "auto", "el casco", False, "2026-12-28T23"),
+        ("when I mention work remind me to ask for two weeks off", "work", "ask for two weeks off", False, ""),
         ("me lembra da toalha quando eu falar de academia, toda vez", "academia", "toalha", True, ""),
         ("until friday, when I mention rent remind me of the fee", "rent", "the fee", False, "2026-12-04T23:59"),
         ("cada vez que hable del auto recuérdame el casco hasta el viernes", "auto", "el casco", True, "2026-12-04T23"),
@@ -165,6 +176,20 @@ async def test_a_meeting_is_a_mention_of_the_person(ana: Talk) -> None:
     assert "“dinheiro”" not in await ana.say("a Joana ligou")
     assert "“dinheiro”" not in await ana.say("falei com o José")
     assert "“dinheiro”" in await ana.say("o joao me ligou agora")
+
+
+@pytest.mark.parametrize(
+    ("wish", "text", "said"),
+    [
+        (ASKED, "the bill", "the dentist was mentioned today"),
+        ("quando falarem do dentista me lembra da conta", "conta", "falaram do dentista no almoço"),
+        ("cuando me llame Juan, recuérdame el dinero", "el dinero", "me llamó Juan"),
+        ("when João calls me remind me of the money", "the money", "o João me ligou"),
+    ],
+)
+async def test_it_is_a_mention_too_where_others_said_it(ana: Talk, wish: str, text: str, said: str) -> None:
+    await ana.say(wish)
+    assert f"“{text}”" in await ana.say(said)
 
 
 async def test_nobody_else_is_reminded_and_a_room_hears_only_what_was_asked_there(ana: Talk) -> None:

@@ -94,6 +94,12 @@ def test_a_stretch_is_found_in_questions(say: str, want: str) -> None:
         ("my discount is 15%", ""),
         ("la licencia caduca el 31 de enero de 2027", "2027-01-31"),
         ("28 april, 8000 words at most", ""),
+        ("Christmas party on 15 December at 19:00", "2026-12-15T19:00"),
+        ("festa de Natal dia 15 de dezembro às 19h", "2026-12-15T19:00"),
+        ("cena de Navidad el 15 de diciembre", "2026-12-15"),
+        ("Christmas lunch tomorrow at 13:00", "2026-11-23T13:00"),
+        ("my seat is 12A", ""),
+        ("assento 12a", ""),
     ],
 )
 def test_a_fact_means_a_day_only_if_its_words_do(say: str, day: str) -> None:
@@ -115,6 +121,21 @@ def test_a_fact_means_a_day_only_if_its_words_do(say: str, day: str) -> None:
 )
 def test_what_stays_true_has_no_end(say: str) -> None:
     assert until(say, SUNDAY, Locale.PT) is None
+
+
+@pytest.mark.parametrize(
+    ("say", "end"),
+    [
+        ("the receipt of March is in the drawer", ""),
+        ("o recibo de março é o azul", ""),
+        ("el recibo de marzo está en la caja", ""),
+        ("until the end of March the code is 33", "2026-04-01"),
+        ("in March I work from home", "2026-04-01"),
+    ],
+)
+def test_the_month_that_a_thing_is_of_is_no_end(say: str, end: str) -> None:
+    found = until(say, datetime(2026, 3, 10, 12, tzinfo=SAO_PAULO), Locale.PT)
+    assert ("" if found is None else wall(found, SAO_PAULO)) == end
 
 
 @pytest.mark.parametrize(

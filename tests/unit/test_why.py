@@ -226,6 +226,9 @@ async def test_what_is_asked_in_words_is_answered_in_their_language(talk: Talk) 
     await talk.say("what's the locker code?")
     assert (await talk.say("de onde você tirou isso?")).startswith("Aquela resposta se apoia nisto:")
     assert (await talk.say("¿de dónde sacas eso?")).startswith("Esa respuesta se apoya en esto:")
+    await talk.say("what's the locker code?")
+    assert (await talk.say("como você sabe disso?")).startswith("Aquela resposta se apoia nisto:")
+    assert (await talk.say("how do you know?")).startswith("That answer rests on this:")
 
 
 async def test_a_reply_tells_of_that_answer_and_not_of_the_last_one(talk: Talk) -> None:

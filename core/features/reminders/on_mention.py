@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, time
+from datetime import datetime, time, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -20,19 +20,26 @@ from core.text.word_tables import WORD, word_tables
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.times.grammar import MAX_CHARS, find_time
 from core.times.reading import Once
+from core.times.said import lasting
 from core.types import Locale
 
 _MAX_SUBJECT_WORDS: Final = 8
 _END: Final = re.compile(r"[.!?;\n](?=\s|$)|,")
+_GOES_ON: Final = re.compile(
+    r" (?!(?:please|remind|tell|let|when|every|por favor|me|quando|sempre|toda|cuando|cada|record|avis))\w"
+)
 _NEAR_CHARS: Final = 2
 _OWN: Final = re.compile(r"\s*(?:my|mis?|meus?|minhas?)\b")
 _LAST_MINUTE: Final = time(23, 59)
+_MINUTE: Final = timedelta(minutes=1)
 
 _WORDS: Final = Path(__file__).with_name("on_mention.toml")
 _FORMS: Final = {
     "clause": r"(?<!\w)(?:(?P<each>{each})|(?:{})) (?:(?P<meets>{meets})|(?:{says}))(?!\w)(?: (?:{of})(?!\w))*",
+    "spoken": r"(?<!\w)(?:(?P<each>{each})|(?:{clause})) (?P<who>[^,.;:!?\n]{1,60}?) "
+    r"(?:(?P<meets>{calls})|(?:{}))(?!\w)",
     "again": r"[\s,]+(?:{})[\s.!]*$",
-    **dict.fromkeys(("tell", "until", "about"), WORD),
+    **dict.fromkeys(("tell", "until", "lasts", "about"), WORD),
 }
 
 
@@ -51,8 +58,10 @@ class _MentionWords:
 
     locale: Locale
     clause: re.Pattern[str]
+    spoken: re.Pattern[str]
     tell: re.Pattern[str]
     until: re.Pattern[str]
+    lasts: re.Pattern[str]
     again: re.Pattern[str]
     article: re.Pattern[str]
     about: re.Pattern[str]
@@ -74,9 +83,7 @@ def read_mention(message: str, now: datetime, locale: Locale, *, is_asked: bool 
 def is_each(message: str) -> bool:
     """Return whether a message says "every time"."""
     text = flat(message[:MAX_CHARS])
-    return any(
-        words.again.search(text) or ((found := words.clause.search(text)) and found["each"]) for words in _tables()
-    )
+    return any(words.again.search(text) or ((found := _clause(words, text)) and found["each"]) for words in _tables())
 
 
 def asks_about_reminders(message: str) -> bool:
@@ -98,9 +105,10 @@ def subject_in(text: str) -> str:
 def _read(
     words: _MentionWords, message: str, text: str, now: datetime, locale: Locale, *, is_asked: bool
 ) -> MentionRequest | None:
-    clause = words.clause.search(text)
+    clause = _clause(words, text)
     if clause is None:
         return None
+    who = clause.groupdict().get("who")  # "when the dentist is mentioned"
     asks = [found for pattern in (_requests()[words.locale].ask, words.tell) for found in pattern.finditer(text)]
     ask = min((each for each in asks if each.end() <= clause.start() or each.start() >= clause.end()),
               key=lambda each: (each.re is words.tell, each.start()), default=None)  # fmt: skip
@@ -117,16 +125,22 @@ def _read(
         if is_first and stop[0] != ",":
             return None  # the request is another sentence
         end = stop.start()
-    subject = subject_in(bare(_requests()[words.locale], message[begin:end], is_first=False))
-    if not subject or (clause["meets"] and not _is_person(message[begin:end], subject)):
+    named = message[slice(*clause.span("who"))] if who else message[begin:end]
+    subject = subject_in(bare(_requests()[words.locale], named, is_first=False))
+    if not subject or (clause["meets"] and not _is_person(named, subject)):
         return None
-    spans = [(clause.start(), ask.start() if is_first and ask is not None else end)]
+    spans = [(clause.start(), ask.start() if is_first and ask is not None else begin if who else end)]
     spans += [each.span() for each in (ask, again) if each is not None]
     spans += [] if ended is None else [ended.span()]
     wanted = deed(_requests()[words.locale], message, sorted(spans)).strip()
     if not wanted:
         return None
     return MentionRequest(wanted, Mention(subject, bool(clause["each"] or again)), until)
+
+
+def _clause(words: _MentionWords, text: str) -> re.Match[str] | None:
+    """Return where a text says what is to be mentioned: behind its verb, or before it, as in "when Ana calls me"."""
+    return words.clause.search(text) or words.spoken.search(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +170,10 @@ def _until(
         at = named.time.at if named.time.has_hour else datetime.combine(named.time.at.date(), _LAST_MINUTE, now.tzinfo)
         last = max(end for start, end in named.spans)
         return _Ending(found.start(), found.end() + last), at
+    for found in words.lasts.finditer(text):
+        length = lasting(message[found.end() :], now, words.locale)
+        if length is not None and not _GOES_ON.match(text, found.end() + length[1]):  # "for two weeks off"
+            return _Ending(found.start(), found.end() + length[1]), length[0] - _MINUTE
     return None, None
 
 

@@ -327,3 +327,18 @@ def test_two_values_told_of_one_thing_are_shown_newest_first_and_neither_as_sure
 )
 def test_without_a_value_of_the_kind_that_is_asked_for_nothing_is_sure(question: str, content: str) -> None:
     assert verdict(question, hit(content)).sureness is Sureness.NEAR
+
+
+@pytest.mark.parametrize(
+    ("told", "asked", "is_found"),
+    [
+        ("meu avô se chama Pedro", "como se chama minha avó?", False),
+        ("minha avó se chama Rita", "como se chama meu avô?", False),
+        ("meu avô se chama Pedro", "como se chama meu avô?", True),
+        ("meu avô se chama Pedro", "como se chama meu avo?", True),
+        ("minha avo mora em Recife", "onde mora minha avó?", True),
+    ],
+)
+async def test_a_grandmother_is_no_grandfather(person: Talk, told: str, asked: str, *, is_found: bool) -> None:
+    await person.say(f"/remember {told}")
+    assert (told in await person.say(asked)) is is_found

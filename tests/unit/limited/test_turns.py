@@ -81,6 +81,32 @@ async def test_other_words_and_languages_find_it(person: Talk, told: str, asked:
     assert len(person.seen) == 1
 
 
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("my dog's vaccine card is in the blue drawer", "whr is my dog's vaccine"),
+        ("my dog's vaccine card is in the blue drawer", "were is my dog's vaccine card"),
+        ("my best friend is Tola", "who is my best freind"),
+        ("my mum's birthday is 4 May", "whn is mum's birthday"),
+        ("my account is 0044556677", "wetin be my account"),
+        ("minha carteira de vacina tá na gaveta azul", "oned ta minha carteira de vacina"),
+        ("a senha do wifi é tulipa", "qaul a senha do wifi"),
+        ("el cumple de Juan es el 4 de mayo", "cuado es el cumple de Juan"),
+        ("mi mejor amigo es Beto", "kien es mi mejor amigo"),
+    ],
+)
+async def test_a_question_that_begins_with_a_typo_is_searched_for(person: Talk, told: str, asked: str) -> None:
+    await person.say(f"/remember {told}")
+    assert told in await person.say(asked)
+    assert await person.contents() == [told]
+
+
+@pytest.mark.parametrize("said", ["whr is my dog's passport", "cuado es el cumple de Ana", "wen is my sister"])
+async def test_what_may_be_a_question_is_asked_about_before_it_is_kept(person: Talk, said: str) -> None:
+    await person.say(said)
+    assert await person.contents() == []
+
+
 @pytest.mark.spec("T7", "T10")
 @pytest.mark.parametrize(
     "message",
