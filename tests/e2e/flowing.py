@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Protocol
 from unittest import mock
 
 import aiosqlite
 
-from core.providers import usem3
 from tests.fakes.clock import FakeClock
 
 _BREATH_S = 0.05
@@ -87,9 +85,30 @@ def counting_the_disk(server: Counter) -> Iterator[None]:
         yield
 
 
+_in_threads: set[asyncio.Future[Any]] = set()
+"""The work that event loops of this process gave to threads, and that is not done. The pools' own count of idle threads
+is wrong once work has waited for one."""
+
+
+def _noting_threads() -> None:
+    """Note from now on what event loops give to threads."""
+    run = asyncio.BaseEventLoop.run_in_executor
+
+    def noted(self: asyncio.BaseEventLoop, executor: Any, work: Callable[..., Any], *given: Any) -> asyncio.Future[Any]:
+        future = run(self, executor, work, *given)
+        _in_threads.add(future)
+        future.add_done_callback(_in_threads.discard)
+        return future
+
+    asyncio.BaseEventLoop.run_in_executor = noted  # type: ignore[assignment,method-assign]
+
+
+_noting_threads()
+
+
 def _threads_at_work() -> bool:
-    to_thread: ThreadPoolExecutor | None = asyncio.get_running_loop()._default_executor  # type: ignore[attr-defined]
-    return any(one is not None and one._idle_semaphore._value < len(one._threads) for one in (to_thread, usem3._thread))
+    here = asyncio.get_running_loop()
+    return any(each.get_loop() is here for each in _in_threads)
 
 
 async def _breath(stirred: Awaitable[None]) -> None:

@@ -15,7 +15,6 @@ from html import unescape
 from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
 
 import pytest
 from PIL import Image
@@ -78,9 +77,7 @@ def test_a_change_is_believed(beats: Sequence[Beat]) -> None:
 
 def test_what_the_killed_bot_had_accepted_is_answered_once_after_the_start(beats: Sequence[Beat]) -> None:
     killed, *_ = (beat for beat in beats if "killed" in beat.caption)
-    stood = [line.text for line in killed.telegram]
-    assert "what did I get for Ben?" in stood
-    assert not any("I was interrupted" in text or "told me: “Ben's" in text for text in stood)
+    assert killed.telegram[-1].text == "what did I get for Ben?"
     told = [text for text in said(beats[-1].telegram, "Ana") if "I was interrupted" in text]
     assert len(told) == 1
     assert "bread maker" in told[0]
@@ -93,20 +90,10 @@ def test_the_reminder_comes_at_its_minute(beats: Sequence[Beat]) -> None:
 
 def test_the_picture_and_the_transcript_are_of_this_day(beats: Sequence[Beat]) -> None:
     renew = "run: make demo ARGS=--write"
-    # A busy machine may show a status before an answer, and the answer a moment later.
-    assert _answers(picture.TRANSCRIPT.read_text(encoding="utf-8")) == _answers(picture.transcript(beats[-1])), renew
+    assert picture.TRANSCRIPT.read_text(encoding="utf-8") == picture.transcript(beats[-1]), renew
     with Image.open(picture.PICTURE) as drawn:
         assert getattr(drawn, "n_frames", 1) == 1 + len(beats), renew
     assert picture.PICTURE.stat().st_size < MOST_BYTES
-
-
-_ROW: Final = re.compile(r"^\S+ +(?P<place>\S+) +\S+ +#\d+ *(?:✎|↩\d+)? *(?P<text>.*)$")
-
-
-def _answers(transcript: str) -> list[tuple[str, str]]:
-    """Return where what was said that stays, in order, without hours and statuses."""
-    rows = map(_ROW.match, transcript.splitlines())
-    return [(row["place"], row["text"]) for row in rows if row is not None and not row["text"].endswith("...")]
 
 
 @pytest.mark.long
