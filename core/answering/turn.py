@@ -53,9 +53,6 @@ OWN_WORDS: Final = ""
 """Stands in place of an action's name for the search for the message's own words."""
 
 _MAX_SHORTENINGS: Final = 3
-_MAX_OPENED: Final = 4
-"""Of the memories that a search found, in how many of the first documents are looked through."""
-
 _MAX_QUOTED: Final = 3
 """How many passages of a document are shown."""
 
@@ -404,14 +401,13 @@ class Search:
         return hits
 
     async def with_passages(self, hits: Sequence[MemoryHit]) -> tuple[MemoryHit, ...]:
-        """Return the hits, those of documents with the passages in them that the message is about."""
-        found: list[MemoryHit] = []
-        for hit in hits:
-            kept = await self.memory.passages(hit.item.id) if hit.item.attachments and len(found) < _MAX_OPENED else ()
-            best = answers(await find(self.log.asked.text, [kept], self.memory.embed, _MAX_QUOTED), _MAX_QUOTED)
-            told = tuple(each.passage for each in best) or hit.passages
-            found.append(replace(hit, passages=told[:_MAX_QUOTED]))
-        return tuple(found)
+        """Return the hits, those of documents with the passages found in them that may answer the message."""
+        return tuple([await self._opened(hit) if hit.passages else hit for hit in hits])
+
+    async def _opened(self, hit: MemoryHit) -> MemoryHit:
+        found = await find(self.log.asked.text, [hit.passages], self.memory.embed, _MAX_QUOTED)
+        told = tuple(each.passage for each in answers(found, _MAX_QUOTED))
+        return replace(hit, passages=told or hit.passages)
 
     async def close(self) -> None:
         """End the search, if it is still under way."""

@@ -54,7 +54,10 @@ async def test_a_photo_is_handed_back_with_its_words(chat: Sending, words: str, 
 
 async def test_a_question_about_a_thing_brings_words_and_not_the_thing(chat: Sending) -> None:
     await chat.say("remember this contract", LEASE_FILE)
-    assert "Page 4" in await chat.say("what does my contract say about pets?")
+    answer = await chat.say("what does my contract say about pets?")
+    assert "Page 4" in answer
+    assert "Page 2" not in answer  # it says nothing of pets
+    assert "Page 3" not in answer
     assert chat.handed == []
     await chat.say("show me the contract")
     assert chat.handed == [("lease.pdf", LEASE)]
