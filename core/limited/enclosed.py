@@ -154,7 +154,7 @@ def _sentence(scene: Scene, file: ReadFile) -> str:
     if file.problem is not None and not file.has_text:
         return PROBLEMS[file.problem][locale].format(name=name, limit=_LIMIT_MB)
     if file.has_text:
-        first = quoted(title(file.pages, _MAX_FIRST_CHARS), None)
+        first = quoted(title(file.pages, _MAX_FIRST_CHARS).rstrip("."), None)
         what = KINDS[_kind_of(file)][locale]
         parts = [counted(DOCUMENT, locale, len(file.pages), name=name, what=what), BEGINS[locale].format(first=first)]
         return " ".join((*parts, TOO_LONG[locale] if file.problem else ASK[locale]))

@@ -33,6 +33,11 @@ _PLACE: Final = re.compile(
 )
 """What stands before a date that is a name: "Rua Sete de Abril 80"."""
 
+_NUMBERED: Final = re.compile(
+    r"[a-z]? (?:[\w'’.]+ ){1,3}(?:street|road|avenue|lane|drive|court|square|boulevard|close|st|rd|ave|ln|dr|blvd)\b"
+)
+"""What stands behind the number of a house in English: "at 12 Green Street"."""
+
 _SHORT: Final = 3
 """Abbreviated names of days are other words, too, where no number stands beside them."""
 
@@ -188,7 +193,7 @@ def _names_day(words: Tokens, scan: Scan) -> bool:
         return parts.is_ahead and not (parts.calendar.months or parts.calendar.years)
     names = [words.written(token) for token in words.items if token.kind == "W"]
     is_word = not set(used) & set("nrCTx") and any(len(name) <= _SHORT for name in names)  # "dom", "sun"
-    is_place = is_of_place(words.text, scan.spans()[0][0])
+    is_place = is_of_place(words.text, (scan.spans()[0][0], scan.spans()[-1][1]))
     is_share = words.text[scan.spans()[-1][1] :].startswith(("%", "€", "$"))  # "el 15%"
     is_whole = any(day.whole or (day.nth and not day.month) or day.year > _LAST_YEAR for day in parts.days)
     stretch = Stretches(words, datetime(2026, 1, 1), back=False).first()  # noqa: DTZ001  # any day will do
@@ -196,9 +201,10 @@ def _names_day(words: Tokens, scan: Scan) -> bool:
     return not (is_word or is_place or is_share or is_whole or is_range)
 
 
-def is_of_place(text: str, at: int) -> bool:
-    """Return whether what stands there in a text names a street, by whatever day: "Rua Sete de Abril"."""
-    return _PLACE.search(flat(text[:at])) is not None
+def is_of_place(text: str, span: tuple[int, int]) -> bool:
+    """Return whether what stands there in a text is of an address: "Rua Sete de Abril", "at 12 Green Street"."""
+    start, end = span
+    return _PLACE.search(flat(text[:start])) is not None or _NUMBERED.match(flat(text[end:])) is not None
 
 
 def _used(words: Tokens, scan: Scan) -> str:

@@ -343,7 +343,7 @@ async def _hour_in_memories(turn: Turn, event: str, now: datetime) -> tuple[Memo
 def time_in(item: MemoryItem, now: datetime, locale: Locale) -> Once | Recurrence | None:
     """Return the time ahead that a memory names, read as of when it was said; None if it names none."""
     found = find_time(item.content, item.updated_at.astimezone(now.tzinfo), locale)
-    is_time = found is not None and not is_of_place(item.content, found.spans[0][0])
+    is_time = found is not None and not is_of_place(item.content, (found.spans[0][0], found.spans[-1][1]))
     match found.time if found is not None and is_time else None:
         case Once() as once if once.at > now:
             return once

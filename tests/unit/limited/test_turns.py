@@ -679,7 +679,12 @@ async def test_what_was_paid_otherwise_ends_no_debt(person: Talk, said: str) -> 
 
 @pytest.mark.parametrize(
     "address",
-    ["moro na Rua Sete de Abril 80", "vivo en Avenida 9 de Julio 1200", "el local está en Calle 25 de Mayo 33"],
+    [
+        "moro na Rua Sete de Abril 80",
+        "vivo en Avenida 9 de Julio 1200",
+        "el local está en Calle 25 de Mayo 33",
+        "my flat is at 12 Green Street",
+    ],
 )
 async def test_no_reminder_is_offered_of_a_street_that_a_day_gave_its_name(person: Talk, address: str) -> None:
     await person.say(f"lembra que {address}")
