@@ -15,7 +15,8 @@ from core.enclosures import Attachment, AttachmentKind
 PLATFORM: Final = "telegram"
 
 CUT_UNITS: Final = MessageLimit.MAX_TEXT_LENGTH // 2
-"""Clients send a longer text than 4,096 UTF-16 units as several messages, cut at the best place in the second half."""
+"""From how many UTF-16 units on a text may be a piece: clients cut a longer one than 4,096 where a word or a line ends.
+No source tells how early they do, so half the limit is assumed."""
 
 _KINDS: Final = {
     "photo": AttachmentKind.PHOTO,

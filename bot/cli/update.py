@@ -74,7 +74,10 @@ def rehearse(settings: Settings, project: Path) -> Document:
     if not settings.database_path.exists():
         raise StorageError(f"there is nothing to migrate yet: no {settings.database_path}")
     size_bytes = settings.database_path.stat().st_size
-    ensure_room(settings.data_dir, 3 * size_bytes)  # the copy, the backup that its migration makes, what it writes
+    files = settings.files_folder
+    files_bytes = sum(path.stat().st_size for path in files.rglob("*") if path.is_file())
+    # The copy, the backup that its migration makes, files included, and what it writes.
+    ensure_room(settings.data_dir, 3 * size_bytes + files_bytes)
     for left in settings.data_dir.glob(f"{_COPY}*"):  # by one that was killed
         shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=_COPY, dir=settings.data_dir) as folder:
@@ -83,6 +86,8 @@ def rehearse(settings: Settings, project: Path) -> Document:
         program, commits = _newest(project, Path(folder) / "program")
         python, packages_s = _python(program, project)
         copied(settings.database_path, data / "elefante.db", threading.Event())
+        if files.is_dir():  # as further names of the same bytes, which take no room
+            shutil.copytree(files, data / files.name, copy_function=os.link)
         before, began_s = tables(data / "elefante.db"), time.monotonic()
         migrated = _say(python, program, data, "migrate")
         seconds = time.monotonic() - began_s
@@ -108,7 +113,10 @@ def rehearse(settings: Settings, project: Path) -> Document:
 def render(document: Document) -> str:
     """Return what the rehearsal found as text for a person."""
     count = document["commits"]
-    lines = [f"{document['from']} → {document['to']}" + (f", {count} commits newer" if count else ", nothing newer")]
+    lines = [
+        f"{document['from']} → {document['to']}"
+        + (f", {count} commit{'s' * (count > 1)} newer" if count else ", nothing newer")
+    ]
     if document["packages_s"] is not None:
         lines.append(f"Its packages are others; installing them took {document['packages_s']:.0f} s.")
     if document["error"]:

@@ -27,7 +27,11 @@ MIGRATIONS += ((
 
 
 def fill(folder: Path) -> None:
-    """Have something remembered, and a reminder, in the data of that folder."""
+    """Have something remembered, a file kept, and a reminder, in the data of that folder."""
+    (folder / "plan.txt").write_text("The garden gate is behind the shed.")
+    said = f"/attach {folder / 'plan.txt'} remember this plan\n"
+    done = Elefante(folder)("chat", said=said, ELEFANTE_ENV=str(folder / ".env"), LANG="en_US.UTF-8")
+    assert "📎 plan.txt" in done.stdout, done.stderr
     for command in ("/remember the gate code is 4417", "/remind tomorrow at 9 call home"):
         done = Elefante(folder)("as", "me", command, ELEFANTE_ENV=str(folder / ".env"), LANG="en_US.UTF-8")
         assert done.returncode == 0, done.stderr
@@ -100,7 +104,7 @@ def test_a_newer_schema_is_tried_on_a_copy_and_told_with_its_time_while_nothing_
     before = clone.files()
     code, said = clone("update", "--try")
     assert code == 0, said
-    assert ", 1 commits newer" in said
+    assert ", 1 commit newer" in said
     [data] = [line for line in said.splitlines() if line.startswith("ok    data: schema ")]
     assert " becomes " in data
     assert " s (" in data
