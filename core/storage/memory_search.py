@@ -244,8 +244,9 @@ class _OwnerSearch:
         search = self._search
         also, values = self._heard.format(number="m.id"), [*self._hearing]
         if not search.past:
+            # OFFSET, as in `holders`: else PostgreSQL reads all memories to know the documents among them.
             also += f" AND ({_NOW.format(of='m')} OR EXISTS (SELECT 1 FROM memories AS d WHERE d.id = m.part_of AND"
-            also += f" {_NOW.format(of='d')}))"
+            also += f" {_NOW.format(of='d')} LIMIT 1 OFFSET 0))"
             values += [microseconds(search.at)] * 2
         if search.said is not None:
             also += " AND m.created_at >= ? AND m.created_at < ?"

@@ -443,6 +443,7 @@ async def test_a_worker_that_stopped_in_mid_transaction_holds_up_nobody(url: str
         if len(begun) == 1:
             resumed.wait()
         add_one(query)
+        assert query.run("SELECT 1") == [(1,)], "what became of it is known before it commits"
 
     def go_on(query: Query) -> None:
         query.lock("a")
