@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from core.enclosures import Attachment, Quote
 from core.files.passages import FoundPassage
-from core.files.port import ReadFile
+from core.files.port import Abilities, ReadFile
 from core.stores import Quoted
 from core.text.catalogue import Counted
 from core.types import (
@@ -243,6 +243,9 @@ class PromptContext:
 
     documents: tuple[str, ...] = ()
     """The text of files that came along, as blocks of a prompt."""
+
+    abilities: Abilities = field(default_factory=Abilities)
+    """What can be done with recordings and pictures."""
 
     threads: int = 1
     """How many threads the person has begun anywhere, with this one; 1 for a prompt that a model reads."""

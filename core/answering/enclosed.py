@@ -14,7 +14,7 @@ from core.dialogue import Picture
 from core.enclosures import Attachment, AttachmentKind, QuoteKind
 from core.errors import ChannelError, FileTooLarge, ProviderError
 from core.files.passages import Embed, FoundPassage, find, passages
-from core.files.port import FileReader, Problem, ReadFile, Reading, Transcriber
+from core.files.port import Abilities, FileReader, Problem, ReadFile, Reading, Transcriber
 from core.tasks import aside
 from core.text.assertions import asks_to_save
 from core.types import Message
@@ -152,10 +152,16 @@ class Enclosed:
         self._spooled.clear()
 
     @property
+    def abilities(self) -> Abilities:
+        """What can be done with what comes along."""
+        if self.service is None:
+            return Abilities()
+        return Abilities(self.service.transcriber is not None, self.service.reader.reads_pictures)
+
+    @property
     def is_listening(self) -> bool:
         """Whether a recording of the message is being written down."""
-        is_able = self.service is not None and self.service.transcriber is not None
-        return is_able and any(each.kind in _HEARD for each in self.asked.attachments)
+        return self.abilities.hears and any(each.kind in _HEARD for each in self.asked.attachments)
 
     @property
     def _attachments(self) -> Mapping[Attachment, bool]:

@@ -372,6 +372,7 @@ def context_of(turn: Turn, task: Task, shown: Context) -> PromptContext:
         files=turn.enclosed.files,
         passages=turn.enclosed.found,
         documents=document_lines(turn),
+        abilities=turn.enclosed.abilities,
         quotes=turn.asked.quotes,
         language=turn.person.language,
         speaker=turn.person.speaker,

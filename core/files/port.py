@@ -169,8 +169,22 @@ class ReadFile:
         return self.reading is not None and bool(self.reading.width) and self.problem is None
 
 
+@dataclass(frozen=True, slots=True)
+class Abilities:
+    """What this bot can do with what people send, beside what a language model sees."""
+
+    hears: bool = False
+    """Whether what is said in recordings is written down."""
+
+    reads_pictures: bool = False
+    """Whether the words on pictures are read."""
+
+
 class FileReader(Protocol):
     """Read files that strangers made, in a process of their own with limits. Raises nothing but cancellation."""
+
+    reads_pictures: bool = False
+    """Whether the words on pictures are read, too."""
 
     async def read(self, content: bytes, name: str = "") -> Reading:
         """Return the text of a file; `name` helps only where its bytes do not tell what it is."""

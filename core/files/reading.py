@@ -170,6 +170,8 @@ class ProcessWordFinder(ChildProcess, WordFinder):
 class WordsReader(FileReader):
     """Reads what another reader does, and the words on pictures and scanned pages, too."""
 
+    reads_pictures = True
+
     def __init__(self, reader: FileReader, finder: WordFinder) -> None:
         self._reader = reader
         self._finder = finder

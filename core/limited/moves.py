@@ -282,6 +282,10 @@ def _called(scene: Scene, part: MessagePart) -> Move:
 
 
 def _about(scene: Scene, part: MessagePart) -> Move:
+    if part.about == "media":
+        able = scene.context.abilities
+        lines = (say.MEDIA, say.HEARING[able.hears], say.SEEING[able.reads_pictures])
+        return Move(FINISH, " ".join(each[scene.locale] for each in lines))
     told = say.ABOUT.get(part.about)
     return Move(FINISH, _what_can_be_done(scene) if told is None else told[scene.locale])
 

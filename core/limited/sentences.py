@@ -63,10 +63,14 @@ TALK: Final[Mapping[str, Localized]] = {
 ABOUT: Final[Mapping[str, Localized]] = {
     "who": text("limited.about.who"),
     "data": text("limited.about.data"),
-    "media": text("limited.about.media"),
     "erase": text("limited.about.erase"),
 }
 """What is answered to small talk, and to questions about the bot."""
+
+MEDIA: Final = text("limited.about.media")
+HEARING: Final = {True: text("limited.about.heard"), False: text("limited.about.unheard")}
+SEEING: Final = {True: text("limited.about.words"), False: text("limited.about.unseen")}
+"""What becomes of recordings and pictures, by whether they are heard, and their words read, here."""
 
 CAN_DO: Final = text("limited.about.help.lead")
 SEE_ALL: Final = text("limited.about.help.all")

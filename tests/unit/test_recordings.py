@@ -174,3 +174,21 @@ def silence(seconds: int = 2) -> bytes:
         recording.setparams((1, 2, 16_000, 0, "NONE", ""))
         recording.writeframes(bytes(2 * 16_000 * seconds))
     return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("question", "lang", "deaf", "hearing"),
+    [
+        ("can you hear voice messages?", "en", "I cannot listen to recordings yet", "Recordings I listen to"),
+        ("você ouve áudio?", "pt-br", "Ainda não consigo ouvir áudios", "Áudio eu ouço"),
+        ("¿puedes escuchar audios?", "es", "Todavía no puedo escuchar audios", "Los audios los escucho"),
+    ],
+)
+async def test_whether_it_hears_is_told_as_it_is_here(
+    tmp_path: Path, question: str, lang: str, deaf: str, hearing: str
+) -> None:
+    for name, scribe, told in (("without", None, deaf), ("with", Scribe("hello"), hearing)):
+        async with sending(tmp_path / name, transcriber=scribe) as chat:
+            answer = await chat.say(question, lang=lang)
+            assert told in answer
+            assert (deaf if scribe else hearing) not in answer
