@@ -33,6 +33,8 @@
     │   ├── SchemaTooNew                 this database was written by a newer version
     │   ├── SchemaTooOld                 or by one that is too old to be migrated
     │   ├── Damaged                      restore a backup
+    │   │   └── Unreadable               or its key is gone: somebody was forgotten
+    │   ├── WrongKey                     give the master key that the key file was made with
     │   └── DiskFull                     make room
     ├── WindowTooSmall                   the owner must choose a model with a larger window
     ├── ClaimLost                        another worker goes on with the work: end it, and say nothing
@@ -231,6 +233,14 @@ class SchemaTooOld(StorageError):
 
 class Damaged(StorageError):
     """The file is not a readable database."""
+
+
+class Unreadable(Damaged):
+    """A sealed value does not open: its key was destroyed, or it was changed, or moved to another place."""
+
+
+class WrongKey(StorageError):
+    """The master key is not the one that the keys were wrapped by."""
 
 
 class DiskFull(StorageError):

@@ -18,6 +18,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
 
+from core.sealing.port import PLAIN, Sealing
+
 T = TypeVar("T")
 Row: TypeAlias = tuple[Any, ...]
 Statement: TypeAlias = tuple[str, Sequence[object]]
@@ -29,7 +31,11 @@ class Query(Protocol):
 
     An engine on another machine waits for an answer only where there are rows to return: what is sent before that, and
     what fails there, it hears with them, or when the job ends.
+
+    `sealing`: what seals and opens the values of the rows.
     """
+
+    sealing: Sealing = PLAIN
 
     def run(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Run one statement and return its rows."""
@@ -69,9 +75,11 @@ class Database(Protocol):
     """An open database. `close` it.
 
     `searches_vectors`: it finds the nearest vectors itself (`PostgresVectors`), and no index in RAM has to.
+    `sealing`: that of its queries.
     """
 
     searches_vectors: ClassVar[bool] = False
+    sealing: Sealing = PLAIN
 
     async def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Return the rows of a query over what is committed.

@@ -27,6 +27,7 @@ from psycopg.types.string import StrDumperUnknown
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from core.errors import ClaimLost, StorageError
+from core.sealing.port import PLAIN, Sealing
 from core.storage import postgres_vectors
 from core.storage.database import Database, PoolUse, Query, Row, Statement
 from core.storage.postgres_connection import SET_LOCAL, STATEMENT_S, break_off, parameters, with_session
@@ -80,7 +81,15 @@ class PostgresQuery(Query):
     Inside a transaction they are a pipeline: only rows that are asked for are waited for.
     """
 
-    def __init__(self, connection: psycopg.Connection, *, is_pooled: bool = False, claim: Claim | None = None) -> None:
+    def __init__(
+        self,
+        connection: psycopg.Connection,
+        *,
+        is_pooled: bool = False,
+        claim: Claim | None = None,
+        sealing: Sealing = PLAIN,
+    ) -> None:
+        self.sealing = sealing
         self._connection = connection
         self._is_pooled = is_pooled
         self._held: list[Statement] = [] if claim is None else [(_FENCE, (claim.epoch,))]
@@ -205,7 +214,17 @@ class PostgresDatabase(Database):
 
     searches_vectors = True
 
-    def __init__(self, named: dict[str, Any], *, pool: int, is_pooled: bool, wait_s: float, stalled_s: float) -> None:
+    def __init__(
+        self,
+        named: dict[str, Any],
+        *,
+        pool: int,
+        is_pooled: bool,
+        wait_s: float,
+        stalled_s: float,
+        sealing: Sealing = PLAIN,
+    ) -> None:
+        self.sealing = sealing
         self._wait_s = wait_s
         self._stalled_s = stalled_s
         self._is_pooled = is_pooled
@@ -367,9 +386,10 @@ class PostgresDatabase(Database):
         self, connection: psycopg.Connection, begin: str, job: Callable[[PostgresQuery], T], claim: Claim | None
     ) -> T:
         """Run a job between BEGIN and COMMIT, or without them; roll back on any exception."""
-        query = PostgresQuery(connection, is_pooled=self._is_pooled, claim=claim)
+        query = PostgresQuery(connection, is_pooled=self._is_pooled, claim=claim, sealing=self.sealing)
         self._at_work.add(query)
         try:
+            self.sealing.refresh()
             with query.transaction(begin) if begin else connection:
                 return job(query)
         finally:
@@ -425,6 +445,7 @@ async def open_postgres(
     pool: int = POOL,
     wait_s: float = _WAIT_S,
     stalled_s: float = _STALLED_S,
+    sealing: Sealing = PLAIN,
 ) -> PostgresDatabase:
     """Connect to the database of a URL, see that it has what is needed, and migrate it.
 
@@ -437,7 +458,9 @@ async def open_postgres(
     """
     named = parameters(url)
     is_pooled = await asyncio.to_thread(prepare, named, migrations)
-    database = PostgresDatabase(named, pool=pool, is_pooled=is_pooled, wait_s=wait_s, stalled_s=stalled_s)
+    database = PostgresDatabase(
+        named, pool=pool, is_pooled=is_pooled, wait_s=wait_s, stalled_s=stalled_s, sealing=sealing
+    )
     await database.open()
     return database
 

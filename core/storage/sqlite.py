@@ -20,6 +20,7 @@ from typing import TypeVar
 import aiosqlite
 
 from core.errors import DiskFull, StorageError
+from core.sealing.port import PLAIN, Sealing
 from core.storage.database import Database, Query, Row
 from core.storage.sqlite_errors import as_ours, translated
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
@@ -55,8 +56,9 @@ class Connection(aiosqlite.Connection):
 class SqliteQuery(Query):
     """Statements on the thread of their connection."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, sealing: Sealing) -> None:
         self._connection = connection
+        self.sealing = sealing
 
     def run(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Run one statement and return its rows."""
@@ -73,7 +75,15 @@ class SqliteQuery(Query):
 class SqliteDatabase(Database):
     """An open file, or a copy of one in RAM. Made by `open_database` or `open_copy`; `close` it."""
 
-    def __init__(self, writer: Connection, reader: Connection | None = None, file: DatabaseFile | None = None) -> None:
+    def __init__(
+        self,
+        writer: Connection,
+        reader: Connection | None = None,
+        file: DatabaseFile | None = None,
+        *,
+        sealing: Sealing = PLAIN,
+    ) -> None:
+        self.sealing = sealing
         self._writer = writer
         self._reader = reader
         self._file = file  # None in RAM
@@ -85,17 +95,17 @@ class SqliteDatabase(Database):
 
     async def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Return the rows of a query over what is committed."""
-        return await self._read(lambda raw: SqliteQuery(raw).run(sql, parameters))
+        return await self._read(lambda raw: SqliteQuery(raw, self.sealing).run(sql, parameters))
 
     async def read(self, job: Callable[[Query], T]) -> T:
         """Return what a function of statements returns, over one state of what is committed."""
-        return await self._read(partial(_whole, "BEGIN", job))
+        return await self._read(partial(_whole, "BEGIN", job, self.sealing))
 
     async def write(self, job: Callable[[Query], T]) -> T:
         """Run a function of statements as one transaction, in one hop, and return what it returns."""
         async with self._turn:
             self._check_open()
-            return await self._writer.call(partial(_whole, "BEGIN IMMEDIATE", job))
+            return await self._writer.call(partial(_whole, "BEGIN IMMEDIATE", job, self.sealing))
 
     async def _read(self, function: Callable[[sqlite3.Connection], T]) -> T:
         self._check_open()
@@ -220,7 +230,11 @@ _put_off: ContextVar[dict[SqliteDatabase, bool]] = ContextVar("put_off", default
 
 
 async def open_database(
-    path: Path, migrations: Sequence[Migration] = MIGRATIONS, *, backups: Path | None = None
+    path: Path,
+    migrations: Sequence[Migration] = MIGRATIONS,
+    *,
+    backups: Path | None = None,
+    sealing: Sealing = PLAIN,
 ) -> SqliteDatabase:
     """Open the file, made now if there is none, readable by its owner only, and migrate it (`upgrade`).
 
@@ -240,12 +254,14 @@ async def open_database(
         reader = await _connect(str(path))
         opened.push_async_callback(reader.close)
         await _fetch(reader, "PRAGMA query_only = ON")
-        database = SqliteDatabase(writer, reader, DatabaseFile(path))
+        database = SqliteDatabase(writer, reader, DatabaseFile(path), sealing=sealing)
         opened.pop_all()
         return database
 
 
-async def open_copy(path: Path | None, migrations: Sequence[Migration] = MIGRATIONS) -> SqliteDatabase:
+async def open_copy(
+    path: Path | None, migrations: Sequence[Migration] = MIGRATIONS, *, sealing: Sealing = PLAIN
+) -> SqliteDatabase:
     """Open a copy of the whole database in RAM, which nobody else sees; empty if there is no file, or None.
 
     Raises:
@@ -264,7 +280,7 @@ async def open_copy(path: Path | None, migrations: Sequence[Migration] = MIGRATI
     except BaseException:
         await copy.close()
         raise
-    return SqliteDatabase(copy)
+    return SqliteDatabase(copy, sealing=sealing)
 
 
 def _faults(check: Iterable[Row], foreign: Iterable[Row]) -> list[str]:
@@ -272,11 +288,12 @@ def _faults(check: Iterable[Row], foreign: Iterable[Row]) -> list[str]:
     return [line for line in found if line != "ok"]
 
 
-def _whole(begin: str, job: Callable[[Query], T], connection: sqlite3.Connection) -> T:
+def _whole(begin: str, job: Callable[[Query], T], sealing: Sealing, connection: sqlite3.Connection) -> T:
     """Run a job between BEGIN and COMMIT; roll back on any exception."""
     connection.execute(begin)
     try:
-        result = job(SqliteQuery(connection))
+        sealing.refresh()
+        result = job(SqliteQuery(connection, sealing))
         connection.execute("COMMIT")
     except BaseException:
         connection.rollback()

@@ -1,0 +1,117 @@
+"""What the stores ask of a sealing: to seal values before they are written, and to open those that were read.
+
+A sealed value is bound to its place: the person, the column and the row that it was sealed for are authenticated with
+it, so that no cell opens in place of another. Short words that people are found by are not sealed but hashed with the
+person's key: equal words of one person have equal hashes, and nothing else is seen of them.
+
+Values that say nothing stay as they are, for SQL compares with them: `BLANKS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, Protocol
+
+from core.types import UserKey
+
+BLANKS: Final = frozenset(("", '""', "{}", "[]"))
+"""Texts that are never sealed: nothing, and empty JSON."""
+
+
+class Sealing(Protocol):
+    """Sealing of values. `column` is TABLE.COLUMN; `row` is what tells the row from others of its table, for good.
+
+    It may be used from several threads. A person's key is made when something is first sealed for them, and is on disk
+    then.
+    """
+
+    @property
+    def is_on(self) -> bool:
+        """Whether anything is sealed at all."""
+        ...
+
+    def refresh(self) -> None:
+        """Heed which keys other processes destroyed. An engine calls it as each transaction that writes begins."""
+        ...
+
+    def seal(self, owner: UserKey, column: str, row: object, text: str) -> str:
+        """Return the text sealed for its place.
+
+        Raises:
+            StorageError: the key file cannot be written.
+        """
+        ...
+
+    def open(self, column: str, row: object, sealed: str) -> str:
+        """Undo `seal`.
+
+        Raises:
+            Unreadable: it was not sealed for this place, was changed, or its key is gone.
+        """
+        ...
+
+    def seal_bytes(self, owner: UserKey, column: str, row: object, content: bytes) -> bytes:
+        """Return the bytes sealed for their place; `SEALED_EXTRA_BYTES` longer."""
+        ...
+
+    def open_bytes(self, column: str, row: object, sealed: bytes) -> bytes:
+        """Undo `seal_bytes`; raises as `open`."""
+        ...
+
+    def hashed(self, owner: UserKey, words: Iterable[str]) -> list[str]:
+        """Return, in their order, what the words of a person are stored and looked up as."""
+        ...
+
+    def hashed_of(self, owners: Sequence[UserKey], words: Iterable[str]) -> tuple[str, ...]:
+        """Return what any of these people's words are looked up as, each once."""
+        ...
+
+    def digest(self, owner: UserKey, digest: bytes) -> bytes:
+        """Return what a digest of a person's text is stored as: who guesses the text cannot see that they are right."""
+        ...
+
+
+SEALED_EXTRA_BYTES: Final = 37
+"""What sealing adds to bytes: version (1 byte), id of the key (8), nonce (12), tag (16)."""
+
+
+class Plain(Sealing):
+    """No sealing: everything is written as it is."""
+
+    # ruff: noqa: ARG002 - nothing is sealed, whosever it is
+
+    is_on = False
+
+    def refresh(self) -> None:
+        """Do nothing."""
+
+    def seal(self, owner: UserKey, column: str, row: object, text: str) -> str:
+        """Return the text."""
+        return text
+
+    def open(self, column: str, row: object, sealed: str) -> str:
+        """Return the text."""
+        return sealed
+
+    def seal_bytes(self, owner: UserKey, column: str, row: object, content: bytes) -> bytes:
+        """Return the bytes."""
+        return content
+
+    def open_bytes(self, column: str, row: object, sealed: bytes) -> bytes:
+        """Return the bytes."""
+        return sealed
+
+    def hashed(self, owner: UserKey, words: Iterable[str]) -> list[str]:
+        """Return the words."""
+        return list(words)
+
+    def hashed_of(self, owners: Sequence[UserKey], words: Iterable[str]) -> tuple[str, ...]:
+        """Return the words."""
+        return tuple(words)
+
+    def digest(self, owner: UserKey, digest: bytes) -> bytes:
+        """Return the digest."""
+        return digest
+
+
+PLAIN: Final = Plain()
