@@ -1,0 +1,95 @@
+"""Every column that is sealed, with whose its values are and what names their row: what converts a database goes by it.
+
+The stores name the same columns and rows when they seal; a test of each entry reads through them what was converted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+Kind: TypeAlias = Literal["text", "bytes", "word", "digest"]
+"""How a value is sealed: by `Sealing.seal`, `seal_bytes`, `hashed`, or `digest`. The last two cannot be undone."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedColumn:
+    """A column whose values are sealed. All SQL is about a row `t`, and what both engines take.
+
+    `key`: columns that find a row, never sealed themselves. Rows with one key are converted together: the terms of one
+        memory share one. They are gone through in the key's order.
+    `row`: SQL of the parts that name the row to the sealing, which are joined by "|"; none for `word` and `digest`.
+    `owned`: SQL of the platform and user by whose key it is sealed; `joined` is what `row` and `owned` need.
+    `only`: SQL of which rows hold words of a person at all; "" for all of them.
+    """
+
+    table: str
+    column: str
+    kind: Kind
+    key: tuple[str, ...]
+    row: tuple[str, ...] = ()
+    owned: str = 't.platform, t."user"'
+    joined: str = ""
+    only: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the sealing knows the column as."""
+        return f"{self.table}.{self.column}"
+
+
+_SAID: Final = 'o.platform, o."user"'
+_MEMORY: Final = "JOIN owners AS o ON o.id = coalesce(t.account, t.owner)"
+_OF_MEMORY: Final = "JOIN memories AS m ON m.id = t.memory JOIN owners AS o ON o.id = coalesce(m.account, m.owner)"
+_OF_PHRASE: Final = (
+    "JOIN phrases AS p ON p.id = t.phrase JOIN memories AS m ON m.id = p.memory "
+    "JOIN owners AS o ON o.id = coalesce(m.account, m.owner)"
+)
+_THREAD: Final = "JOIN threads AS o ON o.id = t.thread"
+
+MEMORIES: Final = (
+    SealedColumn("memories", "content", "text", ("id",), ("o.id", "t.key"), _SAID, _MEMORY),
+    SealedColumn("memories", "meant", "text", ("id",), ("o.id", "t.key"), _SAID, _MEMORY),
+    SealedColumn("memories", "enclosed", "text", ("id",), ("o.id", "t.key"), _SAID, _MEMORY),
+    SealedColumn("memories", "digest", "digest", ("id",), (), _SAID, _MEMORY),
+    SealedColumn("phrases", "text", "text", ("id",), ("t.memory",), _SAID, _OF_MEMORY),
+    SealedColumn("vectors", "vector", "bytes", ("phrase", "space"), ("t.phrase", "t.space"), _SAID, _OF_PHRASE),
+    SealedColumn("changes", "before", "text", ("id",), ("t.key", "t.act"), _SAID, _MEMORY),
+    SealedColumn("changes", "after", "text", ("id",), ("t.key", "t.act"), _SAID, _MEMORY),
+    SealedColumn("changes", "enclosed", "text", ("id",), ("t.key", "t.act"), _SAID, _MEMORY),
+    SealedColumn("terms", "term", "word", ("account", "memory"), (), _SAID, "JOIN owners AS o ON o.id = t.account"),
+)
+"""Memories, and what they are found and undone by."""
+
+HISTORY: Final = (
+    *(
+        SealedColumn("messages", column, "text", ("id",), ("t.thread", "t.turn", "t.role"), _SAID, _THREAD)
+        for column in ("content", "enclosed", "question", "offered", "basis")
+    ),
+    SealedColumn("summaries", "text", "text", ("thread", "through"), ("t.thread", "t.through"), _SAID, _THREAD),
+    SealedColumn("threads", "title", "text", ("id",), ("t.id",)),
+    SealedColumn("threads", "metadata", "text", ("id",), ("t.id",)),
+    SealedColumn(
+        "message_terms", "term", "word", ("place", "message"), (), _SAID, "JOIN places AS o ON o.id = t.place"
+    ),
+    *(
+        SealedColumn("inbox", column, "text", ("id",), ("t.platform", "t.chat", "t.topic", "t.message_id"))
+        for column in ("payload", "done", "posted")
+    ),
+)
+"""What was said, and what is owed."""
+
+FEATURES: Final = (
+    *(SealedColumn("reminders", column, "text", ("id",), ("t.id",)) for column in ("text", "before", "mention")),
+    SealedColumn(
+        "confirmations",
+        "data",
+        "text",
+        ("platform", "chat", "topic", "user"),
+        ("t.platform", "t.chat", "t.topic", 't."user"'),
+    ),
+    SealedColumn("broadcasts", "text", "text", ("id",), ("t.platform", 't."user"', "t.at")),
+)
+"""What features keep of a person's words."""
+
+SEALED_COLUMNS: Final = MEMORIES + HISTORY + FEATURES
