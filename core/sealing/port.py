@@ -30,8 +30,29 @@ class Sealing(Protocol):
         """Whether anything is sealed at all."""
         ...
 
+    @property
+    def id(self) -> str:
+        """The name of the key file, which a database keeps to know its own; "" if nothing is sealed."""
+        ...
+
     def refresh(self) -> None:
         """Heed which keys other processes destroyed. An engine calls it as each transaction that writes begins."""
+        ...
+
+    def key_id(self, owner: UserKey) -> bytes | None:
+        """Return the id of a person's key, which stands in all that is sealed for them; None if they have none."""
+        ...
+
+    def destroy(self, key_id: bytes) -> None:
+        """Destroy the key of that id for good: what it sealed opens nowhere any more.
+
+        Raises:
+            StorageError: the key file cannot be written.
+        """
+        ...
+
+    def destroyed(self) -> frozenset[bytes]:
+        """Return the ids of all keys that were destroyed."""
         ...
 
     def seal(self, owner: UserKey, column: str, row: object, text: str) -> str:
@@ -81,9 +102,20 @@ class Plain(Sealing):
     # ruff: noqa: ARG002 - nothing is sealed, whosever it is
 
     is_on = False
+    id = ""
 
     def refresh(self) -> None:
         """Do nothing."""
+
+    def key_id(self, owner: UserKey) -> None:
+        """Return None: nobody has a key."""
+
+    def destroy(self, key_id: bytes) -> None:
+        """Do nothing."""
+
+    def destroyed(self) -> frozenset[bytes]:
+        """Return that none was."""
+        return frozenset()
 
     def seal(self, owner: UserKey, column: str, row: object, text: str) -> str:
         """Return the text."""

@@ -54,10 +54,16 @@ class Sealed(Sealing):
 
     def __init__(self, file: KeyFile) -> None:
         self.file = file
+        self._id = file.id
         self._lock = threading.RLock()
         self._version = file.version()
         self._by_owner: OrderedDict[UserKey, _Keys] = OrderedDict()
         self._by_id: dict[bytes, _Keys] = {}
+
+    @property
+    def id(self) -> str:
+        """The name of the key file."""
+        return self._id
 
     def refresh(self) -> None:
         """Let go of all keys if another process changed the file: it may have destroyed one."""
@@ -117,12 +123,19 @@ class Sealed(Sealing):
         """Return what a digest of a person's text is stored as, as long as it is."""
         return hmac.digest(self._of(owner).words, b"digest\0" + digest, "sha256")[: len(digest)]
 
-    def destroy(self, owner: UserKey) -> bytes | None:
-        """Destroy a person's key, and return its id; None if there is none. What it sealed opens nowhere any more."""
+    def key_id(self, owner: UserKey) -> bytes | None:
+        """Return the id of a person's key; None if they have none."""
+        return None if (keys := self._known(owner)) is None else keys.id
+
+    def destroy(self, key_id: bytes) -> None:
+        """Destroy the key of that id: what it sealed opens nowhere any more."""
         with self._lock:
-            destroyed = self.file.destroy(owner)
+            self.file.destroy(key_id)
             self._forget_keys()
-        return destroyed
+
+    def destroyed(self) -> frozenset[bytes]:
+        """Return the ids of all keys that were destroyed."""
+        return self.file.destroyed()
 
     def _of(self, owner: UserKey) -> _Keys:
         return self._known(owner) or self._kept(self.file.made(owner))

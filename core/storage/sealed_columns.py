@@ -19,7 +19,8 @@ class SealedColumn:
     `key`: columns that find a row, never sealed themselves. Rows with one key are converted together: the terms of one
         memory share one. They are gone through in the key's order.
     `row`: SQL of the parts that name the row to the sealing, which are joined by "|"; none for `word` and `digest`.
-    `owned`: SQL of the platform and user by whose key it is sealed; `joined` is what `row` and `owned` need.
+    `owned`: SQL of the platform and user by whose key it is sealed; `joined` is what `row` and `owned` need, the same
+        for all columns of a table. It leaves no row of `t` out.
     `only`: SQL of which rows hold words of a person at all; "" for all of them.
     """
 
@@ -39,13 +40,15 @@ class SealedColumn:
 
 
 _SAID: Final = 'o.platform, o."user"'
-_MEMORY: Final = "JOIN owners AS o ON o.id = coalesce(t.account, t.owner)"
-_OF_MEMORY: Final = "JOIN memories AS m ON m.id = t.memory JOIN owners AS o ON o.id = coalesce(m.account, m.owner)"
-_OF_PHRASE: Final = (
-    "JOIN phrases AS p ON p.id = t.phrase JOIN memories AS m ON m.id = p.memory "
-    "JOIN owners AS o ON o.id = coalesce(m.account, m.owner)"
+_MEMORY: Final = "LEFT JOIN owners AS o ON o.id = coalesce(t.account, t.owner)"
+_OF_MEMORY: Final = (
+    "LEFT JOIN memories AS m ON m.id = t.memory LEFT JOIN owners AS o ON o.id = coalesce(m.account, m.owner)"
 )
-_THREAD: Final = "JOIN threads AS o ON o.id = t.thread"
+_OF_PHRASE: Final = (
+    "LEFT JOIN phrases AS p ON p.id = t.phrase LEFT JOIN memories AS m ON m.id = p.memory "
+    "LEFT JOIN owners AS o ON o.id = coalesce(m.account, m.owner)"
+)
+_THREAD: Final = "LEFT JOIN threads AS o ON o.id = t.thread"
 
 MEMORIES: Final = (
     SealedColumn("memories", "content", "text", ("id",), ("o.id", "t.key"), _SAID, _MEMORY),
@@ -57,7 +60,9 @@ MEMORIES: Final = (
     SealedColumn("changes", "before", "text", ("id",), ("t.key", "t.act"), _SAID, _MEMORY),
     SealedColumn("changes", "after", "text", ("id",), ("t.key", "t.act"), _SAID, _MEMORY),
     SealedColumn("changes", "enclosed", "text", ("id",), ("t.key", "t.act"), _SAID, _MEMORY),
-    SealedColumn("terms", "term", "word", ("account", "memory"), (), _SAID, "JOIN owners AS o ON o.id = t.account"),
+    SealedColumn(
+        "terms", "term", "word", ("account", "memory"), (), _SAID, "LEFT JOIN owners AS o ON o.id = t.account"
+    ),
 )
 """Memories, and what they are found and undone by."""
 
@@ -70,7 +75,7 @@ HISTORY: Final = (
     SealedColumn("threads", "title", "text", ("id",), ("t.id",)),
     SealedColumn("threads", "metadata", "text", ("id",), ("t.id",)),
     SealedColumn(
-        "message_terms", "term", "word", ("place", "message"), (), _SAID, "JOIN places AS o ON o.id = t.place"
+        "message_terms", "term", "word", ("place", "message"), (), _SAID, "LEFT JOIN places AS o ON o.id = t.place"
     ),
     *(
         SealedColumn("inbox", column, "text", ("id",), ("t.platform", "t.chat", "t.topic", "t.message_id"))
