@@ -24,6 +24,7 @@ from bot.models.chains import build_chains
 from bot.models.health import ModelHealth
 from bot.models.hot import HotModels
 from bot.models.metering import counting
+from bot.sealing import sealing_of
 from bot.settings.models import LIMITED, USEM3
 from bot.settings.settings import Settings
 from bot.workers import open_worker
@@ -62,6 +63,7 @@ from core.library import new_index, new_memories
 from core.memory.memories import Memories
 from core.models import Models, complete
 from core.ports import Clock, Tokenizer
+from core.sealing.port import Sealing
 from core.storage.database import Database
 from core.storage.files_folder import FolderFiles
 from core.storage.files_table import SqlFiles
@@ -203,8 +205,7 @@ async def build(
         StorageError: the database cannot be used.
     """
     async with AsyncExitStack() as stack:
-        database = await open_storage(settings, dry=dry)
-        stack.push_async_callback(database.close)
+        database = await stack.enter_async_context(storage(settings, dry=dry))
         if dry is not None:  # nor does a command write a file
             settings = settings.model_copy(update={"storage_url": SecretStr("memory:")})
         clock = clock or SystemClock()
@@ -215,12 +216,22 @@ async def build(
         )
 
 
-async def open_storage(settings: Settings, *, dry: UserKey | None = None) -> Database:
-    """Return the database that the settings name; with `dry`, a copy in RAM that has what is stored of that person.
+@asynccontextmanager
+async def storage(settings: Settings, *, dry: UserKey | None = None) -> AsyncIterator[Database]:
+    """Open the database that the settings name, with their sealing; with `dry`, a copy in RAM of that person's rows.
 
     Raises:
-        ConfigError, StorageError: it cannot be used, or lacks what a backup beside it holds.
+        ConfigError, StorageError: it cannot be used, lacks what a backup beside it holds, or is not sealed by this key.
     """
+    with sealing_of(settings) as sealing:
+        database = await _opened(settings, sealing, dry)
+        try:
+            yield database
+        finally:
+            await database.close()
+
+
+async def _opened(settings: Settings, sealing: Sealing, dry: UserKey | None) -> Database:
     if settings.in_memory:
         return await open_copy(None)
     prepare_folder(settings.data_dir)
@@ -229,15 +240,15 @@ async def open_storage(settings: Settings, *, dry: UserKey | None = None) -> Dat
         if dry is not None:
             from core.storage.move_person import copy_of_person  # this loads psycopg
 
-            return await copy_of_person(url, dry)
+            return await copy_of_person(url, dry, sealing)
         from core.storage.postgres import open_postgres
 
-        return await open_postgres(url, pool=settings.storage_pool)
+        return await open_postgres(url, pool=settings.storage_pool, sealing=sealing)
     if dry is not None:
-        return await open_copy(settings.database_path)
+        return await open_copy(settings.database_path, sealing=sealing)
     try:
         await asyncio.to_thread(check_not_lost, settings)
-        return await open_database(settings.database_path, backups=settings.backups_folder)
+        return await open_database(settings.database_path, backups=settings.backups_folder, sealing=sealing)
     except Damaged as error:
         raise damaged(settings, error) from error
 

@@ -21,7 +21,7 @@ from core.storage.postgres_connection import SETTING
 from core.storage.postgres_errors import reason, refusal, translated
 from core.storage.postgres_migrations import Migration
 from core.storage.record import program_version
-from core.storage.sealed_mark import needs_mark
+from core.storage.sealed_mark import FIND_MARK, Mark, mark_in, needs_mark
 
 _OLDEST_SERVER: Final = 16
 _EXTENSIONS: Final[dict[LiteralString, tuple[int, int]]] = {"vector": (0, 7)}
@@ -95,6 +95,13 @@ def is_to_be_marked(named: dict[str, Any], sealing: Sealing) -> bool:
 
         found = run("SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()")
         return needs_mark(run, frozenset(str(name) for (name,) in found), sealing)
+
+
+def mark_there(named: dict[str, Any]) -> Mark | None:
+    """Return the mark of a database that is sealed; raises as `connected`."""
+    with translated(), connected(named) as connection:
+        [(table,)] = connection.execute("SELECT to_regclass('kept')").fetchall()
+        return mark_in(connection.execute(FIND_MARK.encode()).fetchall() if table is not None else [])
 
 
 def prepare(named: dict[str, Any], migrations: Sequence[Migration]) -> bool:

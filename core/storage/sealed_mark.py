@@ -71,8 +71,8 @@ def needs_mark(run: Callable[[str], Sequence[Row]], tables: frozenset[str], seal
         )
     if mark.file != sealing.id:
         raise WrongKey(
-            f"the database is sealed with the keys of the key file {mark.file}, and PEOPLE_KEYS_FILE names {sealing.id}: "
-            "put the right one in its place"
+            f"the database is sealed with the keys of another key file ({mark.file}) than PEOPLE_KEYS_FILE names "
+            f"({sealing.id}): put the right one in its place"
         )
     if mark.state != "sealed":
         raise StorageError(f"the conversion of the database was broken off: `{_GO_ON[mark.state]}` goes on with it")

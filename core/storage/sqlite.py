@@ -26,7 +26,7 @@ from core.storage.sealed_mark import PUT_MARK, Mark, needs_mark
 from core.storage.sqlite_backup import is_lost, open_to_read
 from core.storage.sqlite_errors import as_ours, translated
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
-from core.storage.sqlite_schema import PRAGMAS, migrate
+from core.storage.sqlite_schema import PRAGMAS, migrate, tables_of
 from core.storage.sqlite_scrub import DatabaseFile, scrub
 from core.storage.sqlite_upgrade import upgrade
 
@@ -294,12 +294,7 @@ def _is_to_be_marked(path: Path, sealing: Sealing) -> bool:
     if is_lost(path):
         return sealing.is_on
     with translated(), closing(open_to_read(path, _BUSY_TIMEOUT_S)) as connection:
-
-        def run(sql: str) -> list[Row]:
-            return connection.execute(sql).fetchall()
-
-        tables = frozenset(str(name) for (name,) in run("SELECT name FROM sqlite_schema WHERE type = 'table'"))
-        return needs_mark(run, tables, sealing)
+        return needs_mark(lambda sql: connection.execute(sql).fetchall(), tables_of(connection), sealing)
 
 
 def _faults(check: Iterable[Row], foreign: Iterable[Row]) -> list[str]:
