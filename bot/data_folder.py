@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import shlex
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from adapters.console.files import EXPORTS
-from bot.archive import FILES_ASIDE, is_of_sqlite, pack
+from bot.archive import FILES_ASIDE, is_of_sqlite, is_sealed, pack
 from bot.background import background
 from bot.settings.settings import Settings
 from core.delivery.alerts import DAMAGED, IS_SOUND, OwnerAlerts
@@ -87,6 +88,11 @@ class DataFolder(Copies):
         """Return every backup and export, each of which may hold what was deleted since."""
         found = [path for folder in (self.backups, self.exports) for path in folder.glob("*")]
         return sorted(path for path in found if path.is_file() or path.suffix == FILES_ASIDE)
+
+    async def readable(self) -> Sequence[Path]:
+        """Return those of them that are not sealed."""
+        paths = await self.paths()
+        return await asyncio.to_thread(lambda: [path for path in paths if not is_sealed(path)])
 
     def aside(self) -> Path:
         """Return a free path for a database that is about to be replaced. Call and use it inside `alone`."""

@@ -182,6 +182,24 @@ def mark_of(settings: Settings) -> Mark | None:
     return seal_mark_of(settings.database_path)
 
 
+def check_opens(settings: Settings, database: Path) -> None:
+    """Return if the database of a backup opens with these settings, or is not sealed.
+
+    Raises:
+        ConfigError, WrongKey, StorageError: its key is not there; the message says which is needed.
+    """
+    if (mark := seal_mark_of(database)) is None:
+        return
+    with opened_keys(settings, make=False) as sealed:
+        if sealed is None:
+            raise WrongKey(f"this backup is sealed: let {KEY} name the master key, and {KEYS} the people's keys")
+        if sealed.id != mark.file:
+            raise WrongKey(
+                f"this backup is sealed with the keys of another key file ({mark.file}) than {settings.people_keys} "
+                f"({sealed.id}): let {KEYS} name that one"
+            )
+
+
 def _refused_bits(path: Path) -> int:
     """Return the bits of a mode that a key may not have.
 

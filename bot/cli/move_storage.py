@@ -82,7 +82,7 @@ def move_storage(settings: Settings, to: str) -> Document:
     with ExitStack() as opened:
         migrated, source = _source(settings, opened)
         target = _target(there, opened)
-        moved = move(source, target, opened.enter_context(_progress()))
+        moved = move(source, target, opened.enter_context(progress()))
         files = move_files(
             settings.files_folder if settings.engine == "sqlite" else source,
             there.files_folder if there.engine == "sqlite" else target,
@@ -188,7 +188,7 @@ def _switch(before: Settings, there: Settings) -> Document:
 
 
 @contextmanager
-def _progress() -> Iterator[Progress]:
+def progress() -> Iterator[Progress]:
     """Show how far it is, on standard error: a bar in a terminal, else a line where something long begins."""
     from rich.console import Console
 

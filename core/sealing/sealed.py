@@ -171,6 +171,16 @@ class Sealed(Sealing):
         return keys
 
 
+def beginning(key_id: bytes) -> bytes:
+    """Return how bytes begin that are sealed with the key of that id."""
+    return _VERSION + key_id
+
+
+def text_beginning(key_id: bytes) -> str:
+    """Return how a text begins that is sealed with the key of that id: its bytes fill whole characters of base64."""
+    return urlsafe_b64encode(beginning(key_id)).decode()
+
+
 def _derived(key: bytes, use: bytes) -> bytes:
     return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=b"elefante " + use).derive(key)
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from core.errors import StorageError, WrongKey
 from core.sealing.port import Sealing
 from core.storage.database import Row
 from core.storage.sealed_columns import SEALED_COLUMNS
+
+State: TypeAlias = Literal["sealed", "sealing", "unsealing"]
 
 KEPT_AS: Final = "sealed"
 """The name in the table `kept`."""
@@ -35,7 +37,7 @@ class Mark:
     """
 
     file: str
-    state: Literal["sealed", "sealing", "unsealing"] = "sealed"
+    state: State = "sealed"
     table: int = 0
     after: Sequence[Any] = ()
 

@@ -1,4 +1,4 @@
-"""Where the master key may come from, and what is refused before anything is written: settings, modes, places, files."""
+"""Where the master key may come from, and what is refused before anything is written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from bot.sealing import key_path, make_key, mark_of, read_key, sealing_of
 from bot.settings.settings import Settings, load
 from bot.wiring import build, storage
 from core.errors import BotError, ConfigError, StorageError, WrongKey
-from core.storage.kept import SqlKept
 from core.types import UserKey
 
 ANA = UserKey("telegram", "1")
@@ -38,12 +37,13 @@ def files(folder: Path) -> Mapping[str, bytes]:
 
 async def say(given: Settings, text: str) -> None:
     async with storage(given) as database:
-        await SqlKept(database).put("a", text)
         await database.change(
-            'INSERT INTO reminders (id, platform, "user", chat, topic, private, name, text, kind, language, wall, zone, '
-            "rule, guessed, state, tries, failures, created, batch, before) "
-            "VALUES (?, 'telegram', '1', '1', '', 1, 'Ana', ?, '', 'en', '', '', '', 0, 'x', 0, 0, 0, '', '')",
-            (text, text),
+            'INSERT INTO threads (id, platform, chat, topic, "user", created_at, updated_at, status) '
+            "VALUES ('t', 'telegram', '1', '', '1', 1, 1, 'active')"
+        )
+        await database.change(
+            "INSERT INTO summaries (thread, through, after, text, tokens, model) VALUES ('t', 1, 0, ?, 1, 'm')",
+            (text,),
         )
 
 
@@ -90,10 +90,10 @@ def test_a_key_where_copies_are_made_is_refused(tmp_path: Path, where: str) -> N
     (tmp_path / "data" / "backups").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "data")
     given = settings(tmp_path, memory_key_file=tmp_path / where, backup_dir=tmp_path / "elsewhere")
-    with pytest.raises(ConfigError, match="MEMORY_KEY_FILE: .* whoever copies"):
+    with pytest.raises(ConfigError, match=r"MEMORY_KEY_FILE: .* whoever copies"):
         key_path(given)
     keys = with_key(tmp_path, people_keys_file=tmp_path / where, backup_dir=tmp_path / "elsewhere")
-    with pytest.raises(ConfigError, match="PEOPLE_KEYS_FILE: .* whoever copies"), sealing_of(keys):
+    with pytest.raises(ConfigError, match=r"PEOPLE_KEYS_FILE: .* whoever copies"), sealing_of(keys):
         pass
 
 
