@@ -86,13 +86,19 @@ class DataFolder(Copies):
 
     async def paths(self) -> Sequence[Path]:
         """Return every backup and export, each of which may hold what was deleted since."""
-        found = [path for folder in (self.backups, self.exports) for path in folder.glob("*")]
-        return sorted(path for path in found if path.is_file() or path.suffix == FILES_ASIDE)
+        return self._paths()
 
     async def readable(self) -> Sequence[Path]:
         """Return those of them that are not sealed."""
-        paths = await self.paths()
-        return await asyncio.to_thread(lambda: [path for path in paths if not is_sealed(path)])
+        return await asyncio.to_thread(self.in_the_clear)
+
+    def in_the_clear(self) -> list[Path]:
+        """Return the backups and exports that are not sealed."""
+        return [path for path in self._paths() if not is_sealed(path)]
+
+    def _paths(self) -> list[Path]:
+        found = [path for folder in (self.backups, self.exports) for path in folder.glob("*")]
+        return sorted(path for path in found if path.is_file() or path.suffix == FILES_ASIDE)
 
     def aside(self) -> Path:
         """Return a free path for a database that is about to be replaced. Call and use it inside `alone`."""

@@ -11,7 +11,7 @@ import typer
 
 from bot.cli.move_storage import progress
 from bot.cli.setup import write_settings
-from bot.cli.shell import JsonOption, YesOption, confirm, load_settings, run, show
+from bot.cli.shell import JsonOption, YesOption, confirm, load_settings, show
 from bot.conversion import convert
 from bot.data_folder import DataFolder
 from bot.sealing import KEY, KEYS, PROTECTS, key_path, make_key, mark_of, opened_keys, refuse_copied
@@ -284,7 +284,7 @@ def _stopped(settings: Settings) -> Iterator[None]:
 
 def _plain_copies(settings: Settings) -> list[str]:
     """Return the backups and exports here that are not sealed."""
-    return [str(path) for path in run(DataFolder(settings, SystemClock()).readable())]
+    return [str(path) for path in DataFolder(settings, SystemClock()).in_the_clear()]
 
 
 def _place(settings: Settings) -> str:

@@ -47,8 +47,8 @@ def convert(
 ) -> int:
     """Convert the file, which nobody else may have open, and return how many rows it has.
 
-    One of an older version is migrated first, with a backup in `backups`. `before_switch` is called when the new file is
-    whole and read back.
+    One of an older version is migrated first, with a backup in `backups`. `before_switch` is called when the new file
+    is whole and read back.
 
     Raises:
         StorageError: another process has it open, there is no room, or the copy is not equal; nothing was changed.
