@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from core.sealing.port import BOT
+
 Kind: TypeAlias = Literal["text", "bytes", "word", "digest"]
 """How a value is sealed: by `Sealing.seal`, `seal_bytes`, `hashed`, or `digest`. The last two cannot be undone."""
 
@@ -66,35 +68,54 @@ MEMORIES: Final = (
 )
 """Memories, and what they are found and undone by."""
 
+_OF_MESSAGE: Final = ("t.thread", "t.turn", "t.role", "coalesce(CAST(t.at AS TEXT), '')")
+_OF_CONVERSATION: Final = ("t.platform", "t.chat", "t.topic", 't."user"')
+_NAMED: Final = "o.platform != ''"
+"""A thread without is one of a person who was forgotten: it goes with what is in it."""
+
 HISTORY: Final = (
     *(
-        SealedColumn("messages", column, "text", ("id",), ("t.thread", "t.turn", "t.role"), _SAID, _THREAD)
+        SealedColumn("messages", column, "text", ("id",), _OF_MESSAGE, _SAID, _THREAD, _NAMED)
         for column in ("content", "enclosed", "question", "offered", "basis")
     ),
-    SealedColumn("summaries", "text", "text", ("thread", "through"), ("t.thread", "t.through"), _SAID, _THREAD),
-    SealedColumn("threads", "title", "text", ("id",), ("t.id",)),
-    SealedColumn("threads", "metadata", "text", ("id",), ("t.id",)),
+    SealedColumn("summaries", "text", "text", ("thread", "through"), ("t.thread", "t.through"), _SAID, _THREAD, _NAMED),
+    *(
+        SealedColumn("threads", column, "text", ("id",), ("t.id",), only="t.platform != ''")
+        for column in ("title", "metadata")
+    ),
     SealedColumn(
         "message_terms", "term", "word", ("place", "message"), (), _SAID, "LEFT JOIN places AS o ON o.id = t.place"
     ),
     *(
         SealedColumn("inbox", column, "text", ("id",), ("t.platform", "t.chat", "t.topic", "t.message_id"))
-        for column in ("payload", "done", "posted")
+        for column in ("payload", "done")
     ),
 )
 """What was said, and what is owed."""
 
+_BOTS: Final = f"'{BOT.platform}', '{BOT.user}'"
+
 FEATURES: Final = (
     *(SealedColumn("reminders", column, "text", ("id",), ("t.id",)) for column in ("text", "before", "mention")),
-    SealedColumn(
-        "confirmations",
-        "data",
-        "text",
-        ("platform", "chat", "topic", "user"),
-        ("t.platform", "t.chat", "t.topic", 't."user"'),
+    *(
+        SealedColumn(table, column, "text", ("platform", "chat", "topic", "user"), _OF_CONVERSATION)
+        for table, column in (("awaited", "command"), ("confirmations", "data"))
     ),
-    SealedColumn("broadcasts", "text", "text", ("id",), ("t.platform", 't."user"', "t.at")),
+    SealedColumn(
+        "broadcasts",
+        "text",
+        "text",
+        ("id",),
+        ("t.at",),
+        f"CASE WHEN t.state = 'draft' THEN t.platform ELSE '{BOT.platform}' END, "
+        f"CASE WHEN t.state = 'draft' THEN t.\"user\" ELSE '{BOT.user}' END",
+    ),
+    SealedColumn("decided", "value", "text", ("matter", "name"), ("t.matter", "t.name"), _BOTS),
+    *(
+        SealedColumn("decisions", column, "text", ("id",), ("t.at", "t.matter"), _BOTS)
+        for column in ("before", "after")
+    ),
 )
-"""What features keep of a person's words."""
+"""What features keep of a person's words, and what the bot says for its owners."""
 
 SEALED_COLUMNS: Final = MEMORIES + HISTORY + FEATURES
