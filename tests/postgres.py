@@ -26,6 +26,7 @@ from typing import Any, Final
 import psycopg
 import pytest
 
+from core.sealing.port import PLAIN, Sealing
 from core.storage.database import Database
 from core.storage.postgres import open_postgres
 
@@ -186,9 +187,9 @@ def empty_databases() -> None:
     _in_use.clear()
 
 
-async def open_test_database(path: Path) -> Database:
+async def open_test_database(path: Path, *, sealing: Sealing = PLAIN) -> Database:
     """Open the database that belongs to a path in this test."""
-    return await open_postgres(database_of(str(path)))
+    return await open_postgres(database_of(str(path)), sealing=sealing)
 
 
 _EMPTY: Final = """

@@ -3,16 +3,17 @@
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
+from core.errors import StorageError
 from core.storage import history_rows as rows_of
 from core.storage import history_terms
 from core.storage.batches import in_batches, statement
 from core.storage.database import Database, Query, Row, Statement
-from core.storage.history_rows import MESSAGE, SUMMARY, THREAD, SqlToldMemories
+from core.storage.history_rows import MESSAGE, OF_MESSAGE, SUMMARY, THREAD, SqlToldMemories
 from core.storage.lexicon import Lexicon
 from core.storage.record import NO_LIMIT, OF_USER, listed, microseconds, random_id, to_json, user_key
 from core.stores import Exchange, HistoryStore, Quoted, SaidMessage
@@ -72,13 +73,15 @@ _BESIDE = """
 """
 _OF_THREAD = ", ".join(f"t.{column}" for column in THREAD.split(", "))
 _THREAD_COLUMNS = len(THREAD.split(", "))
-_OF_MESSAGE = ", ".join(f"m.{column.strip()}" for column in MESSAGE.split(","))
 _USED = "UPDATE threads SET updated_at = ? WHERE id = ? AND updated_at < ?"
 _FORGOTTEN = "platform = ''"
 _UNNAME = f"""
     UPDATE threads SET platform = '', "user" = id, chat = '', topic = '', title = '', metadata = '{{}}',
         status = 'reset' WHERE {OF_USER}
 """
+
+_MOST_OWNERS = 4096
+"""Of so many threads is kept in RAM whose they are."""
 
 
 class SqlHistory(SqlToldMemories, HistoryStore):
@@ -87,6 +90,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
     def __init__(self, database: Database) -> None:
         super().__init__(database)
         self._lexicon = Lexicon()
+        self._owners: dict[str, UserKey] = {}  # of threads: that never changes
 
     async def open_thread(
         self, conversation: ConversationKey, at: datetime, metadata: Mapping[str, JSONValue] | None = None
@@ -95,15 +99,16 @@ class SqlHistory(SqlToldMemories, HistoryStore):
         key = rows_of.place(conversation)
         rows = await self._database.rows(_ACTIVE, key)
         if not rows:
-            new = (*key, random_id(), microseconds(at), microseconds(at), to_json(metadata or {}), *key)
+            new = Thread(random_id(), conversation, at, at, metadata=metadata or {})
 
             def job(query: Query) -> list[Row]:
                 query.lock("conversation", *key)
-                query.run(_OPEN, new)
+                _, _, told = rows_of.told_of_thread(query.sealing, new)
+                query.run(_OPEN, (*key, new.id, microseconds(at), microseconds(at), told, *key))
                 return query.run(_ACTIVE, key)
 
             rows = await self._database.write(job)
-        return rows_of.thread(rows[0])
+        return self._thread(rows[0])
 
     async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> Thread | None:
         """Give a thread another status and return it; None for an unknown one.
@@ -121,14 +126,14 @@ class SqlHistory(SqlToldMemories, HistoryStore):
             return query.run(sql, (status, microseconds(at), thread_id))
 
         rows = await self._database.write(job)
-        return rows_of.thread(rows[0]) if rows else None
+        return self._thread(rows[0]) if rows else None
 
     async def thread(self, thread_id: str) -> Thread | None:
         """Return the thread, whatever its status, or None."""
         rows = await self._database.rows(
             f"SELECT {THREAD} FROM threads WHERE id = ? AND NOT {_FORGOTTEN}", (thread_id,)
         )
-        return rows_of.thread(rows[0]) if rows else None
+        return self._thread(rows[0]) if rows else None
 
     async def threads(self, user: UserKey) -> Sequence[Thread]:
         """Return all of that person's threads, the one used last first."""
@@ -137,30 +142,53 @@ class SqlHistory(SqlToldMemories, HistoryStore):
             f"SELECT {THREAD} FROM threads WHERE {OF_USER} ORDER BY updated_at DESC, status = 'active' DESC, id",
             user_key(user),
         )
-        return [rows_of.thread(row) for row in rows]
+        return [self._thread(row) for row in rows]
 
     async def describe(self, thread: Thread) -> None:
         """Give the stored thread of that id the title, policy and metadata of this one."""
         sql = "UPDATE threads SET title = ?, policy = ?, metadata = ? WHERE id = ?"
-        values = (thread.title, thread.policy, to_json(thread.metadata), thread.id)
-        await self._database.write(lambda query: query.run(sql, values))
+        await self._database.write(
+            lambda query: query.run(sql, (*rows_of.told_of_thread(query.sealing, thread), thread.id))
+        )
 
     async def append(self, thread_id: str, message: Message, entered: Sequence[Transition] = ()) -> Message:
         """Store it with the states that its turn had entered; return it with its id and sequence.
 
         A known non-empty source_id returns the stored row, and stores the states only.
         """
-        return await self._database.write(partial(_append, thread_id, message, self._terms(message), entered))
+        return await self._database.write(partial(self._append, thread_id, message, self._terms(message), entered))
+
+    def _append(
+        self, thread_id: str, message: Message, terms: Sequence[str], entered: Sequence[Transition], query: Query
+    ) -> Message:
+        query.lock("thread", thread_id)
+        user = self._owner(query, thread_id)
+        at_us = 0 if message.at is None else microseconds(message.at)
+        beside: list[Statement] = [(_USED, (at_us, thread_id, at_us))]
+        if entered:
+            beside.append(rows_of.enter(thread_id, entered))
+        if terms:
+            beside.append(history_terms.place(thread_id, message.room))
+        values = rows_of.message_values(query.sealing, user, thread_id, message)
+        rows = query.together(*beside, (rows_of.APPEND, values))
+        if not rows:
+            known = f"SELECT {MESSAGE} FROM messages WHERE thread = ? AND source_id = ?"
+            return rows_of.message(query.sealing, query.run(known, (thread_id, message.source_id))[0])
+        stored = rows_of.message(query.sealing, rows[0])
+        if terms:
+            query.run(*history_terms.put(thread_id, stored, query.sealing.hashed(user, terms)))
+        return stored
 
     async def update(self, thread_id: str, messages: Sequence[Message]) -> Sequence[Message]:
         """Make these all the messages of the thread, numbered anew, and return them as they are stored."""
 
         def job(query: Query) -> None:
             query.lock("thread", thread_id)
+            user = self._owner(query, thread_id)
             known = {each for (each,) in query.run("DELETE FROM messages WHERE thread = ? RETURNING id", (thread_id,))}
             query.run("DELETE FROM summaries WHERE thread = ?", (thread_id,))
             for message in messages:
-                values = rows_of.message_values(thread_id, message)
+                values = rows_of.message_values(query.sealing, user, thread_id, message)
                 if message.id in known:
                     query.run(rows_of.APPEND_AGAIN, (message.id, *values))
                 else:
@@ -188,7 +216,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
             f"SELECT {MESSAGE} FROM messages WHERE thread = ? AND sequence < ? ORDER BY sequence DESC LIMIT ?",
             (thread_id, before or NO_LIMIT, max(limit, 0)),
         )
-        return [rows_of.message(row) for row in reversed(rows)]
+        return self._messages(reversed(rows))
 
     async def since(self, thread_id: str, after: int = 0, limit: int = NO_LIMIT) -> Sequence[Message]:
         """Return the oldest `limit` messages with a sequence greater than `after`, oldest first."""
@@ -196,7 +224,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
             f"SELECT {MESSAGE} FROM messages WHERE thread = ? AND sequence > ? ORDER BY sequence LIMIT ?",
             (thread_id, after, max(limit, 0)),
         )
-        return [rows_of.message(row) for row in rows]
+        return self._messages(rows)
 
     async def totals(self, thread_id: str, after: int = 0) -> tuple[int, int]:
         """Return how many messages there are with a sequence greater than `after`, and how many tokens they cost.
@@ -228,7 +256,8 @@ class SqlHistory(SqlToldMemories, HistoryStore):
             """,
             (to_json([int(i) for i in ids]), *user_key(user)),
         )
-        said = [SaidMessage(rows_of.message(row[:-2]), ChatKey(user.platform, *row[-2:])) for row in rows]
+        messages = self._messages(row[:-2] for row in rows)
+        said = [SaidMessage(each, ChatKey(user.platform, *row[-2:])) for each, row in zip(messages, rows, strict=True)]
         found = {each.message.id: each for each in said}
         return [found[i] for i in dict.fromkeys(ids) if i in found]
 
@@ -246,7 +275,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
         keywords = tuple(dict.fromkeys(self._lexicon.query_terms(query)))
         wanted = history_terms.TermSearch(users, keywords, max(limit, 0), room, said, frozenset(skip))
         if left := await self._database.read(partial(history_terms.unindexed, users=users)):
-            found = [(thread_id, message, self._terms(message)) for thread_id, message in left]
+            found = [(user, thread_id, message, self._terms(message)) for user, thread_id, message in left]
             await self._database.write(partial(history_terms.fill, found=found))
         return await self._database.read(partial(history_terms.search, wanted=wanted))
 
@@ -262,10 +291,10 @@ class SqlHistory(SqlToldMemories, HistoryStore):
         if source_id:
             which = "m.source_id != '' AND m.source_id = ?"
             values = (platform, chat, topic, user, NO_LIMIT, source_id, limit, of_one)
-        sql = _BESIDE.format(which=which, thread=_OF_THREAD, message=_OF_MESSAGE)
+        sql = _BESIDE.format(which=which, thread=_OF_THREAD, message=OF_MESSAGE)
         found: dict[tuple[str, str], tuple[Thread, list[Message]]] = {}
         for row in await self._database.rows(sql, values):
-            thread, message = rows_of.thread(row[:_THREAD_COLUMNS]), rows_of.message(row[_THREAD_COLUMNS:])
+            thread, [message] = self._thread(row[:_THREAD_COLUMNS]), self._messages([row[_THREAD_COLUMNS:]])
             found.setdefault((thread.id, message.turn), (thread, []))[1].append(message)
         return [Exchange(thread, tuple(messages)) for thread, messages in found.values()]
 
@@ -274,14 +303,14 @@ class SqlHistory(SqlToldMemories, HistoryStore):
         rows = await self._database.rows(
             f"SELECT {MESSAGE} FROM messages WHERE {_ASKED} ORDER BY id", _asked(conversation, source_ids)
         )
-        return [rows_of.message(row) for row in rows]
+        return self._messages(rows)
 
     async def turn(self, conversation: ConversationKey, source_id: str) -> Sequence[Message]:
         """Return the messages of the turn that began with that message, in whichever thread of the conversation."""
         rows = await self._database.rows(
             f"SELECT {MESSAGE} FROM messages WHERE id IN ({_TURNS}) ORDER BY id", _asked(conversation, [source_id])
         )
-        return [rows_of.message(row) for row in rows]
+        return self._messages(rows)
 
     async def retract(self, conversation: ConversationKey, source_ids: Collection[str]) -> None:
         """Clear the turns that began with those messages, with all that is found by them and tells of them."""
@@ -304,22 +333,21 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 
     async def offer(self, message_id: int, drafts: Sequence[MemoryDraft]) -> None:
         """Set what the person may have saved from a message of theirs; it goes with its words."""
-        values = (rows_of.offered_json(drafts), message_id)
-        await self._database.write(lambda query: query.run("UPDATE messages SET offered = ? WHERE id = ?", values))
+        await self._database.write(lambda query: rows_of.offer(query, message_id, drafts))
 
     async def summary(self, thread_id: str) -> Summary | None:
         """Return the newest summary."""
         rows = await self._database.rows(
             f"SELECT {SUMMARY} FROM summaries WHERE thread = ? ORDER BY through DESC LIMIT 1", (thread_id,)
         )
-        return rows_of.summary(rows[0]) if rows else None
+        return rows_of.summary(self._database.sealing, thread_id, rows[0]) if rows else None
 
     async def summaries(self, thread_id: str) -> Sequence[Summary]:
         """Return every summary, oldest first: together they tell which messages each rests on."""
         rows = await self._database.rows(
             f"SELECT {SUMMARY} FROM summaries WHERE thread = ? ORDER BY through", (thread_id,)
         )
-        return [rows_of.summary(row) for row in rows]
+        return [rows_of.summary(self._database.sealing, thread_id, row) for row in rows]
 
     async def fold(self, thread_id: str, summary: Summary) -> bool:
         """Store the summary if the newest one ends at its `after` (0: if there is none); False, and nothing, if not."""
@@ -330,7 +358,8 @@ class SqlHistory(SqlToldMemories, HistoryStore):
             [(reached,)] = query.run(newest, (thread_id,))
             is_next = bool(reached == summary.after < summary.through)
             if is_next:
-                query.run(rows_of.FOLD, rows_of.summary_values(thread_id, summary))
+                user = self._owner(query, thread_id)
+                query.run(rows_of.FOLD, rows_of.summary_values(query.sealing, user, thread_id, summary))
             return is_next
 
         return await self._database.write(job)
@@ -365,11 +394,12 @@ class SqlHistory(SqlToldMemories, HistoryStore):
             query.lock("conversation", *key)
             taken = bool(query.run("SELECT 1 FROM threads WHERE id = ?", (record.thread.id,)))
             thread = rows_of.adopted(record.thread, taken=taken, rivalled=bool(query.run(_ACTIVE, key)))
+            of_theirs = (query.sealing, thread.conversation.user, thread.id)
             # The ids that a basis holds are none of the restored messages.
-            messages = (rows_of.message_values(thread.id, replace(each, basis=None)) for each in record.messages)
-            query.run(rows_of.INSERT_THREAD, rows_of.thread_values(thread))
+            messages = (rows_of.message_values(*of_theirs, replace(each, basis=None)) for each in record.messages)
+            query.run(rows_of.INSERT_THREAD, rows_of.thread_values(query.sealing, thread))
             query.run_many(rows_of.APPEND, messages)
-            query.run_many(rows_of.FOLD, (rows_of.summary_values(thread.id, each) for each in record.summaries))
+            query.run_many(rows_of.FOLD, (rows_of.summary_values(*of_theirs, each) for each in record.summaries))
             query.run(*rows_of.enter(thread.id, record.transitions))
             query.run(history_terms.LIST, (thread.id,))
             return thread
@@ -385,6 +415,7 @@ class SqlHistory(SqlToldMemories, HistoryStore):
             query.run(places, user_key(user))
 
         await self._database.write(job)
+        self._owners.clear()
         await self._remove_forgotten()
         # Another process may have been indexing a message: that ended before its thread was removed.
         await self._database.write(lambda query: query.run(places, user_key(user)))
@@ -395,6 +426,30 @@ class SqlHistory(SqlToldMemories, HistoryStore):
         if await self._database.rows(f"SELECT 1 FROM threads WHERE {_FORGOTTEN} LIMIT 1"):
             await self._remove_forgotten()
             await self._database.scrub()
+
+    def _thread(self, row: Row) -> Thread:
+        """Read a row of THREAD, and keep whose it is."""
+        thread = rows_of.thread(self._database.sealing, row)
+        if len(self._owners) >= _MOST_OWNERS:
+            self._owners.clear()
+        self._owners[thread.id] = thread.conversation.user
+        return thread
+
+    def _messages(self, rows: Iterable[Row]) -> list[Message]:
+        return [rows_of.message(self._database.sealing, row) for row in rows]
+
+    def _owner(self, query: Query, thread_id: str) -> UserKey:
+        """Return whose thread it is: by their key its words are sealed.
+
+        Raises:
+            StorageError: there is no such thread any more.
+        """
+        if (known := self._owners.get(thread_id)) is not None:
+            return known
+        rows = query.run(f'SELECT platform, "user" FROM threads WHERE id = ? AND NOT {_FORGOTTEN}', (thread_id,))
+        if not rows:
+            raise StorageError("there is no such thread")
+        return UserKey(*rows[0])
 
     async def _remove_forgotten(self) -> None:
         for table in ("messages", "transitions"):
@@ -407,23 +462,3 @@ class SqlHistory(SqlToldMemories, HistoryStore):
 def _asked(conversation: ConversationKey, source_ids: Collection[str]) -> tuple[str, ...]:
     """Return the parameters of _ASKED; the source ids are none of ours, which are empty."""
     return (*rows_of.place(conversation), listed(each for each in source_ids if each))
-
-
-def _append(
-    thread_id: str, message: Message, terms: Sequence[str], entered: Sequence[Transition], query: Query
-) -> Message:
-    query.lock("thread", thread_id)
-    at_us = 0 if message.at is None else microseconds(message.at)
-    beside: list[Statement] = [(_USED, (at_us, thread_id, at_us))]
-    if entered:
-        beside.append(rows_of.enter(thread_id, entered))
-    if terms:
-        beside.append(history_terms.place(thread_id, message.room))
-    rows = query.together(*beside, (rows_of.APPEND, rows_of.message_values(thread_id, message)))
-    if not rows:
-        known = f"SELECT {MESSAGE} FROM messages WHERE thread = ? AND source_id = ?"
-        return rows_of.message(query.run(known, (thread_id, message.source_id))[0])
-    stored = rows_of.message(rows[0])
-    if terms:
-        query.run(*history_terms.put(thread_id, stored, terms))
-    return stored

@@ -1,4 +1,7 @@
-"""How threads, messages, summaries, states and what messages tell of are written to and read from their tables."""
+"""How threads, messages, summaries, states and what messages tell of are written to and read from their tables.
+
+Words are sealed by the key of the person whose thread it is.
+"""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 
@@ -11,6 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from core.enclosures import attachments_from_json, enclosures_from_json, enclosures_to_json
+from core.sealing.port import Sealing
 from core.storage.database import Database, Query, Row, Statement
 from core.storage.record import OF_USER, microseconds, moment, random_id, storable, to_json, user_key
 from core.threads import Summary, ToldMemories, ToldMemory, Transition, TurnState
@@ -32,10 +36,16 @@ from core.types import (
 
 THREAD = 'id, platform, "user", chat, topic, created_at, updated_at, status, title, policy, metadata'
 MESSAGE = (
-    "id, sequence, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error, pair,"
-    " enclosed, question, offered, room, speaker, off_record, basis"
+    "thread, id, sequence, role, modal, in_history, content, at, turn, source_id, memory_id, tokens, duration_s, error,"
+    " pair, enclosed, question, offered, room, speaker, off_record, basis"
 )
+OF_MESSAGE = ", ".join(f"m.{column.strip()}" for column in MESSAGE.split(","))
+"""The same of a table `m`."""
+
 SUMMARY = "text, through, after, tokens, at, model"
+
+_TITLE, _METADATA, _SUMMARY = "threads.title", "threads.metadata", "summaries.text"
+_SEALED = tuple(f"messages.{column}" for column in ("content", "enclosed", "question", "offered", "basis"))
 
 INSERT_THREAD = f"INSERT INTO threads ({THREAD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _VALUES = """
@@ -72,7 +82,7 @@ def place(conversation: ConversationKey) -> tuple[str, str, str, str]:
     return (user.platform, user.user, chat.chat, chat.thread)
 
 
-def thread(row: Row) -> Thread:
+def thread(sealing: Sealing, row: Row) -> Thread:
     """Read a row of THREAD."""
     thread_id, platform, user, chat, topic, created_at, updated_at, status, title, policy, metadata = row
     return Thread(
@@ -81,17 +91,26 @@ def thread(row: Row) -> Thread:
         created_at=moment(created_at),
         updated_at=moment(updated_at),
         status=ThreadStatus(status),
-        title=title,
+        title=sealing.open(_TITLE, thread_id, title),
         policy=policy,
-        metadata=json.loads(metadata),
+        metadata=json.loads(sealing.open(_METADATA, thread_id, metadata)),
     )
 
 
-def thread_values(thread: Thread) -> tuple[object, ...]:
+def thread_values(sealing: Sealing, thread: Thread) -> tuple[object, ...]:
     """Write a row of THREAD."""
     times = (microseconds(thread.created_at), microseconds(thread.updated_at))
-    told = (thread.status, storable(thread.title), thread.policy, to_json(thread.metadata))
-    return (thread.id, *place(thread.conversation), *times, *told)
+    return (thread.id, *place(thread.conversation), *times, thread.status, *told_of_thread(sealing, thread))
+
+
+def told_of_thread(sealing: Sealing, thread: Thread) -> tuple[str, str, str]:
+    """Write title, policy and metadata."""
+    user = thread.conversation.user
+    return (
+        sealing.seal(user, _TITLE, thread.id, storable(thread.title)),
+        thread.policy,
+        sealing.seal(user, _METADATA, thread.id, to_json(thread.metadata)),
+    )
 
 
 def adopted(thread: Thread, *, taken: bool, rivalled: bool) -> Thread:
@@ -100,12 +119,22 @@ def adopted(thread: Thread, *, taken: bool, rivalled: bool) -> Thread:
     return replace(thread, id=random_id() if taken else thread.id, status=status)
 
 
-def message(row: Row) -> Message:
+def message_row(thread_id: str, turn: str, role: str, at_us: int | None) -> str:
+    """Return what names a message to the sealing."""
+    return f"{thread_id}|{turn}|{role}|{'' if at_us is None else at_us}"
+
+
+def message(sealing: Sealing, row: Row) -> Message:
     """Read a row of MESSAGE."""
     (
-        message_id, sequence, role, modal, in_history, content, at_us, turn, source_id, memory_id,
+        thread_id, message_id, sequence, role, modal, in_history, content, at_us, turn, source_id, memory_id,
         tokens, duration_s, error, pair, enclosed, question, offers, room, speaker, off_record, basis,
     ) = row  # fmt: skip
+    named = message_row(thread_id, turn, role, at_us)
+    content, enclosed, question, offers, basis = [
+        sealing.open(column, named, cell)
+        for column, cell in zip(_SEALED, (content, enclosed, question, offers, basis), strict=True)
+    ]
     attachments, quotes = enclosures_from_json(json.loads(enclosed)) if enclosed else ((), ())
     return Message(
         role=MessageRole(role),
@@ -141,34 +170,57 @@ def message(row: Row) -> Message:
     )
 
 
-def message_values(thread_id: str, message: Message) -> tuple[object, ...]:
-    """Return the parameters of APPEND."""
+def message_values(sealing: Sealing, user: UserKey, thread_id: str, message: Message) -> tuple[object, ...]:
+    """Return the parameters of APPEND, for a message of that person's thread."""
+    at_us = _microseconds(message.at)
+    named = message_row(thread_id, message.turn, message.role, at_us)
+    words = (
+        to_json(message.content), _enclosed(message),
+        to_json(message.question.to_json()) if message.question else "", _offered(message.offered),
+        to_json(message.basis.to_json()) if message.basis else "",
+    )  # fmt: skip
+    content, enclosed, question, offers, basis = [
+        sealing.seal(user, column, named, text) for column, text in zip(_SEALED, words, strict=True)
+    ]
     return (
         thread_id, thread_id, message.tokens,
-        thread_id, message.role, message.modal, int(message.in_history), to_json(message.content),
-        _microseconds(message.at), message.turn, message.source_id, message.memory_id, message.tokens,
-        message.duration_s, message.error, message.pair, _enclosed(message),
-        to_json(message.question.to_json()) if message.question else "", offered_json(message.offered),
-        storable(message.room), storable(message.speaker), int(message.off_record),
-        to_json(message.basis.to_json()) if message.basis else "",
+        thread_id, message.role, message.modal, int(message.in_history), content, at_us, message.turn,
+        message.source_id, message.memory_id, message.tokens, message.duration_s, message.error, message.pair,
+        enclosed, question, offers, storable(message.room), storable(message.speaker), int(message.off_record), basis,
     )  # fmt: skip
 
 
-def offered_json(drafts: Sequence[MemoryDraft]) -> str:
-    """Return the drafts as JSON; "" for none."""
+def offer(query: Query, message_id: int, drafts: Sequence[MemoryDraft]) -> None:
+    """Set what may be saved from a message."""
+    found = """
+        SELECT t.platform, t."user", m.thread, m.turn, m.role, m.at
+        FROM messages AS m JOIN threads AS t ON t.id = m.thread WHERE m.id = ?
+    """
+    for platform, user, *parts in query.run(found, (message_id,)):
+        sealed = query.sealing.seal(UserKey(platform, user), "messages.offered", message_row(*parts), _offered(drafts))
+        query.run("UPDATE messages SET offered = ? WHERE id = ?", (sealed, message_id))
+
+
+def _offered(drafts: Sequence[MemoryDraft]) -> str:
     return to_json([draft.to_json() for draft in drafts]) if drafts else ""
 
 
-def summary(row: Row) -> Summary:
+def summary(sealing: Sealing, thread_id: str, row: Row) -> Summary:
     """Read a row of SUMMARY."""
     text, through, after, tokens, at_us, model = row
+    text = sealing.open(_SUMMARY, _summary_row(thread_id, through), text)
     return Summary(text, through, after, tokens, _moment(at_us), model)
 
 
-def summary_values(thread_id: str, summary: Summary) -> tuple[object, ...]:
-    """Return the parameters of FOLD."""
+def summary_values(sealing: Sealing, user: UserKey, thread_id: str, summary: Summary) -> tuple[object, ...]:
+    """Return the parameters of FOLD, for a summary of that person's thread."""
+    text = sealing.seal(user, _SUMMARY, _summary_row(thread_id, summary.through), storable(summary.text))
     covered = (summary.through, summary.after, summary.tokens)
-    return (thread_id, storable(summary.text), *covered, _microseconds(summary.at), summary.model)
+    return (thread_id, text, *covered, _microseconds(summary.at), summary.model)
+
+
+def _summary_row(thread_id: str, through: int) -> str:
+    return f"{thread_id}|{through}"
 
 
 def transition(row: Row) -> Transition:

@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from typing import Final
+from typing import Final, TypeAlias
 
 from core.storage import history_rows as rows_of
 from core.storage.database import Query, Statement
-from core.storage.history_rows import MESSAGE, THREAD
+from core.storage.history_rows import MESSAGE, OF_MESSAGE, THREAD
 from core.storage.lexicon import Terms, idf
 from core.storage.record import microseconds, storable, to_json
 from core.stores import BEFORE_WEIGHT, Quoted
@@ -62,30 +62,33 @@ def place(thread_id: str, room: str) -> Statement:
 
 
 def put(thread_id: str, message: Message, terms: Collection[str]) -> Statement:
-    """Return what stores by which terms a message is found."""
+    """Return what stores by which terms, hashed, a message is found."""
     return _PUT, (message.id, storable(message.room), to_json(list(terms)), thread_id)
 
 
-def unindexed(query: Query, users: Sequence[UserKey]) -> Sequence[tuple[str, Message]]:
-    """Return the newest of these people's messages that are not indexed yet, each with its thread's id."""
+def unindexed(query: Query, users: Sequence[UserKey]) -> Sequence[tuple[UserKey, str, Message]]:
+    """Return the newest of these people's messages that are not indexed yet, each with whose thread's it is."""
     rows = query.run(
         f"""
-        SELECT thread, {MESSAGE} FROM messages WHERE id IN (
+        SELECT t.platform, t."user", {OF_MESSAGE} FROM messages AS m JOIN threads AS t ON t.id = m.thread
+        WHERE m.id IN (
             SELECT message FROM unindexed WHERE thread IN (SELECT id FROM threads WHERE {_OF_THOSE})
             ORDER BY message DESC LIMIT ?
-        ) ORDER BY id
+        ) ORDER BY m.id
         """,
         (_named(users), _FILLED),
     )
-    return [(thread, rows_of.message(tuple(row))) for thread, *row in rows]
+    return [
+        (UserKey(platform, user), row[0], rows_of.message(query.sealing, tuple(row))) for platform, user, *row in rows
+    ]
 
 
-def fill(query: Query, found: Iterable[tuple[str, Message, Collection[str]]]) -> None:
+def fill(query: Query, found: Iterable[tuple[UserKey, str, Message, Collection[str]]]) -> None:
     """Index what `unindexed` returned, each message by its terms, but for what lost its words meanwhile."""
-    for thread_id, message, terms in found:
+    for user, thread_id, message, terms in found:
         if query.run("DELETE FROM unindexed WHERE message = ? RETURNING message", (message.id,)):
             query.run(*place(thread_id, message.room))
-            query.run(*put(thread_id, message, terms))
+            query.run(*put(thread_id, message, query.sealing.hashed(user, terms)))
 
 
 # --- the search ------------------------------------------------------------------------------------------------------
@@ -103,14 +106,19 @@ class TermSearch:
     skip: Collection[int]
 
 
+_Stored: TypeAlias = tuple[tuple[str, ...], ...]
+"""A keyword: of each of its terms, what it is stored as, by the key of each person."""
+
+
 def search(query: Query, wanted: TermSearch) -> Sequence[Quoted]:
     """Return the messages that hold most of the keywords; of equals, the newest first."""
     places = _places(query, wanted)
-    counts = _counts(query, places, wanted.keywords)
+    keywords = [tuple(query.sealing.hashed_of(wanted.users, [term]) for term in keyword) for keyword in wanted.keywords]
+    counts = _counts(query, places, keywords)
     total = _total(query, wanted)
-    weights = {each: idf(max(counts[each], 1), total) for each in wanted.keywords}
-    holding: dict[Terms, set[int]] = {}
-    common: list[Terms] = []
+    weights = {each: idf(max(counts[each], 1), total) for each in keywords}
+    holding: dict[_Stored, set[int]] = {}
+    common: list[_Stored] = []
     left = _MAX_READ
     for each in sorted((each for each in weights if counts[each]), key=counts.__getitem__):
         if counts[each] > left and holding:
@@ -162,7 +170,7 @@ def _total(query: Query, wanted: TermSearch) -> int:
     return int(total)
 
 
-def _counts(query: Query, places: str, keywords: Iterable[Terms]) -> Mapping[Terms, int]:
+def _counts(query: Query, places: str, keywords: Sequence[_Stored]) -> Mapping[_Stored, int]:
     """Map each keyword to how many messages have the most common one of its terms."""
     known: dict[str, int] = dict(
         query.run(
@@ -172,13 +180,13 @@ def _counts(query: Query, places: str, keywords: Iterable[Terms]) -> Mapping[Ter
                 WHERE place IN (SELECT value FROM numbers(?)) AND term = asked.value
             ) FROM texts(?) AS asked
             """,
-            (places, json.dumps(sorted({term for each in keywords for term in each}))),
+            (places, json.dumps(sorted({stored for each in keywords for term in each for stored in term}))),
         )
     )
-    return {each: max(known[term] for term in each) for each in keywords}
+    return {each: max(sum(known[stored] for stored in term) for term in each) for each in keywords}
 
 
-def _newest(query: Query, places: str, terms: Terms, said: Span | None, limit: int) -> set[int]:
+def _newest(query: Query, places: str, terms: _Stored, said: Span | None, limit: int) -> set[int]:
     """Return the newest messages that have one of the terms, and were said then."""
     then, times = "", [] if said is None else [microseconds(said.start), microseconds(said.end)]
     if times:
@@ -191,12 +199,12 @@ def _newest(query: Query, places: str, terms: Terms, said: Span | None, limit: i
             ORDER BY message DESC LIMIT ?
         ) AS newest
         """,
-        (places, json.dumps(terms), *times, limit),
+        (places, _any_of(terms), *times, limit),
     )
     return set(json.loads(ids))
 
 
-def _among(query: Query, places: str, terms: Terms, among: str) -> set[int]:
+def _among(query: Query, places: str, terms: _Stored, among: str) -> set[int]:
     """Return those of the messages that have one of the terms."""
     rows = query.run(
         """
@@ -204,12 +212,17 @@ def _among(query: Query, places: str, terms: Terms, among: str) -> set[int]:
         WHERE place IN (SELECT value FROM numbers(?)) AND term IN (SELECT value FROM texts(?))
         AND message = asked.value
         """,
-        (among, places, json.dumps(terms)),
+        (among, places, _any_of(terms)),
     )
     return {i for (i,) in rows}
 
 
-def _held(i: int, holding: Mapping[Terms, set[int]], weights: Mapping[Terms, float], also: int = 0) -> float:
+def _any_of(terms: _Stored) -> str:
+    """Return a list for `texts(?)`."""
+    return json.dumps([stored for term in terms for stored in term])
+
+
+def _held(i: int, holding: Mapping[_Stored, set[int]], weights: Mapping[_Stored, float], also: int = 0) -> float:
     """Return what the keywords weigh that a message, or another one, has."""
     return sum(weights[each] for each, ids in holding.items() if i in ids or also in ids)
 
@@ -233,14 +246,14 @@ def _loaded(query: Query, found: Mapping[int, tuple[int, float]], said: Span | N
     """Read messages, what was said before them, and their threads."""
     ids = {i for i, (before, _) in found.items() for i in (i, before)}
     rows = query.run(
-        f"SELECT thread, {MESSAGE} FROM messages WHERE id IN (SELECT value FROM numbers(?))", (json.dumps(sorted(ids)),)
+        f"SELECT {MESSAGE} FROM messages WHERE id IN (SELECT value FROM numbers(?))", (json.dumps(sorted(ids)),)
     )
     of = {row[1]: row[0] for row in rows}
-    messages = {row[1]: rows_of.message(row[1:]) for row in rows}
+    messages = {row[1]: rows_of.message(query.sealing, row) for row in rows}
     threads = query.run(
         f"SELECT {THREAD} FROM threads WHERE id IN (SELECT value FROM texts(?))", (to_json(sorted(set(of.values()))),)
     )
-    known = {row[0]: rows_of.thread(row) for row in threads}
+    known = {row[0]: rows_of.thread(query.sealing, row) for row in threads}
     return [
         Quoted(messages[i], known[of[i]], messages.get(before), score)
         for i, (before, score) in found.items()

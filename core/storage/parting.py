@@ -18,6 +18,7 @@ from typing import Final, Generic, TypeVar
 from core.enclosures import identities
 from core.storage import memory_rows
 from core.storage.database import Query
+from core.storage.history_rows import OF_MESSAGE, message
 from core.storage.lexicon import Lexicon
 from core.storage.memory_rows import ALL, STATES, Accounts, Stored, states, stored
 from core.storage.record import microseconds, random_id, to_json
@@ -265,16 +266,16 @@ def _heard(query: Query, kept: Sequence[MemoryItem]) -> Mapping[int, str]:
     """Map the accounts to what they said in the messages that a memory rests on."""
     sources = sorted({source for item in kept for source in item.source_ids})
     found = query.run(
-        """
-        SELECT o.id, m.content FROM messages AS m JOIN threads AS t ON t.id = m.thread
+        f"""
+        SELECT o.id, {OF_MESSAGE} FROM messages AS m JOIN threads AS t ON t.id = m.thread
         JOIN owners AS o ON o.platform = t.platform AND o."user" = t."user"
         WHERE m.role = 'user' AND m.id IN (SELECT value FROM numbers(?))
         """,
         (to_json([*sources]),),
     )
     heard: dict[int, str] = defaultdict(str)
-    for account, content in found:
-        heard[account] += f" {content}"
+    for account, *row in found:
+        heard[account] += f" {message(query.sealing, tuple(row)).text}"
     return heard
 
 

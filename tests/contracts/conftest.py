@@ -1,11 +1,11 @@
 """Every statement that a store runs here is judged: PostgreSQL would take it, too.
 
-In `make test`, one test of each module runs over PostgreSQL itself; `make test-long` runs them all.
+In `make test`, one test of each module runs over PostgreSQL itself; `make test-long` runs them all, sealed and not.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ from core.storage.database import Database, Row
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import SqliteQuery
 from core.stores import SearchableMemoryStore
-from tests.contracts.engines import AND_POOLED, ENGINES
+from tests.contracts.engines import AND_POOLED, ENGINES, close_key_files
 from tests.profile import long
 
 STATEMENTS: set[str] = set()
@@ -24,6 +24,7 @@ STATEMENTS: set[str] = set()
 
 _HERE = Path(__file__).parent
 _NOTHING = SimpleNamespace(params={})
+_POSTGRES = frozenset({"postgres", "sealed postgres"})
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -31,10 +32,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave to `make test-long` what runs over PostgreSQL, but for the first test of each module."""
     begun: set[Path] = set()
     for item in items:
-        if "postgres" in getattr(item, "callspec", _NOTHING).params.values() and _HERE in item.path.parents:
-            if item.path in begun:
+        engines = _POSTGRES.intersection(map(str, getattr(item, "callspec", _NOTHING).params.values()))
+        if engines and _HERE in item.path.parents:
+            if item.path in begun or "postgres" not in engines:
                 item.add_marker(pytest.mark.long)
             begun.add(item.path)
+
+
+@pytest.fixture(autouse=True)
+def _key_files() -> Iterator[None]:
+    yield
+    close_key_files()
 
 
 @pytest.fixture(params=[*ENGINES])
