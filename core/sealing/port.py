@@ -30,6 +30,10 @@ class Sealing(Protocol):
         """Whether anything is sealed at all."""
         ...
 
+    def seals(self, column: str) -> bool:
+        """Return whether values of that column are sealed."""
+        ...
+
     def refresh(self) -> None:
         """Heed which keys other processes destroyed. An engine calls it as each transaction that writes begins."""
         ...
@@ -81,6 +85,10 @@ class Plain(Sealing):
     # ruff: noqa: ARG002 - nothing is sealed, whosever it is
 
     is_on = False
+
+    def seals(self, column: str) -> bool:
+        """Return False."""
+        return False
 
     def refresh(self) -> None:
         """Do nothing."""

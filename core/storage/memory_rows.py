@@ -135,6 +135,7 @@ class Embedded:
         return cls(space, {storable(text): to_blob(vector) for text, vector in (vectors or {}).items()})
 
 
+VECTORS = "vectors.vector"
 UNEMBEDDED = Embedded("", {})
 
 _WHOLE = "FROM memories WHERE id = ? OR part_of = ?"
@@ -515,7 +516,7 @@ def put_vectors(query: Query, whose: Accounts, vectors: Mapping[int, bytes], spa
 
 def open_vector(sealing: Sealing, phrase: int, space: int, vector: bytes) -> bytes:
     """Return the bytes of a vector (`to_blob`) of those that are stored."""
-    return sealing.open_bytes("vectors.vector", vector_row(phrase, space), vector)
+    return sealing.open_bytes(VECTORS, vector_row(phrase, space), vector)
 
 
 def remove(query: Query, numbers: Sequence[int]) -> None:
@@ -597,7 +598,7 @@ def _put(query: Query, vectors: Iterable[tuple[UserKey, int, int, bytes]]) -> No
         ON CONFLICT (phrase, space) DO UPDATE SET vector = excluded.vector
         """,
         [
-            (phrase, space, seal(user, "vectors.vector", vector_row(phrase, space), vector))
+            (phrase, space, seal(user, VECTORS, vector_row(phrase, space), vector))
             for user, phrase, space, vector in vectors
         ],
     )

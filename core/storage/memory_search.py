@@ -151,7 +151,7 @@ class _OwnerSearch:
         """
         found = self._postings(words, selected, (*self._hearing, *self._hearing))
         return {
-            word: (max(count for count, _ in postings), _union(newest for _, newest in postings))
+            word: (max([count for count, _ in postings], default=0), _union(newest for _, newest in postings))
             for word, postings in found.items()
         }
 
@@ -277,8 +277,8 @@ class _OwnerSearch:
     def _postings(self, words: Collection[Terms], selected: str, values: Sequence[object]) -> dict[Terms, list[Row]]:
         """Return what subqueries select of the rows that are `{held}`, for each word by term and account."""
         terms = list(dict.fromkeys(term for word in words for term in word))
-        if not terms:
-            return {}
+        if not terms:  # none of the accounts has said anything yet, and so none has a key
+            return {word: [] for word in words}
         audible = self._heard.format(number="t.memory")
         held = f"FROM terms AS t WHERE t.account = o.id AND t.term = asked.value {audible}"
         rows = self._query.run(
