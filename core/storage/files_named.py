@@ -6,8 +6,10 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
+from core.sealing.port import PLAIN, Sealing
+from core.storage import inbox, waiting
 from core.storage.database import Row
 from core.types import UserKey
 
@@ -25,26 +27,25 @@ _HELD: Final = (
     WHERE {table}.enclosed != '' AND {table}.id > ? ORDER BY {table}.id LIMIT ?
 """
 )
-# What a person is asked to agree to moves, when they do, into the row of the message that says so.
+# What a person is asked to agree to moves, when they do, into the row of the message that says so: one statement.
 _WAITING: Final = """
-    SELECT coalesce(o.platform, w.platform), coalesce(o."user", w."user"), w.said FROM (
-        SELECT platform, "user", payload || coalesce(done, '') AS said FROM inbox WHERE payload IS NOT NULL
-        UNION ALL SELECT platform, "user", data FROM confirmations
+    SELECT coalesce(o.platform, w.platform), coalesce(o."user", w."user"),
+        w.platform, w."user", w.chat, w.topic, w.message_id, w.said, w.done
+    FROM (
+        SELECT platform, "user", chat, topic, message_id, payload AS said, done FROM inbox WHERE payload IS NOT NULL
+        UNION ALL SELECT platform, "user", chat, topic, NULL, data, NULL FROM confirmations
     ) AS w
     LEFT JOIN owners AS a ON a.platform = w.platform AND a."user" = w."user"
     LEFT JOIN owners AS o ON o.id = coalesce(a.linked, a.id)
-    WHERE w.said LIKE ?
 """
 
 
-async def files_named(rows_of: RowsOf) -> Mapping[UserKey, frozenset[str]]:
+async def files_named(rows_of: RowsOf, sealing: Sealing = PLAIN) -> Mapping[UserKey, frozenset[str]]:
     """Map owners to the digests of the files that anything of theirs names."""
     found: dict[UserKey, set[str]] = defaultdict(set)
-    waiting = await rows_of(
-        _WAITING, ("%sha256%",)
-    )  # first: what waits becomes a memory, and never the other way round
-    for platform, user, said in waiting:
-        found[UserKey(platform, user)].update(_DIGEST.findall(said))
+    # First: what waits becomes a memory, and never the other way round.
+    for platform, user, *row in await rows_of(_WAITING, ()):
+        found[UserKey(platform, user)].update(_DIGEST.findall(_waiting(sealing, row)))
     for table in ("memories", "changes"):
         last = 0
         while rows := await rows_of(_HELD.format(table=table), (last, _PAGE)):
@@ -53,3 +54,11 @@ async def files_named(rows_of: RowsOf) -> Mapping[UserKey, frozenset[str]]:
                     found[UserKey(platform, user)].update(_DIGEST.findall(enclosed))
             last = rows[-1][0]
     return {owner: frozenset(digests) for owner, digests in found.items()}
+
+
+def _waiting(sealing: Sealing, row: Sequence[Any]) -> str:
+    """Return what waits: a message, or a question that wants a yes."""
+    platform, user, chat, topic, message_id, said, done = row
+    if message_id is None:
+        return waiting.opened(sealing, (platform, user, chat, topic), said)
+    return inbox.opened(sealing, (platform, chat, topic, message_id), said, done)

@@ -1,4 +1,4 @@
-"""Messages that are owed an answer, in the database: one row an accepted message."""
+"""Messages that are owed an answer, in the database: one row an accepted message, sealed by its sender's key."""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 
@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeAlias, cast
 
 from core.enclosures import enclosures_from_json, enclosures_to_json
+from core.errors import Unreadable
+from core.sealing.port import Sealing
 from core.storage.batches import in_batches, statement
 from core.storage.database import Database, Query, Statement
 from core.storage.record import OF_USER, microseconds, moment, to_json, user_key
@@ -29,16 +32,24 @@ def held_by_all(query: Query, chat: ChatKey, message: Statement) -> Accepted | N
 
 def done(query: Query, message: MessageKey | None) -> dict[str, JSONValue]:
     """Return what was done for a message that is owed an answer, by the names of the steps."""
-    rows = query.run(f"SELECT done FROM inbox WHERE {_THIS} AND payload IS NOT NULL", _row(message)) if message else []
-    found: dict[str, JSONValue] = json.loads(rows[0][0] or "{}") if rows else {}
-    return found
+    found = None if message is None else _done(query, message)
+    return found[1] if found else {}
 
 
 def note(query: Query, message: MessageKey | None, step: str, value: JSONValue) -> None:
     """Record, in the transaction that does it, what was done for a message until it is closed; for None, nothing."""
-    if message is not None:
-        values = (to_json({**done(query, message), step: value}), *_row(message))
-        query.run(f"UPDATE inbox SET done = ? WHERE {_THIS} AND payload IS NOT NULL", values)
+    if message is not None and (found := _done(query, message)) is not None:
+        user, steps = found
+        sealed = query.sealing.seal(user, _DONE, _named(_row(message)), to_json({**steps, step: value}))
+        query.run(f"UPDATE inbox SET done = ? WHERE {_THIS} AND payload IS NOT NULL", (sealed, *_row(message)))
+
+
+def _done(query: Query, message: MessageKey) -> tuple[UserKey, dict[str, JSONValue]] | None:
+    """Return whose message it is that is owed an answer, and what was done for it; None if it is not owed one."""
+    row = _row(message)
+    for user, sealed in query.run(f'SELECT "user", done FROM inbox WHERE {_THIS} AND payload IS NOT NULL', row):
+        return UserKey(row[0], user), json.loads(query.sealing.open(_DONE, _named(row), sealed or "{}"))
+    return None
 
 
 def once(query: Query, message: MessageKey | None, step: str, work: Callable[[], JSONValue]) -> JSONValue:
@@ -62,18 +73,13 @@ class SqlInbox(Inbox):
 
     async def accept(self, incoming: Incoming) -> Accepted | None:
         """Store it; it is on disk when this returns. None, and nothing stored, for a known (chat, message_id)."""
-        row = (
-            *_key(incoming),
-            incoming.user.user,
-            microseconds(incoming.at),
-            to_json(_payload(incoming)),
-            incoming.edits,
-        )
 
         def job(query: Query) -> Accepted | None:
             _lock(query, incoming)
             if incoming.edits and not _is_wanted(query, incoming):
                 return None
+            payload = _sealed(query, incoming)
+            row = (*_key(incoming), incoming.user.user, microseconds(incoming.at), payload, incoming.edits)
             message = (_ACCEPT, (*row, *_versions(incoming), incoming.edits))
             return self._claim_chat(query, incoming.chat, message)
 
@@ -90,7 +96,7 @@ class SqlInbox(Inbox):
             _lock(query, whole)
             query.run(
                 f"UPDATE inbox SET payload = ? WHERE {_THIS} AND payload IS NOT NULL",
-                (to_json(_payload(whole)), *_key(whole)),
+                (_sealed(query, whole), *_key(whole)),
             )
             for part in whole.parts:
                 if part.original_id != whole.original_id:
@@ -178,7 +184,8 @@ class SqlInbox(Inbox):
             """,
             (platform,) if chats is None else (platform, to_json(list(chats))),
         )
-        return {_incoming(platform, row): tuple(json.loads(posted or "[]")) for *row, posted in rows}
+        sealing = self._database.sealing
+        return {_incoming(sealing, platform, row): tuple(json.loads(posted or "[]")) for *row, posted in rows}
 
     async def backlog(self) -> Mapping[str, Backlog]:
         """Map each platform to what is owed on it; those on which nothing is are left out."""
@@ -189,10 +196,7 @@ class SqlInbox(Inbox):
 
     async def forget(self, user: UserKey) -> None:
         """Remove every row of that person's, and their id from what is being done for others about them."""
-        named, nobody = json.dumps(json.dumps(user.user, ensure_ascii=False))[1:-1], json.dumps('""')[1:-1]
-        await self._database.change(
-            "UPDATE inbox SET done = replace(done, ?, ?) WHERE done IS NOT NULL", (named, nobody)
-        )
+        await self._database.write(lambda query: _unname(query, user))
         rows = f"SELECT id FROM inbox WHERE {OF_USER} LIMIT ?"
         forget = statement(f"DELETE FROM inbox WHERE id IN ({rows}) RETURNING id", *user_key(user))
         await in_batches(self._database, forget)
@@ -219,6 +223,39 @@ _ACCEPT = f"""
     SELECT ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM inbox WHERE {_VERSIONS}) OR ? != ''
     ON CONFLICT DO NOTHING RETURNING id
 """
+
+
+_PAYLOAD, _DONE = "inbox.payload", "inbox.done"
+
+
+def _named(row: Sequence[str]) -> str:
+    """Return what names a message to the sealing, of the values of _THIS."""
+    return "|".join(row)
+
+
+def opened(sealing: Sealing, row: Sequence[str], payload: str, done: str | None) -> str:
+    """Return what is stored of a message, and of what was done for it, of the values of platform to message id."""
+    return sealing.open(_PAYLOAD, _named(row), payload) + sealing.open(_DONE, _named(row), done or "")
+
+
+def _sealed(query: Query, incoming: Incoming) -> str:
+    return query.sealing.seal(incoming.user, _PAYLOAD, _named(_key(incoming)), to_json(_payload(incoming)))
+
+
+def _unname(query: Query, user: UserKey) -> None:
+    """Remove a person's id from what is being done for others."""
+    named, nobody = json.dumps(json.dumps(user.user, ensure_ascii=False))[1:-1], json.dumps('""')[1:-1]
+    # What an UPDATE returns, nobody changes before this transaction ends.
+    held = """
+        UPDATE inbox SET done = done WHERE done IS NOT NULL
+        RETURNING id, "user", done, platform, chat, topic, message_id
+    """
+    for number, whose, done, *row in query.run(held):
+        with suppress(Unreadable):  # of who is being forgotten, too, and has no key any more
+            steps = query.sealing.open(_DONE, _named(row), done)
+            if named in steps:
+                sealed = query.sealing.seal(UserKey(row[0], whose), _DONE, _named(row), steps.replace(named, nobody))
+                query.run("UPDATE inbox SET done = ? WHERE id = ?", (sealed, number))
 
 
 def _payload(incoming: Incoming) -> dict[str, JSONValue]:
@@ -286,9 +323,10 @@ def _row(message: MessageKey) -> tuple[str, str, str, str]:
     return (chat.platform, chat.chat, chat.thread, message_id)
 
 
-def _incoming(platform: str, row: Sequence[str]) -> Incoming:
+def _incoming(sealing: Sealing, platform: str, row: Sequence[str]) -> Incoming:
     chat, topic, message_id, user, payload, edits = row
-    return _read(json.loads(payload), ChatKey(platform, chat, topic), UserKey(platform, user), message_id, edits)
+    fields = json.loads(sealing.open(_PAYLOAD, _named((platform, chat, topic, message_id)), payload))
+    return _read(fields, ChatKey(platform, chat, topic), UserKey(platform, user), message_id, edits)
 
 
 def _read(fields: Mapping[str, Any], chat: ChatKey, user: UserKey, message_id: str, edits: str) -> Incoming:

@@ -229,7 +229,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
 
     async def files_named(self) -> Mapping[UserKey, frozenset[str]]:
         """Map owners to the digests of the files that anything of theirs names."""
-        return await files_named(self._database.rows)
+        return await files_named(self._database.rows, self._database.sealing)
 
     async def delete(
         self,

@@ -3,11 +3,14 @@
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
+from functools import partial
 from typing import Any, Generic
 
-from core.storage.database import Database, Query
+from core.sealing.port import Sealing
+from core.storage.database import Database, Query, Row
 from core.storage.inbox import done, once
 from core.storage.record import OF_USER, microseconds, moment, user_key
 from core.threads import Confirmation, PendingInput, Waiting, WaitingStore
@@ -17,29 +20,36 @@ _HERE = f"{OF_USER} AND chat = ? AND topic = ?"
 
 
 class SqlWaiting(WaitingStore[Waiting], Generic[Waiting]):
-    """One row for each conversation, in a table with a column for each field of what waits; `at` is a moment."""
+    """One row for each conversation, in a table with a column for each field of what waits; `at` is a moment.
 
-    def __init__(self, database: Database, table: str, kind: type[Waiting]) -> None:
+    The column `words` is sealed by the person's key.
+    """
+
+    def __init__(self, database: Database, table: str, kind: type[Waiting], words: str) -> None:
         self._database = database
+        self._words = words
+        self._column = f"{table}.{words}"
         self._table = table
         self._kind: type[Waiting] = kind
         self._names = [field.name for field in fields(kind)]
 
     async def put(self, conversation: ConversationKey, waiting: Waiting) -> None:
         """Store it, in place of what waited there."""
-        row = (*_key(conversation), *(_written(getattr(waiting, name)) for name in self._names))
         changed = ", ".join(f"{name} = excluded.{name}" for name in self._names)
         sql = f"""
             INSERT INTO {self._table} (platform, "user", chat, topic, {", ".join(self._names)})
-            VALUES ({", ".join("?" * len(row))})
+            VALUES ({", ".join("?" * (len(self._names) + 4))})
             ON CONFLICT (platform, chat, topic, "user") DO UPDATE SET {changed}
         """
-        await self._database.write(lambda query: query.run(sql, row))
+
+        values = {name: _written(getattr(waiting, name)) for name in self._names}
+        await self._database.write(lambda query: query.run(sql, self._row(query.sealing, conversation, values)))
 
     async def find(self, conversation: ConversationKey) -> Waiting | None:
         """Return what waits there, or None."""
         found = f"SELECT {', '.join(self._names)} FROM {self._table} WHERE {_HERE}"
-        return self._read(await self._database.rows(found, _key(conversation)))
+        rows = await self._database.rows(found, _key(conversation))
+        return self._read(self._opened(self._database.sealing, conversation, rows))
 
     async def take(
         self, conversation: ConversationKey, message_id: str = "", since: datetime | None = None
@@ -50,7 +60,7 @@ class SqlWaiting(WaitingStore[Waiting], Generic[Waiting]):
 
         def job(query: Query) -> Waiting | None:
             def remove() -> JSONValue:
-                rows: list[JSONValue] = [list(row) for row in query.run(sql, _key(conversation))]
+                rows = self._opened(query.sealing, conversation, query.run(sql, _key(conversation)))
                 kept = self._read(rows)
                 return [] if kept is None or (since is not None and kept.at < since) else rows
 
@@ -73,6 +83,16 @@ class SqlWaiting(WaitingStore[Waiting], Generic[Waiting]):
         sql = f"DELETE FROM {self._table} WHERE {OF_USER}"
         await self._database.write(lambda query: query.run(sql, user_key(user)))
 
+    def _row(
+        self, sealing: Sealing, conversation: ConversationKey, values: Mapping[str, str | int]
+    ) -> Sequence[object]:
+        seal_cell = partial(sealing.seal, conversation.user, self._column, _named(_key(conversation)))
+        return (*_key(conversation), *_with(list(values.values()), self._names.index(self._words), seal_cell))
+
+    def _opened(self, sealing: Sealing, conversation: ConversationKey, rows: Sequence[Row]) -> list[JSONValue]:
+        open_cell = partial(sealing.open, self._column, _named(_key(conversation)))
+        return [_with(row, self._names.index(self._words), open_cell) for row in rows]
+
     def _read(self, rows: Any) -> Waiting | None:
         for row in rows or ():
             values: dict[str, Any] = dict(zip(self._names, row, strict=True))
@@ -84,14 +104,14 @@ class SqlPendingInputs(SqlWaiting[PendingInput]):
     """Commands that wait for a text, in the table `awaited`."""
 
     def __init__(self, database: Database) -> None:
-        super().__init__(database, "awaited", PendingInput)
+        super().__init__(database, "awaited", PendingInput, "command")
 
 
 class SqlConfirmations(SqlWaiting[Confirmation]):
     """Questions that wait for a yes, in the table `confirmations`."""
 
     def __init__(self, database: Database) -> None:
-        super().__init__(database, "confirmations", Confirmation)
+        super().__init__(database, "confirmations", Confirmation, "data")
 
 
 def _written(value: str | datetime) -> str | int:
@@ -101,3 +121,19 @@ def _written(value: str | datetime) -> str | int:
 def _key(conversation: ConversationKey) -> tuple[str, str, str, str]:
     """Return the row's key. A conversation's chat and user are of one platform."""
     return *user_key(conversation.user), conversation.chat.chat, conversation.chat.thread
+
+
+def _with(row: Sequence[Any], at: int, change: Callable[[str], str]) -> list[JSONValue]:
+    """Return the row with one of its values changed."""
+    return [*row[:at], change(row[at]), *row[at + 1 :]]
+
+
+def _named(key: Sequence[str]) -> str:
+    """Return what names a row to the sealing, of the values of _key."""
+    platform, user, chat, topic = key
+    return f"{platform}|{chat}|{topic}|{user}"
+
+
+def opened(sealing: Sealing, key: Sequence[str], data: str) -> str:
+    """Return what a question is about, of platform, user, chat and topic."""
+    return sealing.open("confirmations.data", _named(key), data)
