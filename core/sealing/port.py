@@ -34,6 +34,11 @@ class Sealing(Protocol):
         """Return whether values of that column are sealed."""
         ...
 
+    @property
+    def extra_bytes(self) -> int:
+        """How many bytes longer `seal_bytes` makes what it seals."""
+        ...
+
     def refresh(self) -> None:
         """Heed which keys other processes destroyed. An engine calls it as each transaction that writes begins."""
         ...
@@ -85,6 +90,7 @@ class Plain(Sealing):
     # ruff: noqa: ARG002 - nothing is sealed, whosever it is
 
     is_on = False
+    extra_bytes = 0
 
     def seals(self, column: str) -> bool:
         """Return False."""

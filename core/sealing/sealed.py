@@ -51,6 +51,7 @@ class Sealed(Sealing):
     """Sealing by the keys of a key file; values of the columns `left_open`, bytes all, stay as they are."""
 
     is_on = True
+    extra_bytes = SEALED_EXTRA_BYTES
 
     def __init__(self, file: KeyFile, left_open: Collection[str] = ()) -> None:
         self.file = file
