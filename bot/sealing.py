@@ -18,6 +18,7 @@ from core.errors import ConfigError, StorageError, WrongKey
 from core.sealing.key_file import KEY_BYTES, KeyFile
 from core.sealing.port import PLAIN, Sealing
 from core.sealing.sealed import Sealed
+from core.storage.memory_rows import VECTORS
 from core.storage.sealed_mark import Mark
 from core.storage.sqlite_backup import settle
 from core.storage.sqlite_marks import seal_mark_of
@@ -146,7 +147,7 @@ def opened_keys(settings: Settings, *, make: bool) -> Iterator[Sealed | None]:
             ) from error
         raise
     try:
-        yield Sealed(file)
+        yield Sealed(file, (VECTORS,) if settings.vectors == "open" else ())
     finally:
         file.close()
 
@@ -198,6 +199,17 @@ def check_opens(settings: Settings, database: Path) -> None:
                 f"this backup is sealed with the keys of another key file ({mark.file}) than {settings.people_keys} "
                 f"({sealed.id}): let {KEYS} name that one"
             )
+
+
+def check_sealed(settings: Settings, sealing: Sealing) -> None:
+    """Return if the database of the settings is sealed with this sealing, or neither seals anything.
+
+    Raises:
+        WrongKey, StorageError: they do not fit; the message says what to do.
+    """
+    mark = mark_of(settings)
+    if (mark.file if mark else "") != sealing.id or (mark and mark.state != "sealed"):
+        raise StorageError("the database and the key that is set do not fit: `elefante key check` says more")
 
 
 def _refused_bits(path: Path) -> int:

@@ -362,7 +362,7 @@ class _Stores:
         self.inbox = SqlInbox(database, claim_chat)
         self.preferences = PreferenceStore(database)
         self.files: FileStore = (
-            FolderFiles(settings.files_folder, clock, settings.max_files_mb * MEGABYTE)
+            FolderFiles(settings.files_folder, clock, settings.max_files_mb * MEGABYTE, database.sealing)
             if settings.engine == "sqlite"
             else SqlFiles(database, clock, settings.max_files_mb * MEGABYTE)
         )

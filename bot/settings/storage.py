@@ -58,6 +58,12 @@ class StorageSettings(BaseSettings):
         "DATA_DIR, whose name ends in .keys.",
     )
 
+    vectors: Literal["sealed", "open"] = Field(
+        default="sealed",
+        description="Whether the vectors of memories are sealed, too, where there is a key. Texts can be computed back "
+        "from them. Open, PostgreSQL searches them itself; sealed, each worker does in RAM.",
+    )
+
     @field_validator("storage_url", mode="before")
     @classmethod
     def _scheme(cls, value: Any) -> Any:

@@ -42,8 +42,8 @@ class FileStore(Protocol):
     async def digests(self, owner: UserKey) -> frozenset[str]:
         """Return the digests of all that the owner has."""
 
-    async def remove(self, owner: UserKey, digests: Collection[str]) -> None:
-        """Remove those of the owner's files; no byte of them is left when this returns."""
+    async def remove(self, owner: UserKey, digests: Collection[str] | None = None) -> None:
+        """Remove those of the owner's files, or all of them; no byte of them is left when this returns."""
 
     async def copy(self, owner: UserKey, to: UserKey, digests: Collection[str]) -> None:
         """Give those of one owner's files to another, too, whatever that one may keep; all are on disk then."""
@@ -80,7 +80,7 @@ class NoFiles(FileStore):
         del owner
         return frozenset()
 
-    async def remove(self, owner: UserKey, digests: Collection[str]) -> None:
+    async def remove(self, owner: UserKey, digests: Collection[str] | None = None) -> None:
         """Do nothing."""
 
     async def copy(self, owner: UserKey, to: UserKey, digests: Collection[str]) -> None:

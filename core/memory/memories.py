@@ -181,7 +181,7 @@ class Memories:
         await self.files.copy(other, owner, await self.files.digests(other))
         await self._store.link(owner, other, message)
         await self.files.copy(other, owner, await self.files.digests(other))  # what was put meanwhile
-        await self.files.remove(other, await self.files.digests(other))
+        await self.files.remove(other)
         self._indexes.drop(other)
 
     async def unlink(self, owner: UserKey, other: UserKey) -> None:

@@ -622,7 +622,7 @@ class UserMemory(MemoryReading):
 
     async def forget(self) -> int:
         """Delete everything of this person's and return how many memories that were."""
-        await self.files.remove(self.owner, await self.files.digests(self.owner))
+        await self.files.remove(self.owner)
         deleted = await self.store.forget(self.owner)
         self.indexes.drop(self.owner)
         return deleted

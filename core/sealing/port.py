@@ -39,6 +39,15 @@ class Sealing(Protocol):
         """The name of the key file, which a database keeps to know its own; "" if nothing is sealed."""
         ...
 
+    def seals(self, column: str) -> bool:
+        """Return whether values of that column are sealed."""
+        ...
+
+    @property
+    def extra_bytes(self) -> int:
+        """How many bytes longer `seal_bytes` makes what it seals."""
+        ...
+
     def refresh(self) -> None:
         """Heed which keys other processes destroyed. An engine calls it as each transaction that writes begins."""
         ...
@@ -107,6 +116,11 @@ class Plain(Sealing):
 
     is_on = False
     id = ""
+    extra_bytes = 0
+
+    def seals(self, column: str) -> bool:
+        """Return False."""
+        return False
 
     def refresh(self) -> None:
         """Do nothing."""

@@ -11,7 +11,7 @@ import secrets
 import threading
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -48,13 +48,15 @@ class _Keys:
 
 
 class Sealed(Sealing):
-    """Sealing by the keys of a key file."""
+    """Sealing by the keys of a key file; values of the columns `left_open`, bytes all, stay as they are."""
 
     is_on = True
+    extra_bytes = SEALED_EXTRA_BYTES
 
-    def __init__(self, file: KeyFile) -> None:
+    def __init__(self, file: KeyFile, left_open: Collection[str] = ()) -> None:
         self.file = file
         self._id = file.id
+        self._left_open = frozenset(left_open)
         self._lock = threading.RLock()
         self._version = file.version()
         self._by_owner: OrderedDict[UserKey, _Keys] = OrderedDict()
@@ -64,6 +66,10 @@ class Sealed(Sealing):
     def id(self) -> str:
         """The name of the key file."""
         return self._id
+
+    def seals(self, column: str) -> bool:
+        """Return whether values of that column are sealed."""
+        return column not in self._left_open
 
     def refresh(self) -> None:
         """Let go of all keys if another process changed the file: it may have destroyed one."""
@@ -91,12 +97,16 @@ class Sealed(Sealing):
 
     def seal_bytes(self, owner: UserKey, column: str, row: object, content: bytes) -> bytes:
         """Return the bytes sealed for their place."""
+        if column in self._left_open:
+            return content
         keys, nonce = self._of(owner), secrets.token_bytes(NONCE_BYTES)
         sealed = keys.cipher.encrypt(nonce, content, _bound(keys, column, row))
         return b"".join((_VERSION, keys.id, nonce, sealed))
 
     def open_bytes(self, column: str, row: object, sealed: bytes) -> bytes:
         """Undo `seal_bytes`."""
+        if column in self._left_open:
+            return sealed
         if len(sealed) < SEALED_EXTRA_BYTES or sealed[:_KEY_AT] != _VERSION:
             raise _unreadable(column)
         keys = self._named(bytes(sealed[_KEY_AT:_NONCE_AT]))

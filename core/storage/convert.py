@@ -41,6 +41,11 @@ class SealedTable:
         return self.columns[0].key
 
     @property
+    def told_apart(self) -> tuple[str, ...]:
+        """The columns that find one row; of those, which are converted have the value of before."""
+        return (*self.key, *(each.column for each in self.columns if each.is_key))
+
+    @property
     def has_words(self) -> bool:
         """Whether its rows are hashes of words, and nothing else is sealed."""
         return all(each.kind == "word" for each in self.columns)

@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import Final
 
 from core.errors import Damaged
-from core.sealing.port import Sealing
+from core.sealing.port import PLAIN, Sealing
 from core.storage.convert_sqlite import erase
-from core.storage.files_folder import digests_in
+from core.storage.files_folder import CONTENT, file_content, file_name, names_in
 from core.storage.sqlite_backup import ensure_room, settle
 from core.types import UserKey
-
-CONTENT: Final = "files.content"
 
 _PART: Final = ".converting"
 _WHOLE: Final = {False: ".sealed", True: ".opened"}
@@ -40,21 +38,16 @@ def convert_files(folder: Path, owners: Mapping[str, UserKey], sealing: Sealing,
     _remove(part)
     if not folder.is_dir():
         return 0
-    files = [(owner, name) for owner in folder.iterdir() if owner.is_dir() for name in sorted(digests_in(owner))]
+    files = [(owner, name) for owner in folder.iterdir() if owner.is_dir() for name in sorted(names_in(owner))]
     ensure_room(folder.parent, sum((owner / name).stat().st_size for owner, name in files))
     part.mkdir(mode=0o700)
     for owner, name in files:
         if (whose := owners.get(owner.name)) is None:
             raise Damaged(f"the folder {owner} is nobody's: `elefante check` says more")
-        content, times = (owner / name).read_bytes(), (owner / name).stat()
-        if opens:
-            content = sealing.open_bytes(CONTENT, name, content)
-            there = hashlib.sha256(content).hexdigest()
-        else:
-            if hashlib.sha256(content).hexdigest() != name:
-                continue  # its bytes were lost before, and it is not found now either
-            there = sealing.digest(whose, bytes.fromhex(name)).hex()
-            content = sealing.seal_bytes(whose, CONTENT, there, content)
+        stored, times = (owner / name).read_bytes(), (owner / name).stat()
+        if (converted := converted_file(sealing, whose, name, stored, opens=opens)) is None:
+            continue  # its bytes were lost before, and it is not found now either
+        there, content = converted
         path = part / owner.name / there
         path.parent.mkdir(mode=0o700, exist_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "wb") as file:
@@ -67,6 +60,20 @@ def convert_files(folder: Path, owners: Mapping[str, UserKey], sealing: Sealing,
     part.rename(whole)
     settle(folder.parent)
     return count
+
+
+def converted_file(
+    sealing: Sealing, owner: UserKey, name: str, stored: bytes, *, opens: bool
+) -> tuple[str, bytes] | None:
+    """Return name and bytes of a file, sealed or opened; None if its bytes are not what they were."""
+    content = file_content(sealing if opens else PLAIN, name, stored)
+    if content is None:
+        return None
+    sha256 = hashlib.sha256(content).hexdigest()
+    if opens:
+        return sha256, content
+    there = file_name(sealing, owner, sha256)
+    return there, sealing.seal_bytes(owner, CONTENT, there, content)
 
 
 def finish_files(folder: Path, *, is_sealed: bool) -> None:

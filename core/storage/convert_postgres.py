@@ -6,22 +6,29 @@ Workers refuse to start meanwhile. Broken off anywhere, the same call goes on wh
 # ruff: noqa: S608 - SQL is put together from constants and the names of our tables and columns
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any, Final, LiteralString
 
 import psycopg
+from pgvector.psycopg import register_vector
 
-from core.errors import StorageError
+from core.errors import Damaged, StorageError
+from core.storage import postgres_vectors
 from core.storage.convert import Conversion, SealedTable, found_again, sealed_tables
+from core.storage.convert_files import converted_file
 from core.storage.database import Row
+from core.storage.files_folder import owner_name
+from core.storage.memory_rows import VECTORS
 from core.storage.move import Progress
-from core.storage.move_postgres import refuse_workers
+from core.storage.move_postgres import PostgresEnd, refuse_workers
 from core.storage.postgres_connection import parameters
 from core.storage.postgres_errors import translated
 from core.storage.postgres_migrations import MIGRATIONS
 from core.storage.postgres_schema import connected, prepare
 from core.storage.sealed_columns import SEALED_COLUMNS, SealedColumn
 from core.storage.sealed_mark import DROP_MARK, FIND_MARK, PUT_MARK, Mark, State, mark_in
+from core.types import UserKey
 
 _BATCH: Final = 500
 
@@ -41,6 +48,7 @@ def convert(
     state: State = "unsealing" if conversion.opens else "sealing"
     with translated(), connected(parameters(url)) as connection:
         refuse_workers(connection, name)
+        register_vector(connection)
         prepare(parameters(url), MIGRATIONS)
         end = _End(connection)
         mark = mark_in(end.run(FIND_MARK))
@@ -92,10 +100,15 @@ class _Tables:
         """Convert what is left, and return how many rows that was."""
         whole = sum(self._count(table) for table in self._tables)
         for number, table in enumerate(self._tables):
-            if number >= self._mark.table:
+            if table.name == "vectors":
+                if number >= self._mark.table and self._conversion.sealing.seals(VECTORS):
+                    self._vectors(number, table)
+            elif number >= self._mark.table:
                 after = tuple(self._mark.after) if number == self._mark.table else ()
                 while after := self._batch(number, table, after):
                     self._progress(self._mark.state, min(self._done, whole), whole)
+        while self._file():
+            self._progress(self._mark.state, min(self._done, whole), whole)
         with self._end.connection.transaction():
             if self._conversion.opens:
                 found_again(self._end.run, self._end.run_many)
@@ -138,15 +151,58 @@ class _Tables:
         """Write what became of the rows, each found by its key, and by its word where several have one key."""
         width = len(table.key)
         sets = ", ".join(f'"{each.column}" = ?' for each in table.columns)
-        found = [*table.key, *(each.column for each in table.columns if table.has_words)]
-        where = " AND ".join(f'"{each}" = ?' for each in found)
+        where = " AND ".join(f'"{each}" = ?' for each in table.told_apart)
+        places = [names.index(each) for each in table.told_apart]
         changed = []
         for row in rows:
             new = self._conversion.row(table, names, row)[width:]
             if new != list(row[width : len(names)]):
-                changed.append((*new, *row[: len(found)]))
+                changed.append((*new, *(row[place] for place in places)))
         if changed:
             self._end.run_many(f'UPDATE "{table.name}" SET {sets} WHERE {where}', changed)
+
+    def _vectors(self, number: int, table: SealedTable) -> None:
+        """Convert all vectors in one transaction: the column holds them, or bytes, and never both."""
+        end, connection = PostgresEnd(self._end.connection, ""), self._end.connection
+        names = ("phrase", "space", "owner", "vector")
+        with connection.transaction():
+            self._end.run("CREATE TEMP TABLE converted (phrase BIGINT, space BIGINT, owner BIGINT, vector BYTEA)")
+            for rows in _batches(end.stream(table.select(names))):
+                put = "INSERT INTO converted VALUES (?, ?, ?, ?)"
+                self._end.run_many(put, (self._conversion.row(table, names, row) for row in rows))
+                self._done += len(rows)
+            self._end.run("TRUNCATE vectors")
+            postgres_vectors.fit(connection, sealed=not self._conversion.opens)
+            for rows in _batches(end.stream("SELECT * FROM converted")):
+                end.put("vectors", names, (row for row in rows))
+            self._end.run("DROP TABLE converted")
+            self._end.run(PUT_MARK, (Mark(self._mark.file, self._mark.state, number + 1).to_json(),))
+
+    def _file(self) -> int:
+        """Convert the next file, in one transaction; return its number, or 0 if there was none."""
+        after = self._mark.after[0] if self._mark.table == len(self._tables) else 0
+        owners = {
+            owner_name(UserKey(*row)): UserKey(*row) for row in self._end.run('SELECT platform, "user" FROM owners')
+        }
+        with self._end.connection.transaction():
+            rows = self._end.run(
+                "SELECT id, owner, sha256, content FROM files WHERE id > ? ORDER BY id LIMIT 1", (after,)
+            )
+            for number, owner, name, stored in rows:
+                if (whose := owners.get(owner)) is None:
+                    raise Damaged(f"the file {number} is nobody's: `elefante check` says more")
+                opens = self._conversion.opens
+                if new := converted_file(self._conversion.sealing, whose, name, bytes(stored), opens=opens):
+                    self._end.run("UPDATE files SET sha256 = ?, content = ? WHERE id = ?", (*new, number))
+                self._mark = Mark(self._mark.file, self._mark.state, len(self._tables), (number,))
+                self._end.run(PUT_MARK, (self._mark.to_json(),))
+                return int(number)
+        return 0
+
+
+def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
+    while batch := list(islice(rows, _BATCH)):
+        yield batch
 
 
 def _query(sql: str) -> LiteralString:

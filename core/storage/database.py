@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from core.sealing.port import PLAIN, Sealing
 
@@ -74,11 +74,12 @@ class PoolUse:
 class Database(Protocol):
     """An open database. `close` it.
 
-    `searches_vectors`: it finds the nearest vectors itself (`PostgresVectors`), and no index in RAM has to.
+    `searches_vectors`: it finds the nearest vectors itself (`PostgresVectors`), and no index in RAM has to; never where
+        vectors are sealed.
     `sealing`: that of its queries.
     """
 
-    searches_vectors: ClassVar[bool] = False
+    searches_vectors: bool = False
     sealing: Sealing = PLAIN
 
     async def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:

@@ -1,5 +1,6 @@
 """Files in a folder: FOLDER/OWNER/SHA256, where OWNER is a digest of the account.
 
+Where they are sealed, that name is what their digest is stored as: who has the same file sees not that it is here.
 A file is written under another name, synced, and only then given its own; it is never changed. Its time is when it was
 last put. Whoever gives, looks for or removes names holds the folder's lock, in this process or another.
 """
@@ -10,7 +11,6 @@ import asyncio
 import fcntl
 import hashlib
 import os
-import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -19,9 +19,10 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import Final, TypeVar
 
-from core.errors import FileQuotaExceeded, StorageError
+from core.errors import FileQuotaExceeded, StorageError, Unreadable
 from core.files.port import FileStore
 from core.ports import Clock
+from core.sealing.port import PLAIN, Sealing
 from core.storage.sqlite_backup import settle, unwritten
 from core.types import UserKey
 
@@ -35,18 +36,46 @@ _AT_ONCE: Final = 4
 """So many files are read or written at a time; each is whole in RAM."""
 
 
+CONTENT: Final = "files.content"
+"""What sealing knows the bytes of a file as; their row is the file's name."""
+
+
 def owner_name(owner: UserKey) -> str:
     """Return the name under which an owner's files lie: it tells nobody whose they are."""
     return hashlib.sha256(str(owner).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
+def file_names(sealing: Sealing, owner: UserKey, digests: Collection[str]) -> frozenset[str]:
+    """Return the names of an owner's files; what is no digest has none, and so no way out of the folder."""
+    return frozenset(sealing.digest(owner, bytes.fromhex(each)).hex() for each in _names(digests))
+
+
+def file_name(sealing: Sealing, owner: UserKey, sha256: str) -> str:
+    """Return the name of an owner's file; "" for what is no digest."""
+    return next(iter(file_names(sealing, owner, [sha256])), "")
+
+
+def file_content(sealing: Sealing, name: str, stored: bytes, sha256: str = "") -> bytes | None:
+    """Return the bytes of a file of that name, and digest; None if they are not what they were.
+
+    Without a digest, what is not sealed has the one that is its name.
+    """
+    try:
+        content = sealing.open_bytes(CONTENT, name, stored)
+    except Unreadable:
+        return None
+    told = sha256 or ("" if sealing.is_on else name)
+    return content if told in {"", hashlib.sha256(content).hexdigest()} else None
+
+
 class FolderFiles(FileStore):
     """Files of everybody below one folder, which is made when the first is put."""
 
-    def __init__(self, folder: Path, clock: Clock, quota: int) -> None:
+    def __init__(self, folder: Path, clock: Clock, quota: int, sealing: Sealing = PLAIN) -> None:
         self.folder = folder
         self.quota = quota
         self._clock = clock
+        self._sealing = sealing
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
     async def put(self, owner: UserKey, content: bytes) -> str:
@@ -55,40 +84,39 @@ class FolderFiles(FileStore):
         def work() -> str:
             sha256 = hashlib.sha256(content).hexdigest()
             if not self._renew(path := self._path(owner, sha256)):
-                with self._new_file() as part:
-                    part.write_bytes(content)
-                    self._give_name(part, path, owner, most=self.quota)
+                self._write(path, owner, content, most=self.quota)
             return sha256
 
         return await self._run(work)
 
     async def get(self, owner: UserKey, sha256: str) -> bytes | None:
         """Return the bytes; None if the owner has none of that digest."""
-        path = self._path(owner, sha256)
-
-        def work() -> bytes | None:
-            try:
-                content = path.read_bytes()
-            except FileNotFoundError:
-                return None
-            return content if hashlib.sha256(content).hexdigest() == sha256 else None
-
-        return await self._run(work) if sha256 in _names([sha256]) else None
+        return await self._run(lambda: self._read(owner, sha256)) if _names([sha256]) else None
 
     async def used(self, owner: UserKey) -> int:
         """Return how many bytes of the owner are kept."""
         return await self._run(lambda: self._used(owner))
 
     async def digests(self, owner: UserKey) -> frozenset[str]:
-        """Return the digests of all that the owner has."""
-        return await self._run(lambda: digests_in(self.folder / owner_name(owner)))
+        """Return the digests of all that the owner has. Where they are sealed, all are read for it."""
 
-    async def remove(self, owner: UserKey, digests: Collection[str]) -> None:
-        """Remove those of the owner's files."""
+        def work() -> frozenset[str]:
+            folder = self.folder / owner_name(owner)
+            names = names_in(folder)
+            if not self._sealing.is_on:
+                return names
+            found = (file_content(self._sealing, name, (folder / name).read_bytes()) for name in names)
+            return frozenset(hashlib.sha256(content).hexdigest() for content in found if content is not None)
+
+        return await self._run(work)
+
+    async def remove(self, owner: UserKey, digests: Collection[str] | None = None) -> None:
+        """Remove those of the owner's files, or all of them."""
 
         def work() -> None:
+            folder = self.folder / owner_name(owner)
             with self._locked():
-                _unlink(self.folder / owner_name(owner), _names(digests))
+                _unlink(folder, names_in(folder) if digests is None else file_names(self._sealing, owner, digests))
 
         await self._run(work)
 
@@ -96,17 +124,15 @@ class FolderFiles(FileStore):
         """Give those of one owner's files to another, too, whatever that one may keep."""
 
         def work(sha256: str) -> None:
-            if not self._renew(path := self._path(to, sha256)):
-                with suppress(FileNotFoundError), self._new_file() as part:
-                    shutil.copyfile(self._path(owner, sha256), part)
-                    self._give_name(part, path, to)
+            if not self._renew(path := self._path(to, sha256)) and (content := self._read(owner, sha256)) is not None:
+                self._write(path, to, content)
 
         for sha256 in sorted(_names(digests)):
             await self._run(partial(work, sha256))
 
     async def sweep(self, named: Mapping[UserKey, Collection[str]], before: datetime) -> int:
         """Remove what was last put before then and is not among its owner's digests; return how many files that is."""
-        wanted = {owner_name(owner): frozenset(digests) for owner, digests in named.items()}
+        wanted = {owner_name(owner): file_names(self._sealing, owner, digests) for owner, digests in named.items()}
 
         def work() -> int:
             count = 0
@@ -114,9 +140,7 @@ class FolderFiles(FileStore):
                 with self._locked():
                     if path.is_dir():
                         gone = {
-                            name
-                            for name in digests_in(path) - wanted.get(path.name, frozenset())
-                            if is_old(path / name)
+                            name for name in names_in(path) - wanted.get(path.name, frozenset()) if is_old(path / name)
                         }
                         count += len(gone)
                         _unlink(path, gone)
@@ -140,11 +164,23 @@ class FolderFiles(FileStore):
                 raise unwritten(Path(error.filename or self.folder), error) from error
 
     def _path(self, owner: UserKey, sha256: str) -> Path:
-        return self.folder / owner_name(owner) / sha256
+        return self.folder / owner_name(owner) / file_name(self._sealing, owner, sha256)
 
     def _used(self, owner: UserKey) -> int:
         folder = self.folder / owner_name(owner)
-        return sum((folder / name).stat().st_size for name in digests_in(folder))
+        return sum((folder / name).stat().st_size - self._sealing.extra_bytes for name in names_in(folder))
+
+    def _read(self, owner: UserKey, sha256: str) -> bytes | None:
+        path = self._path(owner, sha256)
+        try:
+            return file_content(self._sealing, path.name, path.read_bytes(), sha256)
+        except FileNotFoundError:
+            return None
+
+    def _write(self, path: Path, owner: UserKey, content: bytes, most: int | None = None) -> None:
+        with self._new_file() as part:
+            part.write_bytes(self._sealing.seal_bytes(owner, CONTENT, path.name, content))
+            self._give_name(part, path, owner, most)
 
     @contextmanager
     def _new_file(self) -> Iterator[Path]:
@@ -167,13 +203,13 @@ class FolderFiles(FileStore):
             return True
         return False
 
-    def _give_name(self, part: Path, path: Path, owner: UserKey, most: int | None = None) -> None:
+    def _give_name(self, part: Path, path: Path, owner: UserKey, most: int | None) -> None:
         """Write a file through to the disk and give it its name, unless the owner has more bytes then.
 
         Raises:
             FileQuotaExceeded: they would.
         """
-        at, size = self._clock.now().timestamp(), part.stat().st_size
+        at, size = self._clock.now().timestamp(), part.stat().st_size - self._sealing.extra_bytes
         os.utime(part, (at, at))
         settle(part)
         with self._locked():
@@ -205,7 +241,7 @@ def _names(digests: Collection[str]) -> frozenset[str]:
     return frozenset(each for each in digests if len(each) == _DIGEST_CHARS and set(each) <= set("0123456789abcdef"))
 
 
-def digests_in(folder: Path) -> frozenset[str]:
+def names_in(folder: Path) -> frozenset[str]:
     """Return the names of the files in an owner's folder."""
     try:
         return _names([path.name for path in folder.iterdir()])
@@ -213,13 +249,15 @@ def digests_in(folder: Path) -> frozenset[str]:
         return frozenset()
 
 
-def write_file(folder: Path, owner: str, sha256: str, content: bytes, at_s: float) -> None:
+def write_file(folder: Path, owner: str, name: str, content: bytes, at_s: float, *, sha256: str = "") -> None:
     """Write a file under the name of its owner, synced, as last put then (seconds since 1970), while nobody else does.
 
+    `sha256` is the digest of what is written; it is the name of what is not sealed.
+
     Raises:
-        StorageError: it is not what was written.
+        StorageError: the file has another digest then.
     """
-    path, part = folder / owner / sha256, folder / f"{_PART}{sha256}"
+    path, part = folder / owner / name, folder / f"{_PART}{name}"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         part.unlink(missing_ok=True)
@@ -229,7 +267,7 @@ def write_file(folder: Path, owner: str, sha256: str, content: bytes, at_s: floa
         settle(part)
         part.replace(path)
         settle(path.parent)
-        if hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+        if hashlib.sha256(path.read_bytes()).hexdigest() != (sha256 or name):
             raise StorageError(f"{path} is not what was written: is the disk sound?")
     except OSError as error:
         raise unwritten(path, error) from error

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from core.sealing.port import PLAIN, Sealing
 from core.storage import inbox, waiting
 from core.storage.database import Row
+from core.storage.memory_rows import change_row, memory_row
 from core.types import UserKey
 
 RowsOf: TypeAlias = Callable[[str, Sequence[object]], Awaitable[list[Row]]]
@@ -21,7 +22,8 @@ _DIGEST: Final = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _OWNER: Final = "JOIN owners AS a ON a.id = {table}.owner JOIN owners AS o ON o.id = coalesce(a.linked, a.id)"
 _HELD: Final = (
     """
-    SELECT {table}.id, o.platform, o."user", {table}.enclosed FROM {table} """
+    SELECT {table}.id, o.platform, o."user", {table}.enclosed, coalesce({table}.account, {table}.owner), {row}
+    FROM {table} """
     + _OWNER
     + """
     WHERE {table}.enclosed != '' AND {table}.id > ? ORDER BY {table}.id LIMIT ?
@@ -46,12 +48,13 @@ async def files_named(rows_of: RowsOf, sealing: Sealing = PLAIN) -> Mapping[User
     # First: what waits becomes a memory, and never the other way round.
     for platform, user, *row in await rows_of(_WAITING, ()):
         found[UserKey(platform, user)].update(_DIGEST.findall(_waiting(sealing, row)))
-    for table in ("memories", "changes"):
-        last = 0
-        while rows := await rows_of(_HELD.format(table=table), (last, _PAGE)):
-            for _, platform, user, enclosed in rows:
+    for table, row_of, names in (("memories", memory_row, ("key",)), ("changes", change_row, ("key", "act"))):
+        last, held = 0, _HELD.format(table=table, row=", ".join(f"{table}.{name}" for name in names))
+        while rows := await rows_of(held, (last, _PAGE)):
+            for _, platform, user, enclosed, *row in rows:
                 if platform:  # else they were forgotten
-                    found[UserKey(platform, user)].update(_DIGEST.findall(enclosed))
+                    told = sealing.open(f"{table}.enclosed", row_of(*row), enclosed)
+                    found[UserKey(platform, user)].update(_DIGEST.findall(told))
             last = rows[-1][0]
     return {owner: frozenset(digests) for owner, digests in found.items()}
 

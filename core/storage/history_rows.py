@@ -16,7 +16,7 @@ from datetime import datetime
 from core.enclosures import attachments_from_json, enclosures_from_json, enclosures_to_json
 from core.sealing.port import Sealing
 from core.storage.database import Database, Query, Row, Statement
-from core.storage.record import OF_USER, microseconds, moment, random_id, storable, to_json, user_key
+from core.storage.record import OF_USER, listed, microseconds, moment, random_id, storable, to_json, user_key
 from core.threads import Summary, ToldMemories, ToldMemory, Transition, TurnState
 from core.types import (
     Basis,
@@ -258,13 +258,9 @@ def _moment(at_us: int | None) -> datetime | None:
 
 
 _THREADS = f"SELECT id FROM threads WHERE {OF_USER}"
-_OF_THOSE = f"""
-    thread IN ({_THREADS}) AND (memory, version) IN (SELECT value ->> 0, value ->> 1 FROM tuples(?))
-"""
-
-_MARK_GONE = f"""
-    INSERT INTO told_memories (message, thread, sequence, memory, version, gone)
-    SELECT DISTINCT message, thread, sequence, memory, '', 1 FROM told_memories WHERE {_OF_THOSE}
+_VERSION = "told_memories.version"
+_MARK_GONE = """
+    INSERT INTO told_memories (message, thread, sequence, memory, version, gone) VALUES (?, ?, ?, ?, '', 1)
     ON CONFLICT (message, memory, version) DO UPDATE SET gone = 1
 """
 
@@ -277,15 +273,35 @@ class SqlToldMemories(ToldMemories):
 
     async def tell(self, told: Mapping[int, Collection[ToldMemory]]) -> None:
         """Store what each of those messages tells of; what is stored already is fine."""
-        rows: JSONValue = [[each.memory_id, each.version, i] for i, those in told.items() for each in those]
-        if not rows:
-            return
-        sql = """
-            INSERT INTO told_memories (message, thread, sequence, memory, version)
-            SELECT m.id, m.thread, m.sequence, value ->> 0, value ->> 1 FROM tuples(?) AS told, messages AS m
-            WHERE m.id = CAST(value ->> 2 AS BIGINT) ON CONFLICT DO NOTHING
+        ids = to_json([message for message, those in told.items() if those])
+        asked = """
+            SELECT m.id, m.thread, m.sequence, t.platform, t."user", d.memory, d.version
+            FROM messages AS m JOIN threads AS t ON t.id = m.thread LEFT JOIN told_memories AS d ON d.message = m.id
+            WHERE m.id IN (SELECT value FROM numbers(?))
         """
-        await self._database.change(sql, (to_json(rows),))
+
+        def job(query: Query) -> None:
+            wanted = {i: {(storable(each.memory_id), each.version) for each in those} for i, those in told.items()}
+            of_messages: dict[int, tuple[str, int, UserKey]] = {}
+            for message, thread_id, sequence, platform, user, memory, version in query.run(asked, (ids,)):
+                of_messages[message] = (thread_id, sequence, UserKey(platform, user))
+                if version is not None:
+                    wanted[message].discard((memory, _version(query.sealing, message, memory, version)))
+            rows = [
+                (message, *place, memory, query.sealing.seal(user, _VERSION, _told_row(message, memory), version))
+                for message, (*place, user) in of_messages.items()
+                for memory, version in sorted(wanted[message])
+            ]
+            query.run_many(
+                """
+                INSERT INTO told_memories (message, thread, sequence, memory, version) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT DO NOTHING
+                """,
+                rows,
+            )
+
+        if any(told.values()):
+            await self._database.write(job)
 
     async def told(self, message_ids: Sequence[int]) -> Mapping[int, Sequence[ToldMemory]]:
         """Map those of the messages that tell of memories to what they tell of."""
@@ -294,33 +310,34 @@ class SqlToldMemories(ToldMemories):
         rows = await self._database.rows(
             """
             SELECT message, memory, version, gone FROM told_memories
-            WHERE message IN (SELECT value FROM numbers(?)) ORDER BY message, memory, version
+            WHERE message IN (SELECT value FROM numbers(?)) ORDER BY message, memory
             """,
             (to_json([int(i) for i in message_ids]),),
         )
         found: dict[int, list[ToldMemory]] = defaultdict(list)
         for message, memory, version, gone in rows:
-            found[message].append(ToldMemory(memory, version, bool(gone)))
+            found[message].append(ToldMemory(memory, self._version(message, memory, version), bool(gone)))
         return found
 
     async def first_told(self, thread_id: str) -> Mapping[ToldMemory, int]:
         """Map what the thread tells of, and was not redacted, to the sequence of the first message that does."""
         rows = await self._database.rows(
-            """
-            SELECT memory, version, min(sequence) FROM told_memories
-            WHERE thread = ? AND gone = 0 GROUP BY memory, version
-            """,
-            (thread_id,),
+            "SELECT sequence, message, memory, version FROM told_memories WHERE thread = ? AND gone = 0", (thread_id,)
         )
-        return {ToldMemory(memory, version): sequence for memory, version, sequence in rows}
+        found: dict[ToldMemory, int] = {}
+        for sequence, message, memory, version in sorted(rows):
+            found.setdefault(ToldMemory(memory, self._version(message, memory, version)), sequence)
+        return found
 
     async def told_by(self, user: UserKey) -> frozenset[ToldMemory]:
         """Return all that the person's threads tell of."""
         rows = await self._database.rows(
-            f"SELECT DISTINCT memory, version, gone FROM told_memories WHERE thread IN ({_THREADS})",
-            user_key(user),
+            f"SELECT message, memory, version, gone FROM told_memories WHERE thread IN ({_THREADS})", user_key(user)
         )
-        return frozenset(ToldMemory(memory, version, bool(gone)) for memory, version, gone in rows)
+        return frozenset(ToldMemory(each[1], self._version(*each), bool(gone)) for *each, gone in rows)
+
+    def _version(self, message: int, memory: str, version: str) -> str:
+        return _version(self._database.sealing, message, memory, version)
 
     async def tellers(self) -> Sequence[UserKey]:
         """Return everybody whose threads tell of what was not redacted."""
@@ -338,12 +355,19 @@ class SqlToldMemories(ToldMemories):
 
         With `own`, remove those of the person's own messages, too, mark nothing, and return how many of theirs it was.
         """
-        of_those = (*user_key(user), to_json([[storable(each.memory_id), each.version] for each in told]))
+        wanted = {(storable(each.memory_id), each.version) for each in told}
+        named = listed({memory for memory, _ in wanted})
 
         def job(query: Query) -> tuple[bool, int]:
-            those = query.run(
-                f"SELECT DISTINCT message, thread, sequence FROM told_memories WHERE {_OF_THOSE}", of_those
+            rows = query.run(
+                f"""
+                SELECT message, thread, sequence, memory, version FROM told_memories
+                WHERE thread IN ({_THREADS}) AND memory IN (SELECT value FROM texts(?))
+                """,
+                (*user_key(user), named),
             )
+            of_those = [row for row in rows if (row[3], _version(query.sealing, row[0], *row[3:])) in wanted]
+            those = sorted({row[:3] for row in of_those})
             drop_summaries(query, those)
             ids = [message for message, _, _ in those]
             emptied = _empty(query, ids, MessageRole.ASSISTANT)
@@ -351,14 +375,25 @@ class SqlToldMemories(ToldMemories):
                 emptied = _empty(query, ids, MessageRole.USER)
             else:
                 # A digest of few words would still tell them to whoever tries: it is removed, too.
-                query.run(_MARK_GONE, of_those)
-                query.run(f"DELETE FROM told_memories WHERE {_OF_THOSE} AND version != ''", of_those)
+                query.run_many(_MARK_GONE, sorted({row[:4] for row in of_those}))
+                query.run_many(
+                    "DELETE FROM told_memories WHERE message = ? AND memory = ? AND version = ?",
+                    [(message, memory, version) for message, _, _, memory, version in of_those if version],
+                )
             return bool(those), emptied
 
         found, emptied = await self._database.write(job)
         if found:
             await self._database.scrub()
         return emptied
+
+
+def _told_row(message: int, memory: str) -> str:
+    return f"{message}|{memory}"
+
+
+def _version(sealing: Sealing, message: int, memory: str, version: str) -> str:
+    return sealing.open(_VERSION, _told_row(message, memory), version)
 
 
 def drop_summaries(query: Query, those: Sequence[Row]) -> None:

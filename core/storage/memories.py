@@ -24,15 +24,17 @@ from core.storage.database import Query
 from core.storage.files_named import files_named
 from core.storage.memory_changes import ChangeRecord
 from core.storage.memory_rows import (
+    ACCOUNTS,
     ALL,
     EARLIER,
     EVERYWHERE,
-    FIND,
     OWNER,
+    PASSAGES,
     THOSE,
+    Accounts,
     Embedded,
     Stored,
-    found_values,
+    accounts_in,
     in_order,
     items,
     stored,
@@ -59,9 +61,6 @@ _COUNT = f"SELECT count(*) FROM memories AS m WHERE m.owner = {OWNER} AND m.curr
 _ORDER = "m.pinned DESC, m.created_at DESC, m.id DESC"
 _PLACE = f"SELECT pinned, created_at, id FROM memories WHERE owner = {OWNER} AND key = ?"
 _ID = f"SELECT id FROM owners WHERE {OF_USER}"
-_ACCOUNTS = f"""
-    SELECT platform, "user" FROM owners WHERE id = {OWNER} OR linked = {OWNER} ORDER BY linked IS NOT NULL, id
-"""
 _WHOSE = """
     SELECT owners.platform, owners."user" FROM changes AS c JOIN owners ON owners.id = coalesce(c.speaker, c.owner)
     WHERE c.act = ? LIMIT 1
@@ -116,10 +115,10 @@ class SqlMemories(SqlPhrases, MemoryStore):
         def write(query: Query, batch: Sequence[MemoryDraft]) -> list[tuple[MemoryItem, bool]]:
             whose = memory_rows.lock_owner(query, owner, make=True)
             written: list[tuple[MemoryItem, bool]] = []
-            account = memory_rows.account_number(query, whose, context.account or owner)
+            account = whose.linked(context.account or owner)
             steps, removed = [], 0
             for draft in batch:
-                before = _known(query, owner, draft, context.room)
+                before = _known(query, whose, draft, context.room)
                 if before is None:
                     item = _new(draft, now, sources, context.room)
                     after = memory_rows.insert(query, self._lexicon, whose, Stored(0, account, item), embedded)
@@ -140,7 +139,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
                         steps.append(ChangeRecord(before, after, account))
                 written.append((item, before is None))
             memory_changes.record(query, whose, storable(context.act), at, steps)
-            memory_rows.bump(query, whose, removed)
+            memory_rows.bump(query, whose.owner, removed)
             return written
 
         saved = list(chain(*await each_batch(self._database, ready, write)))
@@ -174,7 +173,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
 
         def job(query: Query) -> MemoryItem | None:
             whose = memory_rows.lock_owner(query, owner)
-            speaker = memory_rows.account_number(query, whose, context.account or owner)
+            speaker = whose.linked(context.account or owner)
             for before in those(query, owner, [storable(memory_id)]):
                 steps, copy = [], None
                 if keeps_past and not before.item.current:
@@ -195,7 +194,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
                 memory_rows.insert_sources(query, after.number, after.item.source_ids)
                 steps.append(ChangeRecord(before, after, speaker))
                 memory_changes.record(query, whose, storable(context.act), at, steps)
-                memory_rows.bump(query, whose, removed)
+                memory_rows.bump(query, whose.owner, removed)
                 return after.item
             return None
 
@@ -214,7 +213,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
             for memory in those(query, owner, [memory_id]):
                 added = replace(memory, passages=tuple(batch))
                 memory_rows.insert_passages(query, self._lexicon, whose, added, embedded)
-                memory_rows.bump(query, whose)
+                memory_rows.bump(query, whose.owner)
 
         if passages:
             there = await self.passages(owner, memory_id)  # of a save that was cut short
@@ -223,13 +222,10 @@ class SqlMemories(SqlPhrases, MemoryStore):
     async def passages(self, owner: UserKey, memory_id: str) -> Sequence[Passage]:
         """Return the passages of what a memory of the owner's keeps, in order."""
         rows = await self._database.rows(
-            f"""
-            SELECT p.content, p.page FROM memories AS m JOIN memories AS p ON p.part_of = m.id
-            WHERE +m.owner = {OWNER} AND m.key = ? ORDER BY p.id
-            """,
+            f"{PASSAGES} JOIN memories AS m ON m.id = p.part_of WHERE +m.owner = {OWNER} AND m.key = ? ORDER BY p.id",
             (*user_key(owner), storable(memory_id)),
         )
-        return [Passage(*row) for row in rows]
+        return [memory_rows.passage(self._sealing, row) for row in rows]
 
     async def files_named(self) -> Mapping[UserKey, frozenset[str]]:
         """Map owners to the digests of the files that anything of theirs names."""
@@ -263,7 +259,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
                 memory_changes.record(query, whose, storable(context.act), at, steps)
             else:
                 drop(query, [each.item.id for each in gone])
-            memory_rows.bump(query, whose, sum(len(phrases_of(each.item.draft)) for each in gone))
+            memory_rows.bump(query, whose.owner, sum(len(phrases_of(each.item.draft)) for each in gone))
             return gone
 
         batches = await each_batch(self._database, list(dict.fromkeys(memory_ids)), write)
@@ -297,9 +293,9 @@ class SqlMemories(SqlPhrases, MemoryStore):
                     memory_rows.remove_room(query, each.number, EVERYWHERE)
             heard = [storable(room), EVERYWHERE if shared else ""]
             for each in found:
-                memory_rows.insert_rooms(query, whose, each.number, heard)
-            memory_rows.bump(query, whose)
-            return in_order(query.run(THOSE, (*user_key(owner), listed(memory_ids))), memory_ids)
+                memory_rows.insert_rooms(query, whose.owner, each.number, heard)
+            memory_rows.bump(query, whose.owner)
+            return in_order(query.sealing, query.run(THOSE, (*user_key(owner), listed(memory_ids))), memory_ids)
 
         return await self._database.write(job)
 
@@ -327,7 +323,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
             f"SELECT {memory_changes.CHANGE} FROM changes WHERE {mine} = {OWNER} {also} ORDER BY id DESC LIMIT ?",
             (*user_key(owner), *(value for _, value, wanted in chosen if wanted), NO_LIMIT if limit is None else limit),
         )
-        return [memory_changes.change(row) for row in rows]
+        return [memory_changes.change(self._sealing, row) for row in rows]
 
     async def undo(
         self, owner: UserKey, act: str, *, context: ChangeContext = NO_CHANGE_CONTEXT, keeps: bool = False
@@ -408,10 +404,10 @@ class SqlMemories(SqlPhrases, MemoryStore):
             whose = memory_rows.lock_owner(query, owner)
             if not query.run(f"SELECT 1 FROM owners WHERE {are_linked}", (*user_key(other), *user_key(owner))):
                 return 0
-            keys = mixed_keys(query, whose, size)
+            keys = mixed_keys(query, whose.owner, size)
             for key in keys:
                 part(query, self._lexicon, whose, key)
-            memory_rows.bump(query, whose, len(keys))
+            memory_rows.bump(query, whose.owner, len(keys))
             if len(keys) < size:  # none is left: nobody can say anything in both names any more
                 query.run(f"UPDATE owners SET linked = NULL WHERE {are_linked}", (*user_key(other), *user_key(owner)))
             return len(keys)
@@ -428,34 +424,32 @@ class SqlMemories(SqlPhrases, MemoryStore):
 
     async def accounts(self, user: UserKey) -> Sequence[UserKey]:
         """Return every account of that person's, the owner first."""
-        rows = await self._database.rows(_ACCOUNTS, user_key(user) * 2)
-        return [UserKey(platform, name) for platform, name in rows] or [user]
+        return accounts_in(await self._database.rows(ACCOUNTS, user_key(user) * 2)).users or [user]
 
     async def shares(self, owner: UserKey) -> Mapping[UserKey, Share]:
         """Return what each of the owner's accounts has said, and would have if they were parted."""
 
         def job(query: Query) -> Mapping[UserKey, Share]:
-            found = shares(query, memory_rows.owner_number(query, owner))
-            named = {name: query.run(_ID, user_key(name)) for name in accounts}
-            numbers = {name: rows[0][0] if rows else 0 for name, rows in named.items()}
+            whose = memory_rows.accounts_of(query, owner)
+            found = shares(query, whose.owner)
             return {
-                name: Share(found.own.get(number, frozenset()), found.counts.get(number, 0))
-                for name, number in numbers.items()
+                user: Share(found.own.get(number, frozenset()), found.counts.get(number, 0))
+                for number, user in whose.by_number.items()
             }
 
-        accounts = await self.accounts(owner)
-        return await self._database.read(job)
+        return await self._database.read(job) or {owner: Share(frozenset(), 0)}
 
     async def get(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return those of the ids that the owner has, in the order asked."""
         if not memory_ids:
             return ()
         rows = await self._database.rows(THOSE, (*user_key(owner), listed(memory_ids)))
-        return in_order(rows, memory_ids)
+        return in_order(self._sealing, rows, memory_ids)
 
     async def earlier(self, owner: UserKey, memory_ids: Sequence[str]) -> Sequence[MemoryItem]:
         """Return the earlier versions of those memories of the owner's, the newest first."""
-        return items(await self._database.rows(EARLIER, (*user_key(owner), listed(memory_ids))))
+        rows = await self._database.rows(EARLIER, (*user_key(owner), listed(memory_ids)))
+        return items(self._sealing, rows)
 
     async def find(
         self,
@@ -467,8 +461,13 @@ class SqlMemories(SqlPhrases, MemoryStore):
         attachments: Sequence[Attachment] = (),
     ) -> MemoryItem | None:
         """Return the owner's memory of that kind, content and things, one that has it to the letter first, or None."""
-        rows = await self._database.rows(FIND, found_values(owner, kind, content, room, attachments))
-        return stored(rows[0]).item if rows else None
+
+        def job(query: Query) -> Stored | None:
+            whose = memory_rows.accounts_of(query, owner)
+            return memory_rows.find(query, whose, kind, content, room=room, attachments=attachments)
+
+        found = await self._database.read(job)
+        return None if found is None else found.item
 
     async def page(
         self,
@@ -493,7 +492,7 @@ class SqlMemories(SqlPhrases, MemoryStore):
         rows = await self._database.rows(
             f"{ALL} WHERE m.id IN ({page}) ORDER BY {_ORDER}", (*person, *values, max(limit, 0), skip)
         )
-        return items(rows)
+        return items(self._sealing, rows)
 
     async def count(self, owner: UserKey, *, room: str = "") -> int:
         """Return how many memories the owner has; with a `room`, how many are audible there."""
@@ -547,17 +546,16 @@ class SqlMemories(SqlPhrases, MemoryStore):
                 await in_batches(self._database, partial(_move, table, found.format(table=table)))
 
 
-def _known(query: Query, owner: UserKey, draft: MemoryDraft, room: str) -> Stored | None:
+def _known(query: Query, whose: Accounts, draft: MemoryDraft, room: str) -> Stored | None:
     """Return the owner's memory of that kind and content, if there is one."""
-    rows = query.run(FIND, found_values(owner, draft.kind, draft.content, room, draft.attachments))
-    return stored(rows[0]) if rows else None
+    return memory_rows.find(query, whose, draft.kind, draft.content, room=room, attachments=draft.attachments)
 
 
 def _with_earlier(query: Query, owner: UserKey, keys: Sequence[str]) -> list[Stored]:
     """Return those of the memories that the owner has, and their earlier versions, oldest first."""
     values = (*user_key(owner), listed(keys))
     rows = {row[0]: row for sql in (THOSE, EARLIER) for row in query.run(sql, values)}
-    return [stored(row) for _, row in sorted(rows.items())]
+    return [stored(query.sealing, row) for _, row in sorted(rows.items())]
 
 
 def _new(draft: MemoryDraft, now: datetime, sources: Sequence[int], room: str) -> MemoryItem:

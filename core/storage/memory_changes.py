@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from core.sealing.port import Sealing
 from core.storage import memory_rows
 from core.storage.database import Query, Row
 from core.storage.lexicon import Lexicon
-from core.storage.memory_rows import OWNER, Stored, read, those, written
+from core.storage.memory_rows import OWNER, STATES, Accounts, Stored, change_row, states, those, written
 from core.storage.parting import REPEATED, drop
-from core.storage.record import digest, listed, microseconds, moment, phrases_of, to_json, user_key
+from core.storage.record import listed, microseconds, moment, phrases_of, to_json, user_key
 from core.types import Change, ChangeKind, UserKey
 
-CHANGE = "id, account, act, kind, at, key, before, after, undone"
+CHANGE = f"id, kind, at, undone, {STATES}"
 _RECORD = """
     INSERT INTO changes (owner, account, speaker, act, kind, at, key, enclosed, before, after)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -56,35 +57,55 @@ class ChangeRecord:
         return ChangeKind.DELETED if self.after is None else ChangeKind.UPDATED
 
 
-def change(row: Row) -> Change:
-    """Read a row of CHANGE."""
-    _, account, act, kind, at_us, key, before, after, undone = row
-    old, new = (None if text is None else read(key, account, text).item for text in (before, after))
-    return Change(act, ChangeKind(kind), moment(at_us), old, new, bool(undone))
+def change(sealing: Sealing, row: Row) -> Change:
+    """Read a row of CHANGE.
+
+    Raises:
+        Unreadable: it cannot be opened.
+    """
+    _, kind, at_us, undone, *rest = row
+    before, after = (None if each is None else each.item for each in states(sealing, rest))
+    return Change(rest[3], ChangeKind(kind), moment(at_us), before, after, bool(undone))
 
 
-def record(query: Query, owner: int, act: str, at: datetime, steps: Iterable[ChangeRecord]) -> None:
+def record(query: Query, whose: Accounts, act: str, at: datetime, steps: Iterable[ChangeRecord]) -> None:
     """Write what an act made of memories; nothing for the act ""."""
     rows = []
     for step in steps if act else ():
-        states = (step.before, step.after)
-        texts = [_digests(*states), *(None if each is None else written(each) for each in states)]
-        whose = next(each.account for each in (step.before, step.after) if each is not None)
-        rows.append((owner, whose, step.speaker, act, step.kind, microseconds(at), step.key, *texts))
+        account = next(each.account for each in (step.before, step.after) if each is not None)
+        rows.append(_row(query, whose, account, step, (act, step.kind, at)))
     query.run_many(_RECORD, rows)
 
 
-def record_repeated(query: Query, owner: int, act: str, at: datetime, *, known: Stored, said: Stored) -> None:
+def record_repeated(query: Query, whose: Accounts, act: str, at: datetime, *, known: Stored, said: Stored) -> None:
     """Write that another account said a memory, too, and in which words; in place of what it said before."""
+    key = known.item.id
     query.run(
         f"DELETE FROM changes WHERE key = ? AND kind = '{REPEATED}' AND coalesce(speaker, owner) = ?",
-        (known.item.id, said.account or owner),
+        (key, said.account or whose.owner),
     )
-    about = (act, REPEATED, microseconds(at), known.item.id, _digests(said))
-    query.run_many(_RECORD, [(owner, known.account, said.account, *about, None, written(said))])
+    step = ChangeRecord(None, replace(said, item=replace(said.item, id=key)), said.account)
+    query.run_many(_RECORD, [_row(query, whose, known.account, step, (act, REPEATED, at))])
     query.run(
-        f"UPDATE changes SET undone = 1 WHERE key = ? AND kind = '{REPEATED}'", (known.item.id,)
+        f"UPDATE changes SET undone = 1 WHERE key = ? AND kind = '{REPEATED}'", (key,)
     )  # nothing of it can be undone, and it overtakes nothing
+
+
+def _row(
+    query: Query, whose: Accounts, account: int | None, step: ChangeRecord, about: tuple[str, str, datetime]
+) -> tuple[object, ...]:
+    """Return the parameters of _RECORD; `about` are act, kind and time, `account` is whose memory it was."""
+    act, kind, at = about
+    user, row = whose.user(query, account), change_row(account or whose.owner, step.key, act)
+    texts = {
+        "enclosed": _digests(step.before, step.after),
+        "before": None if step.before is None else written(step.before),
+        "after": None if step.after is None else written(step.after),
+    }
+    sealed = (
+        None if text is None else query.sealing.seal(user, f"changes.{name}", row, text) for name, text in texts.items()
+    )
+    return (whose.owner, account, step.speaker, act, kind, microseconds(at), step.key, *sealed)
 
 
 def _digests(*states: Stored | None) -> str:
@@ -107,7 +128,7 @@ def undo(query: Query, lexicon: Lexicon, owner: UserKey, act: str) -> list[Chang
         f"SELECT {CHANGE} FROM changes WHERE owner = {OWNER} AND act = ? AND act != '' AND undone = 0 ORDER BY id",
         (*user_key(owner), act),
     )
-    steps = _steps(rows)
+    steps = _steps(query.sealing, rows)
     now = {each.item.id: each for each in those(query, owner, list(steps))}
     numbers = to_json([row[0] for row in rows])
     overtaken = query.run(_OVERTAKEN, (numbers, act))
@@ -124,8 +145,8 @@ def undo(query: Query, lexicon: Lexicon, owner: UserKey, act: str) -> list[Chang
     drop(query, [key for key, step in steps.items() if step.before is None])
     repeated = f"DELETE FROM changes WHERE act = ? AND kind = '{REPEATED}' AND key IN (SELECT value FROM texts(?))"
     query.run(repeated, (act, listed(steps)))
-    memory_rows.bump(query, whose, removed)
-    return [replace(change(row), undone=True) for row in reversed(rows)]
+    memory_rows.bump(query, whose.owner, removed)
+    return [replace(change(query.sealing, row), undone=True) for row in reversed(rows)]
 
 
 def _are_whole(query: Query, owner: UserKey, steps: Mapping[str, ChangeRecord]) -> bool:
@@ -135,7 +156,7 @@ def _are_whole(query: Query, owner: UserKey, steps: Mapping[str, ChangeRecord]) 
     return versions <= there | steps.keys()
 
 
-def _are_told_again(query: Query, owner: int, steps: Mapping[str, ChangeRecord]) -> bool:
+def _are_told_again(query: Query, whose: Accounts, steps: Mapping[str, ChangeRecord]) -> bool:
     """Return whether a content that would come back was told again, and is that of another memory now.
 
     Of two that a change made alike, each may come back.
@@ -150,7 +171,7 @@ def _are_told_again(query: Query, owner: int, steps: Mapping[str, ChangeRecord])
             WHERE m.owner = ? AND coalesce(m.account, m.owner) = ? AND m.digest = ? AND m.current = '' AND NOT EXISTS
                 (SELECT 1 FROM changes AS c WHERE c.key = m.key AND c.kind = 'updated' AND c.undone = 0)
             """,
-            (owner, each.account or owner, digest(each.item.kind, each.item.content, each.item.attachments)),
+            (whose.owner, each.account or whose.owner, memory_rows.told(query, whose, each)),
         )
     ]
     return not steps.keys() >= set(found)
@@ -161,16 +182,16 @@ def _said(memory: Stored | None) -> tuple[object, ...]:
     return () if memory is None else (memory.item.draft, memory.item.updated_at)
 
 
-def _steps(rows: Sequence[Row]) -> Mapping[str, ChangeRecord]:
+def _steps(sealing: Sealing, rows: Sequence[Row]) -> Mapping[str, ChangeRecord]:
     """Map memory ids to what an act made of each in all; rows of CHANGE, oldest first."""
     steps: dict[str, ChangeRecord] = {}
-    for _, account, _, _, _, key, text_before, text_after, _ in rows:
-        before, after = (None if text is None else read(key, account, text) for text in (text_before, text_after))
+    for *_, owner, account, key, act, text_before, text_after in rows:
+        before, after = states(sealing, (owner, account, key, act, text_before, text_after))
         steps[key] = ChangeRecord(steps[key].before if key in steps else before, after, account)
     return steps
 
 
-def _take_back(query: Query, lexicon: Lexicon, owner: int, step: ChangeRecord, now: Stored | None) -> int:
+def _take_back(query: Query, lexicon: Lexicon, whose: Accounts, step: ChangeRecord, now: Stored | None) -> int:
     """Write a memory that was changed or deleted as it was before, without new vectors; return how many phrases went.
 
     Its flag and its sources stay as they are now.
@@ -178,10 +199,10 @@ def _take_back(query: Query, lexicon: Lexicon, owner: int, step: ChangeRecord, n
     if step.before is None:
         return len(phrases_of(now.item.draft)) if now is not None else 0
     if now is None or step.after is None:
-        memory_rows.insert(query, lexicon, owner, step.before)
+        memory_rows.insert(query, lexicon, whose, step.before)
         return 0
-    removed = memory_rows.replace(query, lexicon, owner, step.before)
+    removed = memory_rows.replace(query, lexicon, whose, step.before)
     if step.before.item.attachments != now.item.attachments:
         removed += memory_rows.remove_passages(query, now.number)
-        memory_rows.insert_passages(query, lexicon, owner, step.before)
+        memory_rows.insert_passages(query, lexicon, whose, step.before)
     return removed

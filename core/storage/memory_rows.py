@@ -11,8 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from dataclasses import replace as dataclass_replace
 from datetime import datetime
+from typing import Any
 
 from core.enclosures import Attachment, attachments_from_json, attachments_to_json
+from core.sealing.port import Sealing
 from core.storage.database import Query, Row
 from core.storage.lexicon import Lexicon
 from core.storage.record import (
@@ -34,18 +36,22 @@ from core.types import MemoryDraft, MemoryItem, MemoryKind, Passage, UserKey, Ve
 OWNER = f"(SELECT coalesce(linked, id) FROM owners WHERE {OF_USER})"
 """Whose memories an account's are: those of the one that it is linked to, or its own."""
 
+ACCOUNTS = f"""
+    SELECT id, platform, "user" FROM owners WHERE id = {OWNER} OR linked = {OWNER} ORDER BY linked IS NOT NULL, id
+"""
+"""The accounts of an owner, their own first."""
+
 EVERYWHERE = "*"
 """The room of what is shared. Rooms of a platform are PLATFORM:ID."""
 
 ALL = """
-    SELECT m.id, m.account, m.key, m.kind, m.content, m.created_at, m.updated_at, m.pinned, m.until, m.meant, m.current,
-        m.may_replace, m.enclosed, (SELECT json_list(text) FROM
+    SELECT m.id, m.owner, m.account, m.key, m.kind, m.content, m.created_at, m.updated_at, m.pinned, m.until, m.meant,
+        m.current, m.may_replace, m.enclosed, (SELECT json_list(text) FROM
             (SELECT text FROM phrases WHERE memory = m.id AND position IS NOT NULL ORDER BY position) AS bindings),
         (SELECT json_list(message) FROM (SELECT message FROM sources WHERE memory = m.id ORDER BY message) AS messages),
         (SELECT json_list(room) FROM (SELECT room FROM rooms WHERE memory = m.id ORDER BY room) AS heard)
     FROM memories AS m
 """
-ITEMS = f"{ALL} WHERE m.owner = {OWNER}"
 # The plus keeps SQLite from reading all of the owner's rows: each key leads to its own.
 THOSE = f"{ALL} WHERE +m.owner = {OWNER} AND m.key IN (SELECT value FROM texts(?))"
 EARLIER = f"""
@@ -53,11 +59,47 @@ EARLIER = f"""
         AND m.part_of IS NULL
     ORDER BY m.until DESC, m.id DESC
 """
-FIND = f"""
-    {ITEMS} AND m.digest = ? AND m.kind = ? AND m.current = ''
-    AND (? = '' OR m.content = ? OR EXISTS (SELECT 1 FROM rooms WHERE memory = m.id AND room = ?))
-    ORDER BY m.content != ?, m.id LIMIT 1
-"""
+_ALIKE = f"{ALL} WHERE m.owner = ? AND m.digest IN ({{}}) AND m.kind = ? AND m.current = ''"
+
+
+@dataclass(frozen=True, slots=True)
+class Accounts:
+    """The accounts of an owner by their numbers, the owner's own first; none if nothing is known of them.
+
+    An account's number is never given again. What a memory's rows hold is sealed for the account that said its words.
+    """
+
+    by_number: Mapping[int, UserKey]
+
+    @property
+    def owner(self) -> int:
+        """The owner's number, 0 for nobody."""
+        return next(iter(self.by_number), 0)
+
+    @property
+    def users(self) -> list[UserKey]:
+        """Every account."""
+        return list(self.by_number.values())
+
+    def linked(self, user: UserKey) -> int | None:
+        """Return the number of an account that is linked to the owner's; None for any other."""
+        return next((n for n, each in self.by_number.items() if each == user and n != self.owner), None)
+
+    def user(self, query: Query, account: int | None) -> UserKey:
+        """Return the account of that number, None for the owner's own.
+
+        One that was just parted may be no account of the owner's any more, and its rows may still be there.
+        """
+        number = account or self.owner
+        if (known := self.by_number.get(number)) is not None:
+            return known
+        [row] = query.run('SELECT platform, "user" FROM owners WHERE id = ?', (number,))
+        return UserKey(*row)
+
+
+def accounts_in(rows: Sequence[Row]) -> Accounts:
+    """Read rows of ACCOUNTS."""
+    return Accounts({number: UserKey(platform, user) for number, platform, user in rows})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,58 +135,97 @@ class Embedded:
         return cls(space, {storable(text): to_blob(vector) for text, vector in (vectors or {}).items()})
 
 
+VECTORS = "vectors.vector"
 UNEMBEDDED = Embedded("", {})
 
 _WHOLE = "FROM memories WHERE id = ? OR part_of = ?"
-_TERM = "INSERT INTO terms (account, term, memory) VALUES (?, ?, ?)"
+PASSAGES = "SELECT p.id, p.key, coalesce(p.account, p.owner), p.content, p.page FROM memories AS p"
+"""Passages, as `passage` reads them."""
 
 
-def stored(row: Row) -> Stored:
-    """Read a row of ALL."""
-    number, account, key, kind, content, created_at, updated_at, pinned, until, meant, current, may_replace, *rest = row
-    attachments, bindings, sources, heard = (json.loads(each or "[]") for each in rest)
+def memory_row(account: int, key: str) -> str:
+    """Name the row of a memory for its sealing: by the number of the account that said its words, and its id."""
+    return f"{account}|{key}"
+
+
+def vector_row(phrase: int, space: int) -> str:
+    """Name the row of a vector for its sealing."""
+    return f"{phrase}|{space}"
+
+
+def stored(sealing: Sealing, row: Row) -> Stored:
+    """Read a row of ALL.
+
+    Raises:
+        Unreadable: it cannot be opened.
+    """
+    number, owner, account, key, kind, content, created_at, updated_at, pinned, until, meant, current, *rest = row
+    may_replace, enclosed, texts, sources, heard = rest
+    sealed_for = memory_row(account or owner, key)
+    rooms = json.loads(heard)
     item = MemoryItem(
         id=key,
         kind=MemoryKind(kind),
-        content=content,
-        bindings=tuple(bindings),
+        content=sealing.open("memories.content", sealed_for, content),
+        bindings=tuple([sealing.open("phrases.text", number, text) for text in json.loads(texts)]),
         created_at=moment(created_at),
         updated_at=moment(updated_at),
-        source_ids=tuple(sources),
-        rooms=tuple(room for room in heard if room != EVERYWHERE),
-        shared=EVERYWHERE in heard,
+        source_ids=tuple(json.loads(sources)),
+        rooms=tuple(room for room in rooms if room != EVERYWHERE),
+        shared=EVERYWHERE in rooms,
         pinned=bool(pinned),
         until=None if until is None else moment(until),
-        meant=meant,
+        meant=sealing.open("memories.meant", sealed_for, meant),
         current=current,
         may_replace=may_replace,
-        attachments=attachments_from_json(attachments),
+        attachments=attachments_from_json(
+            json.loads(sealing.open("memories.enclosed", sealed_for, enclosed) if enclosed else "[]")
+        ),
     )
     return Stored(number, account, item)
 
 
-def items(rows: Sequence[Row]) -> list[MemoryItem]:
+def items(sealing: Sealing, rows: Sequence[Row]) -> list[MemoryItem]:
     """Read rows of ALL, in their order."""
-    return [stored(row).item for row in rows]
+    return [stored(sealing, row).item for row in rows]
 
 
-def in_order(rows: Sequence[Row], memory_ids: Sequence[str]) -> list[MemoryItem]:
+def in_order(sealing: Sealing, rows: Sequence[Row], memory_ids: Sequence[str]) -> list[MemoryItem]:
     """Read rows of THOSE, in the order of the ids."""
-    found = {item.id: item for item in items(rows)}
+    found = {item.id: item for item in items(sealing, rows)}
     return [found[key] for key in dict.fromkeys(memory_ids) if key in found]
 
 
 def those(query: Query, owner: UserKey, keys: Sequence[str]) -> list[Stored]:
     """Return those of the memories that the owner has, oldest first."""
-    return [stored(row) for row in sorted(query.run(THOSE, (*user_key(owner), listed(keys))))]
+    rows = sorted(query.run(THOSE, (*user_key(owner), listed(keys))))
+    return [stored(query.sealing, row) for row in rows]
 
 
-def found_values(
-    owner: UserKey, kind: MemoryKind, content: str, room: str, attachments: Sequence[Attachment]
-) -> Sequence[object]:
-    """Return the values of FIND."""
-    text, room = storable(content), storable(room)
-    return (*user_key(owner), digest(kind, text, attachments), kind, room, text, room, text)
+def told(query: Query, whose: Accounts, memory: Stored) -> bytes:
+    """Return the digest of a memory, as it is stored."""
+    item = memory.item
+    return query.sealing.digest(whose.user(query, memory.account), digest(item.kind, item.content, item.attachments))
+
+
+def find(
+    query: Query,
+    accounts: Accounts,
+    kind: MemoryKind,
+    content: str,
+    *,
+    room: str,
+    attachments: Sequence[Attachment],
+) -> Stored | None:
+    """Return what `MemoryStore.find` promises."""
+    text, room, told = storable(content), storable(room), digest(kind, content, attachments)
+    digests = list(dict.fromkeys(query.sealing.digest(user, told) for user in accounts.users))
+    if not digests:
+        return None
+    alike = _ALIKE.format(", ".join("?" * len(digests)))
+    found = [stored(query.sealing, row) for row in query.run(alike, (accounts.owner, *digests, kind))]
+    heard = [each for each in found if not room or each.item.content == text or room in each.item.rooms]
+    return min(heard, key=lambda each: (each.item.content != text, each.number), default=None)
 
 
 _TIMES = ("created_at", "updated_at", "until")
@@ -164,7 +245,31 @@ def written(memory: Stored) -> str:
     return to_json(kept)
 
 
-def read(key: str, account: int | None, text: str) -> Stored:
+def change_row(account: int, key: str, act: str) -> str:
+    """Name the row of a change for its sealing: by the account of the memory, its id, and the act."""
+    return f"{account}|{key}|{act}"
+
+
+STATES = "owner, account, key, act, before, after"
+"""Of a change, what `states` reads."""
+
+
+def states(sealing: Sealing, row: Sequence[Any]) -> tuple[Stored | None, Stored | None]:
+    """Read how a memory was before a change, and after it.
+
+    Raises:
+        Unreadable: it cannot be opened.
+    """
+    owner, account, key, act, before, after = row
+    sealed_for = change_row(account or owner, key, act)
+    old, new = (
+        None if text is None else _read(key, account, sealing.open(column, sealed_for, text))
+        for column, text in (("changes.before", before), ("changes.after", after))
+    )
+    return old, new
+
+
+def _read(key: str, account: int | None, text: str) -> Stored:
     """Undo `written`."""
     kept = json.loads(text)
     kept |= {name: None if kept.get(name) is None else moment(kept[name]) for name in _TIMES}
@@ -185,35 +290,24 @@ def positions_of(draft: MemoryDraft) -> Mapping[str, int | None]:
     return {phrase: places.get(phrase) for phrase in phrases_of(draft)}
 
 
-def owner_number(query: Query, user: UserKey) -> int:
-    """Return the number of the account's owner, 0 if nothing is known of them."""
-    [(number,)] = query.run(f"SELECT coalesce({OWNER}, 0)", user_key(user))
-    return int(number)
+def accounts_of(query: Query, user: UserKey) -> Accounts:
+    """Return all accounts of the account's owner."""
+    return accounts_in(query.run(ACCOUNTS, user_key(user) * 2))
 
 
-def lock_owner(query: Query, user: UserKey, *, make: bool = False) -> int:
-    """Keep others from changing the memories of the account's owner; return the owner's number, as `owner_number`.
+def lock_owner(query: Query, user: UserKey, *, make: bool = False) -> Accounts:
+    """Keep others from changing the memories of the account's owner; return the owner's accounts.
 
     With `make`, the account's row is made now if there is none.
     """
-    locked, number = 0, owner_number(query, user)
-    while number != locked:  # meanwhile the account may have been linked, parted or forgotten
-        query.lock("owner", number)
-        locked, number = number, owner_number(query, user)
-    if make and not number:
+    locked, found = 0, accounts_of(query, user)
+    while found.owner != locked:  # meanwhile the account may have been linked, parted or forgotten
+        query.lock("owner", found.owner)
+        locked, found = found.owner, accounts_of(query, user)
+    if make and not found.owner:
         query.run('INSERT INTO owners (platform, "user") VALUES (?, ?) ON CONFLICT DO NOTHING', user_key(user))
         return lock_owner(query, user)
-    return number
-
-
-def account_number(query: Query, owner: int, account: UserKey | None) -> int | None:
-    """Return the number of an account that is linked to the owner's; None for any other."""
-    rows = (
-        query.run(f"SELECT id FROM owners WHERE {OF_USER} AND linked = ?", (*user_key(account), owner))
-        if account
-        else []
-    )
-    return rows[0][0] if rows else None
+    return found
 
 
 def bump(query: Query, owner: int, removed: int = 0) -> None:
@@ -221,63 +315,82 @@ def bump(query: Query, owner: int, removed: int = 0) -> None:
     query.run("UPDATE owners SET version = version + 1, removed = removed + ? WHERE id = ?", (removed, owner))
 
 
-def insert(query: Query, lexicon: Lexicon, owner: int, memory: Stored, embedded: Embedded = UNEMBEDDED) -> Stored:
+def insert(query: Query, lexicon: Lexicon, whose: Accounts, memory: Stored, embedded: Embedded = UNEMBEDDED) -> Stored:
     """Write a memory with all its rows; return it with the number of its row, which it keeps if it has one."""
-    item, account = memory.item, memory.account
+    item, said = memory.item, _speaker(query, whose, memory.account)
     columns = (
-        "key, owner, account, kind, content, digest, created_at, updated_at, pinned, until, meant, current, "
-        "may_replace, enclosed"
+        "key, owner, account, kind, content, digest, meant, enclosed, created_at, updated_at, pinned, until, current, "
+        "may_replace"
     )
     values: tuple[object, ...] = (
-        *(item.id, owner, account, item.kind, item.content, digest(item.kind, item.content, item.attachments)),
+        *(item.id, whose.owner, memory.account, item.kind, *_sealed(query.sealing, said, item)),
         *(microseconds(item.created_at), microseconds(item.updated_at), int(item.pinned)),
-        *(_time(item.until), item.meant, item.current, item.may_replace, enclosed(item.attachments)),
+        *(_time(item.until), item.current, item.may_replace),
     )
     if memory.number:
         columns, values = f"{columns}, id", (*values, memory.number)
     marks = ", ".join("?" * len(values))
     [(number,)] = query.run(f"INSERT INTO memories ({columns}) VALUES ({marks}) RETURNING id", values)
-    _insert_phrases(query, owner, number, positions_of(item.draft), embedded)
-    _insert_terms(query, lexicon, account or owner, number, item.draft)
+    _insert_phrases(query, said, number, positions_of(item.draft), embedded)
+    _insert_terms(query, lexicon, said, number, phrases_of(item.draft))
     insert_sources(query, number, item.source_ids)
-    insert_rooms(query, owner, number, [*item.rooms, EVERYWHERE if item.shared else ""])
+    insert_rooms(query, whose.owner, number, [*item.rooms, EVERYWHERE if item.shared else ""])
     new = dataclass_replace(memory, number=number)
-    insert_passages(query, lexicon, owner, new)
+    insert_passages(query, lexicon, whose, new)
     return new
 
 
 def insert_passages(
     query: Query,
     lexicon: Lexicon,
-    owner: int,
+    whose: Accounts,
     memory: Stored,
     embedded: Embedded = UNEMBEDDED,
 ) -> None:
     """Write the passages of what a memory keeps: each is a memory that only searches see, and goes with its own."""
-    item, whose = memory.item, (owner, memory.account)
+    item = memory.item
     for passage in memory.passages:
+        said, key = _speaker(query, whose, memory.account), random_id()
         times = (microseconds(item.created_at), microseconds(item.updated_at))
-        told = (MemoryKind.TEXT, passage.text, digest(MemoryKind.TEXT, passage.text), *times)
         [(number,)] = query.run(
             """
             INSERT INTO memories
                 (key, owner, account, kind, content, digest, created_at, updated_at, current, part_of, page)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id
             """,
-            (random_id(), *whose, *told, item.id, memory.number, passage.page),
+            (
+                *(
+                    key,
+                    whose.owner,
+                    memory.account,
+                    MemoryKind.TEXT,
+                    *_sealed_passage(query.sealing, said, key, passage),
+                ),
+                *(*times, item.id, memory.number, passage.page),
+            ),
         )
-        _insert_phrases(query, owner, number, {passage.text: None}, embedded)
-        terms = lexicon.index_terms([passage.text])
-        query.run_many(_TERM, ((memory.account or owner, term, number) for term in terms))
-        insert_rooms(query, owner, number, [*item.rooms, EVERYWHERE if item.shared else ""])
+        _insert_phrases(query, said, number, {passage.text: None}, embedded)
+        _insert_terms(query, lexicon, said, number, [passage.text])
+        insert_rooms(query, whose.owner, number, [*item.rooms, EVERYWHERE if item.shared else ""])
 
 
 def with_passages(query: Query, memory: Stored) -> Stored:
     """Return a memory with its passages."""
     if not memory.item.attachments:
         return memory
-    rows = query.run("SELECT content, page FROM memories WHERE part_of = ? ORDER BY id", (memory.number,))
-    return dataclass_replace(memory, passages=tuple(Passage(*row) for row in rows))
+    return dataclass_replace(memory, passages=tuple([passage for _, _, passage in _passages(query, memory.number)]))
+
+
+def _passages(query: Query, number: int) -> list[tuple[int, str, Passage]]:
+    """Return number, key and words of each passage of a memory, in order."""
+    rows = query.run(f"{PASSAGES} WHERE p.part_of = ? ORDER BY p.id", (number,))
+    return [(row[0], row[1], passage(query.sealing, row)) for row in rows]
+
+
+def passage(sealing: Sealing, row: Row) -> Passage:
+    """Read a row of PASSAGES."""
+    _, key, account, content, page = row
+    return Passage(sealing.open("memories.content", memory_row(account, key), content), page)
 
 
 def remove_passages(query: Query, number: int) -> int:
@@ -290,55 +403,79 @@ def move_passages(query: Query, number: int, to: Stored) -> None:
     query.run("UPDATE memories SET part_of = ?, current = ? WHERE part_of = ?", (to.number, to.item.id, number))
 
 
-def replace(query: Query, lexicon: Lexicon, owner: int, new: Stored, embedded: Embedded = UNEMBEDDED) -> int:
+def replace(query: Query, lexicon: Lexicon, whose: Accounts, new: Stored, embedded: Embedded = UNEMBEDDED) -> int:
     """Write anew what a memory says and where it is heard; return how many phrases went, or got a vector only now.
 
     Phrases whose text stays keep their rows, and so their ids and vectors.
     """
-    number, item = new.number, new.item
+    number, item, said = new.number, new.item, _speaker(query, whose, new.account)
     [(account,)] = query.run("SELECT account FROM memories WHERE id = ?", (number,))
+    if new.account != account:
+        _give(query, lexicon, number, new.account, said)
     query.run(
         """
-        UPDATE memories SET account = ?, kind = ?, content = ?, digest = ?, updated_at = ?, until = ?, meant = ?,
-            enclosed = ?
+        UPDATE memories SET account = ?, kind = ?, content = ?, digest = ?, meant = ?, enclosed = ?, updated_at = ?,
+            until = ?
         WHERE id = ?
         """,
         (
-            *(new.account, item.kind, item.content, digest(item.kind, item.content, item.attachments)),
-            *(microseconds(item.updated_at), _time(item.until), item.meant, enclosed(item.attachments), number),
+            *(new.account, item.kind, *_sealed(query.sealing, said, item)),
+            *(microseconds(item.updated_at), _time(item.until), number),
         ),
     )
-    if new.account != account:
-        query.run("UPDATE memories SET account = ? WHERE part_of = ?", (new.account, number))
-        passages = "SELECT id FROM memories WHERE part_of = ?"
-        query.run(f"UPDATE terms SET account = ? WHERE memory IN ({passages})", (new.account or owner, number))
-    old: dict[str, int] = dict(query.run("SELECT text, id FROM phrases WHERE memory = ?", (number,)))
+    rows = query.run("SELECT text, id FROM phrases WHERE memory = ?", (number,))
+    old = {query.sealing.open("phrases.text", number, text): phrase_id for text, phrase_id in rows}
     positions = positions_of(item.draft)
     gone = [phrase_id for text, phrase_id in old.items() if text not in positions]
     query.run_many("DELETE FROM phrases WHERE id = ?", ((phrase_id,) for phrase_id in gone))
     stay = {text: phrase_id for text, phrase_id in old.items() if text in positions}
     query.run_many("UPDATE phrases SET position = ? WHERE id = ?", ((positions[text], i) for text, i in stay.items()))
-    _put_vectors(query, embedded, stay)
-    _insert_phrases(query, owner, number, {t: place for t, place in positions.items() if t not in old}, embedded)
+    _put_vectors(query, said.user, embedded, stay)
+    added = {text: place for text, place in positions.items() if text not in old}
+    _insert_phrases(query, said, number, added, embedded)
     if old.keys() != positions.keys() or new.account != account:
         query.run("DELETE FROM terms WHERE memory = ?", (number,))
-        _insert_terms(query, lexicon, new.account or owner, number, item.draft)
+        _insert_terms(query, lexicon, said, number, phrases_of(item.draft))
     query.run(f"DELETE FROM rooms WHERE memory IN (SELECT id {_WHOLE})", (number, number))
-    insert_rooms(query, owner, number, [*item.rooms, EVERYWHERE if item.shared else ""])
+    insert_rooms(query, whose.owner, number, [*item.rooms, EVERYWHERE if item.shared else ""])
     return len(gone) + len(stay.keys() & embedded.blobs.keys())
 
 
-def insert_past(query: Query, lexicon: Lexicon, owner: int, before: Stored, past: MemoryItem) -> Stored:
+def _give(query: Query, lexicon: Lexicon, number: int, account: int | None, to: _Speaker) -> None:
+    """Seal for another account what stays of a memory whose words are that one's now: phrases, vectors, passages."""
+    seal, reopen = query.sealing.seal, query.sealing.open
+    for part, key, each in _passages(query, number):
+        query.run(
+            "UPDATE memories SET account = ?, content = ?, digest = ? WHERE id = ?",
+            (account, *_sealed_passage(query.sealing, to, key, each), part),
+        )
+        query.run("DELETE FROM terms WHERE memory = ?", (part,))
+        _insert_terms(query, lexicon, to, part, [each.text])
+    rows = query.run(f"SELECT id, memory, text FROM phrases WHERE memory IN (SELECT id {_WHOLE})", (number, number))
+    texts = ((i, memory, reopen("phrases.text", memory, text)) for i, memory, text in rows)
+    query.run_many(
+        "UPDATE phrases SET text = ? WHERE id = ?",
+        [(seal(to.user, "phrases.text", memory, text), i) for i, memory, text in texts],
+    )
+    phrases = f"SELECT id FROM phrases WHERE memory IN (SELECT id {_WHOLE})"
+    vectors = query.run(f"SELECT phrase, space, vector FROM vectors WHERE phrase IN ({phrases})", (number, number))
+    opened = ((i, space, open_vector(query.sealing, i, space, vector)) for i, space, vector in vectors)
+    _put(query, [(to.user, *each) for each in opened])
+
+
+def insert_past(query: Query, lexicon: Lexicon, whose: Accounts, before: Stored, past: MemoryItem) -> Stored:
     """Write a copy of a memory, its vectors included, as an earlier version of it."""
-    copy = insert(query, lexicon, owner, Stored(0, before.account, past))
-    query.run(
+    copy = insert(query, lexicon, whose, Stored(0, before.account, past))
+    rows = query.run(
         """
-        INSERT INTO vectors (phrase, space, vector)
-        SELECT new.id, v.space, v.vector FROM phrases AS new JOIN phrases AS old ON old.text = new.text
+        SELECT new.id, old.id, v.space, v.vector
+        FROM phrases AS new JOIN phrases AS old ON coalesce(old.position, -1) = coalesce(new.position, -1)
         JOIN vectors AS v ON v.phrase = old.id WHERE new.memory = ? AND old.memory = ?
         """,
         (copy.number, before.number),
     )
+    user, sealing = whose.user(query, before.account), query.sealing
+    _put(query, [(user, new, space, open_vector(sealing, old, space, vector)) for new, old, space, vector in rows])
     return copy
 
 
@@ -363,13 +500,23 @@ def remove_room(query: Query, number: int, room: str) -> None:
     query.run(f"DELETE FROM rooms WHERE room = ? AND memory IN (SELECT id {_WHOLE})", (room, number, number))
 
 
-def put_vectors(query: Query, owner: int, vectors: Mapping[int, bytes], space: str) -> None:
+def put_vectors(query: Query, whose: Accounts, vectors: Mapping[int, bytes], space: str) -> None:
     """Write vectors by phrase id; ids that the owner does not have are left out."""
     held = query.run(
-        "SELECT id FROM phrases WHERE owner = ? AND id IN (SELECT value FROM numbers(?))",
-        (owner, to_json(list(vectors))),
+        """
+        SELECT p.id, coalesce(m.account, m.owner) FROM phrases AS p JOIN memories AS m ON m.id = p.memory
+        WHERE p.owner = ? AND p.id IN (SELECT value FROM numbers(?))
+        """,
+        (whose.owner, to_json(list(vectors))),
     )
-    _put(query, space, [(phrase_id, vectors[phrase_id]) for (phrase_id,) in held])
+    if held:
+        number = _space(query, space)
+        _put(query, [(whose.user(query, account), i, number, vectors[i]) for i, account in held])
+
+
+def open_vector(sealing: Sealing, phrase: int, space: int, vector: bytes) -> bytes:
+    """Return the bytes of a vector (`to_blob`) of those that are stored."""
+    return sealing.open_bytes(VECTORS, vector_row(phrase, space), vector)
 
 
 def remove(query: Query, numbers: Sequence[int]) -> None:
@@ -377,37 +524,81 @@ def remove(query: Query, numbers: Sequence[int]) -> None:
     query.run("DELETE FROM memories WHERE id IN (SELECT value FROM numbers(?))", (to_json(list(numbers)),))
 
 
+@dataclass(frozen=True, slots=True)
+class _Speaker:
+    """An account that said the words of a memory, for which its rows are sealed."""
+
+    number: int
+    user: UserKey
+    owner: int
+    """The number of the owner that it is, or is linked to."""
+
+
+def _speaker(query: Query, whose: Accounts, account: int | None) -> _Speaker:
+    return _Speaker(account or whose.owner, whose.user(query, account), whose.owner)
+
+
+def _sealed(sealing: Sealing, said: _Speaker, item: MemoryItem) -> tuple[str, bytes, str, str]:
+    """Return content, digest, meant and enclosed as they are stored."""
+    row, told = memory_row(said.number, item.id), digest(item.kind, item.content, item.attachments)
+    return (
+        sealing.seal(said.user, "memories.content", row, item.content),
+        sealing.digest(said.user, told),
+        sealing.seal(said.user, "memories.meant", row, item.meant),
+        sealing.seal(said.user, "memories.enclosed", row, enclosed(item.attachments)),
+    )
+
+
+def _sealed_passage(sealing: Sealing, said: _Speaker, key: str, passage: Passage) -> tuple[str, bytes]:
+    """Return content and digest as they are stored."""
+    content = sealing.seal(said.user, "memories.content", memory_row(said.number, key), passage.text)
+    return content, sealing.digest(said.user, digest(MemoryKind.TEXT, passage.text))
+
+
 def _insert_phrases(
-    query: Query, owner: int, number: int, positions: Mapping[str, int | None], embedded: Embedded
+    query: Query, said: _Speaker, number: int, positions: Mapping[str, int | None], embedded: Embedded
 ) -> None:
     ids = {}
     for text, place in positions.items():
         [(ids[text],)] = query.run(
             "INSERT INTO phrases (memory, owner, text, position) VALUES (?, ?, ?, ?) RETURNING id",
-            (number, owner, text, place),
+            (number, said.owner, query.sealing.seal(said.user, "phrases.text", number, text), place),
         )
-    _put_vectors(query, embedded, ids)
+    _put_vectors(query, said.user, embedded, ids)
 
 
-def _insert_terms(query: Query, lexicon: Lexicon, account: int, number: int, draft: MemoryDraft) -> None:
-    query.run_many(_TERM, ((account, term, number) for term in lexicon.index_terms(phrases_of(draft))))
+def _insert_terms(query: Query, lexicon: Lexicon, said: _Speaker, number: int, texts: Iterable[str]) -> None:
+    terms = query.sealing.hashed(said.user, lexicon.index_terms(texts))
+    query.run_many(
+        "INSERT INTO terms (account, term, memory) VALUES (?, ?, ?)", ((said.number, term, number) for term in terms)
+    )
 
 
-def _put_vectors(query: Query, embedded: Embedded, phrase_ids: Mapping[str, int]) -> None:
+def _put_vectors(query: Query, user: UserKey, embedded: Embedded, phrase_ids: Mapping[str, int]) -> None:
     """Write the vectors of those of the phrases that have one."""
     known = [(phrase_id, embedded.blobs[text]) for text, phrase_id in phrase_ids.items() if text in embedded.blobs]
-    _put(query, embedded.space, known)
+    if known:
+        space = _space(query, embedded.space)
+        _put(query, [(user, phrase_id, space, vector) for phrase_id, vector in known])
 
 
-def _put(query: Query, space: str, vectors: Sequence[tuple[int, bytes]]) -> None:
-    if not vectors:
-        return
-    query.run("INSERT INTO spaces (name) VALUES (?) ON CONFLICT DO NOTHING", (space,))
-    [(number,)] = query.run("SELECT id FROM spaces WHERE name = ?", (space,))
+def _space(query: Query, name: str) -> int:
+    """Return the number of a space, made now if there is none."""
+    query.run("INSERT INTO spaces (name) VALUES (?) ON CONFLICT DO NOTHING", (name,))
+    [(number,)] = query.run("SELECT id FROM spaces WHERE name = ?", (name,))
+    return int(number)
+
+
+def _put(query: Query, vectors: Iterable[tuple[UserKey, int, int, bytes]]) -> None:
+    """Write vectors, each sealed for its account, by phrase and space."""
+    seal = query.sealing.seal_bytes
     query.run_many(
         """
         INSERT INTO vectors (phrase, space, vector) VALUES (?, ?, ?)
         ON CONFLICT (phrase, space) DO UPDATE SET vector = excluded.vector
         """,
-        ((phrase_id, number, vector) for phrase_id, vector in vectors),
+        [
+            (phrase, space, seal(user, VECTORS, vector_row(phrase, space), vector))
+            for user, phrase, space, vector in vectors
+        ],
     )

@@ -11,12 +11,13 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import repeat
 from typing import Final
 
 from core.storage.database import Query, Row
 from core.storage.lexicon import Lexicon, Terms, idf
-from core.storage.memory_rows import ALL, EVERYWHERE, OWNER, stored
+from core.storage.memory_rows import ALL, EVERYWHERE, OWNER, PASSAGES, items, passage, stored
 from core.storage.record import listed, microseconds, storable, user_key
 from core.stores import Candidate, Neighbours, SearchRequest
 from core.types import MemoryItem, Passage, UserKey
@@ -51,23 +52,30 @@ class OwnerState:
     owner: int
     version: int
     removed: int
+    users: tuple[UserKey, ...] = ()
+    """The owner's accounts."""
 
 
 _NOW: Final = "{of}.current = '' AND ({of}.until IS NULL OR {of}.until > ?)"
 
-STATE: Final = f"SELECT id, version, removed FROM owners WHERE id = {OWNER}"
+STATE: Final = f"""
+    SELECT id, version, removed, platform, "user" FROM owners
+    WHERE id = {OWNER} OR linked = {OWNER} ORDER BY linked IS NOT NULL, id
+"""
 
 
 def state_of(query: Query, owner: UserKey) -> OwnerState:
     """Return the state of an owner's memories."""
-    return state_in(query.run(STATE, user_key(owner)))
+    return state_in(query.run(STATE, user_key(owner) * 2))
 
 
 def state_in(rows: Sequence[Row]) -> OwnerState:
     """Return the state that STATE has found."""
-    for number, version, removed in rows:
-        return OwnerState(number, number << 32 | version, number << 32 | removed)
-    return OwnerState(0, 0, 0)
+    if not rows:
+        return OwnerState(0, 0, 0)
+    number, version, removed, *_ = rows[0]
+    users = tuple(UserKey(platform, user) for *_, platform, user in rows)
+    return OwnerState(number, number << 32 | version, number << 32 | removed, users)
 
 
 def found_memories(
@@ -92,7 +100,8 @@ def found_memories(
         count = asked.count()
         counts[place] = (state.version, count)
     near = asked.near(neighbours.nearest)
-    words = _WeighedWords(asked, [lexicon.query_terms(text) for text in search.queries], count)
+    hashed = partial(query.sealing.hashed_of, state.users)
+    words = _WeighedWords(asked, [list(map(hashed, lexicon.query_terms(text))) for text in search.queries], count)
     order = search.order(asked.candidates(near, words), count, neighbours)
     return asked.items(order)
 
@@ -142,7 +151,7 @@ class _OwnerSearch:
         """
         found = self._postings(words, selected, (*self._hearing, *self._hearing))
         return {
-            word: (max(count for count, _ in postings), _union(newest for _, newest in postings))
+            word: (max([count for count, _ in postings], default=0), _union(newest for _, newest in postings))
             for word, postings in found.items()
         }
 
@@ -215,7 +224,7 @@ class _OwnerSearch:
             return []
         whole = {number: self._documents[number] or number for number in wanted}
         rows = self._query.run(f"{ALL} WHERE m.id IN (SELECT value FROM numbers(?))", (_numbers(set(whole.values())),))
-        found = {row[0]: stored(row).item for row in rows}
+        found = {row[0]: stored(self._query.sealing, row).item for row in rows}
         passages = self._passages([number for number in wanted if self._documents[number]])
         items = [replace(found[whole[number]], found_in=passages.get(number)) for number in wanted]
         return items + self._beside_those(list(found.values()))
@@ -223,8 +232,8 @@ class _OwnerSearch:
     def _passages(self, numbers: Sequence[int]) -> Mapping[int, Passage]:
         if not numbers:
             return {}
-        sql = "SELECT id, content, page FROM memories WHERE id IN (SELECT value FROM numbers(?))"
-        return {number: Passage(text, page) for number, text, page in self._query.run(sql, (_numbers(numbers),))}
+        rows = self._query.run(f"{PASSAGES} WHERE p.id IN (SELECT value FROM numbers(?))", (_numbers(numbers),))
+        return {row[0]: passage(self._query.sealing, row) for row in rows}
 
     def _beside_those(self, known: Sequence[MemoryItem]) -> list[MemoryItem]:
         """Return the memories that may take the place of those, and are not among them."""
@@ -237,7 +246,7 @@ class _OwnerSearch:
             (self._owner, listed([item.id for item in known]), *self._hearing),
         )
         keys = {item.id for item in known}
-        return [item for item in (stored(row).item for row in rows) if item.id not in keys]
+        return [item for item in items(self._query.sealing, rows) if item.id not in keys]
 
     def _look(self, numbers: Iterable[int]) -> None:
         """Note the phrases of those of the memories that count."""
@@ -268,8 +277,8 @@ class _OwnerSearch:
     def _postings(self, words: Collection[Terms], selected: str, values: Sequence[object]) -> dict[Terms, list[Row]]:
         """Return what subqueries select of the rows that are `{held}`, for each word by term and account."""
         terms = list(dict.fromkeys(term for word in words for term in word))
-        if not terms:
-            return {}
+        if not terms:  # none of the accounts has said anything yet, and so none has a key
+            return {word: [] for word in words}
         audible = self._heard.format(number="t.memory")
         held = f"FROM terms AS t WHERE t.account = o.id AND t.term = asked.value {audible}"
         rows = self._query.run(

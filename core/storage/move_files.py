@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from core.errors import StorageError
-from core.storage.files_folder import digests_in, owner_name, write_file
+from core.sealing.port import PLAIN, Sealing
+from core.storage.files_folder import file_content, file_names, names_in, owner_name, write_file
 from core.storage.move import Source, Target
 from core.storage.record import microseconds
 from core.types import UserKey
 
 FilesListed: TypeAlias = Mapping[tuple[str, str], int]
-"""The files that there are, by owner and digest, and when each was last put, in microseconds since 1970."""
+"""The files that there are, by the names of owner and file, and when each was last put, in microseconds since 1970."""
 
 _COLUMNS: Final = ("owner", "sha256", "at", "content")
 _Row: TypeAlias = tuple[str, str, int, bytes]
@@ -36,7 +37,7 @@ def in_folder(folder: Path) -> FilesListed:
     return {
         (owner.name, sha256): int((owner / sha256).stat().st_mtime * 1e6)
         for owner in sorted(owners)
-        for sha256 in sorted(digests_in(owner))
+        for sha256 in sorted(names_in(owner))
     }
 
 
@@ -45,33 +46,39 @@ def in_table(source: Source) -> FilesListed:
     return {(owner, sha256): at for owner, sha256, at in source.stream("SELECT owner, sha256, at FROM files")}
 
 
-def move_files(source: Source | Path, target: Target | Path) -> MovedFiles:
-    """Copy the files that the target lacks, one in RAM at a time, and compare what was written with its digests.
+def move_files(source: Source | Path, target: Target | Path, sealing: Sealing = PLAIN) -> MovedFiles:
+    """Copy the files that the target lacks, one in RAM at a time, as they are stored, and compare what was written.
 
     Raises:
         StorageError: a copy is not equal, or one of the two failed.
     """
     here, there = (in_folder(end) if isinstance(end, Path) else in_table(end) for end in (source, target))
     missing, broken = {key: at for key, at in here.items() if key not in there}, list[str]()
-    rows = _sound(_of_folder(source, missing) if isinstance(source, Path) else _of_table(source, missing), broken)
+    copied: dict[tuple[str, str], str] = {}
+    rows = _of_folder(source, missing) if isinstance(source, Path) else _of_table(source, missing)
+    rows = _sound(sealing, rows, broken, copied)
     if isinstance(target, Path):
-        for owner, sha256, at, content in rows:
-            write_file(target, owner, sha256, content, at / 1e6)
+        for owner, name, at, content in rows:
+            write_file(target, owner, name, content, at / 1e6, sha256=copied[owner, name])
     elif missing:
         target.put("files", _COLUMNS, rows)
-        wrong = "SELECT count(*) FROM files WHERE encode(sha256(content), 'hex') != sha256"
-        if list(target.stream(wrong)) != [(0,)]:
+        written = target.stream("SELECT owner, sha256, encode(sha256(content), 'hex') FROM files")
+        if copied != {key: digest for owner, name, digest in written if (key := (owner, name)) in copied}:
             raise StorageError("the copy of the files is not equal, and nothing was switched")
     return MovedFiles(len(here) - len(broken), len(broken))
 
 
-def _sound(rows: Generator[_Row], broken: list[str]) -> Generator[_Row]:
-    """Yield the rows whose bytes have their digest, and note the others'."""
+def _sound(
+    sealing: Sealing, rows: Generator[_Row], broken: list[str], copied: dict[tuple[str, str], str]
+) -> Generator[_Row]:
+    """Yield the rows whose bytes are what they were, and note their digests; note the others' names."""
     for row in rows:
-        if hashlib.sha256(row[3]).hexdigest() == row[1]:
-            yield row
+        owner, name, _, stored = row
+        if file_content(sealing, name, stored) is None:
+            broken.append(name)
         else:
-            broken.append(row[1])
+            copied[owner, name] = hashlib.sha256(stored).hexdigest()
+            yield row
 
 
 def _of_folder(folder: Path, files: FilesListed) -> Generator[_Row]:
@@ -86,8 +93,12 @@ def _of_table(source: Source, files: FilesListed) -> Generator[_Row]:
             yield owner, sha256, at, bytes(content)
 
 
-def judged(named: Mapping[UserKey, Collection[str]], listed: FilesListed, before: datetime) -> tuple[int, int]:
+def judged(
+    named: Mapping[UserKey, Collection[str]], listed: FilesListed, before: datetime, sealing: Sealing = PLAIN
+) -> tuple[int, int]:
     """Return how many files are named and not there, and how many are older than that, and named by nothing."""
-    wanted = {(owner_name(owner), sha256) for owner, digests in named.items() for sha256 in digests}
+    wanted = {
+        (owner_name(owner), name) for owner, digests in named.items() for name in file_names(sealing, owner, digests)
+    }
     old = {key for key, at in listed.items() if at < microseconds(before)}
     return len(wanted - listed.keys()), len(old - wanted)

@@ -20,8 +20,8 @@ from core.storage import memory_rows
 from core.storage.database import Query
 from core.storage.history_rows import OF_MESSAGE, message
 from core.storage.lexicon import Lexicon
-from core.storage.memory_rows import ALL, Stored, read, stored
-from core.storage.record import digest, microseconds, random_id, to_json
+from core.storage.memory_rows import ALL, STATES, Accounts, Stored, states, stored
+from core.storage.record import microseconds, random_id, to_json
 from core.text.unicode import fold, one_line
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.types import MemoryItem
@@ -203,15 +203,17 @@ def shares(query: Query, owner: int) -> Shares:
     return Shares({account: frozenset(keys) for account, keys in own.items()}, counts)
 
 
-def part(query: Query, lexicon: Lexicon, owner: int, key: str) -> None:
+def part(query: Query, lexicon: Lexicon, whose: Accounts, key: str) -> None:
     """Give each account its own last words of a memory, under the same id who said those of now; the other a new one.
 
     One that was deleted stays so, for good.
     """
+    owner = whose.owner
     versions = f"{ALL} WHERE m.owner = ? AND (m.key = ? OR m.current = ?) AND m.part_of IS NULL"
     rows = query.run(f"{versions} ORDER BY m.key = ?, m.until, m.id", (owner, key, key, key))
     found = [
-        memory_rows.with_passages(query, replace(each, account=each.account or owner)) for each in map(stored, rows)
+        memory_rows.with_passages(query, replace(each, account=each.account or owner))
+        for each in [stored(query.sealing, row) for row in rows]
     ]
     passages = {identities(each.item.attachments): each.passages for each in found if each.passages}
     there = found.pop() if found and found[-1].item.id == key else None
@@ -222,21 +224,21 @@ def part(query: Query, lexicon: Lexicon, owner: int, key: str) -> None:
         return
     for account, words in said.items():
         if account == there.account:
-            _rewrite(query, lexicon, owner, replace(there, item=words))
+            _rewrite(query, lexicon, whose, replace(there, item=words))
             if words.attachments != there.item.attachments:
                 memory_rows.remove_passages(query, there.number)
                 kept = passages.get(identities(words.attachments), ())
                 row = Stored(there.number, _column(account, owner), words, kept)
-                memory_rows.insert_passages(query, lexicon, owner, row)
+                memory_rows.insert_passages(query, lexicon, whose, row)
             continue
         until = None if words.current else words.until
         item = replace(words, id=random_id(), current="", until=until, pinned=there.item.pinned)
-        if known := _known(query, owner, account, item):
+        if known := _known(query, whose, account, item):
             bindings = tuple(dict.fromkeys((*known.item.bindings, *item.bindings)))
-            _rewrite(query, lexicon, owner, replace(known, item=replace(known.item, bindings=bindings)))
+            _rewrite(query, lexicon, whose, replace(known, item=replace(known.item, bindings=bindings)))
         else:
             kept = passages.get(identities(item.attachments), ())
-            memory_rows.insert(query, lexicon, owner, Stored(0, _column(account, owner), item, kept))
+            memory_rows.insert(query, lexicon, whose, Stored(0, _column(account, owner), item, kept))
 
 
 def drop(query: Query, keys: Sequence[str]) -> None:
@@ -247,15 +249,15 @@ def drop(query: Query, keys: Sequence[str]) -> None:
 def _said(query: Query, owner: int, key: str, found: Sequence[Stored]) -> Mapping[int, MemoryItem]:
     rows = query.run(
         f"""
-        SELECT coalesce(account, owner), coalesce(speaker, owner), before, after FROM changes
+        SELECT coalesce(account, owner), coalesce(speaker, owner), {STATES} FROM changes
         WHERE key = ? AND owner = ? AND (kind = '{REPEATED}' OR undone = 0) ORDER BY id
         """,
         (key, owner),
     )
-    log = [
-        Logged(account, speaker, *(None if text is None else read(key, None, text).item for text in states))
-        for account, speaker, *states in rows
-    ]
+    log = []
+    for account, speaker, *rest in rows:
+        before, after = (None if each is None else each.item for each in states(query.sealing, rest))
+        log.append(Logged(account, speaker, before, after))
     kept = [(each.account or owner, each.item) for each in found]
     return last_words(log, kept, _heard(query, [item for _, item in kept]))
 
@@ -280,30 +282,32 @@ def _heard(query: Query, kept: Sequence[MemoryItem]) -> Mapping[int, str]:
 def _deleted_with(query: Query, owner: int, key: str) -> list[str]:
     """Return the earlier versions that were deleted together with a memory."""
     found = query.run(
-        """
-        SELECT key, before FROM changes WHERE owner = ? AND kind = 'deleted'
+        f"""
+        SELECT {STATES} FROM changes WHERE owner = ? AND kind = 'deleted'
         AND act IN (SELECT act FROM changes WHERE key = ? AND kind = 'deleted')
         """,
         (owner, key),
     )
-    return [each for each, text in found if read(each, None, text).item.current == key]
+    gone = [before.item for before, _ in (states(query.sealing, row) for row in found) if before is not None]
+    return [item.id for item in gone if item.current == key]
 
 
-def _known(query: Query, owner: int, account: int, item: MemoryItem) -> Stored | None:
+def _known(query: Query, whose: Accounts, account: int, item: MemoryItem) -> Stored | None:
     """Return the memory of an account that says the same, if it has one."""
     same = "m.owner = ? AND coalesce(m.account, m.owner) = ? AND m.current = '' AND m.digest = ?"
-    said = digest(item.kind, item.content, item.attachments)
-    found = query.run(f"{ALL} WHERE {same} ORDER BY m.id LIMIT 1", (owner, account, said))
-    return stored(found[0]) if found else None
+    said = memory_rows.told(query, whose, Stored(0, account, item))
+    found = query.run(f"{ALL} WHERE {same} ORDER BY m.id LIMIT 1", (whose.owner, account, said))
+    return stored(query.sealing, found[0]) if found else None
 
 
-def _rewrite(query: Query, lexicon: Lexicon, owner: int, memory: Stored) -> None:
+def _rewrite(query: Query, lexicon: Lexicon, whose: Accounts, memory: Stored) -> None:
     query.run(
         "DELETE FROM sources WHERE memory = ? AND message NOT IN (SELECT value FROM numbers(?))",
         (memory.number, to_json(list(memory.item.source_ids))),
     )
     query.run("UPDATE memories SET created_at = ? WHERE id = ?", (microseconds(memory.item.created_at), memory.number))
-    memory_rows.replace(query, lexicon, owner, replace(memory, account=_column(memory.account, owner)))
+    account = _column(memory.account, whose.owner)
+    memory_rows.replace(query, lexicon, whose, replace(memory, account=account))
 
 
 def _column(account: int | None, owner: int) -> int | None:

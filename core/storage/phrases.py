@@ -11,7 +11,7 @@ import numpy as np
 from core.storage import memory_rows
 from core.storage.database import Database, Query, Row
 from core.storage.lexicon import Lexicon
-from core.storage.memory_rows import EVERYWHERE, OWNER
+from core.storage.memory_rows import EVERYWHERE, OWNER, open_vector
 from core.storage.memory_search import STATE, OwnerState, found_memories, state_in, state_of
 from core.storage.record import from_blob, listed, storable, to_blob, user_key
 from core.stores import NO_NEIGHBOURS, Fresh, Neighbours, PhraseStore, SearchRequest
@@ -25,7 +25,7 @@ _OF_SPACE = """
     WHERE p.owner = ? AND v.space = (SELECT id FROM spaces WHERE name = ?) AND p.id > ?
 """
 _EMBEDDED = f"SELECT count(*), coalesce(max(p.id), 0) {_OF_SPACE}"
-_VECTORS = f"SELECT p.id, v.vector {_OF_SPACE} AND p.id <= ? ORDER BY p.id LIMIT ?"
+_VECTORS = f"SELECT p.id, v.space, v.vector {_OF_SPACE} AND p.id <= ? ORDER BY p.id LIMIT ?"
 _AUDIBLE = f"owner = {OWNER} AND room IN ('{EVERYWHERE}', ?)"
 """Which rows of `rooms` let a memory be spoken of in a room."""
 
@@ -42,6 +42,7 @@ class SqlPhrases(PhraseStore):
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._sealing = database.sealing
         self._lexicon = Lexicon()
         self._counts: dict[tuple[int, str], tuple[int, int]] = {}
 
@@ -74,7 +75,7 @@ class SqlPhrases(PhraseStore):
 
     async def version(self, owner: UserKey) -> int:
         """Return a number that changes with every change of the owner's memories, by whatever process."""
-        return state_in(await self._database.rows(STATE, user_key(owner))).version
+        return state_in(await self._database.rows(STATE, user_key(owner) * 2)).version
 
     async def fresh(self, owner: UserKey, space: str, after: int) -> Fresh:
         """Return the phrases with an id greater than `after` that are embedded in that space, and their vectors.
@@ -92,11 +93,11 @@ class SqlPhrases(PhraseStore):
         ids: list[int] = []
         vectors: Vectors = np.empty((0, 0), np.float32)
         while rows:
-            chunk = _stacked(rows)
+            chunk = self._stacked(rows)
             if not ids:
                 vectors = np.empty((count, chunk.shape[1]), np.float32)
             vectors[len(ids) : len(ids) + len(rows)] = chunk
-            ids.extend(phrase_id for phrase_id, _ in rows)
+            ids.extend(phrase_id for phrase_id, *_ in rows)
             most = min(_CHUNK_ROWS, count - len(ids))
             rows = await self._database.rows(_VECTORS, (state.owner, space, ids[-1], last, most)) if most else []
         read = vectors if len(ids) == count else vectors[: len(ids)]  # some were deleted meanwhile
@@ -122,13 +123,14 @@ class SqlPhrases(PhraseStore):
             return every.ids, every.vectors
         rows = await self._database.rows(
             f"""
-            SELECT p.id, v.vector FROM numbers(?) AS asked CROSS JOIN phrases AS p JOIN vectors AS v ON v.phrase = p.id
+            SELECT p.id, v.space, v.vector
+            FROM numbers(?) AS asked CROSS JOIN phrases AS p JOIN vectors AS v ON v.phrase = p.id
             WHERE p.id = asked.value AND p.owner = {OWNER} AND v.space = (SELECT id FROM spaces WHERE name = ?)
             ORDER BY p.id
             """,
             (_numbers(phrase_ids), *user_key(owner), space),
         )
-        return [phrase_id for phrase_id, _ in rows], _stacked(rows)
+        return [phrase_id for phrase_id, *_ in rows], self._stacked(rows)
 
     async def phrases(
         self, owner: UserKey, phrase_ids: Collection[int] = (), *, memory_ids: Sequence[str] = ()
@@ -137,7 +139,7 @@ class SqlPhrases(PhraseStore):
         if memory_ids:
             rows = await self._database.rows(
                 f"""
-                SELECT p.id, m.key, p.text FROM memories AS m JOIN phrases AS p ON p.memory = m.id
+                SELECT p.id, m.key, m.id, p.text FROM memories AS m JOIN phrases AS p ON p.memory = m.id
                 WHERE +m.owner = {OWNER} AND m.key IN (SELECT value FROM texts(?)) ORDER BY p.id
                 """,
                 (*user_key(owner), listed(memory_ids)),
@@ -145,25 +147,25 @@ class SqlPhrases(PhraseStore):
         else:
             rows = await self._database.rows(
                 f"""
-                SELECT p.id, m.key, p.text
+                SELECT p.id, m.key, m.id, p.text
                 FROM numbers(?) AS asked CROSS JOIN phrases AS p JOIN memories AS m ON m.id = p.memory
                 WHERE p.id = asked.value AND p.owner = {OWNER}
                 """,
                 (_numbers(phrase_ids), *user_key(owner)),
             )
-        return {phrase_id: (key, text) for phrase_id, key, text in rows}
+        return {phrase_id: (key, self._text(number, text)) for phrase_id, key, number, text in rows}
 
     async def unembedded(self, owner: UserKey, space: str, limit: int) -> Mapping[int, str]:
         """Map up to `limit` phrase ids that have no vector in that space to their texts, oldest first."""
         rows = await self._database.rows(
             f"""
-            SELECT p.id, p.text FROM phrases AS p WHERE p.owner = {OWNER} AND NOT EXISTS (
+            SELECT p.id, p.memory, p.text FROM phrases AS p WHERE p.owner = {OWNER} AND NOT EXISTS (
                 SELECT 1 FROM vectors AS v JOIN spaces AS s ON s.id = v.space WHERE v.phrase = p.id AND s.name = ?
             ) ORDER BY p.id LIMIT ?
             """,
             (*user_key(owner), space, max(limit, 0)),
         )
-        return dict(rows)
+        return {phrase_id: self._text(number, text) for phrase_id, number, text in rows}
 
     async def put_vectors(self, owner: UserKey, space: str, vectors: Mapping[int, Vector]) -> None:
         """Store vectors of phrases of the owner's; ids that are gone or another's are left out."""
@@ -174,7 +176,7 @@ class SqlPhrases(PhraseStore):
         def job(query: Query) -> None:
             whose = memory_rows.lock_owner(query, owner)
             memory_rows.put_vectors(query, whose, blobs, space)
-            memory_rows.bump(query, whose, len(blobs))
+            memory_rows.bump(query, whose.owner, len(blobs))
 
         await self._database.write(job)
 
@@ -186,13 +188,15 @@ class SqlPhrases(PhraseStore):
             """
         await self._database.write(lambda query: query.run(sql, (*user_key(owner), space)))
 
+    def _text(self, memory: int, text: str) -> str:
+        return self._sealing.open("phrases.text", memory, text)
+
+    def _stacked(self, rows: Sequence[Row]) -> Vectors:
+        """Return the vectors of (phrase id, space, bytes) as an array, shape (n, dims)."""
+        if not rows:
+            return np.empty((0, 0), np.float32)
+        return from_blob(b"".join([open_vector(self._sealing, *row) for row in rows])).reshape(len(rows), -1)
+
 
 def _numbers(ids: Iterable[int]) -> str:
     return json.dumps([int(i) for i in ids])
-
-
-def _stacked(rows: Sequence[Row]) -> Vectors:
-    """Return the vectors of (phrase id, bytes) as an array, shape (n, dims)."""
-    if not rows:
-        return np.empty((0, 0), np.float32)
-    return from_blob(b"".join(vector for _, vector in rows)).reshape(len(rows), -1)

@@ -30,6 +30,7 @@ from core.errors import ClaimLost, StorageError
 from core.sealing.port import PLAIN, Sealing
 from core.storage import postgres_vectors
 from core.storage.database import Database, PoolUse, Query, Row, Statement
+from core.storage.memory_rows import VECTORS
 from core.storage.postgres_connection import SET_LOCAL, STATEMENT_S, break_off, parameters, with_session
 from core.storage.postgres_errors import CommitUnknown, is_away, is_lost, is_repeatable, reason, translated
 from core.storage.postgres_migrations import MIGRATIONS, Migration
@@ -213,8 +214,6 @@ class PostgresQuery(Query):
 class PostgresDatabase(Database):
     """A database that other processes use, too. Made by `open_postgres`; `close` it."""
 
-    searches_vectors = True
-
     def __init__(
         self,
         named: dict[str, Any],
@@ -226,6 +225,7 @@ class PostgresDatabase(Database):
         sealing: Sealing = PLAIN,
     ) -> None:
         self.sealing = sealing
+        self.searches_vectors = not sealing.seals(VECTORS)
         self._wait_s = wait_s
         self._stalled_s = stalled_s
         self._is_pooled = is_pooled
@@ -254,9 +254,18 @@ class PostgresDatabase(Database):
         self._watching: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Connect."""
+        """Connect.
+
+        Raises:
+            StorageError: there are vectors that are sealed and should not be, or the other way round.
+        """
         await asyncio.to_thread(self._pool.open)
+        await asyncio.to_thread(self._fit)
         self._watching = asyncio.create_task(self._watch())
+
+    def _fit(self) -> None:
+        with translated(), self._pool.connection() as connection:
+            postgres_vectors.fit(connection, sealed=not self.searches_vectors)
 
     async def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Row]:
         """Return the rows of a query over what is committed."""
@@ -295,7 +304,8 @@ class PostgresDatabase(Database):
 
     async def maintain(self) -> None:
         """Make and drop the indexes of people with many vectors, unless another process is doing it."""
-        await asyncio.get_running_loop().run_in_executor(self._threads, self._maintain)
+        if self.searches_vectors:
+            await asyncio.get_running_loop().run_in_executor(self._threads, self._maintain)
 
     def _maintain(self) -> None:
         with translated(), self._pool.connection() as turn, turn.transaction():

@@ -8,6 +8,8 @@ Vectors are stored as they were embedded. The cosine without the mean m, which m
 products: for unit vectors v, and q without the mean, it is (v*q - m*q) / |v - m|, and |v - m|^2 = 1 + m*m - 2 v*m. So
 nothing is rewritten when a mean changes, and an HNSW index over v*q serves: |v - m| differs by some per cent only
 among texts, and what is found that way is ordered by the cosine.
+
+Where vectors are sealed the column holds bytes, which nothing here can search: an index in RAM does (`fit`).
 """
 
 # ruff: noqa: S608 - SQL is put together from constants and numbers of ours; what people write is always a parameter
@@ -24,6 +26,7 @@ from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
+from core.errors import StorageError
 from core.storage.database import Query
 from core.storage.memory_search import OwnerState, state_of
 from core.storage.phrases import SqlPhrases
@@ -223,6 +226,34 @@ def maintain(connection: psycopg.Connection, *, large: int = LARGE, small: int =
             """
             connection.execute(made.encode())
             _log.info("index made", extra={"index": f"{_NAME}{owner}_{space}", "vectors": counts[owner, space]})
+
+
+def fit(connection: psycopg.Connection, *, sealed: bool) -> None:
+    """Let the column hold vectors, or what they are sealed as, where it holds the other kind and there are none.
+
+    Raises:
+        StorageError: there are some; nothing was changed.
+    """
+    if _holds_bytes(connection) == sealed:
+        return
+    with connection.transaction():
+        connection.execute("LOCK TABLE vectors IN ACCESS EXCLUSIVE MODE")
+        if _holds_bytes(connection) == sealed:  # another process was faster
+            return
+        if connection.execute("SELECT 1 FROM vectors LIMIT 1").fetchall():
+            kind = "open, and here a key" if sealed else "sealed, and here no key"
+            raise StorageError(f"the vectors in the database are {kind} is set: `elefante key` converts them")
+        near = "SELECT indexname FROM pg_indexes WHERE tablename = 'vectors' AND starts_with(indexname, $1)"
+        for (name,) in connection.execute(near, (_NAME,)).fetchall():
+            connection.execute(f"DROP INDEX {name}".encode())
+        kind = "BYTEA" if sealed else "HALFVEC"
+        connection.execute(f"ALTER TABLE vectors ALTER COLUMN vector TYPE {kind} USING NULL".encode())
+
+
+def _holds_bytes(connection: psycopg.Connection) -> bool:
+    held = "SELECT atttypid = 'bytea'::regtype FROM pg_attribute WHERE attrelid = 'vectors'::regclass AND attname = $1"
+    [(is_bytes,)] = connection.execute(held, ("vector",)).fetchall()
+    return bool(is_bytes)
 
 
 def _of_index(owner: int, space: int) -> str:

@@ -13,13 +13,14 @@ import pytest
 
 from core.errors import FileQuotaExceeded
 from core.files.port import FileStore
+from core.sealing.port import PLAIN
 from core.storage.files_folder import FolderFiles, owner_name
 from core.storage.files_table import SqlFiles
 from core.types import UserKey
-from tests.contracts.engines import ENGINES
+from tests.contracts.engines import ENGINES, sealing_beside
 from tests.fakes.clock import START, FakeClock
 
-ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "../../ana\0\ud800")
+ANA, BIA = UserKey("telegram", "ana"), UserKey("discord", "../../ana\0")
 QUOTA = 1_000
 PHOTO, LETTER = bytes(range(256)) * 2, b"Dear Ana,\n"
 
@@ -29,11 +30,12 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
-@pytest.fixture(params=["folder", *ENGINES])
+@pytest.fixture(params=["folder", "sealed folder", *ENGINES])
 async def files(request: pytest.FixtureRequest, tmp_path: Path, clock: FakeClock) -> AsyncIterator[FileStore]:
     """Give every implementation."""
-    if request.param == "folder":
-        yield FolderFiles(tmp_path / "data" / "files", clock, QUOTA)
+    if "folder" in request.param:
+        sealing = sealing_beside(tmp_path / "elefante.db") if "sealed" in request.param else PLAIN
+        yield FolderFiles(tmp_path / "data" / "files", clock, QUOTA, sealing)
         return
     database = await ENGINES[request.param](tmp_path / "elefante.db")
     yield SqlFiles(database, clock, QUOTA)
@@ -130,6 +132,12 @@ async def test_a_folder_holds_private_files_without_a_name_and_nothing_once_they
     assert path.read_bytes() == PHOTO
     await files.remove(ANA, [path.name])
     assert list(folder.rglob("*")) == []
+
+
+async def test_an_account_of_any_name_has_a_folder(tmp_path: Path) -> None:
+    files, strange = FolderFiles(tmp_path, FakeClock(), QUOTA), UserKey("discord", "../ana\ud800")
+    assert await files.get(strange, await files.put(strange, PHOTO)) == PHOTO
+    assert [path.parent for path in tmp_path.iterdir()] == [tmp_path]
 
 
 async def test_bytes_that_the_disk_changed_are_not_handed_out(tmp_path: Path) -> None:

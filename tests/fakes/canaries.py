@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from core.storage.database import Query
 from core.storage.files_folder import owner_name, write_file
 from core.storage.lexicon import Lexicon
-from core.storage.record import VectorBytes, digest
+from core.storage.record import digest, to_blob
 from core.types import MemoryKind, UserKey
 
 PEOPLE: Final = (UserKey("telegram", "1"), UserKey("discord", "2"), UserKey("console", "ana"))
@@ -54,7 +56,7 @@ def _memory(query: Query, of: tuple[int, int], person: int, number: int) -> None
     [(phrase,)] = run(
         "INSERT INTO phrases (memory, owner, text, position) VALUES (?, ?, ?, 0) RETURNING id", (memory, owner, content)
     )
-    vector = VectorBytes(hashlib.sha256(content.encode()).digest())
+    vector = to_blob(np.frombuffer(hashlib.sha256(content.encode()).digest(), np.uint8).astype(np.float32))
     run("INSERT INTO vectors (phrase, space, vector) VALUES (?, ?, ?)", (phrase, space, vector))
     for term in LEXICON.index_terms([content]):
         run("INSERT INTO terms (account, term, memory) VALUES (?, ?, ?)", (owner, term, memory))
