@@ -30,6 +30,10 @@ from core.storage.sqlite_errors import translated
 Document: TypeAlias = dict[str, Any]
 Stream: TypeAlias = Callable[..., Iterable[Row]]
 
+_LOST: Final = (
+    "      -> the key file is older than what they said: put back the newest copy of it; where there is none, "
+    "`elefante forget --user PERSON` removes what nobody can read"
+)
 _NEW: Final = "A file that is not there yet, outside of DATA_DIR and BACKUP_DIR."
 
 app = typer.Typer(
@@ -306,7 +310,7 @@ def _checked(document: Document) -> str:
     if document["state"] == "sealed":
         opens = f"{where} is sealed; {document['values']:,} values, and each opens"
         lost = [f"{owner}: {count:,}" for owner, count in document["unreadable"].items()]
-        lines += [f"FAIL  {where}: values that do not open: {', '.join(lost)}"] if lost else [f"ok    {opens}"]
+        lines += [f"FAIL  {where}: values that do not open: {', '.join(lost)}", _LOST] if lost else [f"ok    {opens}"]
     elif document["state"] == "open":
         lines.append(f"FAIL  {where} is not sealed: stop the bot, then `elefante key seal`")
     else:

@@ -124,7 +124,7 @@ def _removed(query: Query, ids: Iterable[bytes]) -> Revived:
             )
             if whose:
                 owners |= {UserKey(*row): None for row in whose if None not in row}
-                gone = query.run(f'DELETE FROM "{each.table}" AS t WHERE {begins} RETURNING t."{each.key[0]}"', begin)
+                gone = query.run(f'DELETE FROM "{each.table}" AS t WHERE {begins} RETURNING "{each.key[0]}"', begin)
                 rows += len(gone)
     return Revived(tuple(owners), rows)
 

@@ -64,9 +64,9 @@ MEMORIES: Final = (
     SealedColumn("memories", "digest", "digest", ("id",), (), _SAID, _MEMORY),
     SealedColumn("phrases", "text", "text", ("id",), ("t.memory",), _SAID, _OF_MEMORY),
     SealedColumn("vectors", "vector", "bytes", ("phrase", "space"), ("t.phrase", "t.space"), _SAID, _OF_PHRASE),
-    SealedColumn("changes", "before", "text", ("id",), ("t.key", "t.act"), _SAID, _MEMORY),
-    SealedColumn("changes", "after", "text", ("id",), ("t.key", "t.act"), _SAID, _MEMORY),
-    SealedColumn("changes", "enclosed", "text", ("id",), ("t.key", "t.act"), _SAID, _MEMORY),
+    SealedColumn("changes", "before", "text", ("id",), ("o.id", "t.key", "t.act"), _SAID, _MEMORY),
+    SealedColumn("changes", "after", "text", ("id",), ("o.id", "t.key", "t.act"), _SAID, _MEMORY),
+    SealedColumn("changes", "enclosed", "text", ("id",), ("o.id", "t.key", "t.act"), _SAID, _MEMORY),
     SealedColumn(
         "terms",
         "term",
