@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from bot.archive import given_settings
+from bot.settings.env_file import env_path
 from bot.settings.settings import Settings
 from core.errors import ConfigError, StorageError, WrongKey
 from core.sealing.key_file import KEY_BYTES, KeyFile
@@ -150,6 +151,20 @@ def opened_keys(settings: Settings, *, make: bool) -> Iterator[Sealed | None]:
         yield Sealed(file, (VECTORS,) if settings.vectors == "open" else ())
     finally:
         file.close()
+
+
+@contextmanager
+def required_keys(settings: Settings, *, make: bool = False) -> Iterator[Sealed]:
+    """Give the sealing of the settings, which have to name a master key; raises as `opened_keys`.
+
+    Raises:
+        ConfigError: they name none.
+    """
+    with opened_keys(settings, make=make) as sealed:
+        if sealed is None:
+            advice = f"there is no key: `elefante key make PATH` makes one; then write {KEY}=PATH into {env_path()}"
+            raise ConfigError(KEY, advice)
+        yield sealed
 
 
 @contextmanager

@@ -14,17 +14,17 @@ from bot.cli.setup import write_settings
 from bot.cli.shell import JsonOption, YesOption, confirm, load_settings, show
 from bot.conversion import convert
 from bot.data_folder import DataFolder
-from bot.sealing import KEY, KEYS, PROTECTS, key_path, make_key, mark_of, opened_keys, refuse_copied
+from bot.sealing import KEY, KEYS, PROTECTS, key_path, make_key, mark_of, refuse_copied, required_keys
 from bot.settings.env_file import env_path
 from bot.settings.settings import Settings
 from core.clock import SystemClock
 from core.errors import BotError, ConfigError, StorageError
 from core.features.privacy.erasure import keys_of
-from core.sealing.sealed import Sealed
 from core.storage.convert import opened
 from core.storage.database import Row
 from core.storage.forgotten import gone_of
-from core.storage.sqlite_backup import alone, is_lost, open_to_read
+from core.storage.move_sqlite import sqlite_source
+from core.storage.sqlite_backup import is_lost, open_to_read
 from core.storage.sqlite_errors import translated
 
 Document: TypeAlias = dict[str, Any]
@@ -93,7 +93,7 @@ def backup_(
     """
     settings, file = load_settings(), path.expanduser().absolute()
     refuse_copied(settings, KEYS, file)
-    with _keys(settings) as sealed:
+    with required_keys(settings) as sealed:
         sealed.file.copy(file)
         people = len(sealed.file.owners())
     show({"file": str(file), "people": people}, as_json=as_json, plain=_backed_up)
@@ -127,8 +127,8 @@ def check(settings: Settings) -> Document:
     Raises:
         ConfigError, StorageError: there is no key, or it is the wrong one.
     """
-    with _keys(settings) as sealed:
-        mark = mark_of(settings)
+    mark = mark_of(settings)
+    with required_keys(settings, make=mark is None) as sealed:
         if mark is not None and mark.file != sealed.id:
             raise StorageError(f"the database is sealed with the keys of another key file: {mark.file}")
         state = mark.state if mark else "open"
@@ -158,7 +158,7 @@ def check_forgotten(settings: Settings, receipt: str) -> Document:
         keys = keys_of(receipt)
     except ValueError:
         raise ConfigError("--forgotten", f"{receipt!r} is no receipt; write what stands after “Receipt”") from None
-    with _keys(settings) as sealed, _reading(settings) as stream:
+    with required_keys(settings) as sealed, _reading(settings) as stream:
         left = [gone_of(stream, sealed, key) for key in keys]
     return {
         "ok": not any(each.is_there or each.values for each in left),
@@ -178,7 +178,7 @@ def rotate(settings: Settings, path: Path) -> Document:
     """
     refuse_copied(settings, KEY, path)
     old = key_path(settings)
-    with _stopped(settings), _keys(settings) as sealed:
+    with _stopped(settings), required_keys(settings) as sealed:
         sealed.file.rewrap(make_key(path))
         people = len(sealed.file.owners())
     written, why = None, ""
@@ -201,9 +201,7 @@ def seal(settings: Settings) -> Document:
     """
     if settings.engine == "sqlite" and is_lost(settings.database_path):
         raise StorageError("nothing is stored yet: with a key set, the first start seals from the beginning")
-    with opened_keys(settings, make=mark_of(settings) is None) as sealed, progress() as told:
-        if sealed is None:
-            raise _no_key()
+    with required_keys(settings, make=mark_of(settings) is None) as sealed, progress() as told:
         done = convert(settings, sealed, told, opens=False)
     return {
         "database": _place(settings),
@@ -217,7 +215,7 @@ def seal(settings: Settings) -> Document:
 
 def unseal(settings: Settings) -> Document:
     """Open all that is stored, and return what was done; raises as `seal`."""
-    with _keys(settings) as sealed, progress() as told:
+    with required_keys(settings) as sealed, progress() as told:
         done = convert(settings, sealed, told, opens=True)
     return {
         "database": _place(settings),
@@ -226,25 +224,6 @@ def unseal(settings: Settings) -> Document:
         "seconds": round(done.seconds, 1),
         "engine": settings.engine,
     }
-
-
-@contextmanager
-def _keys(settings: Settings) -> Iterator[Sealed]:
-    """Give the people's keys, which have to be there.
-
-    Raises:
-        ConfigError, StorageError: they are not, or the master key is another one.
-    """
-    with opened_keys(settings, make=False) as sealed:
-        if sealed is None:
-            raise _no_key()
-        yield sealed
-
-
-def _no_key() -> ConfigError:
-    return ConfigError(
-        KEY, f"there is no key: `elefante key make PATH` makes one; then write {KEY}=PATH into {env_path()}"
-    )
 
 
 @contextmanager
@@ -282,7 +261,7 @@ def _stopped(settings: Settings) -> Iterator[None]:
     elif is_lost(settings.database_path):
         yield
     else:
-        with translated(), closing(alone(settings.database_path)):
+        with sqlite_source(settings.database_path):
             yield
 
 
