@@ -38,7 +38,10 @@ _NEW: Final = "A file that is not there yet, outside of DATA_DIR and BACKUP_DIR.
 
 app = typer.Typer(
     name="key",
-    help="The key by which all that people say is sealed on the disk: docs/encryption.md.",
+    help="""Seal all that people say on the disk, with a key: docs/encryption.md.
+
+    Example: elefante key make ~/.config/elefante/memory-key
+    """,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
