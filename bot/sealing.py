@@ -168,18 +168,24 @@ def required_keys(settings: Settings, *, make: bool = False) -> Iterator[Sealed]
 
 
 @contextmanager
-def sealing_of(settings: Settings) -> Iterator[Sealing]:
-    """Give what the database of these settings is opened with; its key file is made where the database is new.
+def sealing_of(settings: Settings, *, makes: bool = True) -> Iterator[Sealing]:
+    """Give what the database of these settings is opened with.
+
+    Where nothing is sealed yet, the key file may have to be made; if it may not (`makes`), nothing is sealed here.
 
     Raises:
         ConfigError, WrongKey, StorageError: as `opened_keys`.
     """
-    if settings.in_memory:  # nothing is written
+    if settings.in_memory or (path := key_path(settings)) is None:  # nothing is written, or nothing is sealed
         yield PLAIN
         return
-    make = not settings.people_keys.exists() and key_path(settings) is not None and mark_of(settings) is None
-    with opened_keys(settings, make=make) as sealed:
-        yield sealed or PLAIN
+    is_new = not settings.people_keys.exists() and mark_of(settings) is None
+    if is_new and not makes:
+        read_key(path)
+        yield PLAIN
+        return
+    with required_keys(settings, make=is_new) as sealed:
+        yield sealed
 
 
 def mark_of(settings: Settings) -> Mark | None:

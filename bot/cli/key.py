@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -20,9 +21,13 @@ from bot.settings.settings import Settings
 from core.clock import SystemClock
 from core.errors import BotError, ConfigError, StorageError
 from core.features.privacy.erasure import keys_of
+from core.sealing.port import BOT
+from core.sealing.sealed import Sealed
 from core.storage.convert import opened
 from core.storage.database import Row
+from core.storage.files_folder import file_content
 from core.storage.forgotten import gone_of
+from core.storage.move_files import in_folder
 from core.storage.move_sqlite import sqlite_source
 from core.storage.sqlite_backup import is_lost, open_to_read
 from core.storage.sqlite_errors import translated
@@ -98,7 +103,7 @@ def backup_(
     refuse_copied(settings, KEYS, file)
     with required_keys(settings) as sealed:
         sealed.file.copy(file)
-        people = len(sealed.file.owners())
+        people = _people(sealed)
     show({"file": str(file), "people": people}, as_json=as_json, plain=_backed_up)
 
 
@@ -137,14 +142,17 @@ def check(settings: Settings) -> Document:
         state = mark.state if mark else "open"
         with _reading(settings) as stream:
             found = opened(stream, sealed) if state == "sealed" else None
+            files, broken = _files(settings, sealed, stream) if state == "sealed" else (0, 0)
         return {
-            "ok": state == "sealed" and not (found and found.unreadable),
+            "ok": state == "sealed" and not broken and not (found and found.unreadable),
             "key": str(key_path(settings)),
             "keys": str(settings.people_keys),
-            "people": len(sealed.file.owners()),
+            "people": _people(sealed),
             "database": _place(settings),
             "state": state,
             "values": found.values if found else 0,
+            "files": files,
+            "broken_files": broken,
             "unreadable": {str(owner): count for owner, count in found.unreadable.items()} if found else {},
             "plain": _plain_copies(settings),
         }
@@ -183,7 +191,7 @@ def rotate(settings: Settings, path: Path) -> Document:
     old = key_path(settings)
     with _stopped(settings), required_keys(settings) as sealed:
         sealed.file.rewrap(make_key(path))
-        people = len(sealed.file.owners())
+        people = _people(sealed)
     written, why = None, ""
     if settings.memory_key_file is None:
         why = "the key came from systemd: give it the new one as the credential memory-key"
@@ -273,6 +281,21 @@ def _plain_copies(settings: Settings) -> list[str]:
     return [str(path) for path in DataFolder(settings, SystemClock()).in_the_clear()]
 
 
+def _people(sealed: Sealed) -> int:
+    return sum(owner != BOT for owner in sealed.file.owners())
+
+
+def _files(settings: Settings, sealed: Sealed, stream: Stream) -> tuple[int, int]:
+    """Return how many files that people have kept open, and how many do not."""
+    if settings.engine == "postgres":
+        stored = ((name, bytes(content)) for name, content in stream("SELECT sha256, content FROM files"))
+    else:
+        folder = settings.files_folder
+        stored = ((name, (folder / owner / name).read_bytes()) for owner, name in in_folder(folder))
+    opens = Counter(file_content(sealed, name, content) is not None for name, content in stored)
+    return opens[True], opens[False]
+
+
 def _place(settings: Settings) -> str:
     return settings.storage_place if settings.engine == "postgres" else str(settings.database_path)
 
@@ -290,9 +313,12 @@ def _checked(document: Document) -> str:
     lines = [f"ok    master key: {document['key']}", f"ok    keys of {document['people']} people: {document['keys']}"]
     where = document["database"]
     if document["state"] == "sealed":
-        opens = f"{where} is sealed; {document['values']:,} values, and each opens"
+        files = f" and {document['files']:,} files" if document["files"] else ""
+        opens = f"{where} is sealed; {document['values']:,} values{files}, and each opens"
         lost = [f"{owner}: {count:,}" for owner, count in document["unreadable"].items()]
         lines += [f"FAIL  {where}: values that do not open: {', '.join(lost)}", _LOST] if lost else [f"ok    {opens}"]
+        if document["broken_files"]:
+            lines.append(f"FAIL  files that do not open: {document['broken_files']} of {document['files']}")
     elif document["state"] == "open":
         lines.append(f"FAIL  {where} is not sealed: stop the bot, then `elefante key seal`")
     else:

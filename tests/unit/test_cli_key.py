@@ -67,7 +67,7 @@ def test_a_life_with_a_key(elefante: Elefante, tmp_path: Path) -> None:
     ok = elefante("check")
     assert ok.exit_code == 0, ok.stdout
     assert f"keys of {len(PEOPLE)} people" in ok.stdout
-    assert "each opens" in ok.stdout
+    assert "and 3 files, and each opens" in ok.stdout
 
     (tmp_path / "copy").mkdir()
     assert "opens with no older copy" in elefante("backup", "copy/keys.db").stdout
@@ -158,3 +158,5 @@ def test_values_that_do_not_open_are_told_with_whose_they_are(elefante: Elefante
     done = elefante("check")
     assert done.exit_code == 1
     assert f"values that do not open: {PEOPLE[0]}: 1" in done.stdout
+    next(path for path in (tmp_path / "data" / "files").rglob("*") if path.is_file()).write_bytes(b"broken")
+    assert "files that do not open: 1" in elefante("check").stdout

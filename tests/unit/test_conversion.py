@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -189,7 +190,7 @@ def test_a_conversion_killed_between_two_steps_is_ended_by_the_next_start(
         monkeypatch.setattr(Path, name, counted(getattr(Path, name)))
     for module in (convert_sqlite, convert_files):
         monkeypatch.setattr(module, "settle", counted(module.settle))
-    monkeypatch.setattr(convert_sqlite.os, "link", counted(convert_sqlite.os.link))
+    monkeypatch.setattr(os, "link", counted(os.link))
     convert(settings, keys, quiet, opens=opens)
     steps = calls
     assert steps > 10

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shutil
 import sqlite3
@@ -10,12 +11,15 @@ from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime
 from pathlib import Path
 
+import psycopg
 import pytest
+from pydantic import SecretStr
 
 from bot.archive import is_sealed
 from bot.cli.backup import backup, restore
 from bot.cli.backup import render as render_backup
-from bot.cli.key import check, check_forgotten, seal
+from bot.cli.key import check, check_forgotten, seal, unseal
+from bot.cli.move_storage import move_storage
 from bot.cli.personal import export, forget
 from bot.cli.personal import render as render_forgotten
 from bot.sealing import make_key
@@ -27,6 +31,7 @@ from core.features.access.people import Person
 from core.features.privacy.erasure import Erasure, keys_of
 from core.outgoing import ChannelLimits
 from core.types import ChatKey, Incoming, Role, UserKey
+from tests import postgres
 from tests.fakes.canaries import found
 from tests.fakes.channel import RecordingChannel
 
@@ -228,10 +233,58 @@ def test_no_name_of_a_person_stands_in_the_record(tmp_path: Path) -> None:
         await talk(settings)
         await forget(settings, BIA)
 
-    import asyncio
-
     asyncio.run(run())
     with closing(sqlite3.connect(settings.database_path)) as connection:
         kept = connection.execute("SELECT name, value FROM kept WHERE name LIKE 'forgotten:%'").fetchall()
     assert len(kept) == 1
     assert BIA.platform not in str(kept)
+
+
+@pytest.mark.long
+async def test_a_server_holds_nobodys_words_and_forgets_with_a_receipt(tmp_path: Path) -> None:
+    settings = settings_in(tmp_path).model_copy(update={"storage_url": SecretStr(postgres.new_database())})
+    await talk(settings)
+    assert words(settings) == 0
+    assert check(settings)["unreadable"] == {}
+    done = await forget(settings, BIA)
+    assert check_forgotten(settings, done["receipt"])["ok"]
+    assert "zqbanana" in await remembered(settings, ANA)
+    async with build(settings) as app:
+        assert not app.database.searches_vectors
+    opened = settings.model_copy(update={"vectors": "open"})
+    with pytest.raises(StorageError, match="vectors"):
+        async with build(opened):
+            pass
+    assert unseal(settings)["rows"]
+    assert words(settings)
+    assert seal(opened)["rows"]
+    async with build(opened) as app:
+        assert app.database.searches_vectors
+    assert "zqbanana" in await remembered(opened, ANA)
+    assert check(opened)["unreadable"] == {}
+
+
+@pytest.mark.long
+async def test_what_is_sealed_moves_to_a_server_and_back_as_it_is(tmp_path: Path) -> None:
+    here, url = settings_in(tmp_path), postgres.new_database()
+    await talk(here)
+    assert await asyncio.to_thread(move_storage, here, url)
+    there = here.model_copy(update={"storage_url": SecretStr(url)})
+    assert words(there) == 0
+    assert "zqbanana" in await remembered(there, ANA)
+    assert check(there)["unreadable"] == {}
+    here.database_path.rename(tmp_path / "old.db")
+    assert await asyncio.to_thread(move_storage, there, "sqlite:")
+    assert "zqbanana" in await remembered(here, BIA)
+    assert check(here)["unreadable"] == {}
+
+
+def words(settings: Settings) -> int:
+    """Return how many rows of the server's tables hold a word of SAID in the clear."""
+    count = 0
+    with psycopg.connect(settings.storage_url.get_secret_value()) as connection:
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        for (table,) in tables:
+            sql = f"SELECT count(*) FROM \"{table}\" AS t WHERE t::text ILIKE '%canary%'"  # noqa: S608
+            count += connection.execute(sql.encode()).fetchall()[0][0]
+    return count

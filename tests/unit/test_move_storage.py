@@ -15,7 +15,7 @@ from typing import Any, LiteralString
 import psycopg
 import pytest
 
-from bot.cli.move_storage import progress, move_storage, render
+from bot.cli.move_storage import move_storage, progress, render
 from bot.settings.settings import load
 from core.errors import BotError, StorageError
 from core.storage.memories import SqlMemories
