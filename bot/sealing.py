@@ -141,6 +141,8 @@ def opened_keys(settings: Settings, *, make: bool) -> Iterator[Sealed | None]:
     except WrongKey as error:
         raise WrongKey(f"{error}: let {KEY} name that one (now {path})") from error
     except StorageError as error:
+        if make:
+            raise StorageError(f"{error}; let {KEYS} name a file in a folder that can be written to") from error
         if not keys.exists():
             raise StorageError(
                 f"the database is sealed, and the people's keys are gone: there is no {keys}. Put back the copy that "

@@ -391,7 +391,7 @@ async def test_an_unknown_thread_takes_no_words(database: Database) -> None:
 
 def destroy(sealing: Sealed, user: UserKey) -> None:
     """Destroy a person's key."""
-    sealing.destroy(user)
+    sealing.destroy(sealing.key_id(user) or b"")
 
 
 def _on_disk(folder: Path, words: Collection[str]) -> set[str]:
