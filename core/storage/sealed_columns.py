@@ -76,7 +76,7 @@ _NAMED: Final = "o.platform != ''"
 HISTORY: Final = (
     *(
         SealedColumn("messages", column, "text", ("id",), _OF_MESSAGE, _SAID, _THREAD, _NAMED)
-        for column in ("content", "enclosed", "question", "offered", "basis")
+        for column in ("content", "enclosed", "question", "offered")
     ),
     SealedColumn("summaries", "text", "text", ("thread", "through"), ("t.thread", "t.through"), _SAID, _THREAD, _NAMED),
     *(
