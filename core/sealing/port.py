@@ -18,6 +18,10 @@ BLANKS: Final = frozenset(("", '""', "{}", "[]"))
 """Texts that are never sealed: nothing, and empty JSON."""
 
 
+BOT: Final = UserKey("bot", "bot")
+"""Whose key seals what is the bot's own word: what owners let it say to everybody, and how they want it to be."""
+
+
 class Sealing(Protocol):
     """Sealing of values. `column` is TABLE.COLUMN; `row` is what tells the row from others of its table, for good.
 

@@ -3,10 +3,9 @@
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from datetime import datetime
-from functools import partial
 from typing import Any, Generic
 
 from core.sealing.port import Sealing
@@ -19,6 +18,22 @@ from core.types import ConversationKey, JSONValue, UserKey
 _HERE = f"{OF_USER} AND chat = ? AND topic = ?"
 
 
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The column that is sealed, and its place in a row."""
+
+    column: str
+    at: int
+
+    def sealed(self, sealing: Sealing, conversation: ConversationKey, row: Sequence[str | int]) -> Sequence[str | int]:
+        said = sealing.seal(conversation.user, self.column, _named(_key(conversation)), str(row[self.at]))
+        return [*row[: self.at], said, *row[self.at + 1 :]]
+
+    def opened(self, sealing: Sealing, conversation: ConversationKey, rows: Sequence[Row]) -> list[JSONValue]:
+        named = _named(_key(conversation))
+        return [[*row[: self.at], sealing.open(self.column, named, row[self.at]), *row[self.at + 1 :]] for row in rows]
+
+
 class SqlWaiting(WaitingStore[Waiting], Generic[Waiting]):
     """One row for each conversation, in a table with a column for each field of what waits; `at` is a moment.
 
@@ -27,11 +42,10 @@ class SqlWaiting(WaitingStore[Waiting], Generic[Waiting]):
 
     def __init__(self, database: Database, table: str, kind: type[Waiting], words: str) -> None:
         self._database = database
-        self._words = words
-        self._column = f"{table}.{words}"
         self._table = table
         self._kind: type[Waiting] = kind
         self._names = [field.name for field in fields(kind)]
+        self._words = _Words(f"{table}.{words}", self._names.index(words))
 
     async def put(self, conversation: ConversationKey, waiting: Waiting) -> None:
         """Store it, in place of what waited there."""
@@ -41,15 +55,16 @@ class SqlWaiting(WaitingStore[Waiting], Generic[Waiting]):
             VALUES ({", ".join("?" * (len(self._names) + 4))})
             ON CONFLICT (platform, chat, topic, "user") DO UPDATE SET {changed}
         """
-
-        values = {name: _written(getattr(waiting, name)) for name in self._names}
-        await self._database.write(lambda query: query.run(sql, self._row(query.sealing, conversation, values)))
+        row: list[str | int] = [_written(getattr(waiting, name)) for name in self._names]
+        await self._database.write(
+            lambda query: query.run(sql, [*_key(conversation), *self._words.sealed(query.sealing, conversation, row)])
+        )
 
     async def find(self, conversation: ConversationKey) -> Waiting | None:
         """Return what waits there, or None."""
         found = f"SELECT {', '.join(self._names)} FROM {self._table} WHERE {_HERE}"
         rows = await self._database.rows(found, _key(conversation))
-        return self._read(self._opened(self._database.sealing, conversation, rows))
+        return self._read(self._words.opened(self._database.sealing, conversation, rows))
 
     async def take(
         self, conversation: ConversationKey, message_id: str = "", since: datetime | None = None
@@ -60,7 +75,7 @@ class SqlWaiting(WaitingStore[Waiting], Generic[Waiting]):
 
         def job(query: Query) -> Waiting | None:
             def remove() -> JSONValue:
-                rows = self._opened(query.sealing, conversation, query.run(sql, _key(conversation)))
+                rows = self._words.opened(query.sealing, conversation, query.run(sql, _key(conversation)))
                 kept = self._read(rows)
                 return [] if kept is None or (since is not None and kept.at < since) else rows
 
@@ -82,16 +97,6 @@ class SqlWaiting(WaitingStore[Waiting], Generic[Waiting]):
         """Remove what waits for that person, in any conversation."""
         sql = f"DELETE FROM {self._table} WHERE {OF_USER}"
         await self._database.write(lambda query: query.run(sql, user_key(user)))
-
-    def _row(
-        self, sealing: Sealing, conversation: ConversationKey, values: Mapping[str, str | int]
-    ) -> Sequence[object]:
-        seal_cell = partial(sealing.seal, conversation.user, self._column, _named(_key(conversation)))
-        return (*_key(conversation), *_with(list(values.values()), self._names.index(self._words), seal_cell))
-
-    def _opened(self, sealing: Sealing, conversation: ConversationKey, rows: Sequence[Row]) -> list[JSONValue]:
-        open_cell = partial(sealing.open, self._column, _named(_key(conversation)))
-        return [_with(row, self._names.index(self._words), open_cell) for row in rows]
 
     def _read(self, rows: Any) -> Waiting | None:
         for row in rows or ():
@@ -121,11 +126,6 @@ def _written(value: str | datetime) -> str | int:
 def _key(conversation: ConversationKey) -> tuple[str, str, str, str]:
     """Return the row's key. A conversation's chat and user are of one platform."""
     return *user_key(conversation.user), conversation.chat.chat, conversation.chat.thread
-
-
-def _with(row: Sequence[Any], at: int, change: Callable[[str], str]) -> list[JSONValue]:
-    """Return the row with one of its values changed."""
-    return [*row[:at], change(row[at]), *row[at + 1 :]]
 
 
 def _named(key: Sequence[str]) -> str:

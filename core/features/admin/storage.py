@@ -1,4 +1,8 @@
-"""What owners decided, in the database: the values that hold now, and a record of each change."""
+"""What owners decided, in the database: the values that hold now, and a record of each change.
+
+Values are sealed by the bot's key, for some are an owner's own words (how the bot is to be), which hold when that owner
+is forgotten.
+"""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
@@ -24,6 +28,7 @@ from core.features.admin.decisions import (
     of_modes,
 )
 from core.history.conversation import PlaceSettings
+from core.sealing.port import BOT, Sealing
 from core.storage.database import Database, Query, Row
 from core.storage.record import OF_USER, microseconds, moment, user_key
 from core.types import ChatKey, Incoming, Role, UserKey, room_name, server_name
@@ -55,7 +60,7 @@ class Decisions(AccessDecisions):
     async def value(self, matter: str, name: str = "") -> str:
         """Return the decided value of that kind and name, "" if there is none."""
         if matter == DecisionKind.ROLE:
-            return _read(matter, name, await self._database.rows(*_value(matter, name)))
+            return _first(await self._database.rows(_STANDING, _of_role(name)))
         values = await self.values(matter)
         return of_modes(values) if _is_of_all_modes(matter, name) else values.get(name, "")
 
@@ -71,7 +76,7 @@ class Decisions(AccessDecisions):
             return self._values
         seen, decided = self._seen, defaultdict[str, dict[str, str]](dict)
         for matter, name, value in await self._database.rows("SELECT matter, name, value FROM decided ORDER BY name"):
-            decided[matter][name] = value
+            decided[matter][name] = _opened(self._database.sealing, matter, name, value)
         if seen == self._seen:  # else something was decided while this was read
             self._values = decided
         return decided
@@ -87,8 +92,7 @@ class Decisions(AccessDecisions):
             query.lock("decisions")
             if decision.matter == DecisionKind.ROLE:
                 lock_roles(query, decision.name.partition(":")[0])
-            rows = query.run(*_value(decision.matter, decision.name))
-            if _read(decision.matter, decision.name, rows) != decision.before:
+            if _present(query, decision.matter, decision.name) != decision.before:
                 return Applied.STALE
             if decision.matter == DecisionKind.ROLE:
                 if not _keeps_an_owner(query, decision):
@@ -101,10 +105,15 @@ class Decisions(AccessDecisions):
             else:
                 _set(query, decision)
             by = user_key(decision.by) if decision.by else ("", "")
-            values = (decision.matter, decision.name, decision.before, decision.after, decision.undoes)
+            at_us, named = microseconds(decision.at), (decision.matter, decision.name)
+            row = _decision_row(at_us, decision.matter)
+            before, after = [
+                query.sealing.seal(BOT, column, row, value)
+                for column, value in zip(_STATES, (decision.before, decision.after), strict=True)
+            ]
             query.run(
                 f"INSERT INTO decisions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (microseconds(decision.at), *by, *values),
+                (at_us, *by, *named, before, after, decision.undoes),
             )
             return Applied.DONE
 
@@ -121,7 +130,7 @@ class Decisions(AccessDecisions):
         rows = await self._database.rows(
             f"{_SELECT} WHERE {only} {of_places} ORDER BY id DESC LIMIT ?", (*(on or ()), *names, limit)
         )
-        return [_decision(row) for row in rows]
+        return [_decision(self._database.sealing, row) for row in rows]
 
     async def undoable(self, deeds: Collection[str] = (), *, places: Collection[str] = ()) -> Decision | None:
         """Return the newest decision that undoes nothing, is not undone, and is not of one of those kinds.
@@ -136,7 +145,7 @@ class Decisions(AccessDecisions):
             """,
             (*(deeds or ("",)), *names),
         )
-        return _decision(rows[0]) if rows else None
+        return _decision(self._database.sealing, rows[0]) if rows else None
 
     async def forget(self, user: UserKey) -> None:
         """Remove that person's id from every record, and what was decided for them; a role stays."""
@@ -206,6 +215,9 @@ class Decisions(AccessDecisions):
         )
 
 
+_VALUE = "decided.value"
+_STATES = ("decisions.before", "decisions.after")
+
 _SEEN = "SELECT (SELECT coalesce(max(id), 0) FROM decisions), (SELECT count(*) FROM decided)"
 _STANDINGS = """
 SELECT platform || ':' || "user", standing FROM people
@@ -221,21 +233,34 @@ UNION ALL SELECT ? FROM strangers WHERE {OF_USER} AND denied = 1
 """
 
 
-def _value(matter: str, name: str) -> tuple[str, tuple[str, ...]]:
-    """Return the query for a value, and its parameters."""
+def _present(query: Query, matter: str, name: str) -> str:
+    """Return the value that is decided, "" if there is none."""
     if matter == DecisionKind.ROLE:
-        platform, _, user = name.partition(":")
-        return _STANDING, (platform, user, DENIED, platform, user)
-    if _is_of_all_modes(matter, name):
-        return "SELECT name, value FROM decided WHERE matter = ?", (matter,)
-    return "SELECT value FROM decided WHERE matter = ? AND name = ?", (matter, name)
+        return _first(query.run(_STANDING, _of_role(name)))
+    values = {
+        each: _opened(query.sealing, matter, each, value)
+        for each, value in query.run("SELECT name, value FROM decided WHERE matter = ?", (matter,))
+    }
+    return of_modes(values) if _is_of_all_modes(matter, name) else values.get(name, "")
 
 
-def _read(matter: str, name: str, rows: Sequence[Row]) -> str:
-    """Return the value that the query for it found."""
-    if _is_of_all_modes(matter, name):
-        return of_modes(dict(rows))
+def _of_role(name: str) -> tuple[str, ...]:
+    """Return the parameters of _STANDING."""
+    platform, _, user = name.partition(":")
+    return (platform, user, DENIED, platform, user)
+
+
+def _first(rows: Sequence[Row]) -> str:
     return str(rows[0][0]) if rows else ""
+
+
+def _decided_row(matter: str, name: str) -> str:
+    """Return what names a decided value to the sealing."""
+    return f"{matter}|{name}"
+
+
+def _opened(sealing: Sealing, matter: str, name: str, value: str) -> str:
+    return sealing.open(_VALUE, _decided_row(matter, name), value)
 
 
 def _is_of_all_modes(matter: str, name: str) -> bool:
@@ -289,10 +314,19 @@ def _set(query: Query, decision: Decision) -> None:
     key = (decision.matter, decision.name)
     query.run("DELETE FROM decided WHERE matter = ? AND name = ?", key)
     if decision.after:
-        query.run("INSERT INTO decided (matter, name, value) VALUES (?, ?, ?)", (*key, decision.after))
+        value = query.sealing.seal(BOT, _VALUE, _decided_row(*key), decision.after)
+        query.run("INSERT INTO decided (matter, name, value) VALUES (?, ?, ?)", (*key, value))
 
 
-def _decision(row: Row) -> Decision:
-    at, platform, user, matter, name, before, after, undoes, number = row
+def _decision_row(at_us: int, matter: str) -> str:
+    """Return what names a decision to the sealing: its name may be removed."""
+    return f"{at_us}|{matter}"
+
+
+def _decision(sealing: Sealing, row: Row) -> Decision:
+    at, platform, user, matter, name, *states, undoes, number = row
+    before, after = [
+        sealing.open(column, _decision_row(at, matter), value) for column, value in zip(_STATES, states, strict=True)
+    ]
     by = UserKey(platform, user) if user else None
     return Decision(moment(at), by, matter, name, before, after, undoes, number)

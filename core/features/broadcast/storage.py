@@ -1,4 +1,8 @@
-"""Broadcasts in the database: one row a broadcast, one row a recipient."""
+"""Broadcasts in the database: one row a broadcast, one row a recipient.
+
+A draft is sealed by its writer's key. What is told to everybody is the bot's own word: it goes on being told, by the
+bot's key, when its writer is forgotten.
+"""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 
@@ -8,12 +12,16 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from core.features.broadcast.broadcasts import DRAFT_KEPT, Broadcast, BroadcastState, Receipt, ReceiptCount
+from core.sealing.port import BOT
 from core.storage.database import Database, Query
 from core.storage.record import OF_USER, microseconds, moment, storable, user_key
 from core.text.language import from_tag
 from core.types import Locale, UserKey
 
 _BROADCAST = 'at, platform, "user", language, text, state'
+_TEXT = "broadcasts.text"
+"""What is sealed; what names the row to the sealing is `at`."""
+
 _MARK = f"UPDATE recipients SET state = ? WHERE broadcast = ? AND {OF_USER}"
 
 
@@ -25,7 +33,7 @@ class Broadcasts:
 
     async def draft(self, by: UserKey, locale: Locale, text: str, at: datetime) -> Broadcast:
         """Store a draft in place of the person's earlier one; drafts older than a day are deleted."""
-        text = storable(text)
+        text, at_us = storable(text), microseconds(at)
 
         def job(query: Query) -> int:
             query.lock("broadcasts")
@@ -35,7 +43,7 @@ class Broadcasts:
             )
             [(number,)] = query.run(
                 f"INSERT INTO broadcasts ({_BROADCAST}) VALUES (?, ?, ?, ?, ?, ?) RETURNING id",
-                (microseconds(at), *user_key(by), locale, text, BroadcastState.DRAFT),
+                (at_us, *user_key(by), locale, query.sealing.seal(by, _TEXT, at_us, text), BroadcastState.DRAFT),
             )
             return int(number)
 
@@ -47,8 +55,8 @@ class Broadcasts:
         for number, at_us, platform, user, language, text, state in await self._database.rows(
             query, (BroadcastState.DRAFT,)
         ):
-            by = UserKey(platform, user) if user else None
-            return Broadcast(number, moment(at_us), by, from_tag(language) or Locale.EN, text, BroadcastState(state))
+            by, said = UserKey(platform, user) if user else None, self._database.sealing.open(_TEXT, at_us, text)
+            return Broadcast(number, moment(at_us), by, from_tag(language) or Locale.EN, said, BroadcastState(state))
         return None
 
     async def discard(self, number: int) -> bool:
@@ -61,11 +69,13 @@ class Broadcasts:
 
         def job(query: Query) -> bool:
             query.lock("broadcasts")
-            rows = query.run("SELECT id, state FROM broadcasts WHERE id = ? OR state = 'running'", (number,))
-            if rows != [(number, BroadcastState.DRAFT)]:
+            rows = query.run("SELECT id, state, at, text FROM broadcasts WHERE id = ? OR state = 'running'", (number,))
+            if [row[:2] for row in rows] != [(number, BroadcastState.DRAFT)]:
                 return False
+            [(_, _, at_us, text)] = rows
+            told = query.sealing.seal(BOT, _TEXT, at_us, query.sealing.open(_TEXT, at_us, text))
             query.run("DELETE FROM broadcasts WHERE state IN ('done', 'cancelled')")
-            query.run("UPDATE broadcasts SET state = ? WHERE id = ?", (BroadcastState.RUNNING, number))
+            query.run("UPDATE broadcasts SET state = ?, text = ? WHERE id = ?", (BroadcastState.RUNNING, told, number))
             query.run_many(
                 """
                 INSERT INTO recipients (broadcast, platform, "user", state) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING

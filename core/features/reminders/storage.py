@@ -1,4 +1,4 @@
-"""Reminders in the database, one row each.
+"""Reminders in the database, one row each. Its words are sealed by the key of the account that set it.
 
 The column `claimable` says from when a reminder can be claimed: from its due time, the end of a lease, or the end of a
 wait after a refusal. It is NULL for one that is not to be fired.
@@ -26,6 +26,7 @@ from core.features.reminders.reminders import (
     ReminderState,
     Schedule,
 )
+from core.sealing.port import Sealing
 from core.storage.database import Database, Query, Row
 from core.storage.record import NO_LIMIT, OF_USER, listed, microseconds, moment, random_id, storable, to_json, user_key
 from core.text.language import from_tag
@@ -38,6 +39,7 @@ _FIELDS: Final = (
 )  # fmt: skip
 _REMINDER: Final = f"id, {', '.join(_FIELDS)}"
 _CHANGE: Final = f"UPDATE reminders SET {', '.join(f'{name} = ?' for name in _FIELDS)}, claimable = ? WHERE id = ?"
+_WORDS: Final = tuple(f"reminders.{column}" for column in ("text", "before", "mention"))
 _MARKS: Final = ", ".join("?" * (len(_FIELDS) + 2))
 
 _NEXT: Final = """
@@ -87,7 +89,7 @@ class ReminderStore:
                 return None
             query.run(
                 f"INSERT INTO reminders ({_REMINDER}, claimable) VALUES ({_MARKS})",
-                (added.id, *_written(added), _claimable(added)),
+                (added.id, *_written(query.sealing, added), _claimable(added)),
             )
             return added
 
@@ -125,10 +127,10 @@ class ReminderStore:
 
         def job(query: Query) -> bool:
             for claimable, *row in query.run(f"{_HOLD} RETURNING claimable, {_REMINDER}", (listed([old.id]),)):
-                if _read(tuple(row)) != old:
+                if _read(query.sealing, tuple(row)) != old:
                     return False
                 leased = claimable if new.state is ReminderState.SENDING else None
-                query.run(_CHANGE, _row(new, leased))
+                query.run(_CHANGE, _row(query.sealing, new, leased))
                 return True
             return False
 
@@ -170,7 +172,7 @@ class ReminderStore:
             batches: defaultdict[object, str] = defaultdict(random_id)
             claimed = [
                 replace(each, batch=batches[each.user, each.chat, each.kind, each.failures])
-                for each in sorted(map(_read, rows), key=_by_due)
+                for each in sorted([_read(query.sealing, row) for row in rows], key=_by_due)
             ]
             query.run_many("UPDATE reminders SET batch = ? WHERE id = ?", ((each.batch, each.id) for each in claimed))
             return claimed
@@ -186,12 +188,13 @@ class ReminderStore:
         """
 
         def job(query: Query) -> None:
-            for held in map(_read, query.run(f"{_HOLD} RETURNING {_REMINDER}", (listed(reminder_ids),))):
+            for row in query.run(f"{_HOLD} RETURNING {_REMINDER}", (listed(reminder_ids),)):
+                held = _read(query.sealing, row)
                 if held.user in users and held.is_ready(now) and held.mention is not None:
                     said = replace(held, sent_at=now, batch=act)
                     if not held.mention.each:
                         said = replace(said, state=ReminderState.DONE, due=None)
-                    query.run(_CHANGE, _row(said))
+                    query.run(_CHANGE, _row(query.sealing, said))
 
         if reminder_ids and act:
             await self._database.write(job)
@@ -216,7 +219,8 @@ class ReminderStore:
         """
 
         def job(query: Query) -> None:
-            present = {each.id: each for each in map(_read, query.run(f"{_HOLD} RETURNING {_REMINDER}", (ids,)))}
+            read = [_read(query.sealing, row) for row in query.run(f"{_HOLD} RETURNING {_REMINDER}", (ids,))]
+            present = {each.id: each for each in read}
             rows = []
             for claimed, settled in outcomes:
                 held = present.get(claimed.id)
@@ -255,8 +259,8 @@ class ReminderStore:
         rows = await self._database.rows(
             f"SELECT {_REMINDER} FROM reminders WHERE ({theirs}) AND {condition}", (*keys, *values)
         )
-        found = map(_read, rows)
-        return list(found) if ordered else sorted(found, key=_by_due)
+        found = [_read(self._database.sealing, row) for row in rows]
+        return found if ordered else sorted(found, key=_by_due)
 
 
 def _settled(present: Reminder, claimed: Reminder, settled: Reminder) -> Reminder:
@@ -286,21 +290,25 @@ def _claimable(reminder: Reminder, held_us: int | None = None) -> int | None:
     return max(microseconds(reminder.due), held_us or 0)
 
 
-def _row(reminder: Reminder, held_us: int | None = None) -> tuple[object, ...]:
+def _row(sealing: Sealing, reminder: Reminder, held_us: int | None = None) -> tuple[object, ...]:
     """Return the values of `_CHANGE`, for a reminder that is held until then."""
-    return *_written(reminder), _claimable(reminder, held_us), reminder.id
+    return *_written(sealing, reminder), _claimable(reminder, held_us), reminder.id
 
 
-def _written(reminder: Reminder) -> tuple[object, ...]:
-    """Return the values of `_FIELDS`."""
-    schedule, before, mention = reminder.schedule, reminder.before, reminder.mention
+def _written(sealing: Sealing, reminder: Reminder) -> tuple[object, ...]:
+    """Return the values of `_FIELDS`; what names the row to the sealing is the reminder's id."""
+    schedule = reminder.schedule
+    words = (storable(reminder.text), _before_json(reminder.before), _mention_json(reminder.mention))
+    text, before, mention = [
+        sealing.seal(reminder.user, column, reminder.id, said) for column, said in zip(_WORDS, words, strict=True)
+    ]
     return (
         *user_key(reminder.user),
         reminder.chat.chat,
         reminder.chat.thread,
         int(reminder.private),
         storable(reminder.name),
-        storable(reminder.text),
+        text,
         reminder.kind,
         reminder.locale,
         *(schedule.wall.isoformat(), schedule.zone, schedule.rule, int(schedule.guessed)),
@@ -312,16 +320,19 @@ def _written(reminder: Reminder) -> tuple[object, ...]:
         _us(reminder.sent_at),
         reminder.batch,
         _us(reminder.changed_at),
-        "" if before is None else to_json(_before_to_json(before)),
+        before,
         reminder.act,
-        "" if mention is None else to_json({"subject": storable(mention.subject), "each": mention.each}),
+        mention,
     )
 
 
-def _read(row: Row) -> Reminder:
+def _read(sealing: Sealing, row: Row) -> Reminder:
     """Return the reminder of a row of `_REMINDER`."""
     reminder_id, platform, user, chat, topic, private, name, text, kind, language, *rest = row
     wall, zone, rule, guessed, due, state, tries, failures, created, sent, batch, changed, before, act, mention = rest
+    text, before, mention = [
+        sealing.open(column, reminder_id, cell) for column, cell in zip(_WORDS, (text, before, mention), strict=True)
+    ]
     return Reminder(
         UserKey(platform, user),
         ChatKey(platform, chat, topic),
@@ -346,9 +357,11 @@ def _read(row: Row) -> Reminder:
     )
 
 
-def _before_to_json(before: Before) -> JSONValue:
+def _before_json(before: Before | None) -> str:
+    if before is None:
+        return ""
     schedule = before.schedule
-    return {
+    stored: JSONValue = {
         "text": storable(before.text),
         "wall": schedule.wall.isoformat(),
         "zone": schedule.zone,
@@ -357,6 +370,11 @@ def _before_to_json(before: Before) -> JSONValue:
         "due": _us(before.due),
         "state": before.state,
     }
+    return to_json(stored)
+
+
+def _mention_json(mention: Mention | None) -> str:
+    return "" if mention is None else to_json({"subject": storable(mention.subject), "each": mention.each})
 
 
 def _before(stored: dict[str, Any]) -> Before:
