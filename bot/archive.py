@@ -48,7 +48,7 @@ from core.storage.sqlite_backup import (
     verified,
 )
 from core.storage.sqlite_errors import RESTORE
-from core.storage.sqlite_marks import Marks, marks_of
+from core.storage.sqlite_marks import Marks, marks_of, seal_mark_of
 
 _ABOUT: Final = "about.json"
 _MARKS: Final = "marks.json"
@@ -81,6 +81,7 @@ class About:
     at: str
     secrets: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    sealed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +152,19 @@ def marks_in(file: Path) -> Marks | None:
         return None
 
 
+def is_sealed(file: Path) -> bool:
+    """Return whether a copy, of whatever kind, is sealed, so that nobody reads it without the keys."""
+    try:
+        if file.suffix == FILES_ASIDE:  # a folder of files, beside the database that they belong to
+            return seal_mark_of(file.with_suffix(".db")) is not None
+        if file.suffix == ".db":
+            return seal_mark_of(file) is not None
+        with zipfile.ZipFile(file) as archive:
+            return bool(json.loads(archive.read(_ABOUT)).get("sealed"))
+    except (OSError, StorageError, zipfile.BadZipFile, zlib.error, KeyError, ValueError):
+        return False
+
+
 def is_whole(file: Path) -> bool:
     """Read a backup to its end, and return whether it still is what it was when it was made and verified."""
     try:
@@ -204,9 +218,12 @@ def _pack(settings: Settings, target: Path, at: datetime, stop: threading.Event)
                 drop_kept(database, _NOT_KEPT)
                 ensure_room(part.parent, database.stat().st_size + _size(settings.files_folder.rglob("*")))
                 text, secrets, paths = _settings_text(settings, at)
-                about = About(program_version(), schema, at.isoformat(timespec="seconds"), secrets, paths)
+                is_sealed_now = seal_mark_of(database) is not None
+                about = About(
+                    program_version(), schema, at.isoformat(timespec="seconds"), secrets, paths, is_sealed_now
+                )
                 entries = {_MARKS: json.dumps(asdict(marks_of(database))).encode()}
-                entries |= {_ABOUT: json.dumps(asdict(about), indent=2).encode(), _SETTINGS: text.encode()}
+                entries |= {_ABOUT: _told(about).encode(), _SETTINGS: text.encode()}
                 _write(part, entries, database, settings.files_folder, stop)
             finally:
                 database.unlink(missing_ok=True)
@@ -216,6 +233,12 @@ def _pack(settings: Settings, target: Path, at: datetime, stop: threading.Event)
     except OSError as error:
         raise unwritten(target, error) from error
     return target.stat().st_size
+
+
+def _told(about: About) -> str:
+    """Return what a backup says of itself, as older programs read it if it is not sealed: they know of no sealing."""
+    told = {name: value for name, value in asdict(about).items() if name != "sealed" or value}
+    return json.dumps(told, indent=2)
 
 
 def _size(paths: Iterable[Path]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import shlex
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from adapters.console.files import EXPORTS
-from bot.archive import FILES_ASIDE, is_of_sqlite, pack
+from bot.archive import FILES_ASIDE, is_of_sqlite, is_sealed, pack
 from bot.background import background
 from bot.settings.settings import Settings
 from core.delivery.alerts import DAMAGED, IS_SOUND, OwnerAlerts
@@ -85,6 +86,17 @@ class DataFolder(Copies):
 
     async def paths(self) -> Sequence[Path]:
         """Return every backup and export, each of which may hold what was deleted since."""
+        return self._paths()
+
+    async def readable(self) -> Sequence[Path]:
+        """Return those of them that are not sealed."""
+        return await asyncio.to_thread(self.in_the_clear)
+
+    def in_the_clear(self) -> list[Path]:
+        """Return the backups and exports that are not sealed."""
+        return [path for path in self._paths() if not is_sealed(path)]
+
+    def _paths(self) -> list[Path]:
         found = [path for folder in (self.backups, self.exports) for path in folder.glob("*")]
         return sorted(path for path in found if path.is_file() or path.suffix == FILES_ASIDE)
 

@@ -27,6 +27,7 @@ from bot.models.presets import PROVIDERS, Mode
 from bot.models.prices import Prices, prices_of
 from bot.origins import origins
 from bot.platforms import PLATFORMS, Platform, about
+from bot.sealing import sealing_of
 from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
 from bot.settings.settings import Settings, unknown_settings
 from bot.status_file import status_of
@@ -51,6 +52,7 @@ from core.features.ledger.calls import ModelCall
 from core.library import new_index
 from core.ports import ChatModel, Clock
 from core.providers.failure import Rejected
+from core.sealing.port import Sealing
 from core.storage.database import Row
 from core.storage.files_named import files_named
 from core.storage.move_files import FilesListed, in_folder, in_table, judged
@@ -158,8 +160,10 @@ async def _files(settings: Settings) -> str:
         StorageError: some are missing.
     """
     before = SystemClock().now() - timedelta(seconds=settings.memory_undo_s) - _SWEPT_WITHIN
-    named, listed = await (_in_postgres(settings) if settings.engine == "postgres" else _in_folder(settings))
-    missing, strays = judged(named, listed, before)
+    with sealing_of(settings) as sealing:
+        there = _in_postgres if settings.engine == "postgres" else _in_folder
+        named, listed = await there(settings, sealing)
+        missing, strays = judged(named, listed, before, sealing)
     if missing:
         raise StorageError(
             f"files that memories keep and that are not there: {missing} of {len(listed) + missing}. "
@@ -169,7 +173,7 @@ async def _files(settings: Settings) -> str:
     return f"{said}; {strays} of them nothing names: the bot removes these" if strays else said
 
 
-async def _in_folder(settings: Settings) -> tuple[FilesNamed, FilesListed]:
+async def _in_folder(settings: Settings, sealing: Sealing) -> tuple[FilesNamed, FilesListed]:
     if is_lost(settings.database_path) or inspect(settings.database_path).version < len(MIGRATIONS):
         return {}, {}  # nothing of them is known yet
     with closing(open_to_read(settings.database_path)) as connection:
@@ -177,10 +181,10 @@ async def _in_folder(settings: Settings) -> tuple[FilesNamed, FilesListed]:
         async def rows_of(sql: str, values: Sequence[object]) -> list[Row]:
             return connection.execute(sql, values).fetchall()
 
-        return await files_named(rows_of), in_folder(settings.files_folder)
+        return await files_named(rows_of, sealing), in_folder(settings.files_folder)
 
 
-async def _in_postgres(settings: Settings) -> tuple[FilesNamed, FilesListed]:
+async def _in_postgres(settings: Settings, sealing: Sealing) -> tuple[FilesNamed, FilesListed]:
     from core.storage.move_postgres import postgres_reader  # this loads psycopg
 
     with postgres_reader(settings.storage_url.get_secret_value()) as source:
@@ -190,7 +194,7 @@ async def _in_postgres(settings: Settings) -> tuple[FilesNamed, FilesListed]:
         async def rows_of(sql: str, values: Sequence[object]) -> list[Row]:
             return list(source.stream(sql, values))
 
-        return await files_named(rows_of), in_table(source)
+        return await files_named(rows_of, sealing), in_table(source)
 
 
 async def _embedder(app: App) -> str:

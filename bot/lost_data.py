@@ -16,6 +16,7 @@ from typing import Final
 
 from bot.archive import is_whole, marks_in
 from bot.data_folder import DataFolder
+from bot.sealing import sealing_of
 from bot.settings.settings import Settings
 from core.clock import SystemClock
 from core.errors import Damaged, StorageError
@@ -70,7 +71,9 @@ async def go_on_anyway(settings: Settings) -> None:
     """
     if settings.engine != "sqlite" or settings.in_memory:
         return
-    await (await open_database(settings.database_path, backups=settings.backups_folder)).close()
+    with sealing_of(settings) as sealing:
+        database = await open_database(settings.database_path, backups=settings.backups_folder, sealing=sealing)
+        await database.close()
     await asyncio.to_thread(raise_marks, settings.database_path, known_marks(settings))
 
 

@@ -213,7 +213,7 @@ async def _talk(settings: Settings, thread_id: str) -> None:
                     user=settings.console_owner,
                     data_dir=settings.data_dir,
                     language=settings.locale,
-                    keeps_lines=not settings.in_memory,
+                    keeps_lines=not (settings.in_memory or app.database.sealing.is_on),
                     menu=app.parts.menu(),
                 )
         except ConfigError as error:

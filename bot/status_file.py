@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 from adapters.running import until
 from bot.background import background
 from bot.data_folder import DataFolder
+from bot.sealing import sealing_of
 from bot.settings.settings import Settings
 from bot.wiring import App
 from bot.workers import process_name
@@ -159,15 +160,16 @@ async def workers_status(settings: Settings, now: datetime) -> Document:
     stopped = {"ok": False, "state": "stopped", "database": settings.storage_place, "workers": [], "problems": [nobody]}
     if found.version < found.known:  # opening it would migrate it
         return stopped
-    database = await open_postgres(url, pool=2)
-    try:
-        workers = await SqlWorkers(database).present(LEASE_S)
-        kept = SqlKept(database)
-        reports: dict[str, Document] = json.loads(await kept.get(_NAME) or "{}")
-        alarms = _alarms(open_alarms(read_alarms(await kept.get(KEPT_AS)), now))
-        owed = (await SqlInbox(database).backlog()).values()
-    finally:
-        await database.close()
+    with sealing_of(settings) as sealing:
+        database = await open_postgres(url, pool=2, sealing=sealing)
+        try:
+            workers = await SqlWorkers(database).present(LEASE_S)
+            kept = SqlKept(database)
+            reports: dict[str, Document] = json.loads(await kept.get(_NAME) or "{}")
+            alarms = _alarms(open_alarms(read_alarms(await kept.get(KEPT_AS)), now))
+            owed = (await SqlInbox(database).backlog()).values()
+        finally:
+            await database.close()
     told = [
         {
             "process": each.process,

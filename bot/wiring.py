@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import sys
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from importlib import metadata
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from pydantic import SecretStr
 
 from bot.background import background
+from bot.conversion import finish as finish_conversion
 from bot.data_folder import ConsoleHistory, DataFolder, ServerCopies, upkeep
 from bot.extras import OCR, is_installed
 from bot.logs import open_machine
@@ -24,6 +26,7 @@ from bot.models.chains import build_chains
 from bot.models.health import ModelHealth
 from bot.models.hot import HotModels
 from bot.models.metering import counting
+from bot.sealing import sealing_of
 from bot.settings.models import LIMITED, USEM3
 from bot.settings.settings import Settings
 from bot.workers import open_worker
@@ -48,6 +51,7 @@ from core.features.ledger.chart import draw
 from core.features.ledger.storage import Ledger
 from core.features.links.storage import LinkCodes
 from core.features.preferences.storage import PreferenceStore
+from core.features.privacy.erasure import Erasure
 from core.features.quotas.quotas import Quotas
 from core.features.reminders.storage import ReminderStore
 from core.features.transfer.files import NoCopies, Spool
@@ -62,9 +66,11 @@ from core.library import new_index, new_memories
 from core.memory.memories import Memories
 from core.models import Models, complete
 from core.ports import Clock, Tokenizer
+from core.sealing.port import Sealing
 from core.storage.database import Database
 from core.storage.files_folder import FolderFiles
 from core.storage.files_table import SqlFiles
+from core.storage.forgotten import Forgotten, Revived
 from core.storage.history import SqlHistory
 from core.storage.inbox import ClaimChat, SqlInbox
 from core.storage.kept import SqlKept
@@ -81,6 +87,8 @@ from core.workers.port import Worker
 
 if TYPE_CHECKING:
     from bot.metrics import Metrics  # it loads a library that few need
+
+_log = logging.getLogger(__name__)
 
 _CLAUDE_RATIO = 1.3  # Source: Anthropic's migration notes: about 30 % more tokens than the tokenizers before
 
@@ -176,6 +184,8 @@ class App:
     health: ModelHealth
     worker: Worker
     models: HotModels
+    revived: Revived = field(default_factory=Revived)
+    """Of whom an older copy of the database brought something back, which was removed again."""
 
 
 def new_reader() -> FileReader:
@@ -203,24 +213,49 @@ async def build(
         StorageError: the database cannot be used.
     """
     async with AsyncExitStack() as stack:
-        database = await open_storage(settings, dry=dry)
-        stack.push_async_callback(database.close)
+        database = await stack.enter_async_context(storage(settings, dry=dry))
         if dry is not None:  # nor does a command write a file
             settings = settings.model_copy(update={"storage_url": SecretStr("memory:")})
         clock = clock or SystemClock()
         worker, claim_chat = await open_worker(settings, database, clock, stack)
         stores = _Stores(database, settings, clock, worker, claim_chat)
-        yield await _build_over(
+        revived = Revived() if dry is not None else await stores.forgotten.settle()
+        app = await _build_over(
             stores, settings, clock, stack, dry=dry is not None, grants=grants or {}, metrics=metrics
         )
+        await _forget_again(app, revived)
+        yield replace(app, revived=revived)
 
 
-async def open_storage(settings: Settings, *, dry: UserKey | None = None) -> Database:
-    """Return the database that the settings name; with `dry`, a copy in RAM that has what is stored of that person.
+async def _forget_again(app: App, revived: Revived) -> None:
+    """Erase those of whom an older copy of the database brought something back that nobody can read any more."""
+    for owner in revived.owners:
+        accounts = await app.features.memories.accounts(
+            owner
+        )  # as they were linked then: who has a key was not forgotten
+        if not any(app.database.sealing.key_id(account) for account in accounts):
+            await app.features.get(Erasure).forget(owner)
+    if revived.rows:
+        _log.warning("forgotten again", extra={"people": len(revived.owners), "rows": revived.rows})
+
+
+@asynccontextmanager
+async def storage(settings: Settings, *, dry: UserKey | None = None) -> AsyncIterator[Database]:
+    """Open the database that the settings name, with their sealing; with `dry`, a copy in RAM of that person's rows.
 
     Raises:
-        ConfigError, StorageError: it cannot be used, or lacks what a backup beside it holds.
+        ConfigError, StorageError: it cannot be used, lacks what a backup beside it holds, or is not sealed by this key.
     """
+    await asyncio.to_thread(finish_conversion, settings)
+    with sealing_of(settings) as sealing:
+        database = await _opened(settings, sealing, dry)
+        try:
+            yield database
+        finally:
+            await database.close()
+
+
+async def _opened(settings: Settings, sealing: Sealing, dry: UserKey | None) -> Database:
     if settings.in_memory:
         return await open_copy(None)
     prepare_folder(settings.data_dir)
@@ -229,15 +264,15 @@ async def open_storage(settings: Settings, *, dry: UserKey | None = None) -> Dat
         if dry is not None:
             from core.storage.move_person import copy_of_person  # this loads psycopg
 
-            return await copy_of_person(url, dry)
+            return await copy_of_person(url, dry, sealing)
         from core.storage.postgres import open_postgres
 
-        return await open_postgres(url, pool=settings.storage_pool)
+        return await open_postgres(url, pool=settings.storage_pool, sealing=sealing)
     if dry is not None:
-        return await open_copy(settings.database_path)
+        return await open_copy(settings.database_path, sealing=sealing)
     try:
         await asyncio.to_thread(check_not_lost, settings)
-        return await open_database(settings.database_path, backups=settings.backups_folder)
+        return await open_database(settings.database_path, backups=settings.backups_folder, sealing=sealing)
     except Damaged as error:
         raise damaged(settings, error) from error
 
@@ -318,6 +353,7 @@ class _Stores:
         self.database = database
         self.worker = worker
         self.kept = SqlKept(database)
+        self.forgotten = Forgotten(database, clock)
         self.people = People(database)
         self.decisions = Decisions(database)
         self.ledger = Ledger(database, settings.zone())
@@ -368,6 +404,7 @@ class _Stores:
             forgetters=(*terminal, self.history, self.inbox),
             spool=Spool(settings.state_dir),
             copies=NoCopies() if settings.in_memory else folder(settings, clock),
+            keys=self.forgotten,
             forgetting=self.database.scrubbing_once,
         )
 

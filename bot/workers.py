@@ -47,7 +47,9 @@ async def open_worker(
 
     direct = settings.storage_direct_url or settings.storage_url
     try:
-        beats = await open_postgres(direct.get_secret_value(), pool=1, wait_s=LEASE_S, stalled_s=LEASE_S)
+        beats = await open_postgres(
+            direct.get_secret_value(), pool=1, wait_s=LEASE_S, stalled_s=LEASE_S, sealing=database.sealing
+        )
     except ConfigError as error:
         raise ConfigError(_DIRECT if settings.storage_direct_url else error.setting, error.advice) from error
     stack.push_async_callback(beats.close)

@@ -125,6 +125,33 @@ class Inbox(Protocol):
         """Remove every row of that person's."""
 
 
+class PeoplesKeys(Protocol):
+    """The keys of people. What is sealed with a destroyed key nobody can open any more, wherever a copy of it lies."""
+
+    async def destroy(self, owners: Sequence[UserKey]) -> Sequence[str]:
+        """Destroy the keys of these accounts for good, and return their ids; whoever has none has no id.
+
+        Raises:
+            StorageError: not all of them are destroyed; the next start does it.
+        """
+        ...
+
+    async def purged(self, keys: Sequence[str]) -> None:
+        """Note that the rows which were sealed with the keys of these ids are gone."""
+        ...
+
+
+class NoKeys(PeoplesKeys):
+    """Nobody has a key: nothing is sealed."""
+
+    async def destroy(self, owners: Sequence[UserKey]) -> Sequence[str]:  # noqa: ARG002 - none of them has one
+        """Return nothing."""
+        return ()
+
+    async def purged(self, keys: Sequence[str]) -> None:
+        """Do nothing."""
+
+
 class KeptStore(Protocol):
     """Small texts by name: what all workers agree on, and what outlives the container that wrote it."""
 

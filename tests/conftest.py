@@ -40,7 +40,18 @@ if _RAM_DISK.is_dir() and os.access(_RAM_DISK, os.W_OK) and shutil.disk_usage(_R
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_SECRET_PARTS = ("API_KEY", "TOKEN", "BASE_URL", "_PROXY", "MODEL", "DATA_DIR", "DISCORD", "TELEGRAM")
+_SECRET_PARTS = (
+    "API_KEY",
+    "TOKEN",
+    "BASE_URL",
+    "_PROXY",
+    "MODEL",
+    "DATA_DIR",
+    "DISCORD",
+    "TELEGRAM",
+    "KEY_FILE",
+    "KEYS_FILE",
+)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -15,12 +15,14 @@ from bot.archive import FILES_ASIDE, Contents, given_settings, pack, unpack
 from bot.cli.shell import JsonOption, NewFile, YesOption, busy, confirm, load_settings, run, show
 from bot.data_folder import DUMP, DataFolder, copied_by_server, put_back_by_server
 from bot.lost_data import known_marks
+from bot.sealing import check_opens, key_path, mark_of, sealing_of
 from bot.settings.env_file import env_path
 from bot.settings.settings import Settings, load
-from bot.wiring import prepare_folder
+from bot.wiring import build, prepare_folder
 from core.clock import SystemClock
-from core.errors import StorageError
+from core.errors import ConfigError, StorageError
 from core.features.transfer.files import Backup, private_file
+from core.storage.forgotten import Revived
 from core.storage.sqlite_backup import restore_database, settle, unwritten
 from core.storage.sqlite_marks import raise_marks
 from core.storage.sqlite_migrations import MIGRATIONS
@@ -117,6 +119,7 @@ async def restore(settings: Settings, file: Path) -> Document:
         scratch, aside = folder.scratch(), folder.aside()
         try:
             contents = await asyncio.to_thread(unpack, file, scratch)
+            await asyncio.to_thread(check_opens, settings, contents.database)
             known = await asyncio.to_thread(known_marks, settings)
             kept = await restore_database(contents.database, settings.database_path, aside)
             kept += await asyncio.to_thread(_put_files, contents, settings.files_folder, aside)
@@ -124,6 +127,8 @@ async def restore(settings: Settings, file: Path) -> Document:
         finally:
             scratch.unlink(missing_ok=True)
             shutil.rmtree(f"{scratch}{FILES_ASIDE}", ignore_errors=True)
+        revived = await _forgotten_again(settings)
+        needs_sealing = key_path(settings) is not None and await asyncio.to_thread(mark_of, settings) is None
         env, about = None, contents.about
         if about is not None:
             env = _write_settings(contents)
@@ -134,10 +139,28 @@ async def restore(settings: Settings, file: Path) -> Document:
         "at": about and about.at,
         "database": str(settings.database_path),
         "aside": [str(path) for path in kept],
+        "forgotten": [str(owner) for owner in revived.owners],
+        "removed_rows": revived.rows,
+        "in_the_clear": needs_sealing,
         "settings": env and str(env),
         "secrets": [name for name in (about.secrets if about else ()) if not here.get(name)],
         "paths": [name for name in (about.paths if about else ()) if not here.get(name)],
     }
+
+
+async def _forgotten_again(settings: Settings) -> Revived:
+    """Remove what a backup brought back of people who were forgotten since; return whose it was, and how much.
+
+    A database that is not sealed as the settings say is left as it is: the next start says what to do.
+    """
+    try:
+        with sealing_of(settings) as sealing:
+            if not sealing.is_on or await asyncio.to_thread(mark_of, settings) is None:
+                return Revived()
+        async with build(settings) as app:
+            return app.revived
+    except ConfigError:  # of another setting, which a restore may bring
+        return Revived()
 
 
 def _put_files(contents: Contents, folder: Path, aside: Path) -> list[Path]:
@@ -223,6 +246,13 @@ def _restored_lines(document: Document) -> list[str]:
     of = f", of {document['at']} by Elefante {document['program']}" if document["program"] else ""
     lines = [f"{document['database']} is now what {document['restored']} was{of}."]
     lines += [f"What was there before is kept as {path}" for path in document["aside"]]
+    if document["forgotten"]:
+        lines.append(
+            f"It held {document['removed_rows']:,} rows of people who were forgotten since, which nobody can read any "
+            f"more; they were removed: {', '.join(document['forgotten'])}."
+        )
+    if document["in_the_clear"]:
+        lines.append("It was made before there was a key: `elefante key seal` before the next start.")
     if document["settings"]:
         lines.append(f"The settings were written into {document['settings']}.")
     fill_in = ", ".join(document["secrets"])

@@ -18,6 +18,7 @@ import typer
 
 from bot.cli.as_person import as_
 from bot.cli.backup import backup_, migrate_, restore_
+from bot.cli.key import app as key_app
 from bot.cli.move_storage import move_storage_
 from bot.cli.people import users_app
 from bot.cli.personal import export_, forget_, import_
@@ -43,6 +44,7 @@ app = typer.Typer(
 )
 app.add_typer(users_app, name="users")
 app.add_typer(service_app, name="service")
+app.add_typer(key_app, name="key")
 
 
 def main() -> None:

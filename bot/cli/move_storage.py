@@ -14,9 +14,11 @@ import typer
 from bot import logs
 from bot.cli.setup import write_settings
 from bot.cli.shell import JsonOption, load_settings, show
+from bot.sealing import check_sealed, sealing_of
 from bot.settings.env_file import env_path
 from bot.settings.settings import Settings, load
 from core.errors import BotError, ConfigError, StorageError
+from core.sealing.port import Sealing
 from core.storage.move import Progress, Source, Target, move
 from core.storage.move_files import move_files
 from core.storage.move_sqlite import sqlite_source, sqlite_target
@@ -80,12 +82,15 @@ def move_storage(settings: Settings, to: str) -> Document:
         raise ConfigError("TARGET", f"all is in {_place(there)} already")
     began_s = time.monotonic()
     with ExitStack() as opened:
+        sealing = opened.enter_context(sealing_of(settings))
+        check_sealed(settings, sealing)
         migrated, source = _source(settings, opened)
-        target = _target(there, opened)
-        moved = move(source, target, opened.enter_context(_progress()))
+        target = _target(there, opened, sealing)
+        moved = move(source, target, opened.enter_context(progress()))
         files = move_files(
             settings.files_folder if settings.engine == "sqlite" else source,
             there.files_folder if there.engine == "sqlite" else target,
+            sealing,
         )
     switched = _switch(settings, there)
     return {
@@ -149,12 +154,12 @@ def _source(settings: Settings, opened: ExitStack) -> tuple[Migrated | None, Sou
     return migrated, opened.enter_context(sqlite_source(path))
 
 
-def _target(there: Settings, opened: ExitStack) -> Target:
+def _target(there: Settings, opened: ExitStack, sealing: Sealing) -> Target:
     if there.engine == "postgres":
         from core.storage.move_postgres import postgres_target  # this loads psycopg
 
         try:
-            return opened.enter_context(postgres_target(_url(there), _place(there)))
+            return opened.enter_context(postgres_target(_url(there), _place(there), sealing))
         except ConfigError as error:
             raise ConfigError("TARGET", error.advice) from error
     return opened.enter_context(sqlite_target(there.database_path))
@@ -188,7 +193,7 @@ def _switch(before: Settings, there: Settings) -> Document:
 
 
 @contextmanager
-def _progress() -> Iterator[Progress]:
+def progress() -> Iterator[Progress]:
     """Show how far it is, on standard error: a bar in a terminal, else a line where something long begins."""
     from rich.console import Console
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 
@@ -81,11 +82,8 @@ def forget_(user: UserOption = "", yes: YesOption = False, as_json: JsonOption =
     loaded = load_settings()
     whose = person(user, loaded)
     there = run(kept(loaded, whose))
-    counts = [f"{there[name]} {name}" for name in ("memories", *there["counts"])]
-    confirm(
-        f"Delete {', '.join(counts)} and {there['threads']} conversations of {', '.join(there['accounts'])} for good?",
-        yes=yes,
-    )
+    *counts, last = [f"{count} {name}" for name, count in there["counts"].items()]
+    confirm(f"Delete {', '.join(counts)} and {last} of {', '.join(there['accounts'])} for good?", yes=yes)
     with busy("deleting"):
         done = run(forget(loaded, whose))
     show(done, as_json=as_json, plain=render)
@@ -180,29 +178,31 @@ async def kept(settings: Settings, user: UserKey) -> Document:
     """Return how much is stored of a person, over all their linked accounts."""
     async with build(settings) as app:
         accounts = await app.features.memories.accounts(user)
-        threads = [thread for account in accounts for thread in await app.conversations.store.threads(account)]
-        memories = await app.features.memories.of(accounts[0]).count()
-        counts = {name: await count(accounts) for name, count in app.features.added.counts}
-        return {
-            "accounts": [str(account) for account in accounts],
-            "memories": memories,
-            **counts,
-            "counts": list(counts),
-            "threads": len(threads),
-        }
+        counts = await app.features.get(Erasure).counts(user)
+        return {"accounts": [str(account) for account in accounts], "counts": dict(counts)}
 
 
 async def forget(settings: Settings, user: UserKey) -> Document:
-    """Delete everything stored of a person; return the backups and exports that may still hold it.
+    """Delete everything stored of a person; return the receipt, and the backups and exports that may still hold it.
 
     Raises:
         StorageError: not everything could be deleted.
     """
     async with build(settings) as app:
         features = app.features
-        await features.get(Erasure).forget(user)
+        receipt = await features.get(Erasure).forget(user)
         await features.decider.record(FORGET, settings.console_owner)
-        return {"forgotten": True, "copies": [str(path) for path in await features.stores.copies.paths()]}
+        copies = features.stores.copies
+        return {
+            "forgotten": True,
+            "counts": dict(receipt.counts),
+            "at": receipt.at.isoformat(timespec="seconds"),
+            "receipt": receipt.number or None,
+            "copies": [str(path) for path in await (copies.readable() if receipt.keys else copies.paths())],
+            "sealed_copies": [str(path) for path in await copies.paths() if path not in set(await copies.readable())]
+            if receipt.keys
+            else [],
+        }
 
 
 def render(document: Document) -> str:
@@ -218,6 +218,19 @@ def render(document: Document) -> str:
         counts = ", ".join(f"{name} {count}" for name, count in document.items() if isinstance(count, int))
         return "\n".join(filter(None, (f"{document['file']}  ({counts})", document["calendar"])))
     lines = ["Done: everything is forgotten."]
+    if document["receipt"]:
+        counts = ", ".join(f"{count} {name}" for name, count in document["counts"].items())
+        lines += [
+            f"Receipt {document['receipt']}: the key was destroyed at {document['at']}, with {counts}.",
+            *_unreadable(document["sealed_copies"]),
+            f"To check it: elefante key check --forgotten {document['receipt']}",
+        ]
     if document["copies"]:
         lines += ["Copies of before may still hold it; delete them:", *(f"  {path}" for path in document["copies"])]
     return "\n".join(lines)
+
+
+def _unreadable(copies: Sequence[str]) -> list[str]:
+    if not copies:
+        return []
+    return ["What these copies hold of it nobody can open any more:", *(f"  {path}" for path in copies)]

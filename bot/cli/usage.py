@@ -10,7 +10,7 @@ import typer
 from bot.cli.shell import JsonOption, load_settings, run, show
 from bot.models.prices import prices_of
 from bot.settings.settings import Settings
-from bot.wiring import open_storage
+from bot.wiring import storage
 from core.clock import SystemClock
 from core.errors import ConfigError
 from core.features.ledger.calls import GROUPINGS, Sum, days_back
@@ -58,12 +58,9 @@ async def usage(settings: Settings, *, days: int = 30, by: Sequence[str] = ("day
         raise ConfigError("--by", f"there is no {unknown[0]!r}; write some of {','.join(GROUPINGS)}")
     zone = settings.zone()
     since = days_back(SystemClock().now(), zone, days)
-    database = await open_storage(settings)
-    try:
+    async with storage(settings) as database:
         ledger = Ledger(database, zone)
         sums, total = await ledger.sums(since, by), await ledger.sums(since, ())
-    finally:
-        await database.close()
     return {
         "since": since.astimezone(zone).date().isoformat(),
         "timezone": zone.key,

@@ -238,6 +238,11 @@ class Settings(
         return self.backup_dir or self.data_dir / "backups"
 
     @property
+    def people_keys(self) -> Path:
+        """The file of the people's keys: beside the data folder, for what lies in it is copied with it."""
+        return self.people_keys_file or self.data_dir.with_name(f"{self.data_dir.name}.keys") / "keys.db"
+
+    @property
     def console_owner(self) -> UserKey:
         """Who talks in the terminal: CONSOLE_USER, or the name of the system user."""
         if self.console_user.strip():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import quote
 
@@ -41,6 +42,26 @@ class StorageSettings(BaseSettings):
         le=100,
         description="How many connections each process has to PostgreSQL at most, beside two by which it is known "
         "to be alive and hears of messages.",
+    )
+
+    memory_key_file: Path | None = Field(
+        default=None,
+        description="File with the master key, outside of DATA_DIR and BACKUP_DIR: all that people say, send and are "
+        "told is sealed then, on the disk, in backups and in PostgreSQL. `elefante key make` makes one, `elefante key "
+        "seal` seals what is there: docs/encryption.md. Under systemd the credential memory-key takes its place.",
+        examples=["/etc/elefante/memory-key"],
+    )
+    people_keys_file: Path | None = Field(
+        default=None,
+        description="File of the people's keys, which the master key opens. No backup holds it, so that nobody who was "
+        "forgotten comes back with one; lose neither. Several workers share one. Default: keys.db in a folder beside "
+        "DATA_DIR, whose name ends in .keys.",
+    )
+
+    vectors: Literal["sealed", "open"] = Field(
+        default="sealed",
+        description="Whether the vectors of memories are sealed, too, where there is a key. Texts can be computed back "
+        "from them. Open, PostgreSQL searches them itself; sealed, each worker does in RAM.",
     )
 
     @field_validator("storage_url", mode="before")

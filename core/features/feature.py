@@ -40,7 +40,7 @@ from core.memory.memories import Memories
 from core.models import Models
 from core.outgoing import Button
 from core.ports import Clock
-from core.stores import HistoryStore, KeptStore
+from core.stores import HistoryStore, KeptStore, NoKeys, PeoplesKeys
 from core.text.catalogue import Counted
 from core.threads import ConfirmationStore, PendingInputs
 from core.types import Incoming, JSONValue, Learn, Locale, Localized, UserKey
@@ -238,6 +238,7 @@ class Stores:
     forgetters: Sequence[Forgets] = ()
     spool: Spool = field(default_factory=Spool)
     copies: Copies = field(default_factory=NoCopies)
+    keys: PeoplesKeys = field(default_factory=NoKeys)
     forgetting: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
 

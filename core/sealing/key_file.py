@@ -11,7 +11,7 @@ import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -40,6 +40,8 @@ _SCHEMA: Final = (
         PRIMARY KEY (platform, user)
     ) WITHOUT ROWID
     """,
+    # Ids of keys that were here: a database that holds something of them is older than this file.
+    "CREATE TABLE IF NOT EXISTS destroyed (id BLOB PRIMARY KEY) WITHOUT ROWID",
 )
 _PRAGMAS: Final = (
     "PRAGMA secure_delete = ON",
@@ -62,13 +64,15 @@ class PersonKey:
 class KeyFile:
     """An open key file. May be used from several threads, and by several processes; `close` it."""
 
-    def __init__(self, path: Path, master: bytes) -> None:
-        """Open the file, made now if there is none, readable by its owner only.
+    def __init__(self, path: Path, master: bytes, *, make: bool = True) -> None:
+        """Open the file, readable by its owner only; without `make` there has to be one.
 
         Raises:
             WrongKey: it was made with another master key; nothing was changed.
-            StorageError: it cannot be read or written, or is no key file.
+            StorageError: there is none, it cannot be read or written, or is no key file.
         """
+        if not make and not (path.exists() and path.stat().st_size):
+            raise StorageError(f"there is no key file {path}")
         self.path = path
         self._master = AESGCMSIV(master)
         self._lock = threading.Lock()
@@ -117,14 +121,34 @@ class KeyFile:
         """Return the key of that id, if it is not destroyed."""
         return self._found("id = ?", key_id)
 
-    def destroy(self, owner: UserKey) -> bytes | None:
-        """Overwrite a person's key, and return its id; None if there is none. It is gone from the disk then."""
+    def destroy(self, key_id: bytes) -> None:
+        """Overwrite the key of that id, if it is here, and note its end. It is gone from the disk then."""
+        with self._lock, _translated(self.path), self._transaction():
+            self._connection.execute("DELETE FROM keys WHERE id = ?", (key_id,))
+            self._connection.execute("INSERT INTO destroyed VALUES (?) ON CONFLICT DO NOTHING", (key_id,))
         with self._lock, _translated(self.path):
-            rows = self._connection.execute(
-                "DELETE FROM keys WHERE platform = ? AND user = ? RETURNING id", (owner.platform, owner.user)
-            ).fetchall()
             self._erase_journal()
-        return bytes(rows[0][0]) if rows else None
+
+    def destroyed(self) -> frozenset[bytes]:
+        """Return the ids of all keys that were destroyed."""
+        with self._lock, _translated(self.path):
+            return frozenset(bytes(row[0]) for row in self._connection.execute("SELECT id FROM destroyed"))
+
+    def ids(self) -> frozenset[bytes]:
+        """Return the ids of all keys."""
+        with self._lock, _translated(self.path):
+            return frozenset(bytes(row[0]) for row in self._connection.execute("SELECT id FROM keys"))
+
+    def copy(self, target: Path) -> None:
+        """Write a copy to a new file, readable by its owner only.
+
+        Raises:
+            StorageError: it is there already, or cannot be written.
+        """
+        with self._lock, _translated(target):
+            os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+            with closing(sqlite3.connect(target)) as copy:
+                self._connection.backup(copy)
 
     def owners(self) -> list[UserKey]:
         """Return everybody who has a key."""
@@ -136,8 +160,7 @@ class KeyFile:
         """Wrap every key by a new master key, in one transaction; the old one opens nothing afterwards."""
         new = AESGCMSIV(master)
         with self._lock, _translated(self.path):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
+            with self._transaction():
                 rows = self._connection.execute("SELECT platform, user, id, wrapped FROM keys").fetchall()
                 for platform, user, key_id, wrapped in rows:
                     owner = UserKey(platform, user)
@@ -145,10 +168,6 @@ class KeyFile:
                     self._connection.execute("UPDATE keys SET wrapped = ? WHERE id = ?", (again, key_id))
                 [(name,)] = self._connection.execute("SELECT id FROM file")
                 self._connection.execute("UPDATE file SET proof = ?", (_wrapped(new, _PROOF, name.encode()),))
-                self._connection.execute("COMMIT")
-            except BaseException:
-                self._connection.rollback()
-                raise
             self._master = new
             self._erase_journal()
 
@@ -179,6 +198,16 @@ class KeyFile:
             _unwrapped(self._master, proof, name.encode())
         except InvalidTag as error:
             raise WrongKey(f"the master key is not the one that {self.path} was made with") from error
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._connection.rollback()
+            raise
 
     def _erase_journal(self) -> None:
         """Overwrite the journal, which holds pages as they were before a change, while nobody else may write one."""

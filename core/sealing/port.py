@@ -34,6 +34,11 @@ class Sealing(Protocol):
         """Whether anything is sealed at all."""
         ...
 
+    @property
+    def id(self) -> str:
+        """The name of the key file, which a database keeps to know its own; "" if nothing is sealed."""
+        ...
+
     def seals(self, column: str) -> bool:
         """Return whether values of that column are sealed."""
         ...
@@ -45,6 +50,22 @@ class Sealing(Protocol):
 
     def refresh(self) -> None:
         """Heed which keys other processes destroyed. An engine calls it as each transaction that writes begins."""
+        ...
+
+    def key_id(self, owner: UserKey) -> bytes | None:
+        """Return the id of a person's key, which stands in all that is sealed for them; None if they have none."""
+        ...
+
+    def destroy(self, key_id: bytes) -> None:
+        """Destroy the key of that id for good: what it sealed opens nowhere any more.
+
+        Raises:
+            StorageError: the key file cannot be written.
+        """
+        ...
+
+    def destroyed(self) -> frozenset[bytes]:
+        """Return the ids of all keys that were destroyed."""
         ...
 
     def seal(self, owner: UserKey, column: str, row: object, text: str) -> str:
@@ -94,6 +115,7 @@ class Plain(Sealing):
     # ruff: noqa: ARG002 - nothing is sealed, whosever it is
 
     is_on = False
+    id = ""
     extra_bytes = 0
 
     def seals(self, column: str) -> bool:
@@ -102,6 +124,16 @@ class Plain(Sealing):
 
     def refresh(self) -> None:
         """Do nothing."""
+
+    def key_id(self, owner: UserKey) -> None:
+        """Return None: nobody has a key."""
+
+    def destroy(self, key_id: bytes) -> None:
+        """Do nothing."""
+
+    def destroyed(self) -> frozenset[bytes]:
+        """Return that none was."""
+        return frozenset()
 
     def seal(self, owner: UserKey, column: str, row: object, text: str) -> str:
         """Return the text."""

@@ -55,11 +55,17 @@ class Sealed(Sealing):
 
     def __init__(self, file: KeyFile, left_open: Collection[str] = ()) -> None:
         self.file = file
+        self._id = file.id
         self._left_open = frozenset(left_open)
         self._lock = threading.RLock()
         self._version = file.version()
         self._by_owner: OrderedDict[UserKey, _Keys] = OrderedDict()
         self._by_id: dict[bytes, _Keys] = {}
+
+    @property
+    def id(self) -> str:
+        """The name of the key file."""
+        return self._id
 
     def seals(self, column: str) -> bool:
         """Return whether values of that column are sealed."""
@@ -127,12 +133,19 @@ class Sealed(Sealing):
         """Return what a digest of a person's text is stored as, as long as it is."""
         return hmac.digest(self._of(owner).words, b"digest\0" + digest, "sha256")[: len(digest)]
 
-    def destroy(self, owner: UserKey) -> bytes | None:
-        """Destroy a person's key, and return its id; None if there is none. What it sealed opens nowhere any more."""
+    def key_id(self, owner: UserKey) -> bytes | None:
+        """Return the id of a person's key; None if they have none."""
+        return None if (keys := self._known(owner)) is None else keys.id
+
+    def destroy(self, key_id: bytes) -> None:
+        """Destroy the key of that id: what it sealed opens nowhere any more."""
         with self._lock:
-            destroyed = self.file.destroy(owner)
+            self.file.destroy(key_id)
             self._forget_keys()
-        return destroyed
+
+    def destroyed(self) -> frozenset[bytes]:
+        """Return the ids of all keys that were destroyed."""
+        return self.file.destroyed()
 
     def _of(self, owner: UserKey) -> _Keys:
         return self._known(owner) or self._kept(self.file.made(owner))
@@ -166,6 +179,16 @@ class Sealed(Sealing):
                 _, oldest = self._by_owner.popitem(last=False)
                 del self._by_id[oldest.id]
         return keys
+
+
+def beginning(key_id: bytes) -> bytes:
+    """Return how bytes begin that are sealed with the key of that id."""
+    return _VERSION + key_id
+
+
+def text_beginning(key_id: bytes) -> str:
+    """Return how a text begins that is sealed with the key of that id: its bytes fill whole characters of base64."""
+    return urlsafe_b64encode(beginning(key_id)).decode()
 
 
 def _derived(key: bytes, use: bytes) -> bytes:

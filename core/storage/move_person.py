@@ -9,6 +9,7 @@ from typing import Final
 
 from pgvector.psycopg import register_vector
 
+from core.sealing.port import PLAIN, Sealing
 from core.storage.database import Database, Query, Row
 from core.storage.move_postgres import PostgresEnd
 from core.storage.postgres_connection import parameters
@@ -31,7 +32,7 @@ _Copied = Mapping[str, tuple[Sequence[str], Sequence[Row]]]
 """Of each table the columns and rows."""
 
 
-async def copy_of_person(url: str, user: UserKey) -> Database:
+async def copy_of_person(url: str, user: UserKey, sealing: Sealing = PLAIN) -> Database:
     """Return a database in RAM with what is stored of all accounts of that person, and what is nobody's.
 
     It is one state of what is committed. What others say is not in it: not even they are.
@@ -39,7 +40,7 @@ async def copy_of_person(url: str, user: UserKey) -> Database:
     Raises:
         ConfigError, StorageError: the database cannot be used.
     """
-    copy = await open_copy(None)
+    copy = await open_copy(None, sealing=sealing)
     try:
         columns = {
             table.name: [str(row[1]) for row in await copy.rows(f'PRAGMA table_info("{table.name}")')]

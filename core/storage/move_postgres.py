@@ -13,12 +13,15 @@ from pgvector import HalfVector
 from pgvector.psycopg import register_vector
 
 from core.errors import StorageDown, StorageError
+from core.sealing.port import PLAIN, Sealing
 from core.storage.database import Row
+from core.storage.memory_rows import VECTORS
 from core.storage.move import LEFT_BEHIND, Columns, Target
 from core.storage.postgres_connection import parameters
 from core.storage.postgres_errors import reason, translated
 from core.storage.postgres_migrations import MIGRATIONS
 from core.storage.postgres_schema import connected, inspect, prepare
+from core.storage.postgres_vectors import fit
 
 _READ_ROWS: Final = 1_000
 _BEAT_S: Final = 10
@@ -142,7 +145,7 @@ def postgres_source(url: str, name: str) -> Iterator[PostgresEnd]:
 
 
 @contextmanager
-def postgres_target(url: str, name: str) -> Iterator[PostgresEnd]:
+def postgres_target(url: str, name: str, sealing: Sealing = PLAIN) -> Iterator[PostgresEnd]:
     """Connect to a database to move into, and make the tables that it lacks; what is put there is committed at the end.
 
     Raises:
@@ -157,6 +160,7 @@ def postgres_target(url: str, name: str) -> Iterator[PostgresEnd]:
             )
         refuse_workers(connection, name)
         prepare(parameters(url), MIGRATIONS)
+        fit(connection, sealed=sealing.seals(VECTORS))
         with _alone(connection, name) as end:
             yield end
         connection.execute("ANALYZE")

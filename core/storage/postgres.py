@@ -34,7 +34,8 @@ from core.storage.memory_rows import VECTORS
 from core.storage.postgres_connection import SET_LOCAL, STATEMENT_S, break_off, parameters, with_session
 from core.storage.postgres_errors import CommitUnknown, is_away, is_lost, is_repeatable, reason, translated
 from core.storage.postgres_migrations import MIGRATIONS, Migration
-from core.storage.postgres_schema import prepare
+from core.storage.postgres_schema import is_to_be_marked, prepare
+from core.storage.sealed_mark import PUT_MARK, Mark
 from core.workers.port import Claim, present_claim
 
 T = TypeVar("T")
@@ -467,11 +468,14 @@ async def open_postgres(
         StorageError: it cannot be reached or migrated.
     """
     named = parameters(url)
+    is_new = await asyncio.to_thread(is_to_be_marked, named, sealing)
     is_pooled = await asyncio.to_thread(prepare, named, migrations)
     database = PostgresDatabase(
         named, pool=pool, is_pooled=is_pooled, wait_s=wait_s, stalled_s=stalled_s, sealing=sealing
     )
     await database.open()
+    if is_new:
+        await database.change(PUT_MARK, (Mark(sealing.id).to_json(),))
     return database
 
 

@@ -15,10 +15,13 @@ import psycopg
 from psycopg import errors
 
 from core.errors import ConfigError, SchemaTooNew, SchemaTooOld, StorageDown
+from core.sealing.port import Sealing
+from core.storage.database import Row
 from core.storage.postgres_connection import SETTING
 from core.storage.postgres_errors import reason, refusal, translated
 from core.storage.postgres_migrations import Migration
 from core.storage.record import program_version
+from core.storage.sealed_mark import FIND_MARK, Mark, mark_in, needs_mark
 
 _OLDEST_SERVER: Final = 16
 _EXTENSIONS: Final[dict[LiteralString, tuple[int, int]]] = {"vector": (0, 7)}
@@ -81,6 +84,24 @@ def inspect(named: dict[str, Any], migrations: Sequence[Migration]) -> PostgresI
         [(server,)] = connection.execute("SHOW server_version").fetchall()
         people = connection.execute("SELECT count(DISTINCT owner) FROM memories").fetchall() if version else [(0,)]
         return PostgresInspection(server.split()[0], extensions, version, len(migrations), people[0][0])
+
+
+def is_to_be_marked(named: dict[str, Any], sealing: Sealing) -> bool:
+    """Return whether the database has to be marked as sealed; raises as `needs_mark`, and as `connected`."""
+    with translated(), connected(named) as connection:
+
+        def run(sql: str) -> list[Row]:
+            return connection.execute(sql.encode()).fetchall()
+
+        found = run("SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()")
+        return needs_mark(run, frozenset(str(name) for (name,) in found), sealing)
+
+
+def mark_there(named: dict[str, Any]) -> Mark | None:
+    """Return the mark of a database that is sealed; raises as `connected`."""
+    with translated(), connected(named) as connection:
+        [(table,)] = connection.execute("SELECT to_regclass('kept')").fetchall()
+        return mark_in(connection.execute(FIND_MARK.encode()).fetchall() if table is not None else [])
 
 
 def prepare(named: dict[str, Any], migrations: Sequence[Migration]) -> bool:

@@ -24,6 +24,7 @@ class SealedColumn:
     `owned`: SQL of the platform and user by whose key it is sealed; `joined` is what `row` and `owned` need, the same
         for all columns of a table. It leaves no row of `t` out.
     `only`: SQL of which rows hold words of a person at all; "" for all of them.
+    `is_key`: rows with one `key` are told apart by this column.
     """
 
     table: str
@@ -34,6 +35,7 @@ class SealedColumn:
     owned: str = 't.platform, t."user"'
     joined: str = ""
     only: str = ""
+    is_key: bool = False
 
     @property
     def name(self) -> str:
@@ -52,6 +54,9 @@ _OF_PHRASE: Final = (
 )
 _THREAD: Final = "LEFT JOIN threads AS o ON o.id = t.thread"
 
+_NAMED: Final = "o.platform != ''"
+"""A thread without is one of a person who was forgotten: it goes with what is in it."""
+
 MEMORIES: Final = (
     SealedColumn("memories", "content", "text", ("id",), ("o.id", "t.key"), _SAID, _MEMORY),
     SealedColumn("memories", "meant", "text", ("id",), ("o.id", "t.key"), _SAID, _MEMORY),
@@ -63,16 +68,30 @@ MEMORIES: Final = (
     SealedColumn("changes", "after", "text", ("id",), ("t.key", "t.act"), _SAID, _MEMORY),
     SealedColumn("changes", "enclosed", "text", ("id",), ("t.key", "t.act"), _SAID, _MEMORY),
     SealedColumn(
-        "terms", "term", "word", ("account", "memory"), (), _SAID, "LEFT JOIN owners AS o ON o.id = t.account"
+        "terms",
+        "term",
+        "word",
+        ("account", "memory"),
+        owned=_SAID,
+        joined="LEFT JOIN owners AS o ON o.id = t.account",
+        is_key=True,
+    ),
+    SealedColumn(
+        "told_memories",
+        "version",
+        "text",
+        ("message", "memory"),
+        ("t.message", "t.memory"),
+        _SAID,
+        _THREAD,
+        _NAMED,
+        is_key=True,
     ),
 )
 """Memories, and what they are found and undone by."""
 
 _OF_MESSAGE: Final = ("t.thread", "t.turn", "t.role", "coalesce(CAST(t.at AS TEXT), '')")
 _OF_CONVERSATION: Final = ("t.platform", "t.chat", "t.topic", 't."user"')
-_NAMED: Final = "o.platform != ''"
-"""A thread without is one of a person who was forgotten: it goes with what is in it."""
-
 HISTORY: Final = (
     *(
         SealedColumn("messages", column, "text", ("id",), _OF_MESSAGE, _SAID, _THREAD, _NAMED)
@@ -84,7 +103,13 @@ HISTORY: Final = (
         for column in ("title", "metadata")
     ),
     SealedColumn(
-        "message_terms", "term", "word", ("place", "message"), (), _SAID, "LEFT JOIN places AS o ON o.id = t.place"
+        "message_terms",
+        "term",
+        "word",
+        ("place", "message"),
+        owned=_SAID,
+        joined="LEFT JOIN places AS o ON o.id = t.place",
+        is_key=True,
     ),
     *(
         SealedColumn("inbox", column, "text", ("id",), ("t.platform", "t.chat", "t.topic", "t.message_id"))

@@ -22,9 +22,11 @@ import aiosqlite
 from core.errors import DiskFull, StorageError
 from core.sealing.port import PLAIN, Sealing
 from core.storage.database import Database, Query, Row
+from core.storage.sealed_mark import PUT_MARK, Mark, needs_mark
+from core.storage.sqlite_backup import is_lost, open_to_read
 from core.storage.sqlite_errors import as_ours, translated
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
-from core.storage.sqlite_schema import PRAGMAS, migrate
+from core.storage.sqlite_schema import PRAGMAS, migrate, tables_of
 from core.storage.sqlite_scrub import DatabaseFile, scrub
 from core.storage.sqlite_upgrade import upgrade
 
@@ -243,14 +245,17 @@ async def open_database(
     Raises:
         SchemaTooNew: a newer version of this program wrote it.
         Damaged: it is not a database of this program, or broken.
-        StorageError: it cannot be opened, written or migrated.
+        StorageError: it cannot be opened, written or migrated, or is not sealed as `sealing` seals (`needs_mark`).
     """
+    is_new = await asyncio.to_thread(_is_to_be_marked, path, sealing)
     _make_private(path)
     await asyncio.to_thread(upgrade, path, migrations, backups or path.parent / "backups", wait_s=_BUSY_TIMEOUT_S)
     async with AsyncExitStack() as opened:
         writer = await _connect(str(path))
         opened.push_async_callback(writer.close)
         await _fetch(writer, "PRAGMA journal_mode = WAL")
+        if is_new:
+            await _fetch(writer, PUT_MARK, (Mark(sealing.id).to_json(),))
         reader = await _connect(str(path))
         opened.push_async_callback(reader.close)
         await _fetch(reader, "PRAGMA query_only = ON")
@@ -270,6 +275,7 @@ async def open_copy(
     copy = await _connect(":memory:")
     try:
         if path is not None and (uri := _uri_of(path)):
+            await asyncio.to_thread(_is_to_be_marked, path, sealing)
             source = await _connect(uri)
             try:
                 with translated():
@@ -281,6 +287,14 @@ async def open_copy(
         await copy.close()
         raise
     return SqliteDatabase(copy, sealing=sealing)
+
+
+def _is_to_be_marked(path: Path, sealing: Sealing) -> bool:
+    """Return whether the file has to be marked as sealed; raises as `needs_mark`. Nothing is written."""
+    if is_lost(path):
+        return sealing.is_on
+    with translated(), closing(open_to_read(path, _BUSY_TIMEOUT_S)) as connection:
+        return needs_mark(lambda sql: connection.execute(sql).fetchall(), tables_of(connection), sealing)
 
 
 def _faults(check: Iterable[Row], foreign: Iterable[Row]) -> list[str]:

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from core.storage.sqlite_backup import open_to_read
+from core.storage.sealed_mark import FIND_MARK, Mark, mark_in
+from core.storage.sqlite_backup import is_lost, open_to_read
 from core.storage.sqlite_errors import translated
-from core.storage.sqlite_schema import schema_version
+from core.storage.sqlite_schema import schema_version, tables_of
 
 _PATIENCE_S: Final = 60.0
 
@@ -43,13 +44,26 @@ def marks_of(path: Path) -> Marks:
     """
     with translated(), closing(open_to_read(path, _PATIENCE_S)) as connection:
         schema = schema_version(connection)
-        tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+        tables = tables_of(connection)
         made, numbers = 0, {}
         if "schema_history" in tables:
             [made] = connection.execute("SELECT coalesce(min(at), 0) FROM schema_history").fetchone()
         if "sqlite_sequence" in tables:
             numbers = dict(connection.execute("SELECT name, seq FROM sqlite_sequence"))
         return Marks(schema, made, numbers)
+
+
+def seal_mark_of(path: Path) -> Mark | None:
+    """Return the mark of a database file that is sealed; None of one that is not, or not there.
+
+    Raises:
+        Damaged, StorageError: it cannot be read.
+    """
+    if is_lost(path):
+        return None
+    with translated(), closing(open_to_read(path, _PATIENCE_S)) as connection:
+        schema_version(connection)
+        return mark_in(connection.execute(FIND_MARK).fetchall()) if "kept" in tables_of(connection) else None
 
 
 def raise_marks(path: Path, known: Iterable[Marks]) -> None:

@@ -50,6 +50,12 @@ def schema_version(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
+def tables_of(connection: sqlite3.Connection) -> frozenset[str]:
+    """Return the names of the tables that there are."""
+    rows = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+    return frozenset(str(name) for (name,) in rows)
+
+
 def usable_version(connection: sqlite3.Connection, migrations: Sequence[Migration]) -> int:
     """Return the schema version of a database that these migrations lead on from; 0 if it is empty.
 

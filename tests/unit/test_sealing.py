@@ -94,8 +94,12 @@ def test_a_destroyed_key_opens_nothing_and_leaves_no_byte(sealing: Sealed) -> No
     connection.close()
     assert wrapped in on_disk(sealing)
 
-    assert sealing.destroy(ANA)
-    assert sealing.destroy(ANA) is None
+    key_id = sealing.key_id(ANA)
+    assert key_id is not None
+    sealing.destroy(key_id)
+    sealing.destroy(key_id)
+    assert sealing.key_id(ANA) is None
+    assert sealing.destroyed() == {key_id}
     with pytest.raises(Unreadable):
         sealing.open("memories.content", 1, sealed[ANA])
     assert sealing.open("memories.content", 1, sealed[BIA]) == "banana"
@@ -110,7 +114,7 @@ def test_a_destroyed_key_opens_nothing_and_leaves_no_byte(sealing: Sealed) -> No
 def test_another_process_that_destroys_a_key_is_heard_of(sealing: Sealed) -> None:
     sealed = sealing.seal(ANA, "memories.content", 1, "banana")
     other = KeyFile(sealing.file.path, MASTER)
-    Sealed(other).destroy(ANA)
+    Sealed(other).destroy(sealing.key_id(ANA) or b"")
     other.close()
     sealing.refresh()
     with pytest.raises(Unreadable):
@@ -169,6 +173,28 @@ def test_another_file_is_not_taken_for_a_key_file(tmp_path: Path) -> None:
     for content in (path, tmp_path):
         with pytest.raises(StorageError):
             KeyFile(content, MASTER)
+
+
+def test_a_copy_of_the_key_file_opens_what_the_file_opens(sealing: Sealed, tmp_path: Path) -> None:
+    sealed = sealing.seal(ANA, "memories.content", 1, "banana")
+    copy = tmp_path / "copy.db"
+    sealing.file.copy(copy)
+    assert copy.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(StorageError):
+        sealing.file.copy(copy)
+    again = KeyFile(copy, MASTER, make=False)
+    assert Sealed(again).open("memories.content", 1, sealed) == "banana"
+    again.close()
+
+
+def test_no_key_file_is_made_where_one_has_to_be(tmp_path: Path) -> None:
+    path = tmp_path / "keys" / "keys.db"
+    for _ in range(2):
+        with pytest.raises(StorageError, match="no key file"):
+            KeyFile(path, MASTER, make=False)
+        assert not path.exists() or not path.stat().st_size
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
 
 
 def test_the_key_file_is_its_owners_alone(sealing: Sealed) -> None:

@@ -40,7 +40,11 @@ def build(shared: Shared) -> Contribution:
         shared.memories,
         shared.access,
         shared.added.forgetters,
+        history=stores.history,
+        clock=shared.clock,
         copies=stores.copies,
+        counters=shared.added.counts,
+        keys=stores.keys,
         scrubbing=stores.forgetting,
     )
     own, others = ForgetCommand(shared, erasure), ForgetVerb(shared, erasure)
@@ -206,10 +210,10 @@ class ForgetCommand:
             await self._ask_for_all(request, accounts)
             return
         await request.stop_answers(accounts)
-        await self._erasure.forget(user)
+        receipt = await self._erasure.forget(user)
         log_stays = LOG_STAYS[request.locale] if self._shared.settings.logs_words else ""
-        copies = await self._erasure.copies_left(request.locale, for_owner=request.role is Role.OWNER)
-        await request.answer.tell("\n".join([f"{FORGOT_ALL[request.locale]} {log_stays}".rstrip(), copies]).rstrip())
+        told = await self._erasure.told(receipt, request.locale, for_owner=request.role is Role.OWNER)
+        await request.answer.tell("\n".join([f"{FORGOT_ALL[request.locale]} {log_stays}".rstrip(), told]).rstrip())
 
     async def _ask_for_all(self, request: Request, accounts: Sequence[UserKey]) -> None:
         given, locale = await self._shared.access.role(request.incoming.user), request.locale
@@ -262,9 +266,9 @@ class ForgetVerb:
             await request.tell(SOMEBODY_NOT_CONFIRMED)
             return
         await request.stop_answers(await self._memories.accounts(somebody.user))
-        await self._erasure.forget(somebody.user)
+        receipt = await self._erasure.forget(somebody.user)
         await self._shared.decider.record(FORGET, request.incoming.user)
-        lines = [DONE[request.locale], await self._erasure.copies_left(request.locale, for_owner=True)]
+        lines = [DONE[request.locale], await self._erasure.told(receipt, request.locale, for_owner=True)]
         await request.answer.tell("\n".join(filter(None, lines)))
 
 

@@ -111,6 +111,10 @@ class Copies(Protocol):
         """Return every file that may still have what was deleted since: backups and exports."""
         ...
 
+    async def readable(self) -> Sequence[Path]:
+        """Return those of them that are not sealed, so that anybody who has them can read them."""
+        ...
+
 
 class NoCopies(Copies):
     """No copies: nothing is kept on a disk."""
@@ -120,5 +124,9 @@ class NoCopies(Copies):
         raise StorageError("nothing is kept on a disk here")
 
     async def paths(self) -> Sequence[Path]:
+        """Return nothing."""
+        return ()
+
+    async def readable(self) -> Sequence[Path]:
         """Return nothing."""
         return ()

@@ -1,0 +1,379 @@
+"""`elefante key`: the master key, the people's keys, and the sealing of what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Annotated, Any, Final, TypeAlias
+
+import typer
+
+from bot.cli.move_storage import progress
+from bot.cli.setup import write_settings
+from bot.cli.shell import JsonOption, YesOption, confirm, load_settings, show
+from bot.conversion import convert
+from bot.data_folder import DataFolder
+from bot.sealing import KEY, KEYS, PROTECTS, key_path, make_key, mark_of, opened_keys, refuse_copied
+from bot.settings.env_file import env_path
+from bot.settings.settings import Settings
+from core.clock import SystemClock
+from core.errors import BotError, ConfigError, StorageError
+from core.features.privacy.erasure import keys_of
+from core.sealing.sealed import Sealed
+from core.storage.convert import opened
+from core.storage.database import Row
+from core.storage.forgotten import gone_of
+from core.storage.sqlite_backup import alone, is_lost, open_to_read
+from core.storage.sqlite_errors import translated
+
+Document: TypeAlias = dict[str, Any]
+Stream: TypeAlias = Callable[..., Iterable[Row]]
+
+_NEW: Final = "A file that is not there yet, outside of DATA_DIR and BACKUP_DIR."
+
+app = typer.Typer(
+    name="key",
+    help="The key by which all that people say is sealed on the disk: docs/encryption.md.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@app.command("make")
+def make_(path: Annotated[Path, typer.Argument(help=_NEW)], as_json: JsonOption = False) -> None:
+    """Make a master key, in a new file that only you can read. It seals nothing yet.
+
+    Example: elefante key make ~/.config/elefante/memory-key
+    """
+    settings, file = load_settings(stored=False, writes=False), path.expanduser().absolute()
+    refuse_copied(settings, KEY, file)
+    make_key(file)
+    show({"file": str(file), "setting": f"{KEY}={file}"}, as_json=as_json, plain=_made)
+
+
+@app.command("check")
+def check_(
+    forgotten: Annotated[
+        str, typer.Option("--forgotten", metavar="RECEIPT", help="Show that nobody can open what a receipt names.")
+    ] = "",
+    as_json: JsonOption = False,
+) -> None:
+    """Open every sealed value, and say what does not open, and which copies are not sealed; exit 1 if any fails.
+
+    Example: elefante key check --forgotten 6f0c2d1e9a7b4835
+    """
+    settings = load_settings()
+    document = check_forgotten(settings, forgotten) if forgotten else check(settings)
+    show(document, as_json=as_json, plain=_forgotten if forgotten else _checked)
+    if not document["ok"]:
+        raise typer.Exit(1)
+
+
+@app.command("rotate")
+def rotate_(path: Annotated[Path, typer.Argument(help=_NEW)], as_json: JsonOption = False) -> None:
+    """Make a new master key and wrap the people's keys with it; the old one opens nothing then. Stop the bot first.
+
+    Example: elefante key rotate ~/.config/elefante/memory-key-2027
+    """
+    show(rotate(load_settings(), path.expanduser().absolute()), as_json=as_json, plain=_rotated)
+
+
+@app.command("backup")
+def backup_(
+    path: Annotated[Path, typer.Argument(help=f"{_NEW} Best on another machine.")], as_json: JsonOption = False
+) -> None:
+    """Copy the file of the people's keys, which no backup holds. Without the master key the copy opens nothing.
+
+    Example: elefante key backup /media/usb/keys.db
+    """
+    settings, file = load_settings(), path.expanduser().absolute()
+    refuse_copied(settings, KEYS, file)
+    with _keys(settings) as sealed:
+        sealed.file.copy(file)
+        people = len(sealed.file.owners())
+    show({"file": str(file), "people": people}, as_json=as_json, plain=_backed_up)
+
+
+@app.command("seal")
+def seal_(yes: YesOption = False, as_json: JsonOption = False) -> None:
+    """Seal all that was stored before there was a key. Stop the bot first; broken off, the same command goes on.
+
+    Example: elefante key seal
+    """
+    settings = load_settings()
+    confirm(f"{PROTECTS} Seal {_place(settings)}?", yes=yes)
+    show(seal(settings), as_json=as_json, plain=_sealed)
+
+
+@app.command("unseal")
+def unseal_(yes: YesOption = False, as_json: JsonOption = False) -> None:
+    """Open all that is sealed, to go on without a key. Stop the bot first; broken off, the same command goes on.
+
+    Example: elefante key unseal
+    """
+    settings = load_settings()
+    confirm(f"Whoever copies {_place(settings)} can read it then. Open it?", yes=yes)
+    show(unseal(settings), as_json=as_json, plain=_unsealed)
+
+
+def check(settings: Settings) -> Document:
+    """Return whether every sealed value opens, whose do not, and which copies are in the clear.
+
+    Raises:
+        ConfigError, StorageError: there is no key, or it is the wrong one.
+    """
+    with _keys(settings) as sealed:
+        mark = mark_of(settings)
+        if mark is not None and mark.file != sealed.id:
+            raise StorageError(f"the database is sealed with the keys of another key file: {mark.file}")
+        state = mark.state if mark else "open"
+        with _reading(settings) as stream:
+            found = opened(stream, sealed) if state == "sealed" else None
+        return {
+            "ok": state == "sealed" and not (found and found.unreadable),
+            "key": str(key_path(settings)),
+            "keys": str(settings.people_keys),
+            "people": len(sealed.file.owners()),
+            "database": _place(settings),
+            "state": state,
+            "values": found.values if found else 0,
+            "unreadable": {str(owner): count for owner, count in found.unreadable.items()} if found else {},
+            "plain": _plain_copies(settings),
+        }
+
+
+def check_forgotten(settings: Settings, receipt: str) -> Document:
+    """Return what is left of the keys that a receipt names.
+
+    Raises:
+        ConfigError: it is no receipt's number.
+        StorageError: the key file or the database cannot be read.
+    """
+    try:
+        keys = keys_of(receipt)
+    except ValueError:
+        raise ConfigError("--forgotten", f"{receipt!r} is no receipt; write what stands after “Receipt”") from None
+    with _keys(settings) as sealed, _reading(settings) as stream:
+        left = [gone_of(stream, sealed, key) for key in keys]
+    return {
+        "ok": not any(each.is_there or each.values for each in left),
+        "receipt": receipt,
+        "keys": len(left),
+        "keys_left": sum(each.is_there for each in left),
+        "keys_noted": sum(each.is_noted for each in left),
+        "values_left": sum(each.values for each in left),
+    }
+
+
+def rotate(settings: Settings, path: Path) -> Document:
+    """Make a new master key in `path`, wrap all keys with it, and let the settings name it.
+
+    Raises:
+        ConfigError, StorageError: there is no key, or a bot runs; nothing was changed but that the file may be there.
+    """
+    refuse_copied(settings, KEY, path)
+    old = key_path(settings)
+    with _stopped(settings), _keys(settings) as sealed:
+        sealed.file.rewrap(make_key(path))
+        people = len(sealed.file.owners())
+    written, why = None, ""
+    if settings.memory_key_file is None:
+        why = "the key came from systemd: give it the new one as the credential memory-key"
+    else:
+        try:
+            write_settings(env_path(), {KEY: str(path)})
+            written = str(env_path())
+        except BotError as error:
+            why = str(error)
+    return {"file": str(path), "old": str(old), "people": people, "settings": written, "why": why}
+
+
+def seal(settings: Settings) -> Document:
+    """Seal all that is stored, and return what was done.
+
+    Raises:
+        ConfigError, StorageError: there is no key, a bot runs, or something failed; what is there can be used.
+    """
+    if settings.engine == "sqlite" and is_lost(settings.database_path):
+        raise StorageError("nothing is stored yet: with a key set, the first start seals from the beginning")
+    with opened_keys(settings, make=mark_of(settings) is None) as sealed, progress() as told:
+        if sealed is None:
+            raise _no_key()
+        done = convert(settings, sealed, told, opens=False)
+    return {
+        "database": _place(settings),
+        "rows": done.rows,
+        "files": done.files,
+        "seconds": round(done.seconds, 1),
+        "plain": _plain_copies(settings),
+        "engine": settings.engine,
+    }
+
+
+def unseal(settings: Settings) -> Document:
+    """Open all that is stored, and return what was done; raises as `seal`."""
+    with _keys(settings) as sealed, progress() as told:
+        done = convert(settings, sealed, told, opens=True)
+    return {
+        "database": _place(settings),
+        "rows": done.rows,
+        "files": done.files,
+        "seconds": round(done.seconds, 1),
+        "engine": settings.engine,
+    }
+
+
+@contextmanager
+def _keys(settings: Settings) -> Iterator[Sealed]:
+    """Give the people's keys, which have to be there.
+
+    Raises:
+        ConfigError, StorageError: they are not, or the master key is another one.
+    """
+    with opened_keys(settings, make=False) as sealed:
+        if sealed is None:
+            raise _no_key()
+        yield sealed
+
+
+def _no_key() -> ConfigError:
+    return ConfigError(
+        KEY, f"there is no key: `elefante key make PATH` makes one; then write {KEY}=PATH into {env_path()}"
+    )
+
+
+@contextmanager
+def _reading(settings: Settings) -> Iterator[Stream]:
+    """Give what yields the rows of a query over what is committed, whether the bot runs or not."""
+    if settings.engine == "postgres":
+        from core.storage.move_postgres import postgres_reader  # this loads psycopg
+
+        with postgres_reader(settings.storage_url.get_secret_value()) as source:
+            yield _nothing if source is None else source.stream
+        return
+    if is_lost(settings.database_path):
+        yield _nothing
+        return
+    with translated(), closing(open_to_read(settings.database_path)) as connection:
+        yield connection.execute
+
+
+def _nothing(*_: object) -> Iterable[Row]:
+    return ()
+
+
+@contextmanager
+def _stopped(settings: Settings) -> Iterator[None]:
+    """Keep a bot from starting while the block runs.
+
+    Raises:
+        StorageError: one runs.
+    """
+    if settings.engine == "postgres":
+        from core.storage.move_postgres import postgres_source  # this loads psycopg
+
+        with postgres_source(settings.storage_url.get_secret_value(), settings.storage_place):
+            yield
+    elif is_lost(settings.database_path):
+        yield
+    else:
+        with translated(), closing(alone(settings.database_path)):
+            yield
+
+
+def _plain_copies(settings: Settings) -> list[str]:
+    """Return the backups and exports here that are not sealed."""
+    return [str(path) for path in DataFolder(settings, SystemClock()).in_the_clear()]
+
+
+def _place(settings: Settings) -> str:
+    return settings.storage_place if settings.engine == "postgres" else str(settings.database_path)
+
+
+def _made(document: Document) -> str:
+    return "\n".join(
+        [
+            f"{document['file']} holds a new key. {PROTECTS}",
+            f"Write {document['setting']} into {env_path()}; then `elefante key seal` seals what is there already.",
+        ]
+    )
+
+
+def _checked(document: Document) -> str:
+    lines = [f"ok    master key: {document['key']}", f"ok    keys of {document['people']} people: {document['keys']}"]
+    where = document["database"]
+    if document["state"] == "sealed":
+        opens = f"{where} is sealed; {document['values']:,} values, and each opens"
+        lost = [f"{owner}: {count:,}" for owner, count in document["unreadable"].items()]
+        lines += [f"FAIL  {where}: values that do not open: {', '.join(lost)}"] if lost else [f"ok    {opens}"]
+    elif document["state"] == "open":
+        lines.append(f"FAIL  {where} is not sealed: stop the bot, then `elefante key seal`")
+    else:
+        verb = document["state"].removesuffix("ing")
+        lines.append(f"FAIL  the conversion of {where} was broken off: `elefante key {verb}` goes on with it")
+    return "\n".join([*lines, *_advice(document["plain"], "note  ")])
+
+
+def _advice(plain: Sequence[str], head: str = "") -> list[str]:
+    if not plain:
+        return []
+    return [
+        f"{head}Copies that are not sealed, and that anybody who has them can read:",
+        *(f"  {path}" for path in plain),
+        "`elefante backup` makes a sealed one; then delete these, here and wherever else you keep backups.",
+    ]
+
+
+def _forgotten(document: Document) -> str:
+    if document["ok"]:
+        noted = document["keys_noted"] == document["keys"]
+        how = "was destroyed" if noted else "is not there"
+        return (
+            f"ok    receipt {document['receipt']}: the key {how}, no value in the database is sealed with it, and what "
+            "backups hold of it nobody can open"
+        )
+    return (
+        f"FAIL  receipt {document['receipt']}: keys that are there: {document['keys_left']}, values of them in the "
+        f"database: {document['values_left']}. The next start of the bot removes both if they were destroyed once"
+    )
+
+
+def _rotated(document: Document) -> str:
+    lines = [f"The keys of {document['people']} people are wrapped with {document['file']} now."]
+    lines.append(f"{document['old']} opens nothing any more, but a copy of the key file made before: delete both.")
+    if document["settings"]:
+        return "\n".join([*lines, f"{document['settings']} names the new one: start the bot as ever."])
+    return "\n".join([*lines, f"Now let {KEY} name it yourself: {document['why']}."])
+
+
+def _backed_up(document: Document) -> str:
+    return (
+        f"{document['file']} holds the keys of {document['people']} people. Keep it away from backups of the data.\n"
+        "Make another when new people have come: what they say opens with no older copy.\n"
+        "Whoever is forgotten from now on is in it yet: delete it when you have made another. Where the database knows "
+        "of a forgetting, the key is destroyed again as soon as the copy is used."
+    )
+
+
+def _sealed(document: Document) -> str:
+    if not document["rows"]:
+        return "\n".join([f"{document['database']} is sealed already.", *_advice(document["plain"])])
+    files = f", files: {document['files']:,}" if document["files"] else ""
+    lines = [f"{document['database']} is sealed: {document['rows']:,} rows{files}, {document['seconds']:g} s."]
+    lines.append("Each value was opened again before the old file was overwritten. Start the bot as ever.")
+    if document["engine"] == "postgres":
+        lines.append(
+            "PostgreSQL keeps old rows until it rewrites its tables, and its log and replicas longer: say VACUUM FULL "
+            "there now; dumps, archived logs and snapshots of before can be read."
+        )
+    return "\n".join([*lines, *_advice(document["plain"])])
+
+
+def _unsealed(document: Document) -> str:
+    if not document["rows"]:
+        return f"{document['database']} is not sealed."
+    return (
+        f"{document['database']} is open: {document['rows']:,} rows, {document['seconds']:g} s. "
+        f"Take {KEY} out of {env_path()}; backups of before still need the key."
+    )

@@ -1,0 +1,236 @@
+"""The master key, and the sealing that everything is opened with: where the key comes from, where it may not lie."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from bot.archive import given_settings
+from bot.settings.settings import Settings
+from core.errors import ConfigError, StorageError, WrongKey
+from core.sealing.key_file import KEY_BYTES, KeyFile
+from core.sealing.port import PLAIN, Sealing
+from core.sealing.sealed import Sealed
+from core.storage.memory_rows import VECTORS
+from core.storage.sealed_mark import Mark
+from core.storage.sqlite_backup import settle
+from core.storage.sqlite_marks import seal_mark_of
+
+KEY: Final = "MEMORY_KEY_FILE"
+KEYS: Final = "PEOPLE_KEYS_FILE"
+PROTECTS: Final = (
+    "With a key, all that people say, send and are told is sealed on the disk and in backups: whoever copies the data "
+    "folder, a backup or the database server reads nothing. "
+    "Without the key and the file of the people's keys nobody can read it either, you included: keep a copy of both "
+    "away from this machine."
+)
+"""What is said before a key is made, in two sentences."""
+
+_CREDENTIALS: Final = "CREDENTIALS_DIRECTORY"
+_CREDENTIAL: Final = "memory-key"
+_SECRETS: Final = Path("/run/secrets")
+_AS_VALUE: Final = "MEMORY_KEY"
+_MAX_BYTES: Final = 1 << 10
+_ENCODED_CHARS: Final = 44
+
+
+def key_path(settings: Settings) -> Path | None:
+    """Return where the master key is: MEMORY_KEY_FILE, or the credential memory-key of systemd; None if there is none.
+
+    Raises:
+        ConfigError: the key itself stands in a setting, or lies where copies are made.
+    """
+    if given_settings().get(_AS_VALUE):
+        raise ConfigError(
+            _AS_VALUE,
+            "a key in the environment or in .env is read by every process and every copy of that file; write it into "
+            f"a file (`elefante key make PATH` makes one), let {KEY} name that, and remove this line",
+        )
+    path = settings.memory_key_file
+    if path is None:
+        folder = os.environ.get(_CREDENTIALS, "")
+        found = Path(folder) / _CREDENTIAL
+        return found if folder and found.exists() else None
+    if not path.exists() and len(path.name) in {_ENCODED_CHARS - 1, _ENCODED_CHARS, 2 * KEY_BYTES}:
+        with_key = _decoded(path.name.encode()) or _is_hex(path.name)
+        if with_key:
+            raise ConfigError(KEY, "this is a key, and the setting names a file that holds one; make another key")
+    refuse_copied(settings, KEY, path)
+    return path
+
+
+def refuse_copied(settings: Settings, setting: str, path: Path) -> None:
+    """Return if a file does not lie where copies are made.
+
+    Raises:
+        ConfigError: it lies in the data folder or in that of the backups.
+    """
+    for name, folder in (("data folder", settings.data_dir), ("folder of backups", settings.backups_folder)):
+        if path.resolve().is_relative_to(folder.resolve()):
+            raise ConfigError(
+                setting,
+                f"{path} lies in the {name}, and whoever copies that would have the key, too; name a file outside of "
+                f"{folder}",
+            )
+
+
+def read_key(path: Path) -> bytes:
+    """Return the master key that a file holds: 32 bytes, in base64 on one line.
+
+    Raises:
+        ConfigError: there is no such file, others may read it, or it holds something else.
+    """
+    try:
+        mode = path.stat().st_mode
+        if mode & _refused_bits(path):
+            raise ConfigError(KEY, f"others may read {path}; say: chmod 400 {path}")
+        with path.open("rb") as file:
+            text = file.read(_MAX_BYTES)
+    except OSError as error:
+        raise ConfigError(KEY, f"{path} cannot be read: {error.strerror}") from error
+    if (key := _decoded(text.strip())) is None:
+        raise ConfigError(
+            KEY, f"{path} holds no key: that is one line of {_ENCODED_CHARS} characters, as `elefante key make` writes"
+        )
+    return key
+
+
+def make_key(path: Path) -> bytes:
+    """Write a new master key into a new file that its owner can only read, and return it.
+
+    Raises:
+        StorageError: there is such a file, or it cannot be written.
+    """
+    key = secrets.token_bytes(KEY_BYTES)
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), "wb") as file:
+            file.write(base64.b64encode(key) + b"\n")
+        settle(path)
+        settle(path.parent)
+    except FileExistsError as error:
+        raise StorageError(f"{path} is there already, and a key is never written over; name another file") from error
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror}") from error
+    return key
+
+
+@contextmanager
+def opened_keys(settings: Settings, *, make: bool) -> Iterator[Sealed | None]:
+    """Give the sealing of the settings, by the key file, which may be made now; None if there is no master key.
+
+    Raises:
+        ConfigError: the master key cannot be used.
+        WrongKey, StorageError: the key file was made with another one, is not there, or cannot be used.
+    """
+    if (path := key_path(settings)) is None:
+        yield None
+        return
+    keys = settings.people_keys
+    refuse_copied(settings, KEYS, keys)
+    try:
+        file = KeyFile(keys, read_key(path), make=make)
+    except WrongKey as error:
+        raise WrongKey(f"{error}: let {KEY} name that one (now {path})") from error
+    except StorageError as error:
+        if not keys.exists():
+            raise StorageError(
+                f"the database is sealed, and the people's keys are gone: there is no {keys}. Put back the copy that "
+                f"`elefante key backup` made, or let {KEYS} name where it is"
+            ) from error
+        raise
+    try:
+        yield Sealed(file, (VECTORS,) if settings.vectors == "open" else ())
+    finally:
+        file.close()
+
+
+@contextmanager
+def sealing_of(settings: Settings) -> Iterator[Sealing]:
+    """Give what the database of these settings is opened with; its key file is made where the database is new.
+
+    Raises:
+        ConfigError, WrongKey, StorageError: as `opened_keys`.
+    """
+    if settings.in_memory:  # nothing is written
+        yield PLAIN
+        return
+    make = not settings.people_keys.exists() and key_path(settings) is not None and mark_of(settings) is None
+    with opened_keys(settings, make=make) as sealed:
+        yield sealed or PLAIN
+
+
+def mark_of(settings: Settings) -> Mark | None:
+    """Return the mark of the database that the settings name; None of one that is not sealed, or not there.
+
+    Raises:
+        ConfigError, StorageError: it cannot be read.
+    """
+    if settings.in_memory:
+        return None
+    if settings.engine == "postgres":
+        from core.storage.postgres_connection import parameters
+        from core.storage.postgres_schema import mark_there  # this loads psycopg
+
+        return mark_there(parameters(settings.storage_url.get_secret_value()))
+    return seal_mark_of(settings.database_path)
+
+
+def check_opens(settings: Settings, database: Path) -> None:
+    """Return if the database of a backup opens with these settings, or is not sealed.
+
+    Raises:
+        ConfigError, WrongKey, StorageError: its key is not there; the message says which is needed.
+    """
+    if (mark := seal_mark_of(database)) is None:
+        return
+    with opened_keys(settings, make=False) as sealed:
+        if sealed is None:
+            raise WrongKey(f"this backup is sealed: let {KEY} name the master key, and {KEYS} the people's keys")
+        if sealed.id != mark.file:
+            raise WrongKey(
+                f"this backup is sealed with the keys of another key file ({mark.file}) than {settings.people_keys} "
+                f"({sealed.id}): let {KEYS} name that one"
+            )
+
+
+def check_sealed(settings: Settings, sealing: Sealing) -> None:
+    """Return if the database of the settings is sealed with this sealing, or neither seals anything.
+
+    Raises:
+        WrongKey, StorageError: they do not fit; the message says what to do.
+    """
+    mark = mark_of(settings)
+    if (mark.file if mark else "") != sealing.id or (mark and mark.state != "sealed"):
+        raise StorageError("the database and the key that is set do not fit: `elefante key check` says more")
+
+
+def _refused_bits(path: Path) -> int:
+    """Return the bits of a mode that a key may not have.
+
+    systemd lets the service's user read a credential by an access list, which shows as the group's bits; what a
+    container is given as a secret nobody but the container sees.
+    """
+    given = [Path(folder) for folder in [os.environ.get(_CREDENTIALS)] if folder]
+    if any(path.is_relative_to(folder) for folder in given):
+        return stat.S_IRWXO
+    return 0 if path.is_relative_to(_SECRETS) else stat.S_IRWXG | stat.S_IRWXO
+
+
+def _decoded(text: bytes) -> bytes | None:
+    try:
+        key = base64.b64decode(text, validate=True)
+    except binascii.Error:
+        return None
+    return key if len(key) == KEY_BYTES else None
+
+
+def _is_hex(text: str) -> bool:
+    return len(text) == 2 * KEY_BYTES and set(text.lower()) <= set("0123456789abcdef")

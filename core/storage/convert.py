@@ -1,0 +1,198 @@
+"""Seal the rows of a database that was not sealed, or open them again: what both engines share.
+
+What is found by hashes of words cannot be opened: terms and digests are made anew from the texts (`found_again`).
+"""
+
+# ruff: noqa: S608 - SQL is put together from constants and the names of our tables and columns
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Final, TypeAlias
+
+from core.enclosures import attachments_from_json
+from core.errors import Damaged, Unreadable
+from core.sealing.port import BLANKS, Sealing
+from core.storage.database import Row
+from core.storage.lexicon import Lexicon
+from core.storage.record import digest
+from core.storage.sealed_columns import SEALED_COLUMNS, SealedColumn
+from core.types import UserKey
+
+Run: TypeAlias = Callable[[str, Sequence[object]], Sequence[Row]]
+RunMany: TypeAlias = Callable[[str, Iterable[Sequence[object]]], None]
+
+_HASHED: Final = ("word", "digest")
+
+
+@dataclass(frozen=True, slots=True)
+class SealedTable:
+    """A table with sealed columns."""
+
+    name: str
+    columns: tuple[SealedColumn, ...]
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The columns that find its rows."""
+        return self.columns[0].key
+
+    @property
+    def told_apart(self) -> tuple[str, ...]:
+        """The columns that find one row; of those, which are converted have the value of before."""
+        return (*self.key, *(each.column for each in self.columns if each.is_key))
+
+    @property
+    def has_words(self) -> bool:
+        """Whether its rows are hashes of words, and nothing else is sealed."""
+        return all(each.kind == "word" for each in self.columns)
+
+    def select(self, columns: Sequence[str], rest: str = "") -> str:
+        """Return a query of those columns of each row `t`, and of all that `Conversion.row` needs beside them."""
+        besides = []
+        for each in self.columns:
+            besides += [each.owned, *each.row, f"CASE WHEN {each.only} THEN 1 ELSE 0 END" if each.only else "1"]
+        names = ", ".join((*(f't."{column}"' for column in columns), *besides))
+        return f'SELECT {names} FROM "{self.name}" AS t {self.columns[0].joined} {rest}'
+
+
+def sealed_tables(columns: Sequence[SealedColumn] = SEALED_COLUMNS) -> tuple[SealedTable, ...]:
+    """Return the tables of the registry, each once."""
+    by_name: dict[str, list[SealedColumn]] = {}
+    for each in columns:
+        by_name.setdefault(each.table, []).append(each)
+    return tuple(SealedTable(name, tuple(those)) for name, those in by_name.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A value that is sealed, or is to be: at which place of the row, whose it is, and what the row is named."""
+
+    place: int
+    column: SealedColumn
+    owner: UserKey
+    row: str
+    value: Any
+
+
+def _cells(table: SealedTable, columns: Sequence[str], row: Sequence[Any]) -> Iterator[_Cell]:
+    """Yield what is to be sealed in a row that `SealedTable.select` found of those columns."""
+    at = len(columns)
+    for each in table.columns:
+        (platform, user), parts = row[at : at + 2], row[at + 2 : at + 2 + len(each.row)]
+        is_theirs, at = row[at + 2 + len(each.row)], at + 3 + len(each.row)
+        if each.column not in columns or not is_theirs:
+            continue
+        place = columns.index(each.column)
+        if (value := row[place]) is None or value in BLANKS:
+            continue
+        if platform is None:
+            raise Damaged(f"a row of {table.name} is nobody's")
+        yield _Cell(place, each, UserKey(platform, user), "|".join(map(str, parts)), value)
+
+
+@dataclass(slots=True)
+class Opened:
+    """How many sealed values a database has that open, and whose do not, and how many."""
+
+    values: int = 0
+    unreadable: Counter[UserKey] = field(default_factory=Counter)
+
+
+def opened(stream: Callable[[str], Iterable[Row]], sealing: Sealing) -> Opened:
+    """Open every sealed value of a database, of which `stream` yields the rows of a query."""
+    found, conversion = Opened(), Conversion(sealing, opens=True)
+    for table in sealed_tables():
+        columns = [each.column for each in table.columns if each.kind not in _HASHED]
+        for row in stream(table.select(columns)) if columns else ():
+            for cell in _cells(table, columns, row):
+                try:
+                    conversion.opened(cell.column, cell.row, cell.value)
+                except Unreadable:
+                    found.unreadable[cell.owner] += 1
+                else:
+                    found.values += 1
+    return found
+
+
+class Conversion:
+    """Seals values of rows, or opens them."""
+
+    def __init__(self, sealing: Sealing, *, opens: bool) -> None:
+        self.sealing = sealing
+        self.opens = opens
+
+    def row(self, table: SealedTable, columns: Sequence[str], row: Sequence[Any]) -> list[Any]:
+        """Return the values of the columns in the row that `SealedTable.select` found, sealed or opened.
+
+        Hashes stay as they are when they would be opened.
+
+        Raises:
+            Unreadable: a value does not open.
+            Damaged: nobody is known whose the row is, or what was sealed does not open.
+        """
+        values = list(row[: len(columns)])
+        for cell in _cells(table, columns, row):
+            values[cell.place] = self._value(cell.column, cell.owner, cell.row, cell.value)
+        return values
+
+    def _value(self, column: SealedColumn, owner: UserKey, row: str, value: Any) -> Any:
+        if column.kind in _HASHED:
+            return value if self.opens else self._hashed(column, owner, value)
+        if self.opens:
+            return self.opened(column, row, value)
+        seal = self.sealing.seal if column.kind == "text" else self.sealing.seal_bytes
+        sealed = seal(owner, column.name, row, value)
+        if self.opened(column, row, sealed) != value:
+            raise Damaged(f"a value of {column.name} does not open again")
+        return sealed
+
+    def opened(self, column: SealedColumn, row: str, value: Any) -> Any:
+        """Return a sealed value opened.
+
+        Raises:
+            Unreadable: it does not open there.
+        """
+        if column.kind == "text":
+            return self.sealing.open(column.name, row, value)
+        return self.sealing.open_bytes(column.name, row, bytes(value))
+
+    def _hashed(self, column: SealedColumn, owner: UserKey, value: Any) -> Any:
+        if column.kind == "word":
+            return self.sealing.hashed(owner, [value])[0]
+        if isinstance(value, str):  # of hexadecimal digits
+            return self.sealing.digest(owner, bytes.fromhex(value)).hex()
+        return self.sealing.digest(owner, bytes(value))
+
+
+def found_again(run: Run, run_many: RunMany) -> None:
+    """Make anew what an opened database is found by: digests and terms of memories, terms of messages."""
+    lexicon = Lexicon()
+    contents = run("SELECT id, kind, content, enclosed FROM memories", ())
+    run_many(
+        "UPDATE memories SET digest = ? WHERE id = ?",
+        (
+            (digest(kind, content, attachments_from_json(json.loads(held)) if held else ()), number)
+            for number, kind, content, held in contents
+        ),
+    )
+    run("DELETE FROM terms", ())
+    phrases = run(
+        "SELECT m.id, coalesce(m.account, m.owner), p.text FROM memories AS m JOIN phrases AS p ON p.memory = m.id "
+        "ORDER BY m.id, p.id",
+        (),
+    )
+    for (number, account), those in groupby(phrases, key=lambda row: row[:2]):
+        terms = lexicon.index_terms([text for _, _, text in those])
+        run_many(
+            "INSERT INTO terms (account, term, memory) VALUES (?, ?, ?)", ((account, term, number) for term in terms)
+        )
+    run(
+        "INSERT INTO unindexed (message, thread) SELECT m.id, m.thread FROM messages AS m WHERE EXISTS "
+        "(SELECT 1 FROM message_terms AS w WHERE w.message = m.id) ON CONFLICT DO NOTHING",
+        (),
+    )
+    run("DELETE FROM message_terms", ())

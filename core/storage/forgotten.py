@@ -1,0 +1,142 @@
+"""Destroyed keys: on record in the database and in the key file, so that a copy of neither brings one back.
+
+The record in the database is written before a key is destroyed, and says whether the rows are gone, too. A start
+compares both: what only one knows of was undone by an older copy of the other, and is done again (`Forgotten.settle`).
+"""
+
+# ruff: noqa: S608 - SQL is put together from constants and the names of our tables and columns
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from core.ports import Clock
+from core.sealing.port import Sealing
+from core.sealing.sealed import Sealed, beginning, text_beginning
+from core.storage.database import Database, Query, Row
+from core.storage.sealed_columns import SEALED_COLUMNS, SealedColumn
+from core.stores import PeoplesKeys
+from core.types import UserKey
+
+_NAME: Final = "forgotten:"
+_PUT: Final = "INSERT INTO kept (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+_ALL: Final = "SELECT name, value FROM kept WHERE substr(name, 1, ?) = ?"
+
+Stream: TypeAlias = Callable[[str, Sequence[object]], Iterable[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class Revived:
+    """What was found sealed with destroyed keys, and removed: whose it was, and how many rows."""
+
+    owners: tuple[UserKey, ...] = ()
+    rows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """What is left of a key: whether it is there, whether its end is noted, and how many values are sealed with it."""
+
+    is_there: bool
+    is_noted: bool
+    values: int
+
+
+class Forgotten(PeoplesKeys):
+    """The keys of people who are forgotten."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def destroy(self, owners: Sequence[UserKey]) -> Sequence[str]:
+        """Destroy the keys of these accounts for good, and return their ids; whoever has none has no id."""
+        ids = [key_id for owner in owners if (key_id := self._sealing.key_id(owner)) is not None]
+        if ids:
+            await self._note(ids, are_gone=False)
+            await asyncio.to_thread(self._destroy, ids)
+        return [key_id.hex() for key_id in ids]
+
+    async def purged(self, keys: Sequence[str]) -> None:
+        """Note that the rows which were sealed with these keys are gone."""
+        await self._note([bytes.fromhex(key) for key in keys], are_gone=True)
+
+    async def settle(self) -> Revived:
+        """Destroy again what is on record as destroyed, and remove rows that it had sealed; return whose they were.
+
+        Rows are looked for only where this database may have some: a forgetting was broken off, or the database is
+        older than the key file.
+        """
+        if not self._sealing.is_on:
+            return Revived()
+        noted = {
+            bytes.fromhex(name.removeprefix(_NAME)): json.loads(value)["gone"]
+            for name, value in await self._database.rows(_ALL, (len(_NAME), _NAME))
+        }
+        destroyed = await asyncio.to_thread(self._sealing.destroyed)
+        if undone := noted.keys() - destroyed:
+            await asyncio.to_thread(self._destroy, undone)
+        suspect = (destroyed - noted.keys()) | undone | {key_id for key_id, are_gone in noted.items() if not are_gone}
+        if not suspect:
+            return Revived()
+        found = await self._database.write(lambda query: _removed(query, suspect))
+        await self._note(sorted(suspect), are_gone=True)
+        if found.rows:
+            await self._database.scrub()
+        return found
+
+    @property
+    def _sealing(self) -> Sealing:
+        return self._database.sealing
+
+    def _destroy(self, ids: Iterable[bytes]) -> None:
+        for key_id in ids:
+            self._sealing.destroy(key_id)
+
+    async def _note(self, ids: Iterable[bytes], *, are_gone: bool) -> None:
+        at = self._clock.now().isoformat(timespec="seconds")
+        rows = [(f"{_NAME}{key_id.hex()}", json.dumps({"at": at, "gone": are_gone})) for key_id in ids]
+        await self._database.write(lambda query: query.run_many(_PUT, rows))
+
+
+def gone_of(stream: Stream, sealing: Sealed, key: str) -> Gone:
+    """Return what is left of the key of that id, of which `stream` yields the rows of queries with their values."""
+    key_id = bytes.fromhex(key)
+    values = 0
+    for each in _sealed():
+        counted = f'SELECT count(*) FROM "{each.table}" AS t WHERE {_BEGINS.format(each)}'
+        values += sum(count for (count,) in stream(counted, _begin(each, key_id)))
+    return Gone(key_id in sealing.file.ids(), key_id in sealing.destroyed(), values)
+
+
+def _removed(query: Query, ids: Iterable[bytes]) -> Revived:
+    """Remove all rows that were sealed with these keys; what refers to them goes with them."""
+    owners: dict[UserKey, None] = {}
+    rows = 0
+    for key_id in ids:
+        for each in _sealed():
+            begins, begin = _BEGINS.format(each), _begin(each, key_id)
+            whose = query.run(
+                f'SELECT DISTINCT {each.owned} FROM "{each.table}" AS t {each.joined} WHERE {begins}', begin
+            )
+            if whose:
+                owners |= {UserKey(*row): None for row in whose if None not in row}
+                gone = query.run(f'DELETE FROM "{each.table}" AS t WHERE {begins} RETURNING t."{each.key[0]}"', begin)
+                rows += len(gone)
+    return Revived(tuple(owners), rows)
+
+
+_BEGINS: Final = 'substr(t."{0.column}", 1, ?) = ?'
+
+
+def _begin(column: SealedColumn, key_id: bytes) -> tuple[int, str | bytes]:
+    """Return the values of _BEGINS for what is sealed with that key."""
+    start = text_beginning(key_id) if column.kind == "text" else beginning(key_id)
+    return len(start), start
+
+
+def _sealed() -> list[SealedColumn]:
+    return [each for each in SEALED_COLUMNS if each.kind in {"text", "bytes"}]
