@@ -391,7 +391,9 @@ async def test_an_unknown_thread_takes_no_words(database: Database) -> None:
 
 def destroy(sealing: Sealed, user: UserKey) -> None:
     """Destroy a person's key."""
-    sealing.destroy(user)
+    key_id = sealing.key_id(user)
+    assert key_id is not None
+    sealing.destroy(key_id)
 
 
 def _on_disk(folder: Path, words: Collection[str]) -> set[str]:

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from core.enclosures import Attachment, AttachmentKind
 from core.types import MemoryItem, Passage, UserKey
 from tests.contracts.engines import close_key_files, sealing_beside
-from tests.fakes.cells import strangers_cells
+from tests.fakes.cells import strange_cells
 from tests.profile import examples
 from tests.unit.test_files_kept import WORDS, Home
 
@@ -174,7 +174,7 @@ class SealedFilesMachine(FilesMachine):
     @invariant()
     def each_is_sealed_for_who_said_it(self) -> None:
         if hasattr(self, "home"):
-            assert not self.run(strangers_cells(self.home.store.database))
+            assert not self.run(strange_cells(self.home.store.database))
 
 
 FilesMachine.TestCase.settings = settings(max_examples=examples(80), stateful_step_count=40, deadline=None)

@@ -23,7 +23,7 @@ from core.storage.sqlite import SqliteDatabase, open_database
 from core.stores import Candidate, ChangeContext, Neighbours, SearchableMemoryStore, SearchRequest
 from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, Span, UserKey, Vector
 from tests.contracts.engines import close_key_files, sealing_beside
-from tests.fakes.cells import strangers_cells
+from tests.fakes.cells import strange_cells
 from tests.fakes.clock import START
 from tests.fakes.ram import RamDatabase
 from tests.postgres import empty_databases, open_test_database
@@ -379,7 +379,7 @@ class SealedMachine(MemoryMachine):
     @invariant()
     def each_is_sealed_for_who_said_it(self) -> None:
         if hasattr(self, "database"):
-            assert not self.run(strangers_cells(self.database))
+            assert not self.run(strange_cells(self.database))
 
 
 MemoryMachine.TestCase.settings = settings(max_examples=examples(10), stateful_step_count=25, deadline=None)
