@@ -144,23 +144,13 @@ async def typical_ms(works: Sequence[Callable[[], Awaitable[None]]]) -> float:
 
 async def searched(bench: Bench, size: int) -> float:
     """Return the CPU ms of one search."""
-    rng = np.random.default_rng(7)
-    rounds = []
-    for _ in range(ROUNDS):
-        asked = [phrases(number)[0] for number in rng.integers(0, size, 60 if size < 50_000 else 15)]
-        rounds.append(await typical_ms([partial(bench.search, query, bench.known(query)) for query in asked]))
-    return min(rounds)
+    asked = [phrases(number)[0] for number in np.random.default_rng(7).integers(0, size, 60 if size < 50_000 else 15)]
+    return await typical_ms([partial(bench.search, query, bench.known(query)) for query in asked])
 
 
-async def saved(bench: Bench, size: int) -> float:
+async def saved(bench: Bench, first: int) -> float:
     """Return the CPU ms of one durable save of one memory."""
-    numbers = range(size, size + ROUNDS * SAVES)
-    return min(
-        [
-            await typical_ms([partial(bench.save, number) for number in numbers[start : start + SAVES]])
-            for start in range(0, len(numbers), SAVES)
-        ]
-    )
+    return await typical_ms([partial(bench.save, number) for number in range(first, first + SAVES)])
 
 
 def opened_cold(path: Path, *, sealed: bool) -> tuple[float, float]:
@@ -193,32 +183,33 @@ async def open_once(path: Path, *, sealed: bool) -> None:
         print(json.dumps([(time.process_time() - start) * 1000, peak_mib() - before_mib]))
 
 
-async def measure(path: Path, *, sealed: bool) -> list[list[float]]:
-    """Fill a file step by step, and return at each size: what HEAD says, as numbers."""
-    rows, filled = [], 0
-    async with opened(path, sealed=sealed) as bench:
-        for size in SIZES:
-            for start in range(filled, size, 500):
-                await bench.fill(range(start, min(start + 500, size)))
-            search_ms = await searched(bench, size)
-            first_ms, peak = min(opened_cold(path, sealed=sealed) for _ in range(ROUNDS))
-            save_ms = await saved(bench, size)
-            filled = size + ROUNDS * SAVES
-            await bench.database.truncate_log()
-            _, held_bytes = await bench.database.describe()
-            rows.append([search_ms, save_ms, first_ms, peak * 2**20 / (size * KEYS * DIMS * 4), held_bytes / filled])
-    return rows
+async def measured(path: Path, bench: Bench, size: int, *, sealed: bool) -> list[float]:
+    """Measure one round: what HEAD says, but for the size."""
+    cold_ms, peak = opened_cold(path, sealed=sealed)
+    search_ms, held = await searched(bench, size), await bench.ours.count()
+    save_ms = await saved(bench, held)
+    await bench.database.truncate_log()
+    _, held_bytes = await bench.database.describe()
+    return [search_ms, save_ms, cold_ms, peak * 2**20 / (held * KEYS * DIMS * 4), held_bytes / (held + SAVES)]
 
 
 async def compare(folder: Path) -> None:
-    """Show the figures of each size, unsealed, sealed, and as a ratio."""
-    plain, sealed = [await measure(folder / f"{name}.db", sealed=name == "sealed") for name in ("plain", "sealed")]
-    rows = []
-    for size, before, after in zip(SIZES, plain, sealed, strict=True):
-        ratios = (now / was for now, was in zip(after, before, strict=True))
-        rows.append([f"{size:,}", *_told(before)])
-        rows.append(["sealed", *_told(after)])
-        rows.append(["ratio", *(f"{each:.2f}" for each in ratios)])
+    """Show the figures of each size, unsealed, sealed, and as a ratio; both are measured by turns."""
+    paths = {sealed: folder / f"{'sealed' if sealed else 'open'}.db" for sealed in (False, True)}
+    rows: list[list[str]] = []
+    async with opened(paths[False], sealed=False) as plain, opened(paths[True], sealed=True) as sealed_bench:
+        benches = {False: plain, True: sealed_bench}
+        for size in SIZES:
+            for bench in benches.values():
+                for start in range(await bench.ours.count(), size, 500):
+                    await bench.fill(range(start, min(start + 500, size)))
+            rounds: dict[bool, list[list[float]]] = {sealed: [] for sealed in benches}
+            for _ in range(ROUNDS):
+                for sealed, bench in benches.items():
+                    rounds[sealed].append(await measured(paths[sealed], bench, size, sealed=sealed))
+            before, after = ([min(each) for each in zip(*rounds[sealed], strict=True)] for sealed in (False, True))
+            ratios = (now / was for now, was in zip(after, before, strict=True))
+            rows += [[f"{size:,}", *_told(before)], ["sealed", *_told(after)], ["ratio", *(f"{r:.2f}" for r in ratios)]]
     show("Memory: CPU ms without the embedding; bytes", HEAD, rows)
 
 
