@@ -1,4 +1,4 @@
-"""Memory: searching, saving, opening a person's memories, bytes, peak memory: `python -m bench memory`.
+"""Memory: searching, saving, opening a person's memories, bytes, peak memory, sealed and not: `python -m bench memory`.
 
 The embedder is a fake that costs next to nothing: only the engine is measured, on CPU time where nothing waits for a
 disk, and the lowest median of three rounds counts.
@@ -26,6 +26,9 @@ from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.search import parts
 from core.ports import Embedder
+from core.sealing.key_file import KEY_BYTES, KeyFile
+from core.sealing.port import PLAIN
+from core.sealing.sealed import Sealed
 from core.storage.database import Database
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories
@@ -36,6 +39,7 @@ DIMS = 512
 OWNER = UserKey("bench", "1")
 KEYS = 3
 SIZES = (1_000, 10_000, 100_000)
+HEAD = ("memories", "search", "durable save", "cold open and first search", "peak, in vectors", "bytes of a memory")
 ROUNDS = 3
 SAVES = 30
 _SYLLABLES = "ba ce di fo gu la me ni po ru sa te vi xo zu".split()
@@ -117,13 +121,15 @@ class Bench:
 
 
 @asynccontextmanager
-async def opened(path: Path) -> AsyncIterator[Bench]:
-    """Open the engine over a file, and close it at the end."""
-    database = await open_database(path)
+async def opened(path: Path, *, sealed: bool) -> AsyncIterator[Bench]:
+    """Open the engine over a file, and close it at the end; sealed by a key file beside it."""
+    keys = KeyFile(path.with_suffix(".keys"), bytes(KEY_BYTES))
+    database = await open_database(path, sealing=Sealed(keys) if sealed else PLAIN)
     bench = Bench(database)
     yield bench
     await bench.memories.close()
     await database.close()
+    keys.close()
 
 
 async def typical_ms(works: Sequence[Callable[[], Awaitable[None]]]) -> float:
@@ -138,28 +144,19 @@ async def typical_ms(works: Sequence[Callable[[], Awaitable[None]]]) -> float:
 
 async def searched(bench: Bench, size: int) -> float:
     """Return the CPU ms of one search."""
-    rng = np.random.default_rng(7)
-    rounds = []
-    for _ in range(ROUNDS):
-        asked = [phrases(number)[0] for number in rng.integers(0, size, 60 if size < 50_000 else 15)]
-        rounds.append(await typical_ms([partial(bench.search, query, bench.known(query)) for query in asked]))
-    return min(rounds)
+    asked = [phrases(number)[0] for number in np.random.default_rng(7).integers(0, size, 60 if size < 50_000 else 15)]
+    return await typical_ms([partial(bench.search, query, bench.known(query)) for query in asked])
 
 
-async def saved(bench: Bench, size: int) -> float:
+async def saved(bench: Bench, first: int) -> float:
     """Return the CPU ms of one durable save of one memory."""
-    numbers = range(size, size + ROUNDS * SAVES)
-    return min(
-        [
-            await typical_ms([partial(bench.save, number) for number in numbers[start : start + SAVES]])
-            for start in range(0, len(numbers), SAVES)
-        ]
-    )
+    return await typical_ms([partial(bench.save, number) for number in range(first, first + SAVES)])
 
 
-def opened_cold(path: Path) -> tuple[float, float]:
+def opened_cold(path: Path, *, sealed: bool) -> tuple[float, float]:
     """Return the CPU ms, and the peak of memory in MiB, of a first search in a process of its own."""
-    ran = subprocess.run([sys.executable, "-m", "bench.memory", str(path)], capture_output=True, check=True, text=True)
+    command = [sys.executable, "-m", "bench.memory", str(path), *(["sealed"] if sealed else [])]
+    ran = subprocess.run(command, capture_output=True, check=True, text=True)
     cpu_ms, peak = json.loads(ran.stdout)
     return cpu_ms, peak
 
@@ -174,9 +171,9 @@ def forget_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-async def open_once(path: Path) -> None:
+async def open_once(path: Path, *, sealed: bool) -> None:
     """Search once, cold, and print what it cost."""
-    async with opened(path) as bench:
+    async with opened(path, sealed=sealed) as bench:
         query = phrases(3)[0]
         known = bench.known(query)
         await bench.memories.prepare()  # the normalizer is the bot's, not the person's
@@ -186,33 +183,48 @@ async def open_once(path: Path) -> None:
         print(json.dumps([(time.process_time() - start) * 1000, peak_mib() - before_mib]))
 
 
-async def measure(path: Path) -> None:
-    """Fill a file step by step, and measure at each size."""
-    rows, filled = [], 0
-    async with opened(path) as bench:
+async def measured(path: Path, bench: Bench, size: int, *, sealed: bool) -> list[float]:
+    """Measure one round: what HEAD says, but for the size."""
+    cold_ms, peak = opened_cold(path, sealed=sealed)
+    search_ms, held = await searched(bench, size), await bench.ours.count()
+    save_ms = await saved(bench, held)
+    await bench.database.truncate_log()
+    _, held_bytes = await bench.database.describe()
+    return [search_ms, save_ms, cold_ms, peak * 2**20 / (held * KEYS * DIMS * 4), held_bytes / (held + SAVES)]
+
+
+async def compare(folder: Path) -> None:
+    """Show the figures of each size, unsealed, sealed, and as a ratio; both are measured by turns."""
+    paths = {sealed: folder / f"{'sealed' if sealed else 'open'}.db" for sealed in (False, True)}
+    rows: list[list[str]] = []
+    async with opened(paths[False], sealed=False) as plain, opened(paths[True], sealed=True) as sealed_bench:
+        benches = {False: plain, True: sealed_bench}
         for size in SIZES:
-            for start in range(filled, size, 500):
-                await bench.fill(range(start, min(start + 500, size)))
-            row = [f"{size:,}", f"{await searched(bench, size):.2f}"]
-            first_ms, peak = min(opened_cold(path) for _ in range(ROUNDS))
-            row += [
-                f"{await saved(bench, size):.2f}",
-                f"{first_ms:.0f}",
-                f"{peak * 2**20 / (size * KEYS * DIMS * 4):.2f}",
-            ]
-            filled = size + ROUNDS * SAVES
-            await bench.database.truncate_log()
-            _, held_bytes = await bench.database.describe()
-            rows.append([*row, f"{held_bytes / filled:,.0f}"])
-    head = ("memories", "search", "durable save", "cold open and first search", "peak, in vectors", "bytes of a memory")
-    show("Memory: CPU ms without the embedding; bytes", head, rows)
+            for bench in benches.values():
+                for start in range(await bench.ours.count(), size, 500):
+                    await bench.fill(range(start, min(start + 500, size)))
+            rounds: dict[bool, list[list[float]]] = {sealed: [] for sealed in benches}
+            for _ in range(ROUNDS):
+                for sealed, bench in benches.items():
+                    rounds[sealed].append(await measured(paths[sealed], bench, size, sealed=sealed))
+            before, after = ([min(each) for each in zip(*rounds[sealed], strict=True)] for sealed in (False, True))
+            ratios = (now / was for now, was in zip(after, before, strict=True))
+            rows += [[f"{size:,}", *_told(before)], ["sealed", *_told(after)], ["ratio", *(f"{r:.2f}" for r in ratios)]]
+    show("Memory: CPU ms without the embedding; bytes", HEAD, rows)
+
+
+def _told(figures: Sequence[float]) -> list[str]:
+    return [
+        form.format(each)
+        for form, each in zip(("{:.2f}", "{:.2f}", "{:.0f}", "{:.2f}", "{:,.0f}"), figures, strict=True)
+    ]
 
 
 def main() -> None:
     """Measure, in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(measure(Path(folder) / "memory.db"))
+        asyncio.run(compare(Path(folder)))
 
 
 if __name__ == "__main__":
-    asyncio.run(open_once(Path(sys.argv[1])))
+    asyncio.run(open_once(Path(sys.argv[1]), sealed="sealed" in sys.argv[2:]))

@@ -58,15 +58,17 @@ _NAMED: Final = "o.platform != ''"
 """A thread without is one of a person who was forgotten: it goes with what is in it."""
 
 MEMORIES: Final = (
-    SealedColumn("memories", "content", "text", ("id",), ("o.id", "t.key"), _SAID, _MEMORY),
-    SealedColumn("memories", "meant", "text", ("id",), ("o.id", "t.key"), _SAID, _MEMORY),
-    SealedColumn("memories", "enclosed", "text", ("id",), ("o.id", "t.key"), _SAID, _MEMORY),
+    *(
+        SealedColumn("memories", column, "text", ("id",), ("o.id", "t.key"), _SAID, _MEMORY)
+        for column in ("content", "meant", "enclosed")
+    ),
     SealedColumn("memories", "digest", "digest", ("id",), (), _SAID, _MEMORY),
     SealedColumn("phrases", "text", "text", ("id",), ("t.memory",), _SAID, _OF_MEMORY),
     SealedColumn("vectors", "vector", "bytes", ("phrase", "space"), ("t.phrase", "t.space"), _SAID, _OF_PHRASE),
-    SealedColumn("changes", "before", "text", ("id",), ("o.id", "t.key", "t.act"), _SAID, _MEMORY),
-    SealedColumn("changes", "after", "text", ("id",), ("o.id", "t.key", "t.act"), _SAID, _MEMORY),
-    SealedColumn("changes", "enclosed", "text", ("id",), ("o.id", "t.key", "t.act"), _SAID, _MEMORY),
+    *(
+        SealedColumn("changes", column, "text", ("id",), ("o.id", "t.key", "t.act"), _SAID, _MEMORY)
+        for column in ("before", "after", "enclosed")
+    ),
     SealedColumn(
         "terms",
         "term",

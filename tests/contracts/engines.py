@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -20,10 +20,10 @@ MASTER: Final = bytes(range(32))
 _opened: list[KeyFile] = []
 
 
-def sealing_beside(path: Path) -> Sealed:
+def sealing_beside(path: Path, left_open: Collection[str] = ()) -> Sealed:
     """Return a sealing by the key file that belongs to a database; `close_key_files` closes it."""
     _opened.append(KeyFile(path.with_name("keys") / "keys.db", MASTER))
-    return Sealed(_opened[-1])
+    return Sealed(_opened[-1], left_open)
 
 
 def close_key_files() -> None:

@@ -35,6 +35,7 @@ from core.storage.sqlite import open_database
 from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.threads import Confirmation, PendingInput, Summary
 from core.types import (
+    Basis,
     ChatKey,
     ConversationKey,
     Incoming,
@@ -44,6 +45,7 @@ from core.types import (
     Message,
     MessageRole,
     OpenQuestion,
+    StepTaken,
     UserKey,
 )
 from tests.contracts.engines import ENGINES, sealing_beside
@@ -111,6 +113,7 @@ class Everything:
             at=START + timedelta(seconds=1),
             turn="t",
             question=question,
+            basis=Basis({}, (), steps=(StepTaken(self.word("step", number), "done", 1, 0.1),)),
         )
         stored = [await self.history.append(thread.id, each) for each in (asked, answer)]
         draft = MemoryDraft(MemoryKind.TEXT, self.word("offered", number), (self.word("binding", number),))
@@ -260,7 +263,7 @@ async def test_the_words_of_messages_are_hashed_by_the_key_of_whom_the_registry_
 
 OPEN: Final = """
     threads: id platform chat topic user status policy
-    messages: thread role modal turn source_id memory_id error pair room speaker basis
+    messages: thread role modal turn source_id memory_id error pair room speaker
     summaries: thread model
     transitions: thread turn state error
     told_memories: thread memory
@@ -295,9 +298,8 @@ OPEN: Final = """
 """
 """What holds no words: ids, times, rooms, names as platforms give them, names of our own, settings, figures.
 
-`basis` says by ids and figures what an answer rested on. `kept` holds what workers agree on: rooms' titles, alarms, the
-ids behind the numbers of a list. `error` is the name of a class of ours, `posted` the ids of messages of ours,
-`link_codes.digest` the hash of a code of ours.
+`kept` holds what workers agree on: rooms' titles, alarms, the ids behind the numbers of a list. `error` is the name of
+a class of ours, `posted` the ids of messages of ours, `link_codes.digest` the hash of a code of ours.
 """
 
 SEALED_ELSEWHERE: Final = {"told_memories.version", "files.content"}
@@ -389,7 +391,9 @@ async def test_an_unknown_thread_takes_no_words(database: Database) -> None:
 
 def destroy(sealing: Sealed, user: UserKey) -> None:
     """Destroy a person's key."""
-    sealing.destroy(sealing.key_id(user) or b"")
+    key_id = sealing.key_id(user)
+    assert key_id is not None
+    sealing.destroy(key_id)
 
 
 def _on_disk(folder: Path, words: Collection[str]) -> set[str]:

@@ -8,6 +8,7 @@ from contextlib import closing
 from functools import cache, partial
 from typing import TypeVar
 
+from core.sealing.port import PLAIN, Sealing
 from core.storage.database import Database
 from core.storage.sqlite import Connection, SqliteDatabase
 from core.storage.sqlite_errors import as_ours
@@ -39,15 +40,15 @@ class RamConnection(Connection):
 class RamDatabase(SqliteDatabase):
     """A database in RAM. It need not be closed: it is gone when nobody holds it."""
 
-    def __init__(self, image: bytes | None = None) -> None:
+    def __init__(self, image: bytes | None = None, *, sealing: Sealing = PLAIN) -> None:
         self.connection = RamConnection(_without_rows() if image is None else image)
-        super().__init__(self.connection)
+        super().__init__(self.connection, sealing=sealing)
 
 
 def copy_of(database: Database) -> RamDatabase:
     """Return another database with the same rows, as a process finds them that starts after a kill."""
     assert isinstance(database, RamDatabase)
-    return RamDatabase(database.connection.raw.serialize())
+    return RamDatabase(database.connection.raw.serialize(), sealing=database.sealing)
 
 
 def _open(image: bytes = b"") -> sqlite3.Connection:

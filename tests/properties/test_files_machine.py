@@ -16,6 +16,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from core.enclosures import Attachment, AttachmentKind
 from core.types import MemoryItem, Passage, UserKey
+from tests.contracts.engines import close_key_files, sealing_beside
+from tests.fakes.cells import strange_cells
 from tests.profile import examples
 from tests.unit.test_files_kept import WORDS, Home
 
@@ -35,8 +37,15 @@ class FilesMachine(RuleBasedStateMachine):
     def open(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.place = tempfile.TemporaryDirectory()
-        self.home = Home(Path(self.place.name) / "files")
+        self.home = self.made()
         self.acts = 0
+
+    def made(self) -> Home:
+        return Home(self.folder)
+
+    @property
+    def folder(self) -> Path:
+        return Path(self.place.name) / "files"
 
     def teardown(self) -> None:
         if hasattr(self, "loop"):
@@ -152,5 +161,24 @@ class FilesMachine(RuleBasedStateMachine):
             assert self.run(self.home.store.database.rows(lonely)) == [(0, 0)]
 
 
+class SealedFilesMachine(FilesMachine):
+    """The same with a key of each person."""
+
+    def made(self) -> Home:
+        return Home(self.folder, sealing=sealing_beside(self.folder))
+
+    def teardown(self) -> None:
+        super().teardown()
+        close_key_files()
+
+    @invariant()
+    def each_is_sealed_for_who_said_it(self) -> None:
+        if hasattr(self, "home"):
+            assert not self.run(strange_cells(self.home.store.database))
+
+
 FilesMachine.TestCase.settings = settings(max_examples=examples(80), stateful_step_count=40, deadline=None)
 TestFilesMachine = FilesMachine.TestCase
+
+SealedFilesMachine.TestCase.settings = settings(max_examples=examples(20), stateful_step_count=40, deadline=None)
+TestSealedFilesMachine = SealedFilesMachine.TestCase

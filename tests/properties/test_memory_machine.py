@@ -22,6 +22,8 @@ from core.storage.memories import SqlMemories
 from core.storage.sqlite import SqliteDatabase, open_database
 from core.stores import Candidate, ChangeContext, Neighbours, SearchableMemoryStore, SearchRequest
 from core.types import Change, MemoryDraft, MemoryItem, MemoryKind, Span, UserKey, Vector
+from tests.contracts.engines import close_key_files, sealing_beside
+from tests.fakes.cells import strange_cells
 from tests.fakes.clock import START
 from tests.fakes.ram import RamDatabase
 from tests.postgres import empty_databases, open_test_database
@@ -363,8 +365,28 @@ class PostgresMachine(MemoryMachine):
         empty_databases()
 
 
+class SealedMachine(MemoryMachine):
+    """The same, over a file with a key of each person and RAM without."""
+
+    async def opened(self) -> Database:
+        path = Path(self.folder.name) / "elefante.db"
+        return await open_database(path, sealing=sealing_beside(path))
+
+    def teardown(self) -> None:
+        super().teardown()
+        close_key_files()
+
+    @invariant()
+    def each_is_sealed_for_who_said_it(self) -> None:
+        if hasattr(self, "database"):
+            assert not self.run(strange_cells(self.database))
+
+
 MemoryMachine.TestCase.settings = settings(max_examples=examples(10), stateful_step_count=25, deadline=None)
 TestMemoryMachine = pytest.mark.spec("T10", "T11", "T12", "T15")(MemoryMachine.TestCase)
+
+SealedMachine.TestCase.settings = settings(max_examples=examples(10), stateful_step_count=25, deadline=None)
+TestSealedMachine = SealedMachine.TestCase
 
 PostgresMachine.TestCase.settings = settings(max_examples=examples(3), stateful_step_count=25, deadline=None)
 TestPostgresMachine = pytest.mark.long(pytest.mark.spec("T10", "T11", "T12", "T15")(PostgresMachine.TestCase))

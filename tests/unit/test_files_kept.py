@@ -16,6 +16,7 @@ from core.memory.indexes import Indexes
 from core.memory.memories import Memories
 from core.memory.relation import Relation
 from core.memory.user_memory import UndoResult, UserMemory
+from core.sealing.port import PLAIN, Sealing
 from core.storage.faiss_index import FaissIndex
 from core.storage.files_folder import FolderFiles
 from core.storage.memories import SqlMemories
@@ -42,9 +43,12 @@ class InlineFiles(FolderFiles):
 class Home:
     """Memories over a folder of files."""
 
-    def __init__(self, folder: Path, *, undo_within: timedelta = timedelta(minutes=10)) -> None:
+    def __init__(
+        self, folder: Path, *, undo_within: timedelta = timedelta(minutes=10), sealing: Sealing = PLAIN
+    ) -> None:
         self.clock, self.folder = FakeClock(), folder
-        self.store, self.files = SqlMemories(RamDatabase()), InlineFiles(folder, self.clock, 10_000)
+        self.store = SqlMemories(RamDatabase(sealing=sealing))
+        self.files = InlineFiles(folder, self.clock, 10_000, sealing)
         self.undo_within = undo_within
         self.memories = self.opened()
 
