@@ -98,7 +98,7 @@ async def readable(settings: Settings) -> None:
 async def test_a_file_is_whole_on_one_side_however_often_it_was_killed(tmp_path: Path, verb: str) -> None:
     settings = settings_in(tmp_path)
     database = await open_database(settings.database_path)
-    await database.write(lambda query: filled(query, 300))
+    await database.write(lambda query: filled(query, 150))
     await database.close()
     with_files(settings.files_folder, FILES)
     rows = here(settings, opens=False)
