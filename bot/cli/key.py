@@ -310,7 +310,7 @@ def _made(document: Document) -> str:
 
 
 def _checked(document: Document) -> str:
-    lines = [f"ok    master key: {document['key']}", f"ok    keys of {document['people']} people: {document['keys']}"]
+    lines = [f"ok    master key: {document['key']}", f"ok    people's keys: {document['people']} in {document['keys']}"]
     where = document["database"]
     if document["state"] == "sealed":
         files = f" and {document['files']:,} files" if document["files"] else ""
@@ -352,7 +352,7 @@ def _forgotten(document: Document) -> str:
 
 
 def _rotated(document: Document) -> str:
-    lines = [f"The keys of {document['people']} people are wrapped with {document['file']} now."]
+    lines = [f"The people's keys ({document['people']}) are wrapped with {document['file']} now."]
     lines.append(f"{document['old']} opens nothing any more, but a copy of the key file made before: delete both.")
     if document["settings"]:
         return "\n".join([*lines, f"{document['settings']} names the new one: start the bot as ever."])
@@ -361,7 +361,7 @@ def _rotated(document: Document) -> str:
 
 def _backed_up(document: Document) -> str:
     return (
-        f"{document['file']} holds the keys of {document['people']} people. Keep it away from backups of the data.\n"
+        f"{document['file']} is a copy of the people's keys: {document['people']}. Keep it away from backups of the data.\n"
         "Make another when new people have come: what they say opens with no older copy.\n"
         "Whoever is forgotten from now on is in it yet: delete it when you have made another. Where the database knows "
         "of a forgetting, the key is destroyed again as soon as the copy is used."

@@ -219,9 +219,9 @@ def render(document: Document) -> str:
         return "\n".join(filter(None, (f"{document['file']}  ({counts})", document["calendar"])))
     lines = ["Done: everything is forgotten."]
     if document["receipt"]:
-        counts = ", ".join(f"{count} {name}" for name, count in document["counts"].items())
+        counts = ", ".join(f"{name}: {count}" for name, count in document["counts"].items())
         lines += [
-            f"Receipt {document['receipt']}: the key was destroyed at {document['at']}, with {counts}.",
+            f"Receipt {document['receipt']}: the key was destroyed at {document['at']} ({counts}).",
             *_unreadable(document["sealed_copies"]),
             f"To check it: elefante key check --forgotten {document['receipt']}",
         ]

@@ -66,7 +66,7 @@ def test_a_life_with_a_key(elefante: Elefante, tmp_path: Path) -> None:
     assert "is sealed already" in elefante("seal", "--yes").stdout
     ok = elefante("check")
     assert ok.exit_code == 0, ok.stdout
-    assert f"keys of {len(PEOPLE)} people" in ok.stdout
+    assert f"people's keys: {len(PEOPLE)} in" in ok.stdout
     assert "and 3 files, and each opens" in ok.stdout
 
     (tmp_path / "copy").mkdir()
