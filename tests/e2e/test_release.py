@@ -164,8 +164,8 @@ def test_what_pip_installed_from_the_wheel_answers_as_the_clone_does(made: Mappi
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
     python = environment / "bin" / "python"
     wheel = next(made[SUMS].parent.glob("*.whl"))
-    pip = [sys.executable, "-m", "pip", "--python", python]
-    subprocess.run([*pip, "install", "-q", "--no-deps", "--no-index", wheel], check=True)
+    pip = [sys.executable, "-m", "pip", "--python", str(python)]
+    subprocess.run([*pip, "install", "-q", "--no-deps", "--no-index", str(wheel)], check=True)
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(environment)}))
     (packages / "locked.pth").write_text(sysconfig.get_path("purelib"))  # the locked packages, but no project beside
 
