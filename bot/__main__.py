@@ -20,11 +20,13 @@ def main() -> None:
         sys.stdout.write(f"{version_line()}\n")
         return
     from bot.cli.main import main as run
+    from bot.logs import to_stderr
     from core.files.child import leave_no_dump
 
     leave_no_dump()
     os.umask(_OWNER_ONLY)
     threading.excepthook = sys.unraisablehook = _unseen
+    to_stderr()  # until the log is opened: without a handler, logging prints what an exception says
     run()
 
 

@@ -144,6 +144,43 @@ def test_another_program_has_no_secret_in_its_environment(
     assert b"qqtoken" not in found
 
 
+CRASH = """
+import sys, threading
+from bot.__main__ import main
+from bot.cli.main import app
+
+class Left:
+    def __del__(self):
+        raise LookupError("qqword")
+
+def fail():
+    raise KeyError("qqword")
+
+@app.command()
+def crash():
+    thread = threading.Thread(target=fail, name="qqword")
+    thread.start()
+    thread.join()
+    del [Left()][0]
+    raise RuntimeError("qqword")
+
+sys.argv = ["elefante", "crash"]
+main()
+"""
+
+
+def test_what_a_crash_says_is_printed_nowhere(tmp_path: Path) -> None:
+    """Neither what ended the process, nor what ended a thread, nor what nobody could catch."""
+    done = subprocess.run(
+        [sys.executable, "-c", CRASH], cwd=tmp_path, env=settings(tmp_path), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    *logged, said = done.stderr.splitlines()
+    assert said == "elefante: something went wrong that should not (RuntimeError); the log says where"
+    assert [json.loads(line)["error"] for line in logged] == ["KeyError", "LookupError", "RuntimeError"]
+    assert "qqword" not in done.stderr + done.stdout
+
+
 def loose(folder: Path) -> list[str]:
     """Return what in a folder others than its owner may look at, with its mode."""
     modes = {path: path.lstat().st_mode & 0o777 for path in folder.rglob("*") if not path.is_symlink()}
