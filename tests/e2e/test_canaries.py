@@ -47,6 +47,7 @@ from tests.fakes.tool_calls import Call
 OLGA, ANA = Person(9, "Olga", language_code="en"), Person(7, "Ana", language_code="en")
 ROOM = -100123
 WELL = "It is well."
+KEY = "sk-SECRET"
 CONTROL = "zqcontrolqz"
 FAULTS = {
     *("RuntimeError", "KeyError", "UnicodeEncodeError", "LookupError", "ValueError", "StorageError"),
@@ -374,7 +375,7 @@ async def town(folder: Path) -> AsyncIterator[tuple[Town, Callable[[], Awaitable
     async with models.running(), hook.running(), TelegramServer(SystemClock(), patience_s=60.0) as telegram:
         settings = load(
             None, data_dir=folder, telegram_token=TOKEN, telegram_api_base_url=telegram.url, model="openai:gpt-x",
-            openai_api_key="sk-SECRET", openai_base_url=f"{models.url}/v1", model_embedding="openai:e",
+            openai_api_key=KEY, openai_base_url=f"{models.url}/v1", model_embedding="openai:e",
             model_embedding_dims=8, model_transcription="openai:whisper-1", telegram_inline=True,
             log_level="DEBUG", alert_url=f"{hook.url}/", language="en",
             quota_person="none", quota_bot="none",
@@ -419,7 +420,7 @@ def log() -> Iterator[None]:
 
 
 @pytest.mark.long
-async def test_no_word_of_a_person_is_in_what_owners_read(
+async def test_no_word_of_a_person_is_in_what_owners_read_and_no_secret_in_what_models_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], log: None
 ) -> None:
     usual = Settings.telegram
@@ -440,6 +441,9 @@ async def test_no_word_of_a_person_is_in_what_owners_read(
     everything = f"{read}\n{written}\n{printed.out}\n{printed.err}".casefold()
     assert everything.count(CONTROL) > 2, "in the log, on standard error, in /admin logs: what is searched is written"
     assert here.said > len(WAYS)
+    asked = b"".join(request.raw for request in here.models.asked).decode(errors="replace")
+    assert words["saved"] in asked
+    assert not {secret for secret in (KEY, TOKEN) if secret in asked}
     assert {json.loads(line).get("error") for line in written.splitlines()} >= FAULTS, "each fault was met"
     found = {name: [line for line in everything.splitlines() if word in line] for name, word in words.items()}
     assert {name: lines for name, lines in found.items() if lines} == {}
