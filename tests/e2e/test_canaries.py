@@ -11,12 +11,15 @@ import json
 import logging
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo
 
+import psycopg
 import pytest
 
 from adapters.telegram.config import WritePace
@@ -31,10 +34,13 @@ from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
 from core.clock import SystemClock
 from core.features.access.people import Person as Known
+from core.features.reminders.reminders import Reminder
+from core.features.reminders.service import ReminderPlace, Reminders
 from core.memory.user_memory import UserMemory
+from core.ports import Channel, MessageHandler
 from core.providers.fallback import Circuit
-from core.storage.sqlite import SqliteDatabase
-from core.types import Role, UserKey
+from core.times.reading import Once
+from core.types import ChatKey, Incoming, Locale, Role, UserKey
 from tests.e2e.stage import Noting
 from tests.fakes import openai_server
 from tests.fakes.http_server import Answer, Asked, LoopbackServer, failure
@@ -43,11 +49,15 @@ from tests.fakes.telegram_people import Json, Person
 from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.fakes.telegram_wire import Refused
 from tests.fakes.tool_calls import Call
+from tests.postgres import HAS_POSTGRES, WHY_NOT, database_of
 
 OLGA, ANA = Person(9, "Olga", language_code="en"), Person(7, "Ana", language_code="en")
 ROOM = -100123
 WELL = "It is well."
 KEY = "sk-SECRET"
+REFUSALS = (
+    (400, "can't parse entities"), (403, "bot was kicked"), (500, "oops"), (400, "chat not found"), (400, "it is new"),
+)  # fmt: skip
 CONTROL = "zqcontrolqz"
 FAULTS = {
     *("RuntimeError", "KeyError", "UnicodeEncodeError", "LookupError", "ValueError", "StorageError"),
@@ -66,6 +76,19 @@ FAULTS = {
 """Names of errors that are in the log if what was to fail has failed."""
 
 
+class Heard(Noting):
+    """Tells of each message that was taken."""
+
+    def __init__(self, handler: MessageHandler) -> None:
+        super().__init__(handler)
+        self.stirred = asyncio.Event()
+
+    async def receive(self, incoming: Incoming, channel: Channel) -> Awaitable[None]:
+        answered = await super().receive(incoming, channel)
+        self.stirred.set()
+        return answered
+
+
 @dataclass
 class Town:
     """A bot on Telegram, its model behind a socket, what it tells its owner, and a member who talks to it."""
@@ -74,7 +97,7 @@ class Town:
     telegram: TelegramServer
     models: LoopbackServer
     chatbot: ChatBot
-    handler: Noting
+    handler: Heard
     script: list[Answer] = field(default_factory=list)
     said: int = 0
     heard: str = ""
@@ -96,7 +119,10 @@ class Town:
 
     async def rest(self, message: Json) -> None:
         """Return when that message was taken, and everything that was taken is answered."""
-        await self.telegram.until(lambda: str(message["message_id"]) in self.handler.taken)
+        async with asyncio.timeout(self.telegram.patience_s):
+            while str(message["message_id"]) not in self.handler.taken:
+                self.handler.stirred.clear()
+                await self.handler.stirred.wait()
         while answers := self.chatbot.tasks.of("telegram"):
             await asyncio.wait(answers)
 
@@ -165,6 +191,26 @@ async def reminded(town: Town, word: str) -> None:
     await town.say(f"/remind in 1 minute {word}")
     await town.say(f"/remind tomorrow at 9 {word}")
     await town.say(f"/reminders {word}")
+
+
+@way
+async def said_by_a_reminder(town: Town, word: str) -> None:
+    asked, chat = asyncio.Event(), ChatKey("telegram", str(ANA.id))
+    place = ReminderPlace(UserKey("telegram", str(ANA.id)), chat, private=True, locale=Locale.EN, name=word)
+    for refusal in (None, Refused(403, f"Forbidden: bot was blocked: {word}")):
+
+        def meet(method: str, params: Any, refusal: Refused | None = refusal) -> None:
+            if method == "sendmessage" and word in str(params.get("text")):
+                asked.set()
+                if refusal is not None:
+                    raise refusal
+
+        town.telegram.faults.append(meet)
+        at = Once((town.app.clock.now() + timedelta(seconds=1)).astimezone(ZoneInfo("UTC")))
+        assert isinstance(await town.app.features.get(Reminders).set(place, word, at), Reminder)
+        await asyncio.wait_for(asked.wait(), town.telegram.patience_s)
+        asked.clear()
+        town.telegram.faults.remove(meet)
 
 
 @way
@@ -291,34 +337,44 @@ async def logged_by_a_library(town: Town, word: str) -> None:
 
 @way
 async def quoted_by_the_database(town: Town, word: str) -> None:
-    def refuse(connection: sqlite3.Connection) -> None:
-        connection.execute(f"CREATE TRIGGER refuse BEFORE INSERT ON memories BEGIN SELECT RAISE(ABORT, '{word}'); END")
+    if town.app.settings.engine == "sqlite":
+        begin = [f"CREATE TRIGGER refuse BEFORE INSERT ON memories BEGIN SELECT RAISE(ABORT, '{word}'); END"]
+        end = ["DROP TRIGGER refuse"]
+    else:
+        begin = [
+            "CREATE FUNCTION refuse() RETURNS trigger AS 'BEGIN RAISE ''%'', NEW.content; END' LANGUAGE plpgsql",
+            "CREATE TRIGGER refuse BEFORE INSERT ON memories FOR EACH ROW EXECUTE FUNCTION refuse()",
+        ]
+        end = ["DROP TRIGGER refuse ON memories", "DROP FUNCTION refuse"]
+    await asyncio.to_thread(changed, town.app.settings, begin)
+    try:
+        await town.say(f"/remember {word} is refused by a trigger")
+        await town.say(f"remember that my {word} is 4417", calls(save(f"my {word} is 4417")))
+    finally:
+        await asyncio.to_thread(changed, town.app.settings, end)
 
-    def allow(connection: sqlite3.Connection) -> None:
-        connection.execute("DROP TRIGGER refuse")
 
-    await on_the_disk(town, refuse)
-    await town.say(f"/remember {word} is refused by a trigger")
-    await town.say(f"remember that my {word} is 4417", calls(save(f"my {word} is 4417")))
-    await on_the_disk(town, allow)
-
-
-async def on_the_disk(town: Town, deed: Callable[[sqlite3.Connection], None]) -> None:
-    assert isinstance(town.app.database, SqliteDatabase)
-    path = town.app.settings.database_path
-
-    def run() -> None:
-        connection = sqlite3.connect(path)
-        with connection:
-            deed(connection)
-        connection.close()
-
-    await asyncio.to_thread(run)
+def changed(settings: Settings, statements: Sequence[str]) -> None:
+    """Change the schema below the bot."""
+    if settings.engine == "sqlite":
+        with closing(sqlite3.connect(settings.database_path)) as connection, connection:
+            for statement in statements:
+                connection.execute(statement)
+    else:
+        with psycopg.connect(settings.storage_url.get_secret_value()) as server:
+            for statement in statements:
+                server.execute(statement.encode())
 
 
 @way
 async def refused_by_the_platform(town: Town, word: str) -> None:
-    for code, said in ((400, "can't parse entities"), (403, "bot was kicked"), (500, "oops"), (400, "chat not found")):
+    for code, said in (
+        (400, "can't parse entities"),
+        (403, "bot was kicked"),
+        (500, "oops"),
+        (400, "chat not found"),
+        (400, "something new"),
+    ):
         refusal = Refused(code, f"{said}: {word}")
 
         def refuse(method: str, params: Any, refusal: Refused = refusal) -> None:
@@ -369,12 +425,13 @@ async def echoed_by_the_embedder(town: Town, word: str) -> None:
 
 
 @asynccontextmanager
-async def town(folder: Path) -> AsyncIterator[tuple[Town, Callable[[], Awaitable[str]]]]:
+async def town(folder: Path, storage_url: str) -> AsyncIterator[tuple[Town, Callable[[], Awaitable[str]]]]:
     """Run the bot; with it comes what tells all that its owner has read of it, and may read."""
     models, hook, metrics = LoopbackServer(), LoopbackServer([Answer()]), Metrics()
     async with models.running(), hook.running(), TelegramServer(SystemClock(), patience_s=60.0) as telegram:
         settings = load(
-            None, data_dir=folder, telegram_token=TOKEN, telegram_api_base_url=telegram.url, model="openai:gpt-x",
+            None, data_dir=folder, storage_url=storage_url, telegram_token=TOKEN,
+            telegram_api_base_url=telegram.url, model="openai:gpt-x",
             openai_api_key=KEY, openai_base_url=f"{models.url}/v1", model_embedding="openai:e",
             model_embedding_dims=8, model_transcription="openai:whisper-1", telegram_inline=True,
             log_level="DEBUG", alert_url=f"{hook.url}/", language="en",
@@ -386,9 +443,9 @@ async def town(folder: Path) -> AsyncIterator[tuple[Town, Callable[[], Awaitable
             for person, role in ((OLGA, Role.OWNER), (ANA, Role.MEMBER)):
                 user = UserKey("telegram", str(person.id))
                 await app.features.access._people.put(Known(user, role, person.first_name, app.clock.now()))
-            stop, handler = asyncio.Event(), Noting(chatbot)
+            stop, handler = asyncio.Event(), Heard(chatbot)
             printed: list[str] = []
-            start = Start(app, handler, stop, printed.append)
+            start = Start(app, handler, stop, printed.append, worker=app.worker)
             running = asyncio.ensure_future(PLATFORMS["telegram"].run(start))
             here = Town(app, telegram, models, chatbot, handler)
             models.answers = [here.answer]
@@ -420,8 +477,11 @@ def log() -> Iterator[None]:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    "engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.skipif(not HAS_POSTGRES, reason=WHY_NOT))]
+)
 async def test_no_word_of_a_person_is_in_what_owners_read_and_no_secret_in_what_models_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], log: None
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], log: None
 ) -> None:
     usual = Settings.telegram
     pace = WritePace(burst=5_000, per_s=5_000.0)
@@ -430,7 +490,7 @@ async def test_no_word_of_a_person_is_in_what_owners_read_and_no_secret_in_what_
     )
     monkeypatch.setattr(Circuit, "resting", lambda *_: None)  # or nothing would be asked after three failures
     words = {name: f"zq{name.replace('_', '')}qz" for name in WAYS}
-    async with town(tmp_path) as (here, told):
+    async with town(tmp_path, database_of(tmp_path.name) if engine == "postgres" else "sqlite:") as (here, told):
         for name, deed in WAYS.items():
             await deed(here, words[name])
         logging.getLogger("core.answering").warning("control %s", CONTROL)
