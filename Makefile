@@ -36,7 +36,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 
 MODEL ?=
 
-.PHONY: help chat demo setup doctor check-bot service run update test test-long test-model test-peers eval check fix spec bench transcript lock clean
+.PHONY: help chat demo setup doctor check-bot service run update test test-long test-model test-peers eval check fix spec bench transcript audit release lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -127,6 +127,12 @@ bench: $(VENV)/.installed-dev ## Measure: every figure of docs/performance.md (A
 
 transcript: $(VENV)/.installed-dev ## Print and draw what people see, anew in docs/transcripts (PLATFORM=telegram or discord for one)
 	@$(BIN)/python -m tests.transcripts $(PLATFORM) --write
+
+audit: $(VENV)/.installed-dev ## Look for known faults and licences of every package (ARGS="--vulnerability-service osv": of another database)
+	@$(BIN)/python -m tests.audit $(ARGS)
+
+release: $(VENV)/.installed-dev ## Make wheel, source archive, lock, SBOM and their digests of the newest commit, in dist/
+	@$(BIN)/python -m tests.release
 
 lock: $(VENV)/.installed-dev ## Renew the lock files from pyproject.toml (needs uv)
 	uv pip compile -q pyproject.toml --group build --universal --python-version 3.11 --generate-hashes --no-annotate --no-header --no-strip-extras -o requirements.txt

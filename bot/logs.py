@@ -1,8 +1,8 @@
 """The log, one JSON line an event in a file that only its owner reads; and what owners see of it in a chat.
 
 All lines that belong to one message, from its arrival to the last edit of its answer, have the same `turn`. People's
-words are never passed to the log: a message is a fixed phrase, and facts come as `extra`. Secrets that slip into an
-error's text are struck out here.
+words are never passed to the log: a message is a fixed phrase, and facts come as `extra`. Of other libraries' lines,
+which may hold anything, the fixed phrase alone is written. Secrets that slip into an error's text are struck out here.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import time
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,6 +33,7 @@ _NOISY: Final = (
     "httpx", "httpx2", "httpcore", "httpcore2", "aiosqlite", "telegram", "discord", "openai", "anthropic", "faiss",
 )  # fmt: skip
 _OURS: Final = frozenset({"core", "bot", "adapters"})
+_UNFIXED: Final = re.compile(r"[\n:<(\[{'\"`]")
 _MAX_KINDS: Final = 200
 _MAX_ERRORS: Final = 10_000
 _MAX_TAIL_BYTES: Final = 256 * 1024
@@ -62,18 +64,37 @@ class JsonLines(logging.Formatter):
     @staticmethod
     def event(record: logging.LogRecord) -> dict[str, object]:
         """Return what a line says besides its time."""
+        if "told" in vars(record):
+            return cast("dict[str, object]", vars(record)["told"])
         event: dict[str, object] = {"level": record.levelname, "logger": record.name}
-        try:
-            event["event"] = record.getMessage()
-        except (TypeError, ValueError):  # a wrong log call must not fail its caller
-            event["event"] = str(record.msg)
-        if record.args:
-            event["kind"] = str(record.msg)
-        event |= {key: value for key, value in vars(record).items() if key not in _STANDARD}
+        if not _is_ours(record.name):
+            event["event"] = _phrase(record)
+            event |= {"turn": vars(record)["turn"]} if "turn" in vars(record) else {}
+        else:
+            try:
+                event["event"] = record.getMessage()
+            except (TypeError, ValueError):  # a wrong log call must not fail its caller
+                event["event"] = str(record.msg)
+            if record.args:
+                event["kind"] = str(record.msg)
+            event |= {key: value for key, value in vars(record).items() if key not in _STANDARD}
         if record.exc_info and record.exc_info[0] is not None:
             event["error"] = record.exc_info[0].__name__
             event["where"] = where(record)
         return event
+
+
+def _is_ours(logger: str) -> bool:
+    return logger.partition(".")[0] in _OURS
+
+
+def _phrase(record: logging.LogRecord) -> str:
+    """Return what is fixed in a line: all before its arguments are put in; of one without, what begins it.
+
+    asyncio formats tasks, callbacks and exceptions, and so what they hold, into such a line itself.
+    """
+    said = str(record.msg)
+    return said if record.args else _UNFIXED.split(said, maxsplit=1)[0].strip()
 
 
 @dataclass(slots=True)
@@ -216,7 +237,7 @@ class RecentTroubles(logging.Handler, TroubleLog):
     def _note(self, at: datetime, event: Any) -> None:
         """Note what a line of the log says besides its time."""
         level, logger, phrase = event["level"], event["logger"], event.get("kind", event["event"])
-        said = event["event"] if logger.partition(".")[0] in _OURS else phrase
+        said = event["event"] if _is_ours(logger) else phrase
         place = " ".join((logger, *event.get("where", [])[-1:]))
         kind, count = self._kind(said, event.get("error", "")), int(event.get("repeated", 1))
         key = (level, place, phrase)
@@ -252,8 +273,7 @@ def _tail(path: Path) -> Sequence[bytes]:
 
 def _record(event: Mapping[str, object], created: float) -> logging.LogRecord:
     """Return a record of which the line says that."""
-    names = {"level": "levelname", "logger": "name", "event": "msg"}
-    return logging.makeLogRecord({names.get(name, name): value for name, value in event.items()} | {"created": created})
+    return logging.makeLogRecord({"told": dict(event), "created": created})
 
 
 def open_machine(settings: Settings, models: ModelSwitch, survey: Survey, stack: AsyncExitStack) -> Machine:

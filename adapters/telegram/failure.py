@@ -6,6 +6,7 @@ Source of the words: the errors of tdlib/td and tdlib/telegram-bot-api.
 from __future__ import annotations
 
 import logging
+import re
 from datetime import timedelta
 
 from telegram.error import NetworkError, RetryAfter, TelegramError
@@ -41,6 +42,9 @@ _LOST = (
     "message to edit not found", "message can't be edited", "message_id_invalid",
     "there is no text in the message to edit", "message to delete not found",
 )  # fmt: skip
+_VALUE = re.compile(r"[:\"<(]| '")
+"""What stands before a value in a description: from there on it may quote what was to be written."""
+
 _NOT_WRITTEN = frozenset({"ConnectError", "ConnectTimeout", "PoolTimeout"})  # of httpx: no byte of it left
 
 MALFORMED = (AttributeError, LookupError, TypeError, ValueError, ArithmeticError, RecursionError, AssertionError)
@@ -64,14 +68,15 @@ _KINDS: tuple[tuple[tuple[str, ...], type[ChannelError]], ...] = (
 
 
 def refused(said: str) -> ChannelError:
-    """Return the error that a 400 means, from its description in lower case."""
+    """Return the error that a 400 means, from its description in lower case; it has none of the values in that."""
     if "message is not modified" in said:
         return Unchanged("not modified")
+    fixed = _VALUE.split(said.removeprefix("bad request: "), maxsplit=1)[0]
     for signs, kind in _KINDS:
         if any(sign in said for sign in signs):
-            return kind(said)
-    _LOG.error("telegram refused a call", extra={"said": said})
-    return ChannelError(said)
+            return kind(fixed)
+    _LOG.error("telegram refused a call", extra={"said": fixed})
+    return ChannelError(fixed)
 
 
 def failed(error: Exception, wait_s: float) -> ChannelError:

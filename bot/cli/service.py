@@ -22,7 +22,7 @@ from bot.cli.shell import YesOption, confirm, load_settings
 from bot.container import in_container
 from bot.platforms import PLATFORMS
 from bot.settings.env_file import VARIABLE, env_path
-from bot.settings.settings import Settings
+from bot.settings.settings import Settings, without_settings
 from core.errors import BotError, ConfigError
 
 STOP_WITHIN_S: Final = 60
@@ -477,7 +477,7 @@ def _quoted(value: str) -> str:
 
 def _run(*command: str, shown: bool = False) -> subprocess.CompletedProcess[str]:
     """Run a command of the service manager to its end and return it; `shown` leaves its output to the terminal."""
-    environment = {"XDG_RUNTIME_DIR": f"/run/user/{os.getuid()}"} | os.environ  # after su it is not set
+    environment = {"XDG_RUNTIME_DIR": f"/run/user/{os.getuid()}"} | without_settings()  # after su it is not set
     sys.stdout.flush()
     try:
         return subprocess.run(command, env=environment, capture_output=not shown, text=True, check=False)  # noqa: S603

@@ -21,7 +21,7 @@ import typer
 
 from bot.cli.shell import JsonOption, busy, load_settings, show
 from bot.settings.env_file import PROJECT, VARIABLE, env_path
-from bot.settings.settings import Settings
+from bot.settings.settings import Settings, without_settings
 from bot.version import version_line
 from core.errors import BotError, StorageError
 from core.storage.sqlite_backup import copied, ensure_room
@@ -50,7 +50,8 @@ def update_(
     if not try_:
         if not (PROJECT / "Makefile").is_file():
             raise BotError("this is no clone of the project: install the new version as you installed this one")
-        raise typer.Exit(subprocess.run(["make", "update"], cwd=PROJECT, check=False).returncode)  # noqa: S607
+        done = subprocess.run(["make", "update"], cwd=PROJECT, env=os.environ, check=False)  # noqa: S607
+        raise typer.Exit(done.returncode)  # it says verbs of ours, whose settings may stand in the environment
     settings = load_settings(writes=False)
     with busy("trying the new version on a copy"):
         report = rehearse(settings, PROJECT)
@@ -158,7 +159,8 @@ def _git(project: Path, *arguments: str) -> bytes:
         BotError: it failed.
     """
     try:
-        done = subprocess.run(["git", *arguments], cwd=project, capture_output=True, check=False)  # noqa: S603, S607
+        command, env = ["git", *arguments], without_settings()
+        done = subprocess.run(command, cwd=project, env=env, capture_output=True, check=False)  # noqa: S603
     except OSError as error:
         raise BotError(f"git cannot be run: {error.strerror}") from error
     if done.returncode:
@@ -171,7 +173,8 @@ def _python(program: Path, project: Path) -> tuple[str, float | None]:
     if program == project or (program / _LOCK).read_bytes() == (project / _LOCK).read_bytes():
         return sys.executable, None
     began_s = time.monotonic()
-    done = subprocess.run(["make", ".venv/.installed"], cwd=program, capture_output=True, text=True, check=False)  # noqa: S607
+    command, env = ["make", ".venv/.installed"], without_settings()
+    done = subprocess.run(command, cwd=program, env=env, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise BotError(f"its packages cannot be installed: {done.stderr.strip()[-500:]}")
     return str(program / ".venv" / "bin" / "python"), time.monotonic() - began_s

@@ -313,6 +313,12 @@ def unknown_settings(path: Path | None = None) -> list[str]:
     return misspelled(path or env_path(), [name.upper() for name in Settings.model_fields], os.environ)
 
 
+def without_settings() -> dict[str, str]:
+    """Return the environment for a program that is not ours: without our settings, tokens and keys among them."""
+    ours = {name.upper() for name in Settings.model_fields}
+    return {name: value for name, value in os.environ.items() if name.upper() not in ours}
+
+
 def load(env_file: Path | EllipsisType | None = ..., **overrides: Any) -> Settings:
     """Read the settings: `overrides`, the environment, then the file, by default that of `env_path`; None reads none.
 

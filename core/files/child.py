@@ -46,6 +46,7 @@ _MIN_LETTERS: Final = 3
 MAX_PIXELS: Final = 100_000_000
 _MAX_CELLS: Final = 200_000
 
+_PR_SET_DUMPABLE: Final = 4  # linux/prctl.h
 _HEAD_BYTES: Final = 4096
 _HEAD: Final = struct.Struct(">I")
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -505,8 +506,26 @@ def speech(content: bytes, language: str) -> dict[str, Any]:
 # --- the process -----------------------------------------------------------------------------------------------------
 
 
+def leave_no_dump() -> None:
+    """Keep what is in memory and in the environment of this process from the disk and from other processes of its user.
+
+    The kernel writes no core file of it, and only root may trace it or read its /proc (PR_SET_DUMPABLE, prctl(2)).
+    A program that is started begins without the second: each of ours asks for it anew.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
 def _limit(memory_bytes: int) -> None:
     """Limit what all jobs may take."""
+    leave_no_dump()
     try:
         import resource
     except ImportError:  # Windows
@@ -514,7 +533,6 @@ def _limit(memory_bytes: int) -> None:
     for what, most in (
         (resource.RLIMIT_AS, memory_bytes),
         (resource.RLIMIT_FSIZE, 0),
-        (resource.RLIMIT_CORE, 0),
     ):
         resource.setrlimit(what, (most, most))
 

@@ -11,15 +11,15 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
 
 import pytest
-from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from bot.cli.service import STOP_WITHIN_S
+from tests.release import needed
 
 ROOT = Path(__file__).parents[2]
 BUILD = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", "").split("\nFROM ")[1]
@@ -37,23 +37,6 @@ def folder() -> Iterator[Path]:
     yield made
     subprocess.run(["chmod", "-R", "u+w", made], check=True)
     shutil.rmtree(made)
-
-
-def needed(requirements: Iterable[str]) -> set[str]:
-    """Return the names of installed packages that these requirements lead to."""
-    found: set[str] = set()
-    waiting = [(Requirement(each), "") for each in requirements]
-    while waiting:
-        requirement, extra = waiting.pop()
-        name = canonicalize_name(requirement.name)
-        if requirement.marker is not None and not requirement.marker.evaluate({"extra": extra}):
-            continue
-        if name in found and not requirement.extras:
-            continue
-        found.add(name)
-        for extra in {"", *requirement.extras}:
-            waiting += [(Requirement(each), extra) for each in metadata.requires(name) or ()]
-    return found
 
 
 def other_user(python: Path) -> Mapping[str, object]:

@@ -229,7 +229,8 @@ async def test_a_chart_that_cannot_be_drawn_is_an_error_of_ours(
 ) -> None:
     with pytest.raises(BotError, match="was not drawn"):
         await draw(Chart("Usage", ["20"], [Panel("Cost", {"a": [1.0]})], Locale.EN), tmp_path / "missing" / "usage.png")
-    assert "No such file" in caplog.text
+    assert "no chart: FileNotFoundError" in caplog.text
+    assert "missing" not in caplog.text
 
 
 def opened(path: Path) -> Image:

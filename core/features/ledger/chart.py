@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from core.errors import BotError
 from core.features.ledger.wording import money, number
+from core.files.child import leave_no_dump
 from core.types import Locale
 
 
@@ -72,11 +73,11 @@ async def draw(chart: Chart, path: Path) -> None:
     """Draw a chart into a PNG file, in a process of its own.
 
     Raises:
-        BotError: it could not be drawn; what that process said is in the log.
+        BotError: it could not be drawn; what that process failed of is in the log.
     """
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", __name__, str(path),
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        env={"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},  # and no token or key of ours
         stdin=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     try:
@@ -86,7 +87,8 @@ async def draw(chart: Chart, path: Path) -> None:
             process.kill()
             await process.wait()
     if process.returncode:
-        _log.error("no chart: %s", said.decode(errors="replace").strip().rpartition("\n")[2])
+        kind = said.decode(errors="replace").strip().rpartition("\n")[2].partition(":")[0]
+        _log.error("no chart: %s", kind)  # what follows the colon may be anything
         raise BotError("the chart was not drawn")
 
 
@@ -206,4 +208,5 @@ def _label(value: float, panel: Panel, locale: Locale) -> str:
 
 
 if __name__ == "__main__":
+    leave_no_dump()
     draw_here(read(sys.stdin.read()), Path(sys.argv[1]))
