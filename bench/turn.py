@@ -1,4 +1,7 @@
-"""A whole turn in limited mode: CPU of the bot, its embedder included, from a message to its answer; and its memory."""
+"""A whole turn in limited mode: CPU of the bot, its embedder included, from a message to its answer; and its memory.
+
+Beside it, what of that is the storage of what was said, unsealed and sealed.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import asyncio
 import resource
 import tempfile
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean, median, quantiles
@@ -17,10 +20,24 @@ from bot.settings.settings import load
 from bot.wiring import build, open_chatbot
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, MessageHandler
-from core.types import ChatKey, Incoming, UserKey
+from core.sealing.key_file import KEY_BYTES, KeyFile
+from core.sealing.port import PLAIN, Sealing
+from core.sealing.sealed import Sealed
+from core.storage.database import Database
+from core.storage.history import SqlHistory
+from core.storage.inbox import SqlInbox
+from core.storage.sqlite import open_database
+from core.threads import Transition, TurnState
+from core.types import Basis, ChatKey, Incoming, Message, MessageRole, UserKey
 from tests.fakes.secretary import conversations
 
 TURNS = 40
+STORED = 400
+READ = 12
+"""So many of the last messages a turn reads."""
+
+SAID = "Qual é mesmo a senha do wifi da casa {number} na praia, aquela que eu te contei no verão passado?"
+ANSWER = "A senha do wifi da casa na praia é banana42, como você me contou em janeiro. Quer que eu mude alguma coisa?"
 
 
 @dataclass(slots=True)
@@ -75,6 +92,44 @@ async def measure(folder: Path) -> list[tuple[str, str, str]]:
     return rows
 
 
+async def stored(folder: Path) -> list[tuple[str, str, str]]:
+    """Return rows of a database, unsealed and sealed: what a turn stores and reads costs, CPU in ms, and its KiB."""
+    file = KeyFile(folder / "keys" / "keys.db", bytes(KEY_BYTES))
+    sealings: dict[str, Sealing] = {"unsealed": PLAIN, "sealed": Sealed(file)}
+    databases = {
+        name: await open_database(folder / name / "elefante.db", sealing=each) for name, each in sealings.items()
+    }
+    costs: dict[str, list[float]] = {name: [] for name in sealings}
+    for number in range(STORED):
+        for name, database in databases.items():
+            before = time.process_time()
+            await store_turn(database, incoming(SAID.format(number=number), number))
+            costs[name].append(1000 * (time.process_time() - before))
+    rows = []
+    for name, database in databases.items():
+        await database.close()
+        size = (folder / name / "elefante.db").stat().st_size
+        rows.append((name, f"{median(costs[name][STORED // 2 :]):.2f}", f"{size / 1024:.0f}"))
+    file.close()
+    return rows
+
+
+async def store_turn(database: Database, asked: Incoming) -> None:
+    """Do to the inbox and the history what a turn does to them."""
+    inbox, history, turn = SqlInbox(database), SqlHistory(database), asked.message_id
+    await inbox.accept(asked)
+    thread = await history.open_thread(asked.conversation, asked.at)
+    said = Message(MessageRole.USER, asked.text, at=asked.at, turn=turn, source_id=turn)
+    await history.append(thread.id, said, [Transition(turn, TurnState.PENDING, asked.at)])
+    await history.tail(thread.id, READ)
+    await history.summary(thread.id)
+    await history.search([asked.user], asked.text, limit=3)
+    await inbox.put_posted(asked, ["m"])
+    answer = replace(said, role=MessageRole.ASSISTANT, content=ANSWER, source_id="", basis=Basis({"m1": 0.9}))
+    await history.append(thread.id, answer, [Transition(turn, TurnState.COMPLETED, asked.at)])
+    await inbox.close(asked)
+
+
 async def cost_of(handler: MessageHandler, message: Incoming) -> tuple[float, float]:
     """Return the CPU and the time that a message takes, in milliseconds."""
     before = time.process_time(), time.perf_counter()
@@ -87,4 +142,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         rows = asyncio.run(measure(Path(folder)))
     show("A whole turn in limited mode, ms, medians", ("turn", "CPU", "wall"), rows)
+    with tempfile.TemporaryDirectory() as folder:
+        rows = asyncio.run(stored(Path(folder)))
+    show("Of it, storage of what was said, ms, medians", ("database", "CPU", "KiB"), rows)
     print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB resident")

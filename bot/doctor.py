@@ -27,7 +27,7 @@ from bot.models.presets import PROVIDERS, Mode
 from bot.models.prices import Prices, prices_of
 from bot.origins import origins
 from bot.platforms import PLATFORMS, Platform, about
-from bot.sealing import sealing_of
+from bot.sealing import key_path, sealing_of
 from bot.settings.models import LIMITED, USEM3, ModelName, ModelSettings
 from bot.settings.settings import Settings, unknown_settings
 from bot.status_file import status_of
@@ -56,6 +56,7 @@ from core.sealing.port import Sealing
 from core.storage.database import Row
 from core.storage.files_named import files_named
 from core.storage.move_files import FilesListed, in_folder, in_table, judged
+from core.storage.sqlite import is_to_be_marked
 from core.storage.sqlite_backup import is_lost, open_to_read
 from core.storage.sqlite_migrations import MIGRATIONS
 from core.storage.sqlite_upgrade import inspect
@@ -66,6 +67,7 @@ Document: TypeAlias = dict[str, Any]
 FilesNamed: TypeAlias = Mapping[UserKey, frozenset[str]]
 
 PROBE = "elefante"
+_NEW: Final = "new"  # key file
 _SWEPT_WITHIN: Final = timedelta(hours=1)
 """After the time to undo, what nothing names may still be there for so long."""
 
@@ -85,7 +87,8 @@ async def check(settings: Settings) -> Document:
         *(_finding("settings", sentence) | {"warning": True} for sentence in unknown_settings()),
         await _tried("storage", partial(asyncio.to_thread, _storage, settings)),
     ]
-    if findings[-1]["ok"] and not settings.in_memory:
+    findings.append(await _tried("sealing", partial(asyncio.to_thread, _sealing, settings)))
+    if all(each["ok"] for each in findings) and not settings.in_memory:
         findings.append(await _tried("files", partial(_files, settings)))
     try:
         async with build(settings.model_copy(update={"storage_url": SecretStr("memory:")})) as app:
@@ -153,6 +156,33 @@ def _postgres(settings: Settings) -> str:
     return said if found.version >= found.known else f"{said}: the next start migrates it to {found.known}"
 
 
+def _sealing(settings: Settings) -> str:
+    """Say whether what is stored is sealed, and with which key.
+
+    Raises:
+        ConfigError, WrongKey, StorageError: the key cannot be used, or is not that of the database.
+    """
+    if settings.in_memory:
+        return "nothing is stored"
+    path = key_path(settings)
+    with sealing_of(settings, makes=False) as sealing:
+        is_new = _is_to_be_marked(settings, sealing.id or (_NEW if path else ""))
+        if sealing.is_on and not is_new:
+            return f"all that people say is sealed; key {path}, keys of people {settings.people_keys}"
+    if path is not None:
+        return f"key {path}; the first start seals from the beginning, with keys of people in {settings.people_keys}"
+    return "nothing is sealed; `elefante setup` offers a key, without which nobody reads copies of the data"
+
+
+def _is_to_be_marked(settings: Settings, key_file: str) -> bool:
+    if settings.engine == "postgres":
+        from core.storage import postgres_schema  # these load psycopg
+        from core.storage.postgres_connection import parameters
+
+        return postgres_schema.is_to_be_marked(parameters(settings.storage_url.get_secret_value()), key_file)
+    return is_to_be_marked(settings.database_path, key_file)
+
+
 async def _files(settings: Settings) -> str:
     """Say whether the bytes of all that memories keep are there, and how many others are.
 
@@ -160,7 +190,7 @@ async def _files(settings: Settings) -> str:
         StorageError: some are missing.
     """
     before = SystemClock().now() - timedelta(seconds=settings.memory_undo_s) - _SWEPT_WITHIN
-    with sealing_of(settings) as sealing:
+    with sealing_of(settings, makes=False) as sealing:
         there = _in_postgres if settings.engine == "postgres" else _in_folder
         named, listed = await there(settings, sealing)
         missing, strays = judged(named, listed, before, sealing)
@@ -239,6 +269,7 @@ async def examine(settings: Settings) -> Document:
     findings = [
         *_settings(settings),
         *stored,
+        _sealed(settings),
         *await _running(settings),
         *platforms,
         *report["findings"],
@@ -266,9 +297,18 @@ def _unpriced(settings: Settings, prices: Prices) -> list[Document]:
 
 def _stored(settings: Settings) -> Document:
     """Return whether the storage can be used."""
-    finding: Document = {"mode": "storage"}
+    return _looked("storage", _storage, settings)
+
+
+def _sealed(settings: Settings) -> Document:
+    """Return whether what is stored is sealed, and can be opened."""
+    return _looked("sealing", _sealing, settings)
+
+
+def _looked(mode: str, look: Callable[[Settings], str], settings: Settings) -> Document:
+    finding: Document = {"mode": mode}
     try:
-        return finding | {"ok": True, "said": _storage(settings)}
+        return finding | {"ok": True, "said": look(settings)}
     except ConfigError as error:
         return finding | {"ok": False, "said": error.setting, "advice": error.advice}
     except BotError as error:

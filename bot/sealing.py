@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from bot.archive import given_settings
+from bot.settings.env_file import env_path
 from bot.settings.settings import Settings
 from core.errors import ConfigError, StorageError, WrongKey
 from core.sealing.key_file import KEY_BYTES, KeyFile
@@ -140,6 +141,8 @@ def opened_keys(settings: Settings, *, make: bool) -> Iterator[Sealed | None]:
     except WrongKey as error:
         raise WrongKey(f"{error}: let {KEY} name that one (now {path})") from error
     except StorageError as error:
+        if make:
+            raise StorageError(f"{error}; let {KEYS} name a file in a folder that can be written to") from error
         if not keys.exists():
             raise StorageError(
                 f"the database is sealed, and the people's keys are gone: there is no {keys}. Put back the copy that "
@@ -153,18 +156,38 @@ def opened_keys(settings: Settings, *, make: bool) -> Iterator[Sealed | None]:
 
 
 @contextmanager
-def sealing_of(settings: Settings) -> Iterator[Sealing]:
-    """Give what the database of these settings is opened with; its key file is made where the database is new.
+def required_keys(settings: Settings, *, make: bool = False) -> Iterator[Sealed]:
+    """Give the sealing of the settings, which have to name a master key; raises as `opened_keys`.
+
+    Raises:
+        ConfigError: they name none.
+    """
+    with opened_keys(settings, make=make) as sealed:
+        if sealed is None:
+            advice = f"there is no key: `elefante key make PATH` makes one; then write {KEY}=PATH into {env_path()}"
+            raise ConfigError(KEY, advice)
+        yield sealed
+
+
+@contextmanager
+def sealing_of(settings: Settings, *, makes: bool = True) -> Iterator[Sealing]:
+    """Give what the database of these settings is opened with.
+
+    Where nothing is sealed yet, the key file may have to be made; if it may not (`makes`), nothing is sealed here.
 
     Raises:
         ConfigError, WrongKey, StorageError: as `opened_keys`.
     """
-    if settings.in_memory:  # nothing is written
+    if settings.in_memory or (path := key_path(settings)) is None:  # nothing is written, or nothing is sealed
         yield PLAIN
         return
-    make = not settings.people_keys.exists() and key_path(settings) is not None and mark_of(settings) is None
-    with opened_keys(settings, make=make) as sealed:
-        yield sealed or PLAIN
+    is_new = not settings.people_keys.exists() and mark_of(settings) is None
+    if is_new and not makes:
+        read_key(path)
+        yield PLAIN
+        return
+    with required_keys(settings, make=is_new) as sealed:
+        yield sealed
 
 
 def mark_of(settings: Settings) -> Mark | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -14,27 +15,38 @@ from bot.cli.setup import write_settings
 from bot.cli.shell import JsonOption, YesOption, confirm, load_settings, show
 from bot.conversion import convert
 from bot.data_folder import DataFolder
-from bot.sealing import KEY, KEYS, PROTECTS, key_path, make_key, mark_of, opened_keys, refuse_copied
+from bot.sealing import KEY, KEYS, PROTECTS, key_path, make_key, mark_of, refuse_copied, required_keys
 from bot.settings.env_file import env_path
 from bot.settings.settings import Settings
 from core.clock import SystemClock
 from core.errors import BotError, ConfigError, StorageError
 from core.features.privacy.erasure import keys_of
+from core.sealing.port import BOT
 from core.sealing.sealed import Sealed
 from core.storage.convert import opened
 from core.storage.database import Row
+from core.storage.files_folder import file_content
 from core.storage.forgotten import gone_of
-from core.storage.sqlite_backup import alone, is_lost, open_to_read
+from core.storage.move_files import in_folder
+from core.storage.move_sqlite import sqlite_source
+from core.storage.sqlite_backup import is_lost, open_to_read
 from core.storage.sqlite_errors import translated
 
 Document: TypeAlias = dict[str, Any]
 Stream: TypeAlias = Callable[..., Iterable[Row]]
 
+_LOST: Final = (
+    "      -> the key file is older than what they said: put back the newest copy of it; where there is none, "
+    "`elefante forget --user PERSON` removes what nobody can read"
+)
 _NEW: Final = "A file that is not there yet, outside of DATA_DIR and BACKUP_DIR."
 
 app = typer.Typer(
     name="key",
-    help="The key by which all that people say is sealed on the disk: docs/encryption.md.",
+    help="""Seal all that people say on the disk, with a key: docs/encryption.md.
+
+    Example: elefante key make ~/.config/elefante/memory-key
+    """,
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -89,9 +101,9 @@ def backup_(
     """
     settings, file = load_settings(), path.expanduser().absolute()
     refuse_copied(settings, KEYS, file)
-    with _keys(settings) as sealed:
+    with required_keys(settings) as sealed:
         sealed.file.copy(file)
-        people = len(sealed.file.owners())
+        people = _people(sealed)
     show({"file": str(file), "people": people}, as_json=as_json, plain=_backed_up)
 
 
@@ -123,21 +135,24 @@ def check(settings: Settings) -> Document:
     Raises:
         ConfigError, StorageError: there is no key, or it is the wrong one.
     """
-    with _keys(settings) as sealed:
-        mark = mark_of(settings)
+    mark = mark_of(settings)
+    with required_keys(settings, make=mark is None) as sealed:
         if mark is not None and mark.file != sealed.id:
             raise StorageError(f"the database is sealed with the keys of another key file: {mark.file}")
         state = mark.state if mark else "open"
         with _reading(settings) as stream:
             found = opened(stream, sealed) if state == "sealed" else None
+            files, broken = _files(settings, sealed, stream) if state == "sealed" else (0, 0)
         return {
-            "ok": state == "sealed" and not (found and found.unreadable),
+            "ok": state == "sealed" and not broken and not (found and found.unreadable),
             "key": str(key_path(settings)),
             "keys": str(settings.people_keys),
-            "people": len(sealed.file.owners()),
+            "people": _people(sealed),
             "database": _place(settings),
             "state": state,
             "values": found.values if found else 0,
+            "files": files,
+            "broken_files": broken,
             "unreadable": {str(owner): count for owner, count in found.unreadable.items()} if found else {},
             "plain": _plain_copies(settings),
         }
@@ -154,7 +169,7 @@ def check_forgotten(settings: Settings, receipt: str) -> Document:
         keys = keys_of(receipt)
     except ValueError:
         raise ConfigError("--forgotten", f"{receipt!r} is no receipt; write what stands after “Receipt”") from None
-    with _keys(settings) as sealed, _reading(settings) as stream:
+    with required_keys(settings) as sealed, _reading(settings) as stream:
         left = [gone_of(stream, sealed, key) for key in keys]
     return {
         "ok": not any(each.is_there or each.values for each in left),
@@ -174,9 +189,9 @@ def rotate(settings: Settings, path: Path) -> Document:
     """
     refuse_copied(settings, KEY, path)
     old = key_path(settings)
-    with _stopped(settings), _keys(settings) as sealed:
+    with _stopped(settings), required_keys(settings) as sealed:
         sealed.file.rewrap(make_key(path))
-        people = len(sealed.file.owners())
+        people = _people(sealed)
     written, why = None, ""
     if settings.memory_key_file is None:
         why = "the key came from systemd: give it the new one as the credential memory-key"
@@ -197,9 +212,7 @@ def seal(settings: Settings) -> Document:
     """
     if settings.engine == "sqlite" and is_lost(settings.database_path):
         raise StorageError("nothing is stored yet: with a key set, the first start seals from the beginning")
-    with opened_keys(settings, make=mark_of(settings) is None) as sealed, progress() as told:
-        if sealed is None:
-            raise _no_key()
+    with required_keys(settings, make=mark_of(settings) is None) as sealed, progress() as told:
         done = convert(settings, sealed, told, opens=False)
     return {
         "database": _place(settings),
@@ -213,7 +226,7 @@ def seal(settings: Settings) -> Document:
 
 def unseal(settings: Settings) -> Document:
     """Open all that is stored, and return what was done; raises as `seal`."""
-    with _keys(settings) as sealed, progress() as told:
+    with required_keys(settings) as sealed, progress() as told:
         done = convert(settings, sealed, told, opens=True)
     return {
         "database": _place(settings),
@@ -222,25 +235,6 @@ def unseal(settings: Settings) -> Document:
         "seconds": round(done.seconds, 1),
         "engine": settings.engine,
     }
-
-
-@contextmanager
-def _keys(settings: Settings) -> Iterator[Sealed]:
-    """Give the people's keys, which have to be there.
-
-    Raises:
-        ConfigError, StorageError: they are not, or the master key is another one.
-    """
-    with opened_keys(settings, make=False) as sealed:
-        if sealed is None:
-            raise _no_key()
-        yield sealed
-
-
-def _no_key() -> ConfigError:
-    return ConfigError(
-        KEY, f"there is no key: `elefante key make PATH` makes one; then write {KEY}=PATH into {env_path()}"
-    )
 
 
 @contextmanager
@@ -278,13 +272,28 @@ def _stopped(settings: Settings) -> Iterator[None]:
     elif is_lost(settings.database_path):
         yield
     else:
-        with translated(), closing(alone(settings.database_path)):
+        with sqlite_source(settings.database_path):
             yield
 
 
 def _plain_copies(settings: Settings) -> list[str]:
     """Return the backups and exports here that are not sealed."""
     return [str(path) for path in DataFolder(settings, SystemClock()).in_the_clear()]
+
+
+def _people(sealed: Sealed) -> int:
+    return sum(owner != BOT for owner in sealed.file.owners())
+
+
+def _files(settings: Settings, sealed: Sealed, stream: Stream) -> tuple[int, int]:
+    """Return how many files that people have kept open, and how many do not."""
+    if settings.engine == "postgres":
+        stored = ((name, bytes(content)) for name, content in stream("SELECT sha256, content FROM files"))
+    else:
+        folder = settings.files_folder
+        stored = ((name, (folder / owner / name).read_bytes()) for owner, name in in_folder(folder))
+    opens = Counter(file_content(sealed, name, content) is not None for name, content in stored)
+    return opens[True], opens[False]
 
 
 def _place(settings: Settings) -> str:
@@ -304,9 +313,12 @@ def _checked(document: Document) -> str:
     lines = [f"ok    master key: {document['key']}", f"ok    keys of {document['people']} people: {document['keys']}"]
     where = document["database"]
     if document["state"] == "sealed":
-        opens = f"{where} is sealed; {document['values']:,} values, and each opens"
+        files = f" and {document['files']:,} files" if document["files"] else ""
+        opens = f"{where} is sealed; {document['values']:,} values{files}, and each opens"
         lost = [f"{owner}: {count:,}" for owner, count in document["unreadable"].items()]
-        lines += [f"FAIL  {where}: values that do not open: {', '.join(lost)}"] if lost else [f"ok    {opens}"]
+        lines += [f"FAIL  {where}: values that do not open: {', '.join(lost)}", _LOST] if lost else [f"ok    {opens}"]
+        if document["broken_files"]:
+            lines.append(f"FAIL  files that do not open: {document['broken_files']} of {document['files']}")
     elif document["state"] == "open":
         lines.append(f"FAIL  {where} is not sealed: stop the bot, then `elefante key seal`")
     else:

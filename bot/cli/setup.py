@@ -19,13 +19,16 @@ from pydantic import SecretStr
 
 from bot import logs
 from bot.cli.service import install_
+from bot.conversion import convert
 from bot.doctor import ask_models
 from bot.models.presets import PROVIDERS, SUGGESTED, Mode, example
 from bot.platforms import PLATFORMS, NobodyAnswered, Platform, about, claim_link
+from bot.sealing import KEY, PROTECTS, key_path, make_key, refuse_copied, required_keys
 from bot.settings.env_file import env_path
 from bot.settings.models import model_name
 from bot.settings.settings import Settings, load, unknown_settings
 from core.errors import BotError, ConfigError, KeyRejected, ModelUnknown, ProviderDown
+from core.storage.sqlite_backup import is_lost
 
 Answer = TypeVar("Answer")
 
@@ -41,6 +44,7 @@ _MODEL: Final = (
     f"Language model, such as {', '.join(map(example, SUGGESTED[:-1]))} or {example(SUGGESTED[-1])}. "
     "Without one the bot keeps and finds what it is told."
 )
+_KEY_FILE: Final = "~/.config/elefante/memory-key"
 _KEYS: Final = frozenset(preset.key_setting for preset in PROVIDERS.values() if preset.key_setting)
 _URLS: Final = frozenset(preset.url_setting for preset in PROVIDERS.values())
 _ASKED: Final = frozenset({*(PLATFORMS[name].setting for name in _WHERE), "MODEL"})
@@ -58,6 +62,7 @@ def setup_() -> None:
     setup = Setup(env_path(), _asked, typer.echo)
     try:
         setup.run()
+        setup.offer_key()
         _start(setup)
     except (typer.Abort, KeyboardInterrupt):
         typer.echo(f"\nLeft. {setup.kept}")
@@ -272,6 +277,43 @@ class Setup:
         for finding in findings[1::2]:
             self._say(f"{finding['model']} answers: {finding['said']}")
         return None
+
+    # --- the key ---
+
+    def offer_key(self) -> None:
+        """Where nothing is sealed, say what a key protects and what is lost with it, and make one if that is wanted."""
+        settings = self._load()
+        if settings.in_memory or key_path(settings) is not None:
+            return
+        self._say(f"\n{PROTECTS}")
+        if not self.agrees("Make a key now, and seal all that is stored?"):
+            return
+        while True:
+            answer = self._ask(f"File of the key, outside of the data folder (Enter: {_KEY_FILE})", False)
+            path = Path(answer or _KEY_FILE).expanduser().absolute()
+            try:
+                refuse_copied(settings, KEY, path)
+                make_key(path)
+                break
+            except BotError as error:
+                self._say(f"{error}.")
+        self._write({KEY: str(path)})
+        self._say(f"{path} holds the key; the people's keys will be in {settings.people_keys}. Copy both elsewhere.")
+        self._seal()
+
+    def _seal(self) -> None:
+        """Seal what is stored already; where that cannot be done now, say how."""
+        settings = self._load()
+        if settings.engine == "sqlite" and is_lost(settings.database_path):
+            return
+        self._say(f"Sealing what is stored ({KEY} is set from now on) ...")
+        try:
+            with required_keys(settings, make=True) as sealed:
+                done = convert(settings, sealed, lambda *_: None, opens=False)
+        except BotError as error:
+            self._say(f"{error}. `elefante key seal` does it; until then the bot does not start.")
+        else:
+            self._say(f"Sealed: {done.rows:,} rows, {done.seconds:.1f} s. `elefante key check` names older copies.")
 
     # --- the end ---
 

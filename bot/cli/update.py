@@ -88,10 +88,11 @@ def rehearse(settings: Settings, project: Path) -> Document:
         copied(settings.database_path, data / "elefante.db", threading.Event())
         if files.is_dir():  # as further names of the same bytes, which take no room
             shutil.copytree(files, data / files.name, copy_function=os.link)
+        environment = _environment(program, data, settings.people_keys)
         before, began_s = tables(data / "elefante.db"), time.monotonic()
-        migrated = _say(python, program, data, "migrate")
+        migrated = _say(python, program, environment, "migrate")
         seconds = time.monotonic() - began_s
-        checked = {} if "error" in migrated else _say(python, program, data, "check")
+        checked = {} if "error" in migrated else _say(python, program, environment, "check")
         after = tables(data / "elefante.db")
         version = tomllib.loads((program / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     return {
@@ -176,10 +177,11 @@ def _python(program: Path, project: Path) -> tuple[str, float | None]:
     return str(program / ".venv" / "bin" / "python"), time.monotonic() - began_s
 
 
-def _environment(program: Path, data: Path) -> dict[str, str]:
+def _environment(program: Path, data: Path, keys: Path) -> dict[str, str]:
     """Return the environment of a program whose settings are ours and whose data are the copy."""
     env = env_path()
     own = {"DATA_DIR": data, "BACKUP_DIR": data / "backups", "LOG_DIR": data, "PYTHONPATH": program}
+    own["PEOPLE_KEYS_FILE"] = keys  # by default it is beside the data, and the copy is elsewhere
     return (
         os.environ
         | {name: str(path) for name, path in own.items()}
@@ -187,10 +189,10 @@ def _environment(program: Path, data: Path) -> dict[str, str]:
     )
 
 
-def _say(python: str, program: Path, data: Path, verb: str) -> Document:
+def _say(python: str, program: Path, environment: Mapping[str, str], verb: str) -> Document:
     """Have a verb of the new version done on the copy, and return the document that it prints."""
     done = subprocess.run(  # noqa: S603
-        [python, "-m", "bot", verb, "--json"], cwd=program, env=_environment(program, data), capture_output=True,
+        [python, "-m", "bot", verb, "--json"], cwd=program, env=environment, capture_output=True,
         text=True, check=False,
     )  # fmt: skip
     try:

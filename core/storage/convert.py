@@ -106,7 +106,7 @@ def opened(stream: Callable[[str], Iterable[Row]], sealing: Sealing) -> Opened:
     """Open every sealed value of a database, of which `stream` yields the rows of a query."""
     found, conversion = Opened(), Conversion(sealing, opens=True)
     for table in sealed_tables():
-        columns = [each.column for each in table.columns if each.kind not in _HASHED]
+        columns = [each.column for each in table.columns if each.kind not in _HASHED and sealing.seals(each.name)]
         for row in stream(table.select(columns)) if columns else ():
             for cell in _cells(table, columns, row):
                 try:

@@ -23,7 +23,7 @@ from core.types import UserKey
 
 _NAME: Final = "forgotten:"
 _PUT: Final = "INSERT INTO kept (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-_ALL: Final = "SELECT name, value FROM kept WHERE substr(name, 1, ?) = ?"
+_ALL: Final = f"SELECT name, value FROM kept WHERE substr(name, 1, {len(_NAME)}) = ?"
 
 Stream: TypeAlias = Callable[[str, Sequence[object]], Iterable[Row]]
 
@@ -74,7 +74,7 @@ class Forgotten(PeoplesKeys):
             return Revived()
         noted = {
             bytes.fromhex(name.removeprefix(_NAME)): json.loads(value)["gone"]
-            for name, value in await self._database.rows(_ALL, (len(_NAME), _NAME))
+            for name, value in await self._database.rows(_ALL, (_NAME,))
         }
         destroyed = await asyncio.to_thread(self._sealing.destroyed)
         if undone := noted.keys() - destroyed:
@@ -106,9 +106,10 @@ def gone_of(stream: Stream, sealing: Sealed, key: str) -> Gone:
     """Return what is left of the key of that id, of which `stream` yields the rows of queries with their values."""
     key_id = bytes.fromhex(key)
     values = 0
-    for each in _sealed():
-        counted = f'SELECT count(*) FROM "{each.table}" AS t WHERE {_BEGINS.format(each)}'
-        values += sum(count for (count,) in stream(counted, _begin(each, key_id)))
+    for each in _sealed(sealing):
+        begins, start = _beginning(each, key_id)
+        counted = f'SELECT count(*) FROM "{each.table}" AS t WHERE {begins}'
+        values += sum(count for (count,) in stream(counted, (start,)))
     return Gone(key_id in sealing.file.ids(), key_id in sealing.destroyed(), values)
 
 
@@ -117,26 +118,22 @@ def _removed(query: Query, ids: Iterable[bytes]) -> Revived:
     owners: dict[UserKey, None] = {}
     rows = 0
     for key_id in ids:
-        for each in _sealed():
-            begins, begin = _BEGINS.format(each), _begin(each, key_id)
-            whose = query.run(
-                f'SELECT DISTINCT {each.owned} FROM "{each.table}" AS t {each.joined} WHERE {begins}', begin
-            )
-            if whose:
-                owners |= {UserKey(*row): None for row in whose if None not in row}
-                gone = query.run(f'DELETE FROM "{each.table}" AS t WHERE {begins} RETURNING t."{each.key[0]}"', begin)
-                rows += len(gone)
+        for each in _sealed(query.sealing):
+            begins, start = _beginning(each, key_id)
+            named = f'SELECT DISTINCT {each.owned} FROM "{each.table}" AS t {each.joined} WHERE {begins}'
+            if whose := query.run(named, (start,)):
+                owners |= {UserKey(*row): None for row in whose if all(row)}
+                gone = f'DELETE FROM "{each.table}" AS t WHERE {begins} RETURNING "{each.key[0]}"'
+                rows += len(query.run(gone, (start,)))
     return Revived(tuple(owners), rows)
 
 
-_BEGINS: Final = 'substr(t."{0.column}", 1, ?) = ?'
-
-
-def _begin(column: SealedColumn, key_id: bytes) -> tuple[int, str | bytes]:
-    """Return the values of _BEGINS for what is sealed with that key."""
+def _beginning(column: SealedColumn, key_id: bytes) -> tuple[str, str | bytes]:
+    """Return the condition on a row `t` that the column is sealed with that key, and the value for it."""
     start = text_beginning(key_id) if column.kind == "text" else beginning(key_id)
-    return len(start), start
+    return f'substr(t."{column.column}", 1, {len(start)}) = ?', start
 
 
-def _sealed() -> list[SealedColumn]:
-    return [each for each in SEALED_COLUMNS if each.kind in {"text", "bytes"}]
+def _sealed(sealing: Sealing) -> list[SealedColumn]:
+    """Return the columns whose values tell by which key they are sealed."""
+    return [each for each in SEALED_COLUMNS if each.kind in {"text", "bytes"} and sealing.seals(each.name)]

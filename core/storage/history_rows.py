@@ -45,7 +45,8 @@ OF_MESSAGE = ", ".join(f"m.{column.strip()}" for column in MESSAGE.split(","))
 SUMMARY = "text, through, after, tokens, at, model"
 
 _TITLE, _METADATA, _SUMMARY = "threads.title", "threads.metadata", "summaries.text"
-_SEALED = tuple(f"messages.{column}" for column in ("content", "enclosed", "question", "offered", "basis"))
+# A basis holds ids and figures, none of the words.
+_SEALED = tuple(f"messages.{column}" for column in ("content", "enclosed", "question", "offered"))
 
 INSERT_THREAD = f"INSERT INTO threads ({THREAD}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _VALUES = """
@@ -131,9 +132,9 @@ def message(sealing: Sealing, row: Row) -> Message:
         tokens, duration_s, error, pair, enclosed, question, offers, room, speaker, off_record, basis,
     ) = row  # fmt: skip
     named = message_row(thread_id, turn, role, at_us)
-    content, enclosed, question, offers, basis = [
+    content, enclosed, question, offers = [
         sealing.open(column, named, cell)
-        for column, cell in zip(_SEALED, (content, enclosed, question, offers, basis), strict=True)
+        for column, cell in zip(_SEALED, (content, enclosed, question, offers), strict=True)
     ]
     attachments, quotes = enclosures_from_json(json.loads(enclosed)) if enclosed else ((), ())
     return Message(
@@ -177,16 +178,16 @@ def message_values(sealing: Sealing, user: UserKey, thread_id: str, message: Mes
     words = (
         to_json(message.content), _enclosed(message),
         to_json(message.question.to_json()) if message.question else "", _offered(message.offered),
-        to_json(message.basis.to_json()) if message.basis else "",
     )  # fmt: skip
-    content, enclosed, question, offers, basis = [
+    content, enclosed, question, offers = [
         sealing.seal(user, column, named, text) for column, text in zip(_SEALED, words, strict=True)
     ]
     return (
         thread_id, thread_id, message.tokens,
         thread_id, message.role, message.modal, int(message.in_history), content, at_us, message.turn,
         message.source_id, message.memory_id, message.tokens, message.duration_s, message.error, message.pair,
-        enclosed, question, offers, storable(message.room), storable(message.speaker), int(message.off_record), basis,
+        enclosed, question, offers, storable(message.room), storable(message.speaker), int(message.off_record),
+        to_json(message.basis.to_json()) if message.basis else "",
     )  # fmt: skip
 
 

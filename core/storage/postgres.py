@@ -472,7 +472,7 @@ async def open_postgres(
         StorageError: it cannot be reached or migrated.
     """
     named = parameters(url)
-    is_new = await asyncio.to_thread(is_to_be_marked, named, sealing)
+    is_new = await asyncio.to_thread(is_to_be_marked, named, sealing.id)
     is_pooled = await asyncio.to_thread(prepare, named, migrations)
     database = PostgresDatabase(
         named, pool=pool, is_pooled=is_pooled, wait_s=wait_s, stalled_s=stalled_s, sealing=sealing

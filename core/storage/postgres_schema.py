@@ -15,7 +15,6 @@ import psycopg
 from psycopg import errors
 
 from core.errors import ConfigError, SchemaTooNew, SchemaTooOld, StorageDown
-from core.sealing.port import Sealing
 from core.storage.database import Row
 from core.storage.postgres_connection import SETTING
 from core.storage.postgres_errors import reason, refusal, translated
@@ -86,7 +85,7 @@ def inspect(named: dict[str, Any], migrations: Sequence[Migration]) -> PostgresI
         return PostgresInspection(server.split()[0], extensions, version, len(migrations), people[0][0])
 
 
-def is_to_be_marked(named: dict[str, Any], sealing: Sealing) -> bool:
+def is_to_be_marked(named: dict[str, Any], key_file: str) -> bool:
     """Return whether the database has to be marked as sealed; raises as `needs_mark`, and as `connected`."""
     with translated(), connected(named) as connection:
 
@@ -94,7 +93,7 @@ def is_to_be_marked(named: dict[str, Any], sealing: Sealing) -> bool:
             return connection.execute(sql.encode()).fetchall()
 
         found = run("SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()")
-        return needs_mark(run, frozenset(str(name) for (name,) in found), sealing)
+        return needs_mark(run, frozenset(str(name) for (name,) in found), key_file)
 
 
 def mark_there(named: dict[str, Any]) -> Mark | None:

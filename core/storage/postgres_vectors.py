@@ -244,7 +244,7 @@ def fit(connection: psycopg.Connection, *, sealed: bool) -> None:
             kind = "open, and here a key" if sealed else "sealed, and here no key"
             raise StorageError(f"the vectors in the database are {kind} is set: `elefante key` converts them")
         near = "SELECT indexname FROM pg_indexes WHERE tablename = 'vectors' AND starts_with(indexname, $1)"
-        for (name,) in connection.execute(near, (_NAME,)).fetchall():
+        for (name,) in psycopg.RawCursor(connection).execute(near, (_NAME,)).fetchall():
             connection.execute(f"DROP INDEX {name}".encode())
         kind = "BYTEA" if sealed else "HALFVEC"
         connection.execute(f"ALTER TABLE vectors ALTER COLUMN vector TYPE {kind} USING NULL".encode())
@@ -252,7 +252,7 @@ def fit(connection: psycopg.Connection, *, sealed: bool) -> None:
 
 def _holds_bytes(connection: psycopg.Connection) -> bool:
     held = "SELECT atttypid = 'bytea'::regtype FROM pg_attribute WHERE attrelid = 'vectors'::regclass AND attname = $1"
-    [(is_bytes,)] = connection.execute(held, ("vector",)).fetchall()
+    [(is_bytes,)] = psycopg.RawCursor(connection).execute(held, ("vector",)).fetchall()
     return bool(is_bytes)
 
 

@@ -97,7 +97,7 @@ _OF_CONVERSATION: Final = ("t.platform", "t.chat", "t.topic", 't."user"')
 HISTORY: Final = (
     *(
         SealedColumn("messages", column, "text", ("id",), _OF_MESSAGE, _SAID, _THREAD, _NAMED)
-        for column in ("content", "enclosed", "question", "offered", "basis")
+        for column in ("content", "enclosed", "question", "offered")
     ),
     SealedColumn("summaries", "text", "text", ("thread", "through"), ("t.thread", "t.through"), _SAID, _THREAD, _NAMED),
     *(

@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from core.errors import StorageError, WrongKey
-from core.sealing.port import Sealing
 from core.storage.database import Row
 from core.storage.sealed_columns import SEALED_COLUMNS
 
@@ -51,30 +50,30 @@ def mark_in(rows: Sequence[Row]) -> Mark | None:
     return Mark(**json.loads(rows[0][0])) if rows else None
 
 
-def needs_mark(run: Callable[[str], Sequence[Row]], tables: frozenset[str], sealing: Sealing) -> bool:
+def needs_mark(run: Callable[[str], Sequence[Row]], tables: frozenset[str], key_file: str) -> bool:
     """Return whether a database is to be marked as sealed now, as nothing is in it yet.
 
-    `run` returns the rows of a query; `tables` are those that there are.
+    `run` returns the rows of a query; `tables` are those that there are; `key_file` is our file's id, "" without a key.
 
     Raises:
-        WrongKey: the database is sealed, and not with this sealing.
+        WrongKey: the database is sealed, and not with these keys.
         StorageError: it is not sealed and has to be first, or is being converted.
     """
     mark = mark_in(run(FIND_MARK)) if "kept" in tables else None
     if mark is None:
-        if sealing.is_on and any(run(f'SELECT 1 FROM "{table}" LIMIT 1') for table in sealed_tables() & tables):  # noqa: S608
+        if key_file and any(run(f'SELECT 1 FROM "{table}" LIMIT 1') for table in sealed_tables() & tables):  # noqa: S608
             raise StorageError(
                 "a key is given, and the database is not sealed yet: stop the bot, then `elefante key seal`"
             )
-        return sealing.is_on
-    if not sealing.is_on:
+        return bool(key_file)
+    if not key_file:
         raise WrongKey(
             "the database is sealed, and no key is given: let MEMORY_KEY_FILE name the master key (docs/encryption.md)"
         )
-    if mark.file != sealing.id:
+    if mark.file != key_file:
         raise WrongKey(
             f"the database is sealed with the keys of another key file ({mark.file}) than PEOPLE_KEYS_FILE names "
-            f"({sealing.id}): put the right one in its place"
+            f"({key_file}): put the right one in its place"
         )
     if mark.state != "sealed":
         raise StorageError(f"the conversion of the database was broken off: `{_GO_ON[mark.state]}` goes on with it")

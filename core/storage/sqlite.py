@@ -247,7 +247,7 @@ async def open_database(
         Damaged: it is not a database of this program, or broken.
         StorageError: it cannot be opened, written or migrated, or is not sealed as `sealing` seals (`needs_mark`).
     """
-    is_new = await asyncio.to_thread(_is_to_be_marked, path, sealing)
+    is_new = await asyncio.to_thread(is_to_be_marked, path, sealing.id)
     _make_private(path)
     await asyncio.to_thread(upgrade, path, migrations, backups or path.parent / "backups", wait_s=_BUSY_TIMEOUT_S)
     async with AsyncExitStack() as opened:
@@ -275,7 +275,7 @@ async def open_copy(
     copy = await _connect(":memory:")
     try:
         if path is not None and (uri := _uri_of(path)):
-            await asyncio.to_thread(_is_to_be_marked, path, sealing)
+            await asyncio.to_thread(is_to_be_marked, path, sealing.id)
             source = await _connect(uri)
             try:
                 with translated():
@@ -289,12 +289,12 @@ async def open_copy(
     return SqliteDatabase(copy, sealing=sealing)
 
 
-def _is_to_be_marked(path: Path, sealing: Sealing) -> bool:
+def is_to_be_marked(path: Path, key_file: str) -> bool:
     """Return whether the file has to be marked as sealed; raises as `needs_mark`. Nothing is written."""
     if is_lost(path):
-        return sealing.is_on
+        return bool(key_file)
     with translated(), closing(open_to_read(path, _BUSY_TIMEOUT_S)) as connection:
-        return needs_mark(lambda sql: connection.execute(sql).fetchall(), tables_of(connection), sealing)
+        return needs_mark(lambda sql: connection.execute(sql).fetchall(), tables_of(connection), key_file)
 
 
 def _faults(check: Iterable[Row], foreign: Iterable[Row]) -> list[str]:

@@ -66,6 +66,7 @@ async def test_a_newcomer_mends_each_mistake_and_opens_the_link_that_set_up_prin
             await answer(at, KEEP[2], f"ollama:tiny{ENTER}")
             await answer(at, "Save it anyway?", f"n{ENTER}")
             await answer(at, KEEP[2], f"ollama:tiny{ENTER}")
+            await answer(at, "Make a key now", ENTER)
             await answer(at, "Run it as a service now", ENTER)
             assert await asyncio.to_thread(at.wait_end) == 0
             text = at.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from core.storage.sqlite import open_database
 from core.storage.tables import TABLES
 from tests.fakes.canaries import PEOPLE, filled, found, with_files
 
+ROWS = 6
 Told = Callable[[str, int, int], None]
 
 
@@ -36,7 +38,7 @@ async def settings(tmp_path: Path) -> Settings:
     given = load(None, data_dir=tmp_path / "data", memory_key_file=tmp_path / "etc" / "key")
     make_key(tmp_path / "etc" / "key")
     database = await open_database(given.database_path)
-    await database.write(lambda query: filled(query, 20))
+    await database.write(lambda query: filled(query, ROWS))
     await database.close()
     with_files(given.files_folder, 2)
     return given
@@ -89,7 +91,7 @@ async def test_every_word_is_sealed_and_opened_again(settings: Settings, keys: S
     assert after != before
     with closing(sqlite3.connect(settings.database_path)) as connection:
         whole = opened(connection.execute, keys)
-    assert whole.values > 20 * len(PEOPLE) * 8
+    assert whole.values > ROWS * len(PEOPLE) * 8
     assert not whole.unreadable
     async with storage(settings) as database:
         assert database.sealing.is_on
@@ -102,7 +104,7 @@ async def test_every_word_is_sealed_and_opened_again(settings: Settings, keys: S
         name: those for name, those in before.items() if name not in found_again
     }
     assert again["message_terms"] == []
-    assert len(again["unindexed"]) == 20 * len(PEOPLE)
+    assert len(again["unindexed"]) == ROWS * len(PEOPLE)
     assert sorted(found([settings.files_folder])) == sorted(files)
 
 
@@ -189,7 +191,7 @@ def test_a_conversion_killed_between_two_steps_is_ended_by_the_next_start(
         monkeypatch.setattr(Path, name, counted(getattr(Path, name)))
     for module in (convert_sqlite, convert_files):
         monkeypatch.setattr(module, "settle", counted(module.settle))
-    monkeypatch.setattr(convert_sqlite.os, "link", counted(convert_sqlite.os.link))
+    monkeypatch.setattr(os, "link", counted(os.link))
     convert(settings, keys, quiet, opens=opens)
     steps = calls
     assert steps > 10

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from bot import doctor
 from bot.sealing import key_path, make_key, mark_of, read_key, sealing_of
 from bot.settings.settings import Settings, load
 from bot.wiring import build, storage
@@ -200,3 +201,29 @@ async def test_a_library_that_knows_no_key_is_refused(tmp_path: Path) -> None:
     with pytest.raises(WrongKey):
         async with open_memory(given.database_path):
             pass
+
+
+async def test_check_says_what_is_sealed_and_writes_nothing(tmp_path: Path) -> None:
+    async def said(given: Settings) -> str:
+        report = await doctor.check(given)
+        [found] = [each for each in report["findings"] if each["name"] == "sealing"]
+        return f"{found['ok']} {found['detail']}"
+
+    plain = settings(tmp_path)
+    assert "True nothing is sealed" in await said(plain)
+    given = with_key(tmp_path)
+    before = files(tmp_path)
+    assert "the first start seals" in await said(given)
+    assert files(tmp_path) == before
+    async with storage(given):
+        pass
+    assert "True all that people say is sealed" in await said(given)
+    assert "False MEMORY_KEY_FILE" in await said(settings(tmp_path, memory_key_file=tmp_path / "nowhere"))
+    assert "False the database is sealed, and no key is given" in await said(plain)
+
+
+async def test_check_says_that_what_is_stored_is_not_sealed_yet(tmp_path: Path) -> None:
+    await say(settings(tmp_path), "hello")
+    given = with_key(tmp_path)
+    with pytest.raises(StorageError, match="elefante key seal"):
+        doctor._sealing(given)

@@ -15,7 +15,7 @@ from typing import Any, LiteralString
 import psycopg
 import pytest
 
-from bot.cli.move_storage import _progress, move_storage, render
+from bot.cli.move_storage import move_storage, progress, render
 from bot.settings.settings import load
 from core.errors import BotError, StorageError
 from core.storage.memories import SqlMemories
@@ -182,10 +182,10 @@ def test_the_real_command_is_brief_and_tells_no_password(home: Path) -> None:
 
 
 def test_a_long_move_tells_what_it_does_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with _progress() as progress:
+    with progress() as told:
         for what, rows in (("copying", 100_000), ("comparing", 200_000)):
             for done in range(0, rows + 1, 1_000):
-                progress(what, done, rows)
+                told(what, done, rows)
     assert capsys.readouterr().err.splitlines() == ["copying 100,000 rows", "comparing 200,000 rows"]
 
 

@@ -14,10 +14,12 @@ import pytest
 from bot import platforms
 from bot.cli import setup as verb
 from bot.cli.setup import Setup, write_settings
-from bot.settings.settings import Settings
+from bot.settings.settings import Settings, load
+from bot.wiring import storage
 from core.clock import SystemClock
 from core.errors import BotError, ConfigError
 from tests.fakes import anthropic_server
+from tests.fakes.canaries import filled, found
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.http_server import HEAD, Answer, Asked, LoopbackServer
@@ -280,3 +282,48 @@ def test_a_link_to_the_settings_file_stays_a_link(tmp_path: Path) -> None:
     write_settings(env, {"MODEL": "openai:a"})
     assert env.is_symlink()
     assert real.read_text("utf-8") == "MODEL=openai:a\n"
+
+
+# --- the key
+
+
+@pytest.mark.parametrize("stored", [False, True])
+async def test_a_key_is_offered_with_what_it_protects_and_what_is_lost_with_it(tmp_path: Path, stored: bool) -> None:
+    async with place(tmp_path) as here:
+        settings = load(here.env)
+        if stored:
+            async with storage(settings) as database:
+                await database.write(lambda query: filled(query, 2))
+            assert found([tmp_path / "data"])
+        answers = iter(["y", str(tmp_path / "data" / "key"), str(tmp_path / "etc" / "key")])
+        setup = Setup(here.env, lambda _question, _hidden: next(answers), here.said.append)
+        await asyncio.to_thread(setup.offer_key)
+        said = "\n".join(here.said)
+        assert "reads nothing" in said
+        assert "nobody can read it either" in said
+        assert "whoever copies" in said, "a key in the data folder is asked for again"
+        assert here.written() == {"MEMORY_KEY_FILE": str(tmp_path / "etc" / "key")}
+        assert ("Sealed: " in said) is stored
+        async with storage(load(here.env)) as database:
+            assert database.sealing.is_on
+        assert found([tmp_path / "data"]) == []
+        here.said.clear()
+        await asyncio.to_thread(Setup(here.env, lambda *_: "y", here.said.append).offer_key)
+        assert here.said == [], "it has one"
+
+
+async def test_no_key_is_made_where_none_is_wanted(tmp_path: Path) -> None:
+    async with place(tmp_path) as here:
+        await asyncio.to_thread(Setup(here.env, lambda *_: "", here.said.append).offer_key)
+        assert here.written() == {}
+        async with storage(load(here.env)) as database:
+            assert not database.sealing.is_on
+
+
+async def test_what_cannot_be_sealed_now_is_told_with_the_command(tmp_path: Path) -> None:
+    async with place(tmp_path) as here, storage(load(here.env)) as database:
+        await database.write(lambda query: filled(query, 1))
+        answers = iter(["y", str(tmp_path / "key")])
+        await asyncio.to_thread(Setup(here.env, lambda *_: next(answers), here.said.append).offer_key)
+        assert "stop it first" in here.said[-1]
+        assert "elefante key seal" in here.said[-1]
