@@ -26,7 +26,7 @@ from core.sealing.sealed import Sealed
 from core.storage.convert import opened
 from core.storage.database import Row
 from core.storage.files_folder import file_content
-from core.storage.forgotten import gone_of
+from core.storage.forgotten import gone_of, lost_keys
 from core.storage.move_files import in_folder
 from core.storage.move_sqlite import sqlite_source
 from core.storage.sqlite_backup import is_lost, open_to_read
@@ -37,7 +37,7 @@ Stream: TypeAlias = Callable[..., Iterable[Row]]
 
 _LOST: Final = (
     "      -> the key file is older than what they said: put back the newest copy of it; where there is none, "
-    "`elefante forget --user PERSON` removes what nobody can read"
+    "`elefante key drop` gives up what nobody can read"
 )
 _NEW: Final = "A file that is not there yet, outside of DATA_DIR and BACKUP_DIR."
 
@@ -127,6 +127,36 @@ def unseal_(yes: YesOption = False, as_json: JsonOption = False) -> None:
     settings = load_settings()
     confirm(f"Whoever copies {_place(settings)} can read it then. Open it?", yes=yes)
     show(unseal(settings), as_json=as_json, plain=_unsealed)
+
+
+@app.command("drop")
+def drop_(yes: YesOption = False, as_json: JsonOption = False) -> None:
+    """Give up the values whose keys are lost, so that the bot starts again; the next start removes them.
+
+    First look for a newer copy of the file of the people's keys: it may open them.
+
+    Example: elefante key drop
+    """
+    settings = load_settings()
+    lost = check(settings)["unreadable"]
+    if lost:
+        confirm(f"Give up for good what no key opens, of {', '.join(lost)}?", yes=yes)
+    show(drop(settings), as_json=as_json, plain=_dropped)
+
+
+def drop(settings: Settings) -> Document:
+    """Count keys that are lost as destroyed, and return how many; what they sealed the next start removes.
+
+    Raises:
+        ConfigError, StorageError: there is no key, or a bot runs.
+    """
+    with _stopped(settings):
+        pass  # a bot that runs has keys in RAM, and would go on with them
+    with required_keys(settings) as sealed, _reading(settings) as stream:
+        lost = lost_keys(stream, sealed)
+        for key_id in lost:
+            sealed.destroy(key_id)
+    return {"keys": len(lost)}
 
 
 def check(settings: Settings) -> Document:
@@ -359,9 +389,15 @@ def _rotated(document: Document) -> str:
     return "\n".join([*lines, f"Now let {KEY} name it yourself: {document['why']}."])
 
 
+def _dropped(document: Document) -> str:
+    if not document["keys"]:
+        return "No key is lost."
+    return f"Keys that are given up: {document['keys']}. The next start removes what nobody can read."
+
+
 def _backed_up(document: Document) -> str:
     return (
-        f"{document['file']} is a copy of the people's keys: {document['people']}. Keep it away from backups of the data.\n"
+        f"{document['file']} holds the people's keys ({document['people']}). Keep it away from backups of the data.\n"
         "Make another when new people have come: what they say opens with no older copy.\n"
         "Whoever is forgotten from now on is in it yet: delete it when you have made another. Where the database knows "
         "of a forgetting, the key is destroyed again as soon as the copy is used."

@@ -221,4 +221,6 @@ def _hash(keys: _Keys, word: str) -> str:
 
 
 def _unreadable(column: str) -> Unreadable:
-    return Unreadable(f"a value of {column} cannot be opened: its key is gone, or it was changed or moved")
+    return Unreadable(
+        f"a value of {column} cannot be opened: its key is gone, or it was changed or moved (`elefante key check`)"
+    )

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+from base64 import urlsafe_b64decode
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from core.ports import Clock
+from core.sealing.key_file import KEY_ID_BYTES
 from core.sealing.port import Sealing
 from core.sealing.sealed import Sealed, beginning, text_beginning
 from core.storage.database import Database, Query, Row
@@ -113,6 +115,17 @@ def gone_of(stream: Stream, sealing: Sealed, key: str) -> Gone:
     return Gone(key_id in sealing.file.ids(), key_id in sealing.destroyed(), values)
 
 
+def lost_keys(stream: Stream, sealing: Sealed) -> frozenset[bytes]:
+    """Return the ids of keys that values are sealed with, and that are neither in the key file nor were destroyed."""
+    used: set[bytes] = set()
+    for each in _sealed(sealing):
+        chars = len(_start(each, bytes(KEY_ID_BYTES)))
+        for (start,) in stream(f'SELECT DISTINCT substr(t."{each.column}", 1, {chars}) FROM "{each.table}" AS t', ()):
+            if start is not None and len(start) == chars:
+                used.add((urlsafe_b64decode(start) if each.kind == "text" else bytes(start))[-KEY_ID_BYTES:])
+    return frozenset(used - sealing.file.ids() - sealing.destroyed())
+
+
 def _removed(query: Query, ids: Iterable[bytes]) -> Revived:
     """Remove all rows that were sealed with these keys; what refers to them goes with them."""
     owners: dict[UserKey, None] = {}
@@ -130,8 +143,13 @@ def _removed(query: Query, ids: Iterable[bytes]) -> Revived:
 
 def _beginning(column: SealedColumn, key_id: bytes) -> tuple[str, str | bytes]:
     """Return the condition on a row `t` that the column is sealed with that key, and the value for it."""
-    start = text_beginning(key_id) if column.kind == "text" else beginning(key_id)
+    start = _start(column, key_id)
     return f'substr(t."{column.column}", 1, {len(start)}) = ?', start
+
+
+def _start(column: SealedColumn, key_id: bytes) -> str | bytes:
+    """Return how a value of the column begins that is sealed with that key."""
+    return text_beginning(key_id) if column.kind == "text" else beginning(key_id)
 
 
 def _sealed(sealing: Sealing) -> list[SealedColumn]:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from core.sealing.port import Sealing
 from core.storage import memory_rows
 from core.storage.database import Database, Query, Row
 from core.storage.lexicon import Lexicon
@@ -42,9 +43,12 @@ class SqlPhrases(PhraseStore):
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._sealing = database.sealing
         self._lexicon = Lexicon()
         self._counts: dict[tuple[int, str], tuple[int, int]] = {}
+
+    @property
+    def _sealing(self) -> Sealing:
+        return self._database.sealing
 
     @property
     def database(self) -> Database:

@@ -260,7 +260,11 @@ class PostgresDatabase(Database):
             StorageError: there are vectors that are sealed and should not be, or the other way round.
         """
         await asyncio.to_thread(self._pool.open)
-        await asyncio.to_thread(self._fit)
+        try:
+            await asyncio.to_thread(self._fit)
+        except BaseException:
+            await self.close()
+            raise
         self._watching = asyncio.create_task(self._watch())
 
     def _fit(self) -> None:

@@ -241,13 +241,13 @@ def fit(connection: psycopg.Connection, *, sealed: bool) -> None:
         if _holds_bytes(connection) == sealed:  # another process was faster
             return
         if connection.execute("SELECT 1 FROM vectors LIMIT 1").fetchall():
-            kind = "open, and here a key" if sealed else "sealed, and here no key"
-            raise StorageError(f"the vectors in the database are {kind} is set: `elefante key` converts them")
+            kind, verb = ("open, and here a key", "seal") if sealed else ("sealed, and here no key", "unseal")
+            raise StorageError(f"the vectors in the database are {kind} is set: `elefante key {verb}` converts them")
         near = "SELECT indexname FROM pg_indexes WHERE tablename = 'vectors' AND starts_with(indexname, $1)"
         for (name,) in psycopg.RawCursor(connection).execute(near, (_NAME,)).fetchall():
             connection.execute(f"DROP INDEX {name}".encode())
-        kind = "BYTEA" if sealed else "HALFVEC"
-        connection.execute(f"ALTER TABLE vectors ALTER COLUMN vector TYPE {kind} USING NULL".encode())
+        held = "BYTEA" if sealed else "HALFVEC"
+        connection.execute(f"ALTER TABLE vectors ALTER COLUMN vector TYPE {held} USING NULL".encode())
 
 
 def _holds_bytes(connection: psycopg.Connection) -> bool:

@@ -160,3 +160,12 @@ def test_values_that_do_not_open_are_told_with_whose_they_are(elefante: Elefante
     assert f"values that do not open: {PEOPLE[0]}: 1" in done.stdout
     next(path for path in (tmp_path / "data" / "files").rglob("*") if path.is_file()).write_bytes(b"broken")
     assert "files that do not open: 1" in elefante("check").stdout
+
+
+def test_there_is_nothing_to_give_up_where_every_key_is_there(elefante: Elefante, tmp_path: Path) -> None:
+    fill(tmp_path / "data")
+    elefante("make", "etc/key")
+    let(tmp_path, "MEMORY_KEY_FILE=etc/key")
+    elefante("seal", "--yes")
+    assert elefante("drop").stdout == "No key is lost.\n"
+    assert json.loads(elefante("drop", "--json").stdout) == {"keys": 0}

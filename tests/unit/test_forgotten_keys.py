@@ -18,7 +18,7 @@ from pydantic import SecretStr
 from bot.archive import is_sealed
 from bot.cli.backup import backup, restore
 from bot.cli.backup import render as render_backup
-from bot.cli.key import check, check_forgotten, seal, unseal
+from bot.cli.key import check, check_forgotten, drop, seal, unseal
 from bot.cli.move_storage import move_storage
 from bot.cli.personal import export, forget
 from bot.cli.personal import render as render_forgotten
@@ -288,3 +288,24 @@ def words(settings: Settings) -> int:
             sql = f"SELECT count(*) FROM \"{table}\" AS t WHERE t::text ILIKE '%canary%'"  # noqa: S608
             count += connection.execute(sql.encode()).fetchall()[0][0]
     return count
+
+
+async def test_what_no_key_opens_any_more_is_given_up_by_a_word_of_the_owner(tmp_path: Path) -> None:
+    """The key file is older than what somebody said: check says whose that is, and a verb gives it up."""
+    settings, older = settings_in(tmp_path), tmp_path / "older-keys.db"
+    async with bot_of(settings) as (app, bot):
+        await say(app, bot, ANA, SAID[0])
+        shutil.copyfile(settings.people_keys, older)
+        for text in SAID:
+            await say(app, bot, BIA, text)
+    shutil.copyfile(older, settings.people_keys)
+    assert set(check(settings)["unreadable"]) == {str(BIA)}
+    with pytest.raises(StorageError, match="elefante key check"):
+        async with build(settings):
+            pass
+    assert drop(settings)["keys"] == 1
+    async with build(settings) as app:
+        assert app.revived.owners == (BIA,)
+    assert drop(settings)["keys"] == 0
+    assert check(settings)["unreadable"] == {}
+    assert "zqbanana" in await remembered(settings, ANA)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bot import doctor
+from bot.cli.update import _environment
 from bot.sealing import key_path, make_key, mark_of, read_key, sealing_of
 from bot.settings.settings import Settings, load
 from bot.wiring import build, storage
@@ -227,3 +228,9 @@ async def test_check_says_that_what_is_stored_is_not_sealed_yet(tmp_path: Path) 
     given = with_key(tmp_path)
     with pytest.raises(StorageError, match="elefante key seal"):
         doctor._sealing(given)
+
+
+def test_an_update_is_rehearsed_with_the_keys_of_the_data(tmp_path: Path) -> None:
+    given = with_key(tmp_path)
+    environment = _environment(tmp_path / "program", tmp_path / "data" / "try" / "data", given.people_keys)
+    assert environment["PEOPLE_KEYS_FILE"] == str(tmp_path / "data.keys" / "keys.db")

@@ -334,7 +334,7 @@ async def test_vectors_of_another_kind_are_refused_and_those_of_nobody_make_way(
     database = await open_test_database(path)
     item = await Diary(database, tmp_path).save(ANA, draft("key", "words"), "a")
     await database.close()
-    with pytest.raises(StorageError, match="elefante key"):
+    with pytest.raises(StorageError, match="elefante key seal"):
         await sealed_postgres(path)
     database = await open_postgres(database_of(str(path)), sealing=PLAIN)
     await SqlMemories(database).delete(ANA, [item.id])
