@@ -1,4 +1,5 @@
-"""Write what pages take from the code: `.env.example`, tables of commands and models, the README's examples.
+"""Write what pages take from the code: `.env.example`, tables of commands and models, the actions of a model, the
+README's examples.
 
 `make fix` runs it.
 """
@@ -8,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import io
 import re
+import textwrap
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -38,6 +40,7 @@ COLUMNS = 100
 ENV_EXAMPLE = ROOT / ".env.example"
 PAGE = ROOT / "docs" / "commands.md"
 MODELS = ROOT / "docs" / "models.md"
+SECURITY = ROOT / "docs" / "security.md"
 _WHOLE = 500  # characters: more than any first sentence has
 
 
@@ -114,6 +117,18 @@ def _and_key(provider: str) -> str:
     return f"and {setting}=..." if setting else "on your own machine, no key"
 
 
+def with_actions(page: str, names: Sequence[str]) -> str:
+    """Return docs/security.md with the list of all that a model may ask for."""
+    listed = textwrap.fill(f"{', '.join(f'`{name}`' for name in names)}.", 150)
+    return re.sub(r"(?<=but where the person asked:\n)(?:`\w+`[,.]\s)+", lambda _: f"{listed}\n", page)
+
+
+async def actions() -> Sequence[str]:
+    """Return the names of the actions of a bot with the default settings."""
+    async with build(load(None, storage_url="memory:")) as app:
+        return [action.name for action in app.parts.registry.enabled]
+
+
 async def _talk(messages: Sequence[str]) -> str:
     """Return what a terminal shows of a new bot without a model that is sent those messages, a minute apart."""
     settings = load(None, storage_url="memory:", model="", timezone="America/New_York", console_user="ana")
@@ -132,4 +147,6 @@ if __name__ == "__main__":
     ENV_EXAMPLE.write_text(render(), encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     README.write_text(with_verbs(with_models(with_example(README.read_text(encoding="utf-8")))), encoding="utf-8")
+    security = with_actions(SECURITY.read_text(encoding="utf-8"), asyncio.run(actions()))
+    SECURITY.write_text(security, encoding="utf-8")
     MODELS.write_text(with_models(MODELS.read_text(encoding="utf-8")), encoding="utf-8")

@@ -23,6 +23,7 @@ from tests.architecture.tree import PACKAGES, ROOT
 from tests.release import SUMS, make, shipped
 
 UNCOMMITTED = "siht dettimmoc ydobon"[::-1]  # backwards, since a release has this file, too
+COMMITTED_AT = "2026-03-14T15:09:26+00:00"
 SAID = """\
 Remember that the wifi password is abc123
 What is the wifi password?
@@ -33,9 +34,11 @@ quando vence a vacina da Mel?
 """
 
 
-def git(folder: Path, *arguments: str) -> None:
+def git(folder: Path, *arguments: str, **environment: str) -> None:
     author = ("-c", "user.name=Ana", "-c", "user.email=ana@example.org", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *author, *arguments], cwd=folder, check=True, capture_output=True)
+    subprocess.run(
+        ["git", *author, *arguments], cwd=folder, check=True, capture_output=True, env=os.environ | environment
+    )
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +53,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy(ROOT / name, folder / name)
     git(folder, "init", "-q", "-b", "main", ".")
     git(folder, "add", "-A")
-    git(folder, "commit", "-q", "-m", "as it stands")
+    git(folder, "commit", "-q", "-m", "as it stands", GIT_COMMITTER_DATE=COMMITTED_AT)
     (folder / ".env").write_text(f"TELEGRAM_TOKEN={UNCOMMITTED}\n")
     (folder / "core" / "notes.txt").write_text(UNCOMMITTED)
     return folder
@@ -112,6 +115,7 @@ def test_the_wheel_and_the_source_have_every_file_of_the_packages(project: Path,
     folder = made[SUMS].parent
     with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel, tarfile.open(next(folder.glob("*.tar.gz"))) as source:
         wheels = set(wheel.namelist())
+        assert {each.date_time for each in wheel.infolist()} == {(2026, 3, 14, 15, 9, 26)}
         sources = {name.partition("/")[2] for name in source.getnames()}
     listed = subprocess.run(["git", "ls-files"], cwd=project, capture_output=True, text=True, check=True)
     names = set(listed.stdout.splitlines())
@@ -129,7 +133,7 @@ def test_the_sbom_is_cyclonedx_and_has_what_runs_with_its_licence_and_no_tool_of
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
     bom = json.loads(text)
     assert bom["metadata"]["component"]["name"] == "elefante"
-    assert bom["metadata"]["timestamp"].endswith("+00:00")
+    assert bom["metadata"]["timestamp"] == COMMITTED_AT
     names = {each["name"] for each in bom["components"]}
     assert {"aiohttp", "yarl", "python-telegram-bot", "psycopg-binary", "numpy"} <= names
     assert not {"pytest", "mypy", "hatchling", "pip-audit", "pip_audit"} & names
