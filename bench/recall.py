@@ -24,7 +24,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, fields
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -46,6 +46,9 @@ from core.text.past import asks_past
 from core.text.unicode import one_line
 from core.text.words import folded_words
 from core.types import NEAR, SURE, MemoryDraft, MemoryHit, MemoryKind, UserKey
+
+if TYPE_CHECKING:
+    from bench.peers import PeerHouse, PeerPerson
 
 DATA: Final = Path(__file__).parents[1] / "tests" / "data"
 SETS: Final = ("recall_tune.json", "recall_report.json")
@@ -187,12 +190,12 @@ class House:
         stack.push_async_callback(memories.close)
         return cls(memories, lambda held: bound(held, which))
 
-    def person(self, name: str) -> Person:
+    def person(self, name: str, _language: str = "") -> Person:
         """Return one of that name."""
         return Person(name, self._memories.of(UserKey("bench", name)), self._bindings)
 
 
-async def ask(person: Person, life: Life, questions: Sequence[Question], asked: Asked) -> None:
+async def ask(person: Person | PeerPerson, life: Life, questions: Sequence[Question], asked: Asked) -> None:
     """Ask that person these questions of a life, and the unrelated ones."""
     person.searched_s = 0.0
     for question in (*questions, *life.unrelated):
@@ -230,17 +233,17 @@ def groups(life: Life, size: int) -> Sequence[tuple[Sequence[Held], Sequence[Que
     return dealt
 
 
-async def sized(house: House, lives: Sequence[Life], sizes: Sequence[int]) -> Mapping[int, Asked]:
+async def sized(house: House | PeerHouse, lives: Sequence[Life], sizes: Sequence[int]) -> Mapping[int, Asked]:
     """Ask everybody at each size, the smallest first; 0 is everybody's own."""
     found = {}
-    grown = {life.name: (house.person(life.name), list[Held]()) for life in lives}
+    grown = {life.name: (house.person(life.name, life.language), list[Held]()) for life in lives}
     paddings = {life.name: padding(life) for life in lives}
     for size in sorted(sizes):
         found[size] = asked = Asked()
         for life in lives:
             if size and size < len(life.memories):
                 for number, (memories, questions) in enumerate(groups(life, size)):
-                    person = house.person(f"{life.name}-{size}-{number}")
+                    person = house.person(f"{life.name}-{size}-{number}", life.language)
                     await person.tell(memories)
                     await ask(person, life, questions, asked)
                 continue

@@ -193,7 +193,7 @@ class Strike:
 
     def before(self, method: str, what: Any) -> None:
         """Count a write that was asked for; it is refused if the bot is killed before it."""
-        if not _is_write(self._place, method, what):
+        if not is_write(self._place, method, what):
             return
         self._count += 1
         if self._count == self._number and self._when is When.BEFORE:
@@ -202,7 +202,7 @@ class Strike:
 
     def done(self, method: str, what: Any) -> bool:
         """Kill when the write is done, or wait for its record."""
-        if self._count == self._number and not self.hits and _is_write(self._place, method, what):
+        if self._count == self._number and not self.hits and is_write(self._place, method, what):
             if self._when is When.DONE:
                 self._kill()
             elif self._task is None:
@@ -228,7 +228,7 @@ class Strike:
         self._here.process.kill()
 
 
-def _is_write(place: Place, method: str, what: Any) -> bool:
+def is_write(place: Place, method: str, what: Any) -> bool:
     """Whether a request changes what stands in that place."""
     if isinstance(place, OnTelegram):
         is_write = method.startswith(("sendmessage", "editmessage", "deletemessage"))
@@ -260,7 +260,7 @@ def _rows(here: World, sql: str, *values: object) -> list[Any]:
     return []
 
 
-async def _at_rest(here: World, child: Running | None = None) -> None:
+async def at_rest(here: World, child: Running | None = None) -> None:
     """Return when nothing is owed, and nothing was written for a while; or when the bot was killed."""
     known, since_s = -1, here.now_s()
     async with asyncio.timeout(PATIENCE_S):
@@ -320,7 +320,7 @@ async def _prepared(here: World, cases: Sequence[Case], *, whole: bool) -> None:
             steps = STEPS[name][:1] if name == "stop" else STEPS[name]
             if number < len(steps) - (not whole):
                 await _do(place, steps[number])
-        await _at_rest(here)
+        await at_rest(here)
 
 
 async def killed(platform: str, kills: int, seed: int) -> tuple[Tally, Counter[When]]:
@@ -344,7 +344,7 @@ async def killed(platform: str, kills: int, seed: int) -> tuple[Tally, Counter[W
             await _strike(here, cases[2 * number : 2 * number + 2], chance, hits, found.kills)
         await here.end()
         await here.start()
-        await _at_rest(here)
+        await at_rest(here)
         expected = {(name, kind): place.screen() for name, kind, place in first}
         for name, kind, place in cases:
             found.count(
@@ -353,7 +353,7 @@ async def killed(platform: str, kills: int, seed: int) -> tuple[Tally, Counter[W
         dead = [place for *_, place in cases for bubble in place.screen() if _stops(bubble)]
         for place in dead:
             await place.press(_STOP)
-        await _at_rest(here)
+        await at_rest(here)
         found.dead = sum(_stops(bubble) for place in dead for bubble in place.screen())
     return found, hits
 
@@ -376,6 +376,6 @@ async def _strike(
         for name, _, place in reversed(cases):
             with suppress(TimeoutError):  # the answer was over before it could be stopped
                 await _do(place, STEPS[name][-1])
-        await _at_rest(here, child)  # it may have written less
+        await at_rest(here, child)  # it may have written less
     hits[when] += strike.hits
     told.append("; ".join((*(f"{name}, {kind}, {_key(place)}" for name, kind, place in cases), str(strike))))

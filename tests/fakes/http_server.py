@@ -149,6 +149,7 @@ async def _ping(ping: bytes, reader: asyncio.StreamReader, writer: asyncio.Strea
             writer.write(b"%x\r\n%b\r\n" % (len(ping), ping))
             await writer.drain()
         await asyncio.wait({gone}, timeout=0.01)
+    gone.exception()  # it may have been reset, which is nobody's fault
 
 
 async def _read(reader: asyncio.StreamReader) -> Asked | None:
