@@ -18,8 +18,6 @@ BENCHES = {
     "cycle": "the stepwise and the single cycle: calls, tokens, seconds, messages",
     "day": "memory of a bot on both platforms over a day of talk; it takes minutes",
     "files": "a photo kept, read and forgotten: CPU, wall, disk; memory while many send large files at once",
-    "isolation": "whether each of many people who tell the same finds their own",
-    "kills": "what people see of answers amid which the bot was killed; KILLS PLATFORM; half an hour",
     "limited": "how well limited mode keeps, finds, changes and removes, by language; --help for what it can show",
     "limited_examples": "how well the classifier of limited mode judges messages that it never saw",
     "memory": "saving, searching and opening memories: CPU, bytes, peak memory",
@@ -35,7 +33,7 @@ BENCHES = {
 APART: Final = {"eval": "bench.eval.main", "proof": "bench.proof.main"}
 """What is not among everything."""
 
-_OPTIONS: Final = {"changes", "chat", "kills", "limited", "recall", "times"}
+_OPTIONS: Final = {"changes", "chat", "limited", "recall", "times"}
 """Benches that take what follows their name as options of their own."""
 
 

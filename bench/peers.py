@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-import time
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -194,7 +193,6 @@ class PeerPerson:
 
     def __init__(self, name: str, way: Way, embedder: Embedder) -> None:
         self.name = name
-        self.searched_s = 0.0
         self._way = way
         self._embedder = embedder
         self._held: list[Held] = []
@@ -211,9 +209,7 @@ class PeerPerson:
     async def answer(self, question: Question) -> Answer:
         """Ask."""
         [vector] = await self._embedder.embed([question.text])
-        began_s = time.process_time()
         places = await self._way.search(question.text, vector, DEPTH)
-        self.searched_s += time.process_time() - began_s
         return Answer(question, [self._held[place] for place in places], 0.0)
 
 

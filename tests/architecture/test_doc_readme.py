@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bench.__main__ import BENCHES
+from bench.proof.runs import RUNS
 from bot.settings.settings import Settings
 from tests.demo.picture import PICTURE
 from tests.pages import EXAMPLE, with_example, with_tables, with_verbs
@@ -34,10 +34,10 @@ def test_the_first_screen_has_a_sentence_a_picture_three_reasons_and_what_to_typ
     assert [" ".join(line.split()[:2]) for line in commands] == ["git clone", "make chat", "make demo", "make test"]
 
 
-def test_every_figure_of_readme_has_a_bench() -> None:
-    rows = re.findall(r'^\| \*\*(\w+)\*\*.*`make bench ARGS="?(\w+)[^`]*` \|$', README, re.MULTILINE)
+def test_every_figure_of_readme_is_one_of_the_proof() -> None:
+    rows = re.findall(r'^\| \*\*(\w+)\*\*.*`make proof ARGS="?(\w+)[^`]*` \|$', README, re.MULTILINE)
     assert [name for name, _ in rows] == ["kept", "found", "found", "killed", "isolated"]
-    assert {bench for _, bench in rows} <= set(BENCHES)
+    assert {part for _, part in rows} <= set(RUNS)
 
 
 def test_the_example_is_what_the_chat_answers() -> None:

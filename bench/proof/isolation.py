@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.memory import FakeEmbedder
-from bench.table import show
 from core.clock import SystemClock
 from core.memory.indexes import Indexes
 from core.memory.memories import Memories
@@ -93,8 +92,3 @@ def rows(sizes: Sequence[int] = PEOPLE) -> tuple[list[Told], list[tuple[str, ...
 
 
 HEAD = ("people", "memories", "operations", "own found among five", "foreign bytes")
-
-
-def main() -> None:
-    """Measure and print."""
-    show("People who tell the same", HEAD, rows()[1])
