@@ -14,6 +14,7 @@ import platform
 import subprocess
 import sys
 import time
+import traceback
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -21,10 +22,12 @@ from pathlib import Path
 from typing import Final
 
 from bench.proof.page import Part, Proof, html, markdown, took
+from bench.proof.result import Proven
 from bench.proof.runs import KILLS, RUNS, How
 
 ROOT: Final = Path(__file__).parents[2]
 PAGE, PLOTS = "proof.md", "proof.html"
+FAILED = "It failed."
 
 
 def commit() -> str:
@@ -60,11 +63,11 @@ def main(arguments: Sequence[str] = ()) -> int:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="go on with what was run before, and keep it there")
     options = parser.parse_args(arguments)
     how = How(options.quick, options.locomo, options.kills, options.seed)
-    before, began, made = os.getloadavg(), datetime.now(UTC), commit()
+    before, began = os.getloadavg(), datetime.now(UTC)
     parts = [_part(name, how, options.keep) for name in options.parts or RUNS]
     facts = [
         ("date", f"{began:%Y-%m-%d %H:%M} UTC"),
-        ("commit", made),
+        ("commit", ", ".join(dict.fromkeys(part.commit for part in parts))),
         *machine(),
         ("load", f"{before[0]:.1f} before, {os.getloadavg()[1]:.1f} in its last five minutes, its own work included"),
         ("time", f"{took(sum(part.took_s for part in parts))} minutes, of all parts"),
@@ -87,12 +90,16 @@ def _part(name: str, how: How, keep: Path | None) -> Part:
     if kept is not None and kept.exists():
         part: Part = pickle.loads(kept.read_bytes())  # noqa: S301 - a file of ours
         return part
-    run, began_s = RUNS[name], time.monotonic()
+    run, began_s, made = RUNS[name], time.monotonic(), commit()
     print(f"{run.title} ...", file=sys.stderr)
-    proven = asyncio.run(run.prove(how))
-    part = Part(name, run.title, run.about, proven, time.monotonic() - began_s)
+    try:
+        proven = asyncio.run(run.prove(how))
+    except Exception as error:  # noqa: BLE001 - what fails is told, and the other parts are run
+        traceback.print_exception(error)
+        proven = Proven(FAILED, wrong=[f"it ended with {type(error).__name__}"])
+    part = Part(name, run.title, run.about, proven, time.monotonic() - began_s, made)
     print(f"  {took(part.took_s)}  {proven.says}", file=sys.stderr)
-    if kept is not None:
+    if kept is not None and proven.says != FAILED:
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(pickle.dumps(part))
     return part

@@ -67,13 +67,14 @@ _README: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part that was run: its name, title, what was done, what came of it, and how long it took."""
+    """One part that was run: its name, title, what was done, what came of it, how long it took, and of which commit."""
 
     name: str
     title: str
     about: str
     proven: Proven
     took_s: float
+    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from bench.proof.result import Proven, Table
 from bot.platforms import PLATFORMS
 from bot.run import answer
 from bot.settings.settings import load
-from tests.e2e.flowing import flow, idle
+from tests.e2e.flowing import counting_the_disk, flow, idle
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
@@ -73,6 +73,7 @@ async def town(folder: Path) -> AsyncIterator[Town]:
         discord = await stack.enter_async_context(DiscordServer(clock))
         model = LoopbackServer([says("Purple.")])
         await stack.enter_async_context(model.running())
+        stack.enter_context(counting_the_disk(telegram))  # time waits for it
         settings = load(
             None, data_dir=folder, access="open", language="en", quota_guest="none", quota_person="none",
             model="openai:m", openai_api_key="k", openai_base_url=f"{model.url}/v1",

@@ -124,7 +124,6 @@ class Tally:
     dead: int = 0
     bare: int = 0
     wrong: list[str] = field(default_factory=list)
-    kills: list[str] = field(default_factory=list)
 
     def count(self, name: str, bubbles: Sequence[Bubble], expected: Sequence[Bubble], *, is_taken: bool) -> None:
         """Count what stands in one chat, beside what an answer that nobody killed left there."""
@@ -187,9 +186,6 @@ class Strike:
         self._later_s = later_s
         self._count = 0
         self._task: asyncio.Task[None] | None = None
-
-    def __str__(self) -> str:
-        return f"{self._when} at write {self._number}{' (missed)' * (not self.hits)}"
 
     def before(self, method: str, what: Any) -> None:
         """Count a write that was asked for; it is refused if the bot is killed before it."""
@@ -341,7 +337,7 @@ async def killed(platform: str, kills: int, seed: int) -> tuple[Tally, Counter[W
                 await here.start()
                 await _prepared(here, cases[2 * number : 2 * (number + _BATCH)], whole=False)
             await here.end()
-            await _strike(here, cases[2 * number : 2 * number + 2], chance, hits, found.kills)
+            await _strike(here, cases[2 * number : 2 * number + 2], chance, hits)
         await here.end()
         await here.start()
         await at_rest(here)
@@ -358,9 +354,7 @@ async def killed(platform: str, kills: int, seed: int) -> tuple[Tally, Counter[W
     return found, hits
 
 
-async def _strike(
-    here: World, cases: Sequence[Case], chance: random.Random, hits: Counter[When], told: list[str]
-) -> None:
+async def _strike(here: World, cases: Sequence[Case], chance: random.Random, hits: Counter[When]) -> None:
     """Kill the bot as it answers these, aimed at a write of the first."""
     child = await here.start(
         STATUS_AFTER_S=chance.choice(("0.3", "1.5", "1.5")), NOTIFY_AFTER_S=chance.choice(("0.8", "20"))
@@ -378,4 +372,3 @@ async def _strike(
                 await _do(place, STEPS[name][-1])
         await at_rest(here, child)  # it may have written less
     hits[when] += strike.hits
-    told.append("; ".join((*(f"{name}, {kind}, {_key(place)}" for name, kind, place in cases), str(strike))))

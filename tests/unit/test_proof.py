@@ -65,7 +65,7 @@ def test_the_plots_need_nothing_else_and_what_was_said_is_no_markup() -> None:
     page = html(proof())
     tags: list[str] = []
     parser = HTMLParser()
-    parser.handle_starttag = lambda tag, attrs: tags.append(tag)  # type: ignore[method-assign]
+    parser.handle_starttag = lambda tag, attrs: tags.append(tag)  # type: ignore[method-assign]  # noqa: ARG005
     parser.feed(page)
     assert {"svg", "rect", "table"} <= set(tags)
     assert not {"script", "link", "img", "b"} & set(tags)
@@ -177,6 +177,24 @@ def test_what_is_not_as_it_should_be_ends_with_one(
     counting(monkeypatch, Proven("Not so.", wrong=["lost"]))
     assert main(["idle"]) == 1
     assert "- lost" in capsys.readouterr().out
+
+
+def test_a_part_that_fails_is_told_and_the_others_are_run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def fails(_: How) -> Proven:
+        """Fail."""
+        raise AssertionError("nobody answered")
+
+    async def proves(_: How) -> Proven:
+        """Prove."""
+        return Proven("As it should be.")
+
+    monkeypatch.setattr(proof_main, "RUNS", {"kills": Run("Kills", fails), "idle": Run("Idle", proves)})
+    assert main(["--quick"]) == 1
+    page = capsys.readouterr().out
+    assert "it ended with AssertionError" in page
+    assert "As it should be." in page
 
 
 @pytest.mark.long
