@@ -77,7 +77,7 @@ async def kills(how: How) -> Proven:
         )  # fmt: skip
         lost, unmarked, total = lost + found.lost, unmarked + found.unmarked, total + found.answers
         if found.lost or found.unmarked or found.dead or litter:
-            wrong += [f"{platform}: {each.splitlines()[0]}" for each in found.wrong]
+            wrong += [f"{platform}: {each}" for each in map(_told, found.wrong) if not each.endswith(": doubles")]
     head = (
         "platform", "kills", "at a write", "answers", "lost", "doubled unmarked", "doubled with a mark", "litter",
         "dead Stop buttons", "not taken, as Discord says",
@@ -85,6 +85,12 @@ async def kills(how: How) -> Proven:
     figures = {"kills": str(2 * per), "killed_answers": str(total), "lost": str(lost), "unmarked": str(unmarked)}
     return Proven(f"{2 * per} kills, {lost} of {total} answers lost, {unmarked} doubled without a mark.",
                   [Table(head, rows)], wrong=wrong, figures=figures)  # fmt: skip
+
+
+def _told(wrong: str) -> str:
+    """Return what is wrong in one chat, and what stands there if an answer is lost, in a line."""
+    what, *stands = wrong.splitlines()
+    return f"{what}; there stands {', '.join(map(str.strip, stands)) or 'nothing'}" if ": lost" in what else what
 
 
 async def several_workers(how: How) -> Proven:
@@ -190,7 +196,7 @@ async def found(how: How) -> Proven:
     else:
         lives = read(how.locomo)[: 1 if how.quick else None]
         _, rows = await _ways(lives, 0, embedder)
-        tables.append(Table(_FOUND, rows, "LoCoMo's talks, the evidence among so many"))
+        tables.append(Table(_FOUND, rows, "LoCoMo's talks, its adversarial questions left out"))
         bars.append(Bars("LoCoMo: the evidence among ten, %", "%", _first(rows, 4)))
         figures |= {"locomo_questions": f"{int(rows[0][1]):,}", **_shares("locomo", rows, 4)}
     await embedder.close()

@@ -127,7 +127,7 @@ class Tally:
 
     def count(self, name: str, bubbles: Sequence[Bubble], expected: Sequence[Bubble], *, is_taken: bool) -> None:
         """Count what stands in one chat, beside what an answer that nobody killed left there."""
-        was = (self.lost, self.doubles, self.statuses, self.thinking, self.fragments, self.stops, self.bare)
+        was = self._left()
         self.answers += 1
         self.stops += sum(_stops(bubble) for bubble in bubbles)
         self.thinking += sum(bubble.thinking for bubble in bubbles)
@@ -144,9 +144,13 @@ class Tally:
         statuses = [bubble for bubble in left if bubble.text.removeprefix(_MARK).strip() in _STATUSES]
         self.statuses += len(statuses)
         self.fragments += len(left) - len(statuses)
-        if was != (self.lost, self.doubles, self.statuses, self.thinking, self.fragments, self.stops, self.bare):
+        if more := [each for each, count in self._left().items() if count > was[each]]:
             stands = [f"    {bubble.text[:60]!r} … {bubble.text[-20:]!r} {list(bubble.labels)}" for bubble in bubbles]
-            self.wrong.append("\n".join((name, *stands)))
+            self.wrong.append("\n".join((f"{name}: {', '.join(more)}", *stands)))
+
+    def _left(self) -> Mapping[str, int]:
+        counted = ("lost", "unmarked", "statuses", "thinking", "fragments", "stops", "bare", "doubles")
+        return {name: getattr(self, name) for name in counted}
 
 
 def _wholes(name: str, expected: Sequence[Bubble]) -> list[Sequence[Bubble]]:

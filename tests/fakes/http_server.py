@@ -144,12 +144,12 @@ class LoopbackServer:
 async def _ping(ping: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Keep the connection open until the client hangs up, with signs of life if there are any to give."""
     gone = asyncio.ensure_future(reader.read())
+    gone.add_done_callback(lambda read: read.cancelled() or read.exception())  # a reset is nobody's fault
     while not gone.done():
         if ping:
             writer.write(b"%x\r\n%b\r\n" % (len(ping), ping))
             await writer.drain()
         await asyncio.wait({gone}, timeout=0.01)
-    gone.exception()  # it may have been reset, which is nobody's fault
 
 
 async def _read(reader: asyncio.StreamReader) -> Asked | None:
