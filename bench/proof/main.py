@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="go on with what was run before, and keep it there")
     options = parser.parse_args(arguments)
     how = How(options.quick, options.locomo, options.kills, options.seed)
-    before, began = os.getloadavg(), datetime.now(UTC)
+    before, began, earlier = os.getloadavg(), datetime.now(UTC), _kept(options.keep)
     parts = [_part(name, how, options.keep) for name in options.parts or RUNS]
     facts = [
         ("date", f"{began:%Y-%m-%d %H:%M} UTC"),
@@ -71,6 +71,11 @@ def main(arguments: Sequence[str] = ()) -> int:
         *machine(),
         ("load", f"{before[0]:.1f} before, {os.getloadavg()[1]:.1f} in its last five minutes, its own work included"),
         ("time", f"{took(sum(part.took_s for part in parts))} minutes, of all parts"),
+        *(
+            [("run before", f"{', '.join(earlier)}: broken off, and gone on with; maybe side by side")]
+            if earlier
+            else []
+        ),
     ]
     proof = Proof(facts, parts, options.quick)
     is_whole = not options.parts and not options.quick
@@ -82,6 +87,11 @@ def main(arguments: Sequence[str] = ()) -> int:
     else:
         print(markdown(proof, PLOTS))
     return int(any(part.proven.wrong for part in parts))
+
+
+def _kept(keep: Path | None) -> list[str]:
+    """Return the names of the parts that were kept."""
+    return [] if keep is None else [name for name in RUNS if (keep / f"{name}.pickle").exists()]
 
 
 def _part(name: str, how: How, keep: Path | None) -> Part:

@@ -209,7 +209,8 @@ _FOUND: Final = ("way", "questions", "R@1", "R@5", "R@10", "MRR")
 def _shares(name: str, rows: Sequence[Sequence[str]], column: int) -> Mapping[str, str]:
     """Return the shares of each way as README has them; those of mem0 as what is said more, if it was measured."""
     shares = {row[0].partition(" ")[0]: f"{float(row[column]):.0f} %" for row in rows}
-    more = f", mem0 {shares['mem0']}" if "mem0" in shares else ""
+    how = "" if find_spec("fastembed") else " without its BM25"
+    more = f", mem0{how} {shares['mem0']}" if "mem0" in shares else ""
     return {f"{name}_{way}": share for way, share in shares.items()} | {f"{name}_more": more}
 
 
