@@ -36,7 +36,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed requirements-dev.txt
 
 MODEL ?=
 
-.PHONY: help chat demo setup doctor check-bot service run update test test-long test-model test-peers eval check fix spec bench transcript audit release lock clean
+.PHONY: help chat demo setup doctor check-bot service run update test test-long test-model test-peers eval check fix spec bench proof transcript audit release lock clean
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -124,6 +124,9 @@ spec: $(VENV)/.installed-dev ## List every requirement of the specification with
 
 bench: $(VENV)/.installed-dev ## Measure: every figure of docs/performance.md (ARGS=memory for one)
 	@$(BIN)/python -m bench $(ARGS)
+
+proof: $(VENV)/.installed-dev ## Prove what README says, on this machine: half an hour (ARGS=kills for a part, ARGS=--quick for a tenth)
+	@$(BIN)/python -m bench proof $(ARGS)
 
 transcript: $(VENV)/.installed-dev ## Print and draw what people see, anew in docs/transcripts (PLATFORM=telegram or discord for one)
 	@$(BIN)/python -m tests.transcripts $(PLATFORM) --write

@@ -1,12 +1,14 @@
 """`python -m bench [--json] [NAME ...]`: measure, and print one table after another. Without a name, everything.
 
-`python -m bench eval [OPTION ...]` judges real models, and is not among everything.
+`python -m bench eval [OPTION ...]` judges real models, and `python -m bench proof [OPTION ...]` writes docs/proof.md;
+neither is among everything.
 """
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
+from typing import Final
 
 from bench import table
 
@@ -16,8 +18,6 @@ BENCHES = {
     "cycle": "the stepwise and the single cycle: calls, tokens, seconds, messages",
     "day": "memory of a bot on both platforms over a day of talk; it takes minutes",
     "files": "a photo kept, read and forgotten: CPU, wall, disk; memory while many send large files at once",
-    "isolation": "whether each of many people who tell the same finds their own",
-    "kills": "what people see of answers amid which the bot was killed; KILLS PLATFORM; half an hour",
     "limited": "how well limited mode keeps, finds, changes and removes, by language; --help for what it can show",
     "limited_examples": "how well the classifier of limited mode judges messages that it never saw",
     "memory": "saving, searching and opening memories: CPU, bytes, peak memory",
@@ -30,26 +30,22 @@ BENCHES = {
 """Modules of this package that have a `main()`, and what each measures."""
 
 
+APART: Final = {"eval": "bench.eval.main", "proof": "bench.proof.main"}
+"""What is not among everything."""
+
+_OPTIONS: Final = {"changes", "chat", "limited", "recall", "times"}
+"""Benches that take what follows their name as options of their own."""
+
+
 def main(names: list[str]) -> int:
     """Run the benches of those names in the order given; return the exit code. With `--json`, print JSON lines."""
-    if names[:1] == ["eval"]:
-        from bench.eval.main import main as judge
-
-        return judge(names[1:])
+    first, *rest = names or [""]
+    if first in APART:
+        return int(import_module(APART[first]).main(rest))
     table.as_json = "--json" in names
     names = [name for name in names if name != "--json"]
-    if names[:1] == ["times"] and names[1:2] and names[1].startswith("--"):
-        from bench.times import main as read_times
-
-        read_times(names[1:] if names[1] == "--mentions" else names[2:])
-        return 0
-    if names[:1] in (["limited"], ["chat"], ["changes"], ["kills"]):
-        import_module(f"bench.{names[0]}").main(names[1:])
-        return 0
-    if names[:1] == ["recall"] and names[1:2] and names[1].startswith("--"):
-        from bench.recall import main as recall
-
-        recall(names[1:])
+    if first in _OPTIONS:
+        import_module(f"bench.{first}").main(names[1:])
         return 0
     unknown = [name for name in names if name not in BENCHES]
     if unknown:

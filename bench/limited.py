@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -118,47 +117,19 @@ def _short(text: str) -> str:
     return flat if len(flat) <= _MAX_SHOWN_CHARS else flat[: _MAX_SHOWN_CHARS - 1] + "…"
 
 
-def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser("python -m bench limited", description="Judge limited mode as a secretary.")
-    kinds = [kind for kinds in CATEGORIES.values() for kind in kinds]
-    parser.add_argument("--show", action="store_true", help="print the steps that are not right")
-    parser.add_argument("--all", action="store_true", help="with --show: print every step")
-    parser.add_argument(
-        "--only",
-        nargs="+",
-        default=[],
-        choices=sorted({*CATEGORIES, *kinds, *Outcome}),
-        metavar="WHAT",
-        help=f"score and show only these: categories ({', '.join(CATEGORIES)}), kinds, or outcomes",
-    )
-    parser.add_argument("--language", choices=("pt", "en", "es", "mixed"))
-    parser.add_argument("--name", default="", help="only conversations with that in their name")
-    parser.add_argument("--file", nargs="+", type=Path, metavar="PATH", help="conversations instead of the tune set")
-    parser.add_argument("--report", action="store_true", help="the report set instead of the tune set")
-    return parser.parse_args(given)
-
-
 def main(given: Sequence[str] = ()) -> None:
     """Print the tables, and with `--show` the steps that are not right, the harmful ones last."""
-    wanted = _arguments(given)
-    paths = wanted.file or [REPORT if wanted.report else TUNE]
-    chosen = [
-        each
-        for path in paths
-        for each in conversations(path)
-        if wanted.language in {None, each.language} and wanted.name in each.name
-    ]
-    started_s = time.monotonic()
+    parser = argparse.ArgumentParser("python -m bench limited", description="Judge limited mode as a secretary.")
+    parser.add_argument("--show", action="store_true", help="print the steps that are not right")
+    parser.add_argument("--name", default="", help="only conversations with that in their name")
+    parser.add_argument("--report", action="store_true", help="the report set instead of the tune set")
+    wanted = parser.parse_args(given)
+    chosen = [each for each in conversations(REPORT if wanted.report else TUNE) if wanted.name in each.name]
     judged = asyncio.run(measure(chosen))
-    spent_s = time.monotonic() - started_s
-    if wanted.only:
-        sought = {*wanted.only}
-        judged = [each for each in judged if sought & {each.kind, category(each.kind), each.verdict.outcome.value}]
     if wanted.show:
         order = list(Outcome)
         for each in sorted(judged, key=lambda one: order.index(one.verdict.outcome)):
-            if wanted.all or each.verdict.outcome is not Outcome.RIGHT:
+            if each.verdict.outcome is not Outcome.RIGHT:
                 _show_step(each)
     if judged:
         _show_tables(judged)
-    print(f"{len(chosen)} conversations in {spent_s:.0f} s")

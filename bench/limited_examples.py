@@ -33,9 +33,6 @@ _TOPIC: Final = 0.82
 """The cosine from which two examples are one in other words or another language, and stay in one fold."""
 
 _SURE: Final = 0.98
-_BORDERS: Final = (
-    (Intent.KEEP, Intent.CHAT), (Intent.KEEP, Intent.CHANGE), (Intent.FIND, Intent.WORLD), (Intent.FIND, Intent.KEEP),
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,32 +121,15 @@ def _row(name: str, chances: Vectors, wanted: npt.NDArray[np.int64]) -> list[str
 
 
 def measure(vectors: Vectors, examples: Examples) -> None:
-    """Print how well unseen examples are judged, whole and at each border."""
+    """Print how well unseen examples are judged."""
     intents = sorted(set(examples.labels))
     wanted = np.array([intents.index(label) for label in examples.labels])
     whole, wording = _unseen(vectors, examples)
     rows = [_row("all", whole, wanted), _row("all, by wording and form alone", wording, wanted)]
-    for pair in _BORDERS:
-        columns = [intents.index(intent) for intent in pair]
-        inside = np.isin(wanted, columns)
-        chances = whole[inside][:, columns]
-        rows.append(
-            _row(" or ".join(pair), chances / chances.sum(axis=1, keepdims=True), (wanted[inside] == columns[1]) * 1)
-        )
     sharper = [(-np.log(softmax(np.log(whole + 1e-9) * by)[np.arange(len(wanted)), wanted] + 1e-9).mean(), by)
                for by in np.arange(0.7, 1.5, 0.1)]  # fmt: skip
     head = ["messages", "number", "right", "surprise", f"decided with {_SURE:.0%} right", "from chance"]
     show(f"Unseen messages, {_FOLDS}-fold; best sharpness {SHARPNESS * min(sharper)[1]:.2f}", head, rows)
-    rows = []
-    for least in (0.6, 0.7, 0.8, 0.9, 0.95):
-        sure = whole.max(axis=1) >= least
-        said = whole.argmax(axis=1)
-        cells = []
-        for at in range(len(intents)):
-            mine, right = sure & (said == at), sure & (said == at) & (wanted == at)
-            cells.append(f"{right.sum() / max(mine.sum(), 1):.0%} of {right.sum() / (wanted == at).sum():.0%}")
-        rows.append([f"{least:.2f}", *cells])
-    show("Right of what is decided from a chance on, and how much of each intent that is", ["from", *intents], rows)
 
 
 async def _embedded(texts: Sequence[str]) -> tuple[str, Vectors]:

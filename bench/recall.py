@@ -3,8 +3,6 @@
 --data PATH        a file of lives or of talks (bench/recall_data.py tells the forms) instead of this project's sets
 --bindings WHICH   `given` by the data where there are any (the default), the bot's `own` as in limited mode, or `none`
 --sizes N,N        memories a person: those of the life, padded (bench/fillers.py) or chosen; 20,200,1000,5000
---misses           also print the questions whose answer is not first
-
 
 All goes through the door of the house: people save, and search, in a real database with the real embedder. R@1: the
 first memory is right; R@5 and R@10: the share of the right ids among the first 5 and 10; MRR: one over the place of the
@@ -16,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import random
 import tempfile
-import time
 from argparse import ArgumentParser, Namespace
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +21,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, fields
 from itertools import islice
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -47,6 +44,9 @@ from core.text.unicode import one_line
 from core.text.words import folded_words
 from core.types import NEAR, SURE, MemoryDraft, MemoryHit, MemoryKind, UserKey
 
+if TYPE_CHECKING:
+    from bench.peers import PeerHouse, PeerPerson
+
 DATA: Final = Path(__file__).parents[1] / "tests" / "data"
 SETS: Final = ("recall_tune.json", "recall_report.json")
 SIZES: Final = (20, 200, 1_000, 5_000)
@@ -60,7 +60,6 @@ ACCEPTED: Final[Mapping[str, float]] = {"sure": SURE, "near": NEAR}
 OTHER_SUBJECT: Final = "other_subject"
 """The kind of unrelated questions for which something of that sort is known of another subject."""
 
-CURVE: Final = (0.01, 0.02, 0.033, 0.05, 0.1, 0.2)
 _SEED = 7
 _MAX_TEXTS = 1_000_000
 _AT_ONCE = 500
@@ -86,7 +85,6 @@ class Person:
         self.memory = memory
         self._bindings = bindings
         self._ids: dict[str, frozenset[str]] = defaultdict(frozenset)
-        self.searched_s = 0.0
 
     async def tell(self, told: Sequence[Held], at_once: int = _AT_ONCE) -> int:
         """Save what is told, as the bot does, and return how many memories there are then.
@@ -109,11 +107,7 @@ class Person:
     async def search(self, question: str, limit: int = DEPTH) -> Sequence[MemoryHit]:
         """Return what is found, the best first, however unlikely."""
         vectors = await self.memory.embed_queries([question])
-        began_s = time.process_time()
-        past = asks_past(question)
-        hits = await self.memory.search([question], vectors, limit=limit, floor=0.0, past=past)
-        self.searched_s += time.process_time() - began_s
-        return hits
+        return await self.memory.search([question], vectors, limit=limit, floor=0.0, past=asks_past(question))
 
     async def answer(self, question: Question) -> Answer:
         """Ask."""
@@ -152,16 +146,10 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Answers to questions and to unrelated ones, and the CPU seconds of the searches."""
+    """Answers to questions, and to unrelated ones."""
 
     right: list[Answer] = field(default_factory=list)
     unrelated: list[Answer] = field(default_factory=list)
-    searched_s: list[float] = field(default_factory=list)
-
-    @property
-    def search_ms(self) -> float:
-        """The CPU of a search."""
-        return 1000 * sum(self.searched_s) / (len(self.right) + len(self.unrelated))
 
 
 class House:
@@ -187,17 +175,15 @@ class House:
         stack.push_async_callback(memories.close)
         return cls(memories, lambda held: bound(held, which))
 
-    def person(self, name: str) -> Person:
+    def person(self, name: str, _language: str = "") -> Person:
         """Return one of that name."""
         return Person(name, self._memories.of(UserKey("bench", name)), self._bindings)
 
 
-async def ask(person: Person, life: Life, questions: Sequence[Question], asked: Asked) -> None:
+async def ask(person: Person | PeerPerson, life: Life, questions: Sequence[Question], asked: Asked) -> None:
     """Ask that person these questions of a life, and the unrelated ones."""
-    person.searched_s = 0.0
     for question in (*questions, *life.unrelated):
         (asked.right if question.answers else asked.unrelated).append(await person.answer(question))
-    asked.searched_s.append(person.searched_s)
 
 
 def bound(held: Held, which: str) -> tuple[str, ...]:
@@ -230,17 +216,17 @@ def groups(life: Life, size: int) -> Sequence[tuple[Sequence[Held], Sequence[Que
     return dealt
 
 
-async def sized(house: House, lives: Sequence[Life], sizes: Sequence[int]) -> Mapping[int, Asked]:
+async def sized(house: House | PeerHouse, lives: Sequence[Life], sizes: Sequence[int]) -> Mapping[int, Asked]:
     """Ask everybody at each size, the smallest first; 0 is everybody's own."""
     found = {}
-    grown = {life.name: (house.person(life.name), list[Held]()) for life in lives}
+    grown = {life.name: (house.person(life.name, life.language), list[Held]()) for life in lives}
     paddings = {life.name: padding(life) for life in lives}
     for size in sorted(sizes):
         found[size] = asked = Asked()
         for life in lives:
             if size and size < len(life.memories):
                 for number, (memories, questions) in enumerate(groups(life, size)):
-                    person = house.person(f"{life.name}-{size}-{number}")
+                    person = house.person(f"{life.name}-{size}-{number}", life.language)
                     await person.tell(memories)
                     await ask(person, life, questions, asked)
                 continue
@@ -344,40 +330,6 @@ def show_accepted(title: str, found: Mapping[int, Asked]) -> None:
     show(f"{title}: answered", (*head, *(f"unrelated: {kind}" for kind in kinds)), rows)
 
 
-def show_curve(title: str, found: Mapping[int, Asked]) -> None:
-    """Print the share of questions answered rightly, and wrongly, by the share of unrelated ones that are answered."""
-    rows = []
-    for size, asked in found.items():
-        akin = [each for each in asked.unrelated if each.question.kind == OTHER_SUBJECT]
-        rest = [each for each in asked.unrelated if each.question.kind != OTHER_SUBJECT]
-        for name, unrelated in (("all", asked.unrelated), (OTHER_SUBJECT, akin), ("the rest", rest)):
-            if unrelated:
-                rows.append([_size(size), name, *_curve(asked.right, unrelated)])
-    head = ("memories", "unrelated", *(f"{share:.1%}" for share in CURVE))
-    show(f"{title}: right first / wrong first, by the share of unrelated questions answered", head, rows)
-
-
-def _curve(answers: Sequence[Answer], unrelated: Sequence[Answer]) -> Sequence[str]:
-    highest = sorted((each.certainty for each in unrelated), reverse=True)
-    cells = []
-    for share in CURVE:
-        least = highest[int(share * len(highest))]
-        surer = [each.is_right for each in answers if each.certainty > least]
-        cells.append(f"{100 * sum(surer) / len(answers):.1f} / {100 * surer.count(False) / len(answers):.1f}")
-    return cells
-
-
-def show_misses(title: str, found: Mapping[int, Asked]) -> None:
-    """Print the questions whose answer is not first."""
-    rows = [
-        [_size(size), each.question.text, each.found[0].text if each.found else "", f"{each.certainty:.3f}"]
-        for size, asked in found.items()
-        for each in asked.right
-        if not each.is_right
-    ]
-    show(f"{title}: not first", ("memories", "question", "first", "certainty"), rows)
-
-
 def show_played(title: str, lives: Sequence[Mapping[str, Played]]) -> None:
     """Print what became of changes."""
     rows = []
@@ -405,13 +357,8 @@ async def judge(path: Path, house: House, options: Namespace) -> None:
     show_kinds(path.name, found)
     if any(life.unrelated for life in lives):
         show_accepted(path.name, found)
-        show_curve(path.name, found)
-    if options.misses:
-        show_misses(path.name, found)
     if any(life.changes for life in lives):
         show_played(path.name, [await played(house, life) for life in lives])
-    costs = [[_size(size), f"{asked.search_ms:.2f}"] for size, asked in found.items()]
-    show(f"{path.name}: CPU of a search without the embedding", ("memories", "ms"), costs)
 
 
 async def measure(folder: Path, options: Namespace) -> None:
@@ -430,6 +377,5 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--data", type=Path, action="append")
     parser.add_argument("--bindings", choices=("given", "own", "none"), default="given")
     parser.add_argument("--sizes", type=lambda text: [int(size) for size in text.split(",")], default=SIZES)
-    parser.add_argument("--misses", action="store_true")
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(measure(Path(folder), parser.parse_args(arguments)))

@@ -130,7 +130,7 @@ def main(paths: Sequence[str] = ()) -> None:
         turns = [turn for path in paths[1:] for turn in json.loads(Path(path).read_text("utf-8"))]
         asyncio.run(_hear(turns or None))
         return
-    for path in [Path(name) for name in paths] or [DATA / name for name in SETS]:
+    for path in [Path(name) for name in paths if name != "--data"] or [DATA / name for name in SETS]:
         found = labels(path)
         started_s = time.process_time()
         verdicts = [judge(label) for label in found]

@@ -84,15 +84,27 @@ async def _run(settings: Settings, chosen: Mapping[str, Platform]) -> BaseExcept
     loop.add_signal_handler(signal.SIGHUP, lambda: None)  # a closed terminal does not end it
     async with _served(settings, stop) as server:
         await _reached(settings, stop)
-        return None if stop.is_set() else await _answer(settings, chosen, stop, server)
+        return None if stop.is_set() else await answer(settings, chosen, stop, server)
 
 
-async def _answer(
-    settings: Settings, chosen: Mapping[str, Platform], stop: asyncio.Event, server: MetricsServer | None
+async def answer(
+    settings: Settings,
+    chosen: Mapping[str, Platform],
+    stop: asyncio.Event,
+    server: MetricsServer | None = None,
+    *,
+    clock: Clock | None = None,
 ) -> BaseException | None:
+    """Answer on these platforms until `stop` is set; `clock` takes the place of the operating system's.
+
+    Returns the failure of a platform that was connected and ended the whole.
+
+    Raises:
+        BotError: nothing was ever connected.
+    """
     loop = asyncio.get_running_loop()
     async with (
-        build(settings, metrics=server.metrics if server else None) as app,
+        build(settings, clock=clock, metrics=server.metrics if server else None) as app,
         watching(app),
         open_chatbot(app) as chatbot,
         _unasked(app, stop),

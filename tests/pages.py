@@ -1,5 +1,5 @@
 """Write what pages take from the code: `.env.example`, tables of commands and models, the actions of a model, the
-README's examples.
+README's examples and figures.
 
 `make fix` runs it.
 """
@@ -41,6 +41,7 @@ ENV_EXAMPLE = ROOT / ".env.example"
 PAGE = ROOT / "docs" / "commands.md"
 MODELS = ROOT / "docs" / "models.md"
 SECURITY = ROOT / "docs" / "security.md"
+PROOF = ROOT / "docs" / "proof.md"
 _WHOLE = 500  # characters: more than any first sentence has
 
 
@@ -129,6 +130,14 @@ async def actions() -> Sequence[str]:
         return [action.name for action in app.parts.registry.enabled]
 
 
+def with_proof(page: str, proof: str) -> str:
+    """Return the README with its table of what was measured as the proof has it."""
+    found = re.search(r"(?<=^## In short\n\n)(?:\|.*\n)+", proof, re.MULTILINE)
+    if found is None:
+        raise ValueError("docs/proof.md has no figures for README")
+    return re.sub(r"(^## Measured\n\n.*\n\n)(?:\|.*\n)+", lambda at: at[1] + found[0], page, flags=re.MULTILINE)
+
+
 async def _talk(messages: Sequence[str]) -> str:
     """Return what a terminal shows of a new bot without a model that is sent those messages, a minute apart."""
     settings = load(None, storage_url="memory:", model="", timezone="America/New_York", console_user="ana")
@@ -146,7 +155,8 @@ async def _talk(messages: Sequence[str]) -> str:
 if __name__ == "__main__":
     ENV_EXAMPLE.write_text(render(), encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    README.write_text(with_verbs(with_models(with_example(README.read_text(encoding="utf-8")))), encoding="utf-8")
+    page = with_verbs(with_models(with_example(README.read_text(encoding="utf-8"))))
+    README.write_text(with_proof(page, PROOF.read_text(encoding="utf-8")), encoding="utf-8")
     security = with_actions(SECURITY.read_text(encoding="utf-8"), asyncio.run(actions()))
     SECURITY.write_text(security, encoding="utf-8")
     MODELS.write_text(with_models(MODELS.read_text(encoding="utf-8")), encoding="utf-8")

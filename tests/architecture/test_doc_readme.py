@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 
 import pytest
 
-from bench.__main__ import BENCHES
+from bench.proof.runs import RUNS
 from bot.settings.settings import Settings
 from tests.demo.picture import PICTURE
-from tests.pages import EXAMPLE, with_example, with_tables, with_verbs
+from tests.pages import EXAMPLE, PROOF, with_example, with_proof, with_tables, with_verbs
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -34,10 +35,24 @@ def test_the_first_screen_has_a_sentence_a_picture_three_reasons_and_what_to_typ
     assert [" ".join(line.split()[:2]) for line in commands] == ["git clone", "make chat", "make demo", "make test"]
 
 
-def test_every_figure_of_readme_has_a_bench() -> None:
-    rows = re.findall(r'^\| \*\*(\w+)\*\*.*`make bench ARGS="?(\w+)[^`]*` \|$', README, re.MULTILINE)
-    assert [name for name, _ in rows] == ["kept", "found", "found", "killed", "isolated"]
-    assert {bench for _, bench in rows} <= set(BENCHES)
+def test_every_figure_of_readme_is_one_of_the_proof() -> None:
+    proof = PROOF.read_text(encoding="utf-8")
+    assert with_proof(README, proof) == README, "run: make fix"
+    assert with_proof(README, proof.replace(" lost,", "1 lost,")) != README
+    rows = re.findall(r'^\| \*\*(\w+)\*\*.*`make proof ARGS="?(\w+)[^`]*` \|$', README, re.MULTILINE)
+    names = dict.fromkeys(name for name, _ in rows)
+    assert [*names] == ["kept", "found", "killed", "isolated", "private", "honest", "broken", "idle"]
+    assert {part for _, part in rows} <= set(RUNS)
+
+
+def test_the_proof_says_when_and_on_what_it_was_run_and_names_no_host_and_no_path() -> None:
+    for page in (PROOF, PROOF.with_suffix(".html")):
+        text = unescape(page.read_text(encoding="utf-8"))
+        assert all(each in text for each in ("date", "commit", "cores", "Python", "load"))
+        assert all(run.title in text for run in RUNS.values())
+        assert "quick run" not in text
+        assert not re.search(r"/(?:home|root|tmp|work|Users)/", text)
+        assert not re.search(r"<script|<link|<img|src=|@import|url\(", text)
 
 
 def test_the_example_is_what_the_chat_answers() -> None:

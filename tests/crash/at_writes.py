@@ -124,11 +124,10 @@ class Tally:
     dead: int = 0
     bare: int = 0
     wrong: list[str] = field(default_factory=list)
-    kills: list[str] = field(default_factory=list)
 
     def count(self, name: str, bubbles: Sequence[Bubble], expected: Sequence[Bubble], *, is_taken: bool) -> None:
         """Count what stands in one chat, beside what an answer that nobody killed left there."""
-        was = (self.lost, self.doubles, self.statuses, self.thinking, self.fragments, self.stops, self.bare)
+        was = self._left()
         self.answers += 1
         self.stops += sum(_stops(bubble) for bubble in bubbles)
         self.thinking += sum(bubble.thinking for bubble in bubbles)
@@ -145,9 +144,13 @@ class Tally:
         statuses = [bubble for bubble in left if bubble.text.removeprefix(_MARK).strip() in _STATUSES]
         self.statuses += len(statuses)
         self.fragments += len(left) - len(statuses)
-        if was != (self.lost, self.doubles, self.statuses, self.thinking, self.fragments, self.stops, self.bare):
+        if more := [each for each, count in self._left().items() if count > was[each]]:
             stands = [f"    {bubble.text[:60]!r} … {bubble.text[-20:]!r} {list(bubble.labels)}" for bubble in bubbles]
-            self.wrong.append("\n".join((name, *stands)))
+            self.wrong.append("\n".join((f"{name}: {', '.join(more)}", *stands)))
+
+    def _left(self) -> Mapping[str, int]:
+        counted = ("lost", "unmarked", "statuses", "thinking", "fragments", "stops", "bare", "doubles")
+        return {name: getattr(self, name) for name in counted}
 
 
 def _wholes(name: str, expected: Sequence[Bubble]) -> list[Sequence[Bubble]]:
@@ -188,12 +191,9 @@ class Strike:
         self._count = 0
         self._task: asyncio.Task[None] | None = None
 
-    def __str__(self) -> str:
-        return f"{self._when} at write {self._number}{' (missed)' * (not self.hits)}"
-
     def before(self, method: str, what: Any) -> None:
         """Count a write that was asked for; it is refused if the bot is killed before it."""
-        if not _is_write(self._place, method, what):
+        if not is_write(self._place, method, what):
             return
         self._count += 1
         if self._count == self._number and self._when is When.BEFORE:
@@ -202,7 +202,7 @@ class Strike:
 
     def done(self, method: str, what: Any) -> bool:
         """Kill when the write is done, or wait for its record."""
-        if self._count == self._number and not self.hits and _is_write(self._place, method, what):
+        if self._count == self._number and not self.hits and is_write(self._place, method, what):
             if self._when is When.DONE:
                 self._kill()
             elif self._task is None:
@@ -228,7 +228,7 @@ class Strike:
         self._here.process.kill()
 
 
-def _is_write(place: Place, method: str, what: Any) -> bool:
+def is_write(place: Place, method: str, what: Any) -> bool:
     """Whether a request changes what stands in that place."""
     if isinstance(place, OnTelegram):
         is_write = method.startswith(("sendmessage", "editmessage", "deletemessage"))
@@ -260,7 +260,7 @@ def _rows(here: World, sql: str, *values: object) -> list[Any]:
     return []
 
 
-async def _at_rest(here: World, child: Running | None = None) -> None:
+async def at_rest(here: World, child: Running | None = None) -> None:
     """Return when nothing is owed, and nothing was written for a while; or when the bot was killed."""
     known, since_s = -1, here.now_s()
     async with asyncio.timeout(PATIENCE_S):
@@ -320,7 +320,7 @@ async def _prepared(here: World, cases: Sequence[Case], *, whole: bool) -> None:
             steps = STEPS[name][:1] if name == "stop" else STEPS[name]
             if number < len(steps) - (not whole):
                 await _do(place, steps[number])
-        await _at_rest(here)
+        await at_rest(here)
 
 
 async def killed(platform: str, kills: int, seed: int) -> tuple[Tally, Counter[When]]:
@@ -341,10 +341,10 @@ async def killed(platform: str, kills: int, seed: int) -> tuple[Tally, Counter[W
                 await here.start()
                 await _prepared(here, cases[2 * number : 2 * (number + _BATCH)], whole=False)
             await here.end()
-            await _strike(here, cases[2 * number : 2 * number + 2], chance, hits, found.kills)
+            await _strike(here, cases[2 * number : 2 * number + 2], chance, hits)
         await here.end()
         await here.start()
-        await _at_rest(here)
+        await at_rest(here)
         expected = {(name, kind): place.screen() for name, kind, place in first}
         for name, kind, place in cases:
             found.count(
@@ -353,14 +353,12 @@ async def killed(platform: str, kills: int, seed: int) -> tuple[Tally, Counter[W
         dead = [place for *_, place in cases for bubble in place.screen() if _stops(bubble)]
         for place in dead:
             await place.press(_STOP)
-        await _at_rest(here)
+        await at_rest(here)
         found.dead = sum(_stops(bubble) for place in dead for bubble in place.screen())
     return found, hits
 
 
-async def _strike(
-    here: World, cases: Sequence[Case], chance: random.Random, hits: Counter[When], told: list[str]
-) -> None:
+async def _strike(here: World, cases: Sequence[Case], chance: random.Random, hits: Counter[When]) -> None:
     """Kill the bot as it answers these, aimed at a write of the first."""
     child = await here.start(
         STATUS_AFTER_S=chance.choice(("0.3", "1.5", "1.5")), NOTIFY_AFTER_S=chance.choice(("0.8", "20"))
@@ -376,6 +374,5 @@ async def _strike(
         for name, _, place in reversed(cases):
             with suppress(TimeoutError):  # the answer was over before it could be stopped
                 await _do(place, STEPS[name][-1])
-        await _at_rest(here, child)  # it may have written less
+        await at_rest(here, child)  # it may have written less
     hits[when] += strike.hits
-    told.append("; ".join((*(f"{name}, {kind}, {_key(place)}" for name, kind, place in cases), str(strike))))

@@ -1,6 +1,6 @@
 """`elefante run`, killed at its writes, leaves nothing on the screens but answers, and no button that does nothing.
 
-This is `python -m bench kills` with few kills.
+This is `make proof ARGS=kills` with few kills.
 """
 
 from __future__ import annotations

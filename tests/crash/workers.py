@@ -191,7 +191,7 @@ class Watch:
 class Storm:
     """What happens: so many workers, kills and restarts; a message each `every_s`, a kill each `kill_s`, in the mean.
 
-    Only a worker that is at work is killed, and not the last.
+    Only a worker that is at work is killed, and of several not the last.
     """
 
     workers: int
@@ -255,7 +255,7 @@ class _Scene:
         each = self._plan.kills // (self._plan.restarts + 1)
         for number in range(self._plan.kills):
             await asyncio.sleep(self._chance.expovariate(1 / self._plan.kill_s))
-            while len(at_work := await self._at_work()) < 2:  # noqa: ASYNC110 (the database tells)
+            while len(at_work := await self._at_work()) < min(2, self._plan.workers):  # noqa: ASYNC110 (the database tells)
                 await asyncio.sleep(_WATCH_S)
             victim = self._chance.choice(at_work)
             held = await self._watch.claimed()

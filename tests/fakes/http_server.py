@@ -144,6 +144,7 @@ class LoopbackServer:
 async def _ping(ping: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     """Keep the connection open until the client hangs up, with signs of life if there are any to give."""
     gone = asyncio.ensure_future(reader.read())
+    gone.add_done_callback(lambda read: read.cancelled() or read.exception())  # a reset is nobody's fault
     while not gone.done():
         if ping:
             writer.write(b"%x\r\n%b\r\n" % (len(ping), ping))

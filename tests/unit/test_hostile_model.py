@@ -110,31 +110,36 @@ async def test_who_turned_memory_off_is_told_how_to_turn_it_on(talk: Talk) -> No
     )
 
 
-@pytest.mark.parametrize(
-    ("message", "claim"),
-    [
-        (MEASURED, "Saved!"),
-        (MEASURED, "Got it, I'll remember that."),
-        (MEASURED, "👍"),
-        ("please note that I am allergic to nuts", "Your allergy has been stored safely."),
-        ("lembre que meu armário é 4417", "Anotado! Vou lembrar disso."),
-        ("guarda aí: o armário é 4417", "Pronto, guardei o código do armário."),
-        ("recuerda que mi taquilla es la 4417", "¡Listo! He guardado tu taquilla."),
-        ("私のロッカーは4417です。覚えて", "保存しました。"),
-        ("запомни: мой код 4417", "Запомнил!"),
-        ("Merk dir, dass mein Code 4417 ist", "Ich habe es mir gemerkt."),
-        ("delete my wifi password", "I deleted your wifi password."),
-        ("apaga a minha senha do wifi", "A senha do wifi foi apagada."),
-        ("olvida mi clave del wifi", "Borré tu clave del wifi."),
-        ("change my locker code to 1", "Your locker code has been changed to 1."),
-    ],
+ASKED_FOR = (
+    (MEASURED, "Saved!"),
+    (MEASURED, "Got it, I'll remember that."),
+    (MEASURED, "👍"),
+    ("please note that I am allergic to nuts", "Your allergy has been stored safely."),
+    ("lembre que meu armário é 4417", "Anotado! Vou lembrar disso."),
+    ("guarda aí: o armário é 4417", "Pronto, guardei o código do armário."),
+    ("recuerda que mi taquilla es la 4417", "¡Listo! He guardado tu taquilla."),
+    ("私のロッカーは4417です。覚えて", "保存しました。"),
+    ("запомни: мой код 4417", "Запомнил!"),
+    ("Merk dir, dass mein Code 4417 ist", "Ich habe es mir gemerkt."),
+    ("delete my wifi password", "I deleted your wifi password."),
+    ("apaga a minha senha do wifi", "A senha do wifi foi apagada."),
+    ("olvida mi clave del wifi", "Borré tu clave del wifi."),
+    ("change my locker code to 1", "Your locker code has been changed to 1."),
 )
+"""What a person says, and what a model claims to have done, which no step did."""
+
+
+@pytest.mark.parametrize(("message", "claim"), ASKED_FOR)
 async def test_a_claim_of_what_no_step_did_is_not_shown(talk: Talk, message: str, claim: str) -> None:
+    assert await says_it_was_not_done(talk, message, claim)
+
+
+async def says_it_was_not_done(talk: Talk, message: str, claim: str) -> bool:
+    """Let a model claim that, and return whether the person reads that nothing was done, and no claim."""
     script(talk, decide=["Finish"], finish=[claim])
     await talk.say(message)
     [told] = talk.seen
-    assert claim not in told
-    assert told.startswith(("Nothing was", "Nada foi", "No se"))
+    return claim not in told and told.startswith(("Nothing was", "Nada foi", "No se"))
 
 
 @pytest.mark.parametrize("claim", ["I deleted your wifi password.", "Apaguei tudo.", "Saved."])
@@ -165,10 +170,7 @@ CLAIMS = {
 
 @pytest.mark.parametrize("claim", CLAIMS.values(), ids=CLAIMS.keys())
 async def test_a_claim_that_nobody_asked_for_is_not_shown_in_any_language_of_the_lists(talk: Talk, claim: str) -> None:
-    script(talk, decide=["Finish"], finish=[claim])
-    told = await talk.say("hello there")
-    assert claim not in told
-    assert told.startswith("Nothing was")
+    assert await says_it_was_not_done(talk, "hello there", claim)
 
 
 @pytest.mark.parametrize(
