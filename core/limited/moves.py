@@ -292,8 +292,8 @@ def _about(scene: Scene, part: MessagePart) -> Move:
 
 def _what_can_be_done(scene: Scene) -> str:
     """Return what to say for each action that is on."""
-    shown = [said for action, said in say.EXAMPLES.items() if scene.is_on(action)]
-    return "\n".join((say.CAN_DO[scene.locale], *(f"- {each[scene.locale]}" for each in (*shown, say.SEE_ALL))))
+    shown = [said[scene.locale] for action, said in say.EXAMPLES.items() if scene.is_on(action)]
+    return "\n".join((say.CAN_DO[scene.locale], *dict.fromkeys(shown), say.SEE_ALL[scene.locale]))
 
 
 def _chat(scene: Scene, part: MessagePart) -> Move:
