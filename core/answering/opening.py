@@ -87,7 +87,8 @@ class Opening:
         room = "" if incoming.private else room_name(incoming.chat)
         context = ChangeContext(id_, room, incoming.user, incoming.key, is_again=arrival.again and is_command)
         memories = self._parts.memories if is_command else memories  # a command is about what is kept
-        memory = memories.of(await memories.owner(incoming.user), context)
+        person.accounts = tuple(await memories.accounts(incoming.user))
+        memory = memories.of(person.accounts[0], context)
         asked = replace(message_of(incoming, id_), off_record=not person.remembers)
         turn = new_turn(asked, person, conversation, memory=memory, services=self._services(person), view=view)
         if not incoming.private:

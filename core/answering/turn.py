@@ -48,6 +48,7 @@ from core.types import (
     MessageRole,
     Modal,
     StepTaken,
+    UserKey,
 )
 
 OWN_WORDS: Final = ""
@@ -76,6 +77,9 @@ class Person:
 
     usual_zone: tzinfo = UTC
     """The zone of those who told none."""
+
+    accounts: tuple[UserKey, ...] = ()
+    """All of theirs that have one memory, the owner first, as they were when the turn was opened; none if unasked."""
 
     name: str = ""
     """Their name on the platform."""
@@ -435,7 +439,7 @@ class Search:
         memory, asked = self.memory, self.asked_time
         past = await find_quotes(
             self.log.conversation.store,
-            await memory.store.accounts(memory.owner),
+            self.log.person.accounts or await memory.store.accounts(memory.owner),
             self.wordings(queries),
             lookup=memory.get,
             room=memory.context.room,
