@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -33,6 +34,7 @@ from bot.workers import open_worker
 from core import ask
 from core.answering.chatbot import ChatBot
 from core.answering.enclosed import FileService
+from core.answering.incognito import IncognitoTalks
 from core.answering.loop import tools_of
 from core.answering.opening import purge_answered
 from core.answering.parts import ChatBotParts
@@ -326,7 +328,9 @@ async def _build_over(
     stack.push_async_callback(features.alerts.close)
     chains.health.report_to(features.alerts)
     await features.open()
-    parts = features.parts(stores.inbox, conversations, settings.turn_limits())
+    incognito = IncognitoTalks(partial(_open_talk, settings, needs, clock), clock)
+    stack.push_async_callback(incognito.close)
+    parts = features.parts(stores.inbox, conversations, settings.turn_limits(), incognito)
     if metrics is not None:
         parts = replace(parts, hooks=replace(parts.hooks, turn_ended=metrics.turn_ended))
     return App(
@@ -342,6 +346,18 @@ async def _build_over(
         stores.worker,
         hot_models,
     )
+
+
+async def _open_talk(
+    settings: Settings, needs: ConversationNeeds, clock: Clock, stack: AsyncExitStack
+) -> tuple[Conversations, Memories]:
+    """Open conversations, and memories of which there are none, over a database of their own in RAM."""
+    database = await open_copy(None)
+    stack.push_async_callback(database.close)
+    history, store = SqlHistory(database), SqlMemories(database)
+    memories = new_memories(store, history, needs.models.embedder, clock, undo_within=timedelta())
+    stack.push_async_callback(memories.close)
+    return await build_conversations(settings, history, needs, clock, stack, dry=True), memories
 
 
 class _Stores:

@@ -175,15 +175,20 @@ class ActionInfo:
     status: Localized | None = field(default=None, hash=False)
     """What people are shown while it runs."""
 
-    is_on: bool = True
-    """Whether it may run: what a message asks for that is off is told to be off."""
+    off: Localized | None = field(default=None, hash=False)
+    """Says why it may not run, to who asks for it; None: it may."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether it may run."""
+        return self.off is None
 
 
-def switched_off(actions: Iterable[ActionInfo]) -> frozenset[Written]:
-    """Return the kinds of change that no action may make, as the owner turned it off."""
-    all_actions = tuple(actions)
-    on = {action.writes for action in all_actions if action.is_on}
-    return frozenset(action.writes for action in all_actions if action.writes is not None) - on
+def switched_off(actions: Iterable[ActionInfo]) -> Mapping[Written, Localized]:
+    """Map the kinds of change that no action may make now to the sentence that says why."""
+    writing = [(action.writes, action.off) for action in actions if action.writes is not None]
+    on = {kind for kind, off in writing if off is None}
+    return {kind: off for kind, off in writing if off is not None and kind not in on}
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,6 +160,10 @@ class Channel(Protocol):
         """Take note of a message of the turn in the form of document 1 (T1), statuses included; most need only text."""
         del self, message
 
+    def keep_nothing(self) -> None:
+        """Keep none of the words of the message that is answered, where they are kept on this side of the platform."""
+        del self
+
     def hide(self) -> bool:
         """Let only the person who wrote see the answer, of which nothing was written; return whether that can be."""
         del self

@@ -96,6 +96,16 @@ class Inbox(Protocol):
         What was posted for it stays recorded, for an edit of it to take over.
         """
 
+    async def erase(self, incoming: Incoming) -> None:
+        """Close it, and accept no edit of it from now on; `finish_erasing` removes what is left of its words."""
+
+    async def finish_erasing(self) -> None:
+        """Return when no byte of what was erased before this call is left on the disk, also before a crash.
+
+        Raises:
+            StorageError: it could not be done whole; the next call goes on with it.
+        """
+
     async def seal(self, incoming: Incoming) -> None:
         """Accept no edit of an answered message from now on."""
 

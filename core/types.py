@@ -167,6 +167,16 @@ class Preferences:
     shows_steps: bool = False
     """Whether the steps of a turn are shown below its answer."""
 
+    incognito_until: datetime | None = None
+    """What was sent before then is answered in incognito; None if they never asked for it."""
+
+    incognito_told: bool = True
+    """Whether they were told that incognito is over, or are to be told nothing."""
+
+    def is_incognito(self, at: datetime) -> bool:
+        """Return whether nothing is kept of a message that was sent at that time."""
+        return self.incognito_until is not None and at < self.incognito_until
+
 
 MessageKey: TypeAlias = tuple[ChatKey, str]
 """A message that a person sent: its chat, and its id there."""

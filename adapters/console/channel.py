@@ -141,6 +141,7 @@ class ConsoleChannel(Channel):
 
     def __init__(self, output: Output, *, colour: bool, exports: Path = Path()) -> None:
         self.buttons = Buttons()
+        self.keeps_words = True
         self._exports = exports
         self._output = output
         self._colour = colour
@@ -152,6 +153,10 @@ class ConsoleChannel(Channel):
         self._grows = False  # the last message may still change
         self._page: Layout | None = None  # of the last message, while its text grows
         self._above: Above | None = None
+
+    def keep_nothing(self) -> None:
+        """Let the line that is answered be in no history."""
+        self.keeps_words = False
 
     def measure(self, text: str) -> int:
         """Return the length in code points: a terminal has no limit of its own."""

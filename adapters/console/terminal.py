@@ -51,10 +51,12 @@ async def talk(
     colour = not os.environ.get("NO_COLOR")
     output = Output(sys.stdout)
     channel = ConsoleChannel(output, colour=colour, exports=data_dir / EXPORTS)
-    history = OwnHistory(data_dir / "console-history") if keeps_lines else InMemoryHistory()
+    kept = OwnHistory(data_dir / "console-history") if keeps_lines else None
     locale = from_tag(person.language) or Locale.EN
     examples = EXAMPLES[locale].splitlines()
-    prompt = InputPrompt(history, output, CommandCompleter(menu, QUIT, ATTACH), examples, colour=colour)
+    prompt = InputPrompt(
+        kept or InMemoryHistory(), output, CommandCompleter(menu, QUIT, ATTACH), examples, colour=colour
+    )
     channel.say(GREETING[locale].format(examples="\n".join(f"  {example}" for example in examples)))
     channel.end()
     with _ending_in_order(), quiet_keys():
@@ -71,7 +73,10 @@ async def talk(
             if leaves(text):
                 break
             if text.strip():
+                channel.keeps_words = True
                 await _answer(handler, person, channel, prompt, channel.buttons.pressed(text))
+            if kept is not None:
+                kept.settle(keeps=channel.keeps_words)
 
 
 async def _answer(
@@ -146,16 +151,23 @@ def _ending_in_order() -> Iterator[None]:
 
 
 class OwnHistory(FileHistory):
-    """The history of what was typed, in a file that only its owner may read."""
+    """The history of what was typed, in a file that only its owner may read: of what was answered, and may be kept."""
 
     def __init__(self, path: Path) -> None:
+        self._typed: list[str] = []
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
         path.chmod(0o600)
         FileHistory.__init__(self, path)
 
     def store_string(self, string: str) -> None:
-        """Store an entry; what was typed may hold bytes that are no text."""
-        FileHistory.store_string(self, clean(string))
+        """Hold an entry until it is settled; what was typed may hold bytes that are no text."""
+        self._typed.append(clean(string))
+
+    def settle(self, *, keeps: bool) -> None:
+        """Store what was typed since the last call, if it may be kept."""
+        for typed in self._typed if keeps else ():
+            FileHistory.store_string(self, typed)
+        self._typed.clear()
 
 
 class InputPrompt:

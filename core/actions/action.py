@@ -49,6 +49,12 @@ class Action:
     remembers: bool = False
     """Whether it is not offered to people who turned remembering off."""
 
+    in_incognito: bool = False
+    """Whether it neither uses nor changes what is kept of the person, so that it is offered in incognito, too.
+
+    What is a text always is.
+    """
+
     needs_memory: bool = False
     """Whether it is offered only with memories in view."""
 

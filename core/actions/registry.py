@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from core.actions.action import Action
+from core.answering.outcomes import INCOGNITO, SWITCHED_OFF
 from core.dialogue import ActionInfo
 from core.errors import ConfigError
+from core.types import Localized
 
 
 class Registry:
@@ -38,9 +40,9 @@ class Registry:
         """The actions that are off."""
         return tuple([action for name, action in self._actions.items() if name in self._off])
 
-    def infos(self) -> tuple[ActionInfo, ...]:
-        """Return all actions as data, with whether they are on."""
-        return tuple([replace(action.info, is_on=name not in self._off) for name, action in self._actions.items()])
+    def infos(self, *, incognito: bool = False) -> tuple[ActionInfo, ...]:
+        """Return all actions as data, with why those that are off are; in incognito most of them are."""
+        return tuple([replace(action.info, off=self._why_off(action, incognito)) for action in self._actions.values()])
 
     def disable(self, name: str) -> None:
         """Turn the action off."""
@@ -59,6 +61,11 @@ class Registry:
             self.disable(name)
         else:
             self.enable(name)
+
+    def _why_off(self, action: Action, incognito: bool) -> Localized | None:
+        if action.name in self._off:
+            return SWITCHED_OFF
+        return INCOGNITO if incognito and not (action.is_text or action.in_incognito) else None
 
     def _find(self, name: str) -> Action:
         for action in self._actions.values():

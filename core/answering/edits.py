@@ -157,10 +157,11 @@ class Edits:
         if replaced is None or not replaced.message_ids:
             return None
         here = turn.conversation.thread.conversation
-        acts = [message.turn for message in await self._history.asked(here, replaced.message_ids) if message.turn]
+        history = turn.conversation.store
+        acts = [message.turn for message in await history.asked(here, replaced.message_ids) if message.turn]
         acts += [act_of(here.chat, message_id) for message_id in replaced.message_ids]
         results = [await each.take_back(turn, act) for act in dict.fromkeys(acts) for each in self._takes_back]
-        await self._history.retract(here, replaced.message_ids)
+        await history.retract(here, replaced.message_ids)
         told = [each for each in results if each is not None]
         return all(told) if told else None
 

@@ -25,6 +25,7 @@ from core.answering.prompting import (
     context_of,
     labelled,
     notes_on,
+    on_memory,
     profile_lines,
     profile_of,
     prompt_of,
@@ -180,6 +181,7 @@ class Loop:
     async def _offered(self) -> Sequence[Action]:
         """Return the actions that may run next: in the last step the fallback; never one that has just repeated."""
         steps, remembers = self.turn.log.steps, self.turn.person.remembers
+        off = {info.name for info in self.turn.services.actions if not info.is_on}
         if self._is_last:
             return (self.registry.fallback,)
         in_view = any(each.needs_memory for each in self.registry.enabled) and bool(await self.turn.search.in_view())
@@ -187,7 +189,9 @@ class Loop:
         return tuple(
             each
             for each in self.registry.enabled
-            if (remembers or not each.remembers) and (in_view or not each.needs_memory) and each.name != stuck
+            if (remembers or not each.remembers)
+            and (in_view or not each.needs_memory)
+            and each.name not in {stuck, *off}
         )
 
     @property
@@ -528,7 +532,7 @@ class SingleCall(Chooser):
         last = "\n".join((*(item.content for item in found), repeated(turn.asked.text)))
         shown = await show_conversation(turn, last, mode="chat", system=form.text)
         found += [item for item in _told_lately(shown) if item not in found]
-        blocks = [labelled(turn, found)] if found else []
+        blocks = [*on_memory(turn), *([labelled(turn, found)] if found else [])]
         about = profile_lines(turn, [item for item in profile if item not in found])
         notes = await notes_on(turn, [turn.asked.text])
         blocks += render_notes(notes)

@@ -27,7 +27,8 @@ from core.delivery.view import View
 from core.dialogue import Outcome, Step
 from core.enclosures import MAX_NAME_CHARS, QuoteKind, cleaned_attachments, cleaned_quotes
 from core.errors import EmptyInput, InputTooLong, StorageError
-from core.history.conversation import Conversation
+from core.history.conversation import Conversation, Conversations
+from core.memory.memories import Memories
 from core.memory.user_memory import UserMemory
 from core.outgoing import Button
 from core.ports import Clock
@@ -35,7 +36,7 @@ from core.stores import ChangeContext, Inbox
 from core.text.markdown import quoted
 from core.text.replies import means_why
 from core.text.unicode import clean, one_line
-from core.types import ChangeKind, Incoming, Message, MessageRole, Modal, room_name
+from core.types import ChangeKind, Incoming, Message, MessageRole, Modal, Preferences, room_name
 
 
 def new_turn(
@@ -75,21 +76,32 @@ class Opening:
             incoming = replace(incoming, text=f"/{WHY}")
         if incoming.replies_to and is_about_answer(incoming.text):
             incoming = await self._about_answer(incoming)
-        conversation = await self._parts.conversations.open(incoming.conversation, incoming.thread_id)
+        chosen = await self._parts.hooks.preferences(incoming.user)
+        conversations, memories = await self._kept_in(incoming, chosen)
+        conversation = await conversations.open(incoming.conversation, incoming.thread_id)
         incoming = await self._meant(incoming, conversation, arrival)
         in_words = replace(incoming, text=written) if is_about_answer(incoming.text) else incoming
-        person = await self._person(in_words)
+        person = await self._person(in_words, chosen)
         is_command = incoming.text.startswith("/")
         id_ = act_of(incoming.chat, incoming.message_id) if is_command else uuid.uuid4().hex
         room = "" if incoming.private else room_name(incoming.chat)
         context = ChangeContext(id_, room, incoming.user, incoming.key, is_again=arrival.again and is_command)
-        memory = self._parts.memories.of(await self._parts.memories.owner(incoming.user), context)
+        memories = self._parts.memories if is_command else memories  # a command is about what is kept
+        person.accounts = tuple(await memories.accounts(incoming.user))
+        memory = memories.of(person.accounts[0], context)
         asked = replace(message_of(incoming, id_), off_record=not person.remembers)
-        turn = new_turn(asked, person, conversation, memory=memory, services=self._services(), view=view)
+        turn = new_turn(asked, person, conversation, memory=memory, services=self._services(person), view=view)
         if not incoming.private:
             history, inbox = self._parts.conversations.store, self._parts.inbox
             turn.beside = Beside(incoming.conversation, self._parts.memories, history, inbox, incoming.replies_to)
         return turn
+
+    async def _kept_in(self, incoming: Incoming, chosen: Preferences) -> tuple[Conversations, Memories]:
+        """Return where the turn is kept: in RAM, with nothing that is known, if the message was sent in incognito."""
+        if chosen.incognito_until is not None and chosen.is_incognito(incoming.at):
+            return await self._parts.incognito.of(incoming.user, chosen.incognito_until)
+        self._parts.incognito.end(incoming.user)
+        return self._parts.conversations, self._parts.memories
 
     async def _about_answer(self, incoming: Incoming) -> Incoming:
         """Return a command about an answer in the conversation of that one, with its question's id, if they asked it.
@@ -111,8 +123,8 @@ class Opening:
             return replace(incoming, text=CONTINUE_PLEASE[await self._parts.reach.locales.of(incoming)])
         return incoming
 
-    async def _person(self, incoming: Incoming) -> Person:
-        settings, chosen = self._parts.settings, await self._parts.hooks.preferences(incoming.user)
+    async def _person(self, incoming: Incoming, chosen: Preferences) -> Person:
+        settings, is_incognito = self._parts.settings, chosen.is_incognito(incoming.at)
         return Person(
             locale=await self._parts.reach.locales.of(incoming, chosen.language),
             language=chosen.language or settings.language or await self._parts.reach.locales.of_place(incoming),
@@ -120,17 +132,20 @@ class Opening:
             own_zone=ZoneInfo(chosen.zone) if chosen.zone else None,
             usual_zone=self._parts.conversations.zone,
             name=one_line(incoming.user_name, MAX_NAME_CHARS),
-            remembers=chosen.remembers,
+            remembers=chosen.remembers and not is_incognito,
+            is_incognito=is_incognito,
+            was_incognito=not (is_incognito or chosen.incognito_told),
             shows_steps=chosen.shows_steps,
             learn=(chosen.learn or settings.learn).within(settings.learn),
             is_private=incoming.private,
         )
 
-    def _services(self) -> Services:
-        """Return the services with the models and actions of this moment."""
+    def _services(self, person: Person) -> Services:
+        """Return the services with the models and actions of this moment; in incognito without what features know."""
         services = self._parts.services
-        actions = self._parts.registry.infos()
-        return replace(services, models=services.models.now(), actions=actions)
+        actions = self._parts.registry.infos(incognito=person.is_incognito)
+        services = replace(services, models=services.models.now(), actions=actions)
+        return replace(services, profiles=None, additions=None) if person.is_incognito else services
 
 
 async def resume(turn: Turn, undo: Sequence[Button] = ()) -> bool:
@@ -231,7 +246,14 @@ def has_media(said: Incoming | Message) -> bool:
 
 
 async def purge_answered(inbox: Inbox, clock: Clock) -> None:
-    """Remove answered messages that no platform delivers again: soon after the start, then daily, until cancelled."""
+    """Remove answered messages that no platform delivers again: soon after the start, then daily, until cancelled.
+
+    Before that, what a crash left of messages that were erased.
+    """
+    try:
+        await inbox.finish_erasing()
+    except StorageError as error:
+        _log.warning("inbox not erased", extra={"error": type(error).__name__})
     wait_s = FIRST_S
     while True:
         await clock.sleep(wait_s)

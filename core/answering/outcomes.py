@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import tzinfo
+from types import MappingProxyType
 from typing import Final
 
 from core.dialogue import Effect, Step, Written, committed
@@ -90,15 +91,15 @@ def undone(
     locale: Locale,
     *,
     remembers: bool = True,
-    off: Collection[Written] = (),
+    off: Mapping[Written, Localized] = MappingProxyType({}),
 ) -> str:
-    """Return the sentences on changes of these kinds that the steps did not make; of those that are `off`, only that.
+    """Return the sentences on changes of these kinds that the steps did not make; of those that are `off`, only why.
 
     Nothing advises what is turned off.
     """
     tried, done = missing(steps), committed(steps)
     told = [
-        SWITCHED_OFF[locale]
+        off[kind][locale]
         if kind in off
         else not_done(kind, tried.get(kind, ()), locale, some=kind in done, remembers=remembers)
         for kind in _in_order(kinds)
@@ -134,6 +135,7 @@ UNCHANGED = text("outcomes.unchanged")
 _WHICH = text("outcomes.which")
 TURNED_OFF = text("outcomes.turned_off")
 SWITCHED_OFF = text("outcomes.switched_off")
+INCOGNITO = text("outcomes.incognito")
 HINTS: dict[ChangeKind, Localized] = {
     ChangeKind.SAVED: text("outcomes.hints.saved"),
     ChangeKind.UPDATED: _WHICH,

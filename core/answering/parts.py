@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from core.actions.registry import Registry
 from core.answering.hooks import Gate, Limiter, PreferencesOf, ReplyReader, TakeBack, TurnEnded
+from core.answering.incognito import IncognitoTalks
 from core.answering.language_choice import Locales
 from core.answering.turn import Services, Turn
 from core.commands.menu import MenuEntry
@@ -95,6 +96,7 @@ class ChatBotParts:
     memories: Memories
     registry: Registry
     commands: CommandTable
+    incognito: IncognitoTalks
 
     services: Services
     """What turns work with; each gets the models and actions of the moment in which it begins."""

@@ -73,6 +73,10 @@ class _Attempt:
     """What an edit replaces."""
 
     turn: Turn | None = None
+
+    is_incognito: bool | None = None
+    """Whether nothing of it is kept; None while that is not known."""
+
     is_command: bool = False
 
     is_reply: bool = False
@@ -105,8 +109,8 @@ class MessagePipeline:
             status_after_s=limits.status_after_s,
             notify_after_s=limits.notify_after_s,
         )
-        self._unclosed: set[tuple[ChatKey, str]] = set()
-        """Messages that were answered, and whose rows could not be closed."""
+        self._unclosed: dict[tuple[ChatKey, str], bool] = {}
+        """Messages that were answered, and whose rows could not be closed, with whether they are erased."""
 
     def traced(self, incoming: Incoming) -> AbstractContextManager[None]:
         """Work for the turn of that message inside; all of its versions are one."""
@@ -216,14 +220,13 @@ class MessagePipeline:
         if attempt.replaced is not None:
             await hooks.replies.drop(incoming)  # what the earlier version was asked
         if incoming.withdrawn:
-            turn = await self._opening.turn(incoming, view, attempt.arrival)
-            await self._edits.take_back(turn, attempt.replaced)
+            await self._edits.take_back(await self._open(incoming, view, attempt), attempt.replaced)
             return False
         verdict = await hooks.gate.recheck(incoming)
         if verdict is not Verdict.ANSWER:
             await hooks.gate.turn_away(verdict, incoming, view)
             return False
-        turn = attempt.turn = await self._opening.turn(incoming, view, attempt.arrival)
+        turn = attempt.turn = await self._open(incoming, view, attempt)
         attempt.is_command = turn.asked.text.startswith("/")
         attempt.is_reply = turn.asked.text != incoming.text
         taken_back = await self._edits.take_back(turn, attempt.replaced)
@@ -234,6 +237,13 @@ class MessagePipeline:
         if not await hooks.limiter.answer(incoming, turn.asked.text, view, turn.person.locale, work):
             attempt.turn = None  # nothing of it is stored
         return True
+
+    async def _open(self, incoming: Incoming, view: View, attempt: _Attempt) -> Turn:
+        turn = await self._opening.turn(incoming, view, attempt.arrival)
+        attempt.is_incognito = turn.person.is_incognito
+        if attempt.is_incognito:
+            view.channel.keep_nothing()
+        return turn
 
     # --- the answer itself ---
 
@@ -342,14 +352,15 @@ class MessagePipeline:
     async def _store_end(self, incoming: Incoming, attempt: _Attempt | None) -> None:
         if attempt is not None and attempt.turn is not None and not attempt.is_command:
             await attempt.turn.log.complete(attempt.error, attempt.last_words)
-        await self.close(incoming)
+        await self.close(incoming, erases=attempt is not None and attempt.is_incognito is True)
         if attempt is not None and (attempt.is_reply or len(incoming.parts) > 1):
             await self._parts.inbox.seal(incoming)  # the question that it replied to is closed, its parts are forgotten
         if attempt is not None and not attempt.error:
             self._parts.reach.alerts.storage_written()
 
     def _log_end(self, incoming: Incoming, attempt: _Attempt) -> None:
-        said: dict[str, object] = {"question": incoming.text} if self._parts.settings.log_content else {}
+        logs = self._parts.settings.log_content and attempt.is_incognito is False
+        said: dict[str, object] = {"question": incoming.text} if logs else {}
         ended_s, trace = self._parts.services.clock.monotonic(), current()
         spent_s = trace.end(ended_s) if trace is not None else {}
         if self._parts.hooks.turn_ended is not None:
@@ -364,25 +375,30 @@ class MessagePipeline:
         }
         _log.info("turn", extra=facts | said)
 
-    async def close(self, incoming: Incoming) -> None:
+    async def close(self, incoming: Incoming, *, erases: bool = False) -> None:
         """Close the row of a message that was answered. One that cannot be closed now is closed by `was_answered`.
+
+        With `erases`, no byte of its words is left soon after: nobody waits until the file was read for that.
 
         Raises:
             StorageError: it could not be closed.
         """
-        message = incoming.chat, incoming.message_id
+        message, inbox = (incoming.chat, incoming.message_id), self._parts.inbox
         try:
-            await self._parts.inbox.close(incoming)
+            await (inbox.erase(incoming) if erases else inbox.close(incoming))
         except StorageError:
-            self._unclosed.add(message)
+            self._unclosed[message] = erases
             raise
-        self._unclosed.discard(message)
+        self._unclosed.pop(message, None)
+        if erases:
+            self._tasks.start(inbox.finish_erasing(), incoming.chat.platform)
 
     async def was_answered(self, incoming: Incoming) -> bool:
         """Return whether a message that is still owed was answered here, and close its row then."""
-        if (incoming.chat, incoming.message_id) not in self._unclosed:
+        erases = self._unclosed.get((incoming.chat, incoming.message_id))
+        if erases is None:
             return False
-        await self.close(incoming)
+        await self.close(incoming, erases=erases)
         return True
 
     # --- without an answer ---

@@ -322,6 +322,17 @@ _MAX_NOTE_CHARS: Final = 300
 MEMORY_OFF = """\
 The person has turned remembering off: nothing new can be saved or changed. If they ask for that, tell them so, and \
 that /memory on turns it on again."""
+IN_INCOGNITO = """\
+The person is in incognito: nothing of this talk is kept, you know nothing of what was saved or said before, and \
+nothing can be saved, looked up or set as a reminder now. If they ask for that, tell them so, and that /memory on ends \
+it."""
+
+
+def on_memory(turn: Turn) -> tuple[str, ...]:
+    """Return what a model is told of a memory that the person turned off; nothing while it is on."""
+    if turn.person.is_incognito:
+        return (IN_INCOGNITO,)
+    return () if turn.person.remembers else (MEMORY_OFF,)
 
 
 async def prompt_of(
@@ -337,8 +348,9 @@ async def prompt_of(
     context = replace(context_of(turn, task, shown), choices=tuple(choices), action=action, profile=about)
     if not turn.services.models.reads_prose(mode_of(task)):
         is_last = task in {Task.FINISH, Task.QUESTION} and not choices  # which alone says what is said once
-        return Prompt("", (), replace(context, threads=await turn.conversation.threads_begun() if is_last else 1))
-    instruction = instruction if turn.person.remembers else f"{instruction}\n{MEMORY_OFF}"
+        begun = await turn.conversation.threads_begun() if is_last else 1
+        return Prompt("", (), replace(context, threads=begun + turn.person.is_incognito))  # they had others before
+    instruction = "\n".join((instruction, *on_memory(turn)))
     return await with_pictures(turn, build(context, shown, instruction))
 
 

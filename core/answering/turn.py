@@ -6,7 +6,7 @@ Each does one job: who is answered, what is kept, what stands on the screen, wha
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
 from typing import Final, Protocol
@@ -41,12 +41,14 @@ from core.types import (
     Basis,
     Learn,
     Locale,
+    Localized,
     MemoryHit,
     MemoryItem,
     Message,
     MessageRole,
     Modal,
     StepTaken,
+    UserKey,
 )
 
 OWN_WORDS: Final = ""
@@ -76,11 +78,20 @@ class Person:
     usual_zone: tzinfo = UTC
     """The zone of those who told none."""
 
+    accounts: tuple[UserKey, ...] = ()
+    """All of theirs that have one memory, the owner first, as they were when the turn was opened; none if unasked."""
+
     name: str = ""
     """Their name on the platform."""
 
     remembers: bool = True
     """False while they want nothing new to be remembered."""
+
+    is_incognito: bool = False
+    """Whether nothing of this turn is kept, and nothing that is kept is used; then `remembers` is False."""
+
+    was_incognito: bool = False
+    """Whether they are to be told that it is over."""
 
     shows_steps: bool = False
     """Whether they want to see the steps of each turn below its answer."""
@@ -428,7 +439,7 @@ class Search:
         memory, asked = self.memory, self.asked_time
         past = await find_quotes(
             self.log.conversation.store,
-            await memory.store.accounts(memory.owner),
+            self.log.person.accounts or await memory.store.accounts(memory.owner),
             self.wordings(queries),
             lookup=memory.get,
             room=memory.context.room,
@@ -510,19 +521,27 @@ class Heard:
 
 
 class Additions(Protocol):
-    """What features add to a turn."""
+    """What features add to a turn: nothing, where they do not say what."""
 
     async def known(self, turn: Turn, queries: Sequence[str]) -> Sequence[str]:
         """Return what features know about what is looked for, a line each in the person's language, the best first."""
+        del self, turn, queries
+        return ()
 
     async def below_saved(self, turn: Turn, saved: Sequence[MemoryItem]) -> Sequence[Button]:
         """Return what features offer below memories that were just saved."""
+        del self, turn, saved
+        return ()
 
     async def heard(self, turn: Turn) -> Heard | None:
         """Return what a feature offers about the message itself, or None."""
+        del self, turn
+        return None
 
     async def below_answer(self, turn: Turn) -> Heard | None:
         """Return what a feature says below the answer, or None: the same if a restart begins the answer anew."""
+        del self, turn
+        return None
 
 
 async def by_platform(room: str, locale: Locale) -> str:
@@ -557,8 +576,8 @@ class Services:
     """Reads what comes with messages; None: nothing is read."""
 
     @property
-    def off(self) -> frozenset[Written]:
-        """The kinds of change that are turned off."""
+    def off(self) -> Mapping[Written, Localized]:
+        """The kinds of change that are turned off, with the sentence that says why."""
         return switched_off(self.actions)
 
 

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from core.answering.outcomes import SWITCHED_OFF
 from core.commands.command import (
     ONLY_IN_PRIVATE,
     Command,
@@ -79,8 +78,8 @@ class CommandTable:
             await request.tell(ONLY_OWNER)
         elif command.in_private and not request.incoming.private:
             await request.tell(ONLY_IN_PRIVATE)
-        elif command.writes in request.turn.services.off:
-            await request.tell(SWITCHED_OFF)
+        elif command.writes is not None and (why := request.turn.services.off.get(command.writes)):
+            await request.tell(why)
         else:
             argument = said.partition(" ")[2].strip()
             words = missing_words(command.fields, argument)

@@ -129,6 +129,10 @@ class FallbackChannel(Channel):
         """Let the chat take note of a message."""
         self._chat.note(message)
 
+    def keep_nothing(self) -> None:
+        """Let the chat keep none of the words of the message."""
+        self._chat.keep_nothing()
+
     async def fetch(self, handle: str, max_bytes: int) -> bytes:
         """Return the content of what came with a message of the chat."""
         return await self._chat.fetch(handle, max_bytes)

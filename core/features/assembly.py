@@ -10,6 +10,7 @@ from typing import Final
 from core.actions import ACTIONS
 from core.actions.registry import Registry
 from core.answering.enclosed import FileService
+from core.answering.incognito import IncognitoTalks
 from core.answering.parts import ChatBotParts, Hooks, Reach, TurnLimits, TurnSettings
 from core.answering.turn import Additions, Heard, Services, Turn
 from core.commands.builtin import CONTINUE_COMMAND, RESET, RETRY, stop_command
@@ -115,7 +116,9 @@ class Features(Shared):
                 await stack.enter_async_context(task(stop))
             yield
 
-    def parts(self, inbox: Inbox, conversations: Conversations, limits: TurnLimits) -> ChatBotParts:
+    def parts(
+        self, inbox: Inbox, conversations: Conversations, limits: TurnLimits, incognito: IncognitoTalks
+    ) -> ChatBotParts:
         """Return the parts of a chatbot with these features."""
         stores, settings = self.stores, self.settings
         cards = Cards(self.access, self.notifier, self.locales, self.clock, kept=stores.kept, titles=self.titles)
@@ -126,6 +129,7 @@ class Features(Shared):
             self.memories,
             self.registry,
             self.commands,
+            incognito,
             Services(
                 self.models,
                 self.clock,

@@ -108,12 +108,12 @@ def _of_files(scene: Scene, part: MessagePart) -> str:
 
 def _act(scene: Scene, action: str) -> Move:
     """Return the action, or an end that says that it is switched off."""
-    return Move(action) if scene.offers(action) else switched_off(scene)
+    return Move(action) if scene.offers(action) else switched_off(scene, action)
 
 
-def switched_off(scene: Scene) -> Move:
-    """Return the end of a turn that says that something is switched off."""
-    return Move(FINISH, say.SWITCHED_OFF[scene.locale], is_off=True)
+def switched_off(scene: Scene, action: str = "") -> Move:
+    """Return the end of a turn that says that the action, or something, is switched off."""
+    return Move(FINISH, (scene.why_off(action) or say.SWITCHED_OFF)[scene.locale], is_off=True)
 
 
 def _ended(scene: Scene, action: str, nothing: Localized) -> Move:
@@ -129,7 +129,7 @@ def _unsearched(scene: Scene) -> Move | None:
     """Return the end of a turn in which nothing was searched, as that is switched off or failed; None where it was."""
     step = scene.last(SEARCH)
     if step is None:
-        return switched_off(scene)
+        return switched_off(scene, SEARCH)
     return Move(FINISH, say.FAILED[scene.locale]) if step.outcome is Outcome.FAILED else None
 
 
@@ -292,8 +292,8 @@ def _about(scene: Scene, part: MessagePart) -> Move:
 
 def _what_can_be_done(scene: Scene) -> str:
     """Return what to say for each action that is on."""
-    shown = [said for action, said in say.EXAMPLES.items() if scene.is_on(action)]
-    return "\n".join((say.CAN_DO[scene.locale], *(f"- {each[scene.locale]}" for each in (*shown, say.SEE_ALL))))
+    shown = [said[scene.locale] for action, said in say.EXAMPLES.items() if scene.is_on(action)]
+    return "\n".join((say.CAN_DO[scene.locale], *dict.fromkeys(shown), say.SEE_ALL[scene.locale]))
 
 
 def _chat(scene: Scene, part: MessagePart) -> Move:

@@ -16,7 +16,7 @@ from core.dialogue import Outcome, PromptContext, Step, Task
 from core.limited import sentences as say
 from core.text.days import dated, short_day
 from core.text.markdown import quoted
-from core.types import Locale, MemoryHit, MemoryItem, Message, MessageRole, Modal, Passage
+from core.types import Locale, Localized, MemoryHit, MemoryItem, Message, MessageRole, Modal, Passage
 
 SEARCH, SAVE, UPDATE, DELETE = Task.SEARCH_QUERIES, Task.SAVE_DRAFTS, Task.UPDATE_DRAFTS, Task.DELETE_IDS
 QUESTION, FINISH = Task.QUESTION, Task.FINISH
@@ -124,8 +124,13 @@ class Scene:
         return not self.context.choices or self._name_of(action) in self.context.choices
 
     def is_on(self, action: str) -> bool:
-        """Return whether the owner did not turn the action off."""
-        return all(info.is_on for info in self.context.actions if action == (info.task or info.name))
+        """Return whether the action is not turned off."""
+        return self.why_off(action) is None
+
+    def why_off(self, action: str = "") -> Localized | None:
+        """Return the sentence that says why the action, or any without one, is turned off; None if it is on."""
+        named = [info.off for info in self.context.actions if action in {"", info.task or info.name}]
+        return next((off for off in named if off is not None), None)
 
     def choice(self, action: str) -> str:
         """Return the name to decide for; the last choice, which ends the turn, if the action is not offered."""

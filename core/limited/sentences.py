@@ -72,12 +72,12 @@ HEARING: Final = {True: text("limited.about.heard"), False: text("limited.about.
 SEEING: Final = {True: text("limited.about.words"), False: text("limited.about.unseen")}
 """What becomes of recordings and pictures, by whether they are heard, and their words read, here."""
 
-CAN_DO: Final = text("limited.about.help.lead")
-SEE_ALL: Final = text("limited.about.help.all")
+CAN_DO: Final = text("help.intro")
+SEE_ALL: Final = text("help.wishes.memories")
 EXAMPLES: Final[Mapping[Task, Localized]] = {
-    Task.SAVE_DRAFTS: text("limited.about.help.keep"),
-    Task.SEARCH_QUERIES: text("limited.about.help.find"),
-    Task.UPDATE_DRAFTS: text("limited.about.help.change"),
-    Task.DELETE_IDS: text("limited.about.help.delete"),
+    Task.SAVE_DRAFTS: text("help.wishes.remember"),
+    Task.SEARCH_QUERIES: text("help.wishes.recall"),
+    Task.UPDATE_DRAFTS: text("help.wishes.forget"),
+    Task.DELETE_IDS: text("help.wishes.forget"),
 }
-"""What to say for each kind of action."""
+"""What to say for each kind of action: the lines of /help."""

@@ -125,10 +125,7 @@ class SqlInbox(Inbox):
 
     async def close(self, incoming: Incoming) -> None:
         """Mark it answered and remove its words; do the same with its earlier versions."""
-        close = f"""
-            UPDATE inbox SET payload = NULL, done = NULL, posted = coalesce(posted, '[]')
-            WHERE {_THIS} AND payload IS NOT NULL
-        """
+        close = f"{_CLOSE} WHERE {_THIS} AND payload IS NOT NULL"
 
         def job(query: Query) -> None:
             _lock(query, incoming)
@@ -139,6 +136,26 @@ class SqlInbox(Inbox):
             await self._database.write(job)
         else:
             await self._database.change(close, _key(incoming))
+
+    async def erase(self, incoming: Incoming) -> None:
+        """Close it for good."""
+
+        def job(query: Query) -> None:
+            _lock(query, incoming)
+            query.run(_CLOSE_EARLIER, (*_versions(incoming), *_key(incoming)))
+            query.run(f"{_CLOSE}, sealed = {_TO_SCRUB} WHERE {_THIS} AND payload IS NOT NULL", _key(incoming))
+
+        await self._database.write(job)
+
+    async def finish_erasing(self) -> None:
+        """Zero what is left of the words of messages that were erased."""
+        rows = await self._database.rows(f"SELECT id FROM inbox WHERE sealed = {_TO_SCRUB} AND payload IS NULL")
+        if rows:
+            await self._database.scrub()
+            ids = to_json([row[0] for row in rows])
+            await self._database.change(
+                "UPDATE inbox SET sealed = 1 WHERE id IN (SELECT value FROM numbers(?))", (ids,)
+            )
 
     async def seal(self, incoming: Incoming) -> None:
         """Accept no edit of an answered message from now on."""
@@ -203,6 +220,10 @@ class SqlInbox(Inbox):
         await self._database.scrub()
 
 
+_TO_SCRUB = 2
+"""Stands in `sealed` of what is erased until its words are zeroed."""
+
+_CLOSE = "UPDATE inbox SET payload = NULL, done = NULL, posted = coalesce(posted, '[]')"
 _THIS = "platform = ? AND chat = ? AND topic = ? AND message_id = ?"
 _OWED = """
     payload IS NOT NULL AND NOT EXISTS (
@@ -295,7 +316,7 @@ def _lock(query: Query, incoming: Incoming) -> None:
 def _is_wanted(query: Query, incoming: Incoming) -> bool:
     """Return whether an edit may still take the place of the versions that are known."""
     known = query.run(
-        f"SELECT id, payload IS NOT NULL, sealed = 1 FROM inbox WHERE {_VERSIONS} ORDER BY id DESC LIMIT 1",
+        f"SELECT id, payload IS NOT NULL, sealed != 0 FROM inbox WHERE {_VERSIONS} ORDER BY id DESC LIMIT 1",
         _versions(incoming),
     )
     if not known:

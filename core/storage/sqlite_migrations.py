@@ -436,6 +436,11 @@ STEPS: Final[tuple[Migration, ...]] = (
         """,
         "CREATE UNIQUE INDEX files_owner ON files (owner, sha256)",
     ),
+    (
+        # What was sent before then is answered in incognito; whether the person was told that it is over.
+        "ALTER TABLE preferences ADD COLUMN incognito_until INTEGER",
+        "ALTER TABLE preferences ADD COLUMN incognito_told INTEGER NOT NULL DEFAULT 1",
+    ),
 )
 """The steps after it that both engines take (`core/storage/postgres_migrations.py`)."""
 

@@ -80,6 +80,18 @@ def means_why(message: str) -> bool:
     return _is_said("why", message)
 
 
+def incognito_word(message: str) -> str:
+    """Return what /memory is told by a message that asks for incognito or its end, and nothing else; "" for none."""
+    if _is_said("incognito", message):
+        return "incognito"
+    return "incognito off" if _is_said("no incognito", message) else ""
+
+
+def names_incognito(message: str) -> bool:
+    """Return whether a short message names incognito, be it to ask for it in words that `incognito_word` lacks."""
+    return len(message) <= _MAX_CHARS and _patterns()["names incognito"].search(flat(message)) is not None
+
+
 def restores(message: str) -> bool:
     """Return whether a message that comes soon after a deletion or a change asks, in one of its clauses, for what was.
 
@@ -144,9 +156,14 @@ def _patterns() -> Mapping[str, re.Pattern[str]]:
         "none": rf"(?:{_any('none')}){_after(_PAUSE, 'after_yes')}",
         "undo": rf"(?:{undo}|(?:{_any('slips')}){_PAUSE}{_REASON}{undo})\??",
         "all": rf"{_BEFORE_ALL}(?:{_any('all')})",
+        "incognito": rf"¿?\s*{_before('polite')}(?:(?:{_any('begin_incognito')})\s+)?(?:{_any('incognito')})"
+        rf"{_after(_PAUSE, 'polite', 'incognito_on')}\s*\?*",
+        "no incognito": rf"¿?\s*{_before('polite')}(?:(?:{_any('end_incognito')})\s+(?:{_any('incognito')})"
+        rf"|(?:turn )?(?:{_any('incognito')})\s+(?:{_any('incognito_off')})){_after(_PAUSE, 'polite')}\s*\?*",
         "why": rf"¿?\s*(?:{_any('asks_why')})(?:{_PAUSE}(?:{_any('polite')}))?\s*\?*",
     }
-    return {meaning: re.compile(f"{pattern}{_END}") for meaning, pattern in said.items()}
+    searched = {"names incognito": re.compile(rf"\b(?:{_any('incognito')})(?!\w)")}
+    return {meaning: re.compile(f"{pattern}{_END}") for meaning, pattern in said.items()} | searched
 
 
 def _before(*names: str) -> str:

@@ -213,6 +213,19 @@ async def test_a_sealed_message_is_not_edited_any_more(inbox: Inbox) -> None:
     assert not await inbox.accept(edit(1))
 
 
+async def test_what_was_erased_is_not_owed_and_takes_no_edit(inbox: Inbox) -> None:
+    edit = replace(FIRST, message_id="1.1", edits="1", text="sim")
+    assert await inbox.accept(FIRST)
+    assert await inbox.accept(edit)
+    await inbox.erase(edit)
+    await inbox.finish_erasing()
+    await inbox.erase(edit)
+    assert await inbox.owed("telegram") == {}
+    assert await inbox.accept(FIRST) is None
+    assert await inbox.accept(replace(FIRST, message_id="1.2", edits="1", text="talvez")) is None
+    await inbox.finish_erasing()
+
+
 async def test_what_is_owed_survives_a_restart(tmp_path: Path) -> None:
     path = tmp_path / "elefante.db"
     database = await open_database(path)

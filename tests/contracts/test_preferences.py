@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import product
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from core.features.preferences.storage import PreferenceStore
 from core.storage.database import Database
 from core.types import Learn, Locale, Preferences, UserKey
+from tests.fakes.clock import START
 
 ANA, ABROAD = UserKey("telegram", "1"), UserKey("discord", "1")
 LEARN = (None, *Learn)
@@ -31,6 +33,16 @@ async def test_what_was_chosen_last_is_kept_for_that_person_only(preferences: Pr
         await preferences.put(ANA, before)
         await preferences.put(ANA, chosen)
         assert (await preferences.of(ANA), await preferences.of(ABROAD)) == (chosen, Preferences())
+
+
+async def test_until_when_a_person_is_incognito_is_kept_with_their_choices(preferences: PreferenceStore) -> None:
+    chosen = Preferences(zone="Europe/Lisbon", incognito_until=START, incognito_told=False)
+    await preferences.put(ANA, chosen)
+    assert await preferences.of(ANA) == chosen
+    assert chosen.is_incognito(START - timedelta(microseconds=1))
+    assert not chosen.is_incognito(START)
+    await preferences.put(ANA, Preferences())
+    assert not (await preferences.of(ANA)).is_incognito(START)
 
 
 async def test_what_was_chosen_is_forgotten(preferences: PreferenceStore) -> None:

@@ -186,7 +186,7 @@ class Stage(ABC):
         self.house = self._anew()
         features = self.house.features()
         await features.open()
-        async with ChatBot(features.parts(self.house.inbox, self.house.conversations, self.house.limits)) as self.bot:
+        async with ChatBot(self.house.parts(features)) as self.bot:
             self.handler = Noting(self.bot)
             try:
                 async with self.serving(self.handler):
@@ -195,6 +195,7 @@ class Stage(ABC):
                 self.bot.abandon()
                 while len(self.bot.tasks):
                     await self.clock.advance(1.0)
+                await self.bot.parts.incognito.close()
 
     def _anew(self) -> House:
         house = replace(self.house)

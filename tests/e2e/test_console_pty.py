@@ -6,6 +6,7 @@ import json
 import signal
 import stat
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,24 @@ def test_the_bot_itself_thinks_visibly_saves_and_finds_again_in_a_new_process(tm
 
 
 @pytest.mark.long
+def test_what_is_typed_in_incognito_is_in_no_file_not_even_in_the_terminals_history(tmp_path: Path) -> None:
+    terminal = Terminal(["chat"], environment(DATA_DIR=str(tmp_path)))
+    terminal.wait(lambda: terminal.rows[-1:] == ["›"])
+    for typed, told in (
+        ("modo anônimo", "🕶"),
+        ("oi zqsegredo", "Entendi"),
+        ("/memory on", "Saímos"),
+        ("/remember zqdepois", "Guardei"),
+    ):
+        terminal.type(f"{typed}{ENTER}")
+        terminal.wait(partial(_answered, terminal, typed, told))
+    assert leave(terminal) == 0
+    raw = b"".join(file.read_bytes() for file in tmp_path.rglob("*") if file.is_file())
+    assert b"zqdepois" in (tmp_path / "console-history").read_bytes()
+    assert b"zqsegredo" not in raw
+
+
+@pytest.mark.long
 @pytest.mark.spec("D8")
 def test_in_memory_the_terminal_recalls_what_was_typed_and_leaves_nothing_on_the_disk(tmp_path: Path) -> None:
     terminal = Terminal(["chat"], environment(DATA_DIR=str(tmp_path / "data"), STORAGE_URL="memory:"))
@@ -94,6 +113,11 @@ def test_in_memory_the_terminal_recalls_what_was_typed_and_leaves_nothing_on_the
     terminal.wait(lambda: terminal.rows[-1:] == ["›"])
     assert leave(terminal) == 0
     assert list(tmp_path.iterdir()) == []
+
+
+def _answered(terminal: Terminal, typed: str, told: str) -> bool:
+    """Whether that is told below what was typed, and the prompt is there again."""
+    return told in terminal.text.rpartition(f"› {typed}")[2] and terminal.rows[-1:] == ["›"]
 
 
 def leave(terminal: Terminal) -> int:

@@ -69,7 +69,7 @@ async def set_up(**given: object) -> AsyncIterator[Setting]:
     house = House(clock=clock, trusted=())
     await house.people.put(Known(UserKey("discord", str(ANA.id)), Role.OWNER, "Ana", clock.now()))
     await house.people.put(Known(UserKey("discord", str(BIA.id)), Role.BLOCKED, "Bia", clock.now()))
-    parts = house.features().parts(house.inbox, house.conversations, house.limits)
+    parts = house.parts(house.features())
     async with DiscordServer(clock) as server:
         server.room(ROOM)
         setting = replace(Setting(server, clock, house), **given)  # type: ignore[arg-type]  # as the test wants it

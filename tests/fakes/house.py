@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, fields
 from types import TracebackType
 from typing import Any, Generic, TypeVar, cast
@@ -13,9 +14,10 @@ from core.answering.chatbot import ChatBot
 from core.answering.collecting import QUIET_S, begins
 from core.answering.confirmations import Confirmations
 from core.answering.enclosed import FileService
+from core.answering.incognito import IncognitoTalks
 from core.answering.loop import think
 from core.answering.opening import new_turn
-from core.answering.parts import TurnLimits
+from core.answering.parts import ChatBotParts, TurnLimits
 from core.answering.turn import Person, Services, Turn
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
@@ -91,13 +93,14 @@ class ToldView(View):
 
 
 class HouseBot(ChatBot):
-    """Ends its alarms when it ends, as the wiring does."""
+    """Ends its alarms and what goes on in RAM when it ends, as the wiring does."""
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await super().__aexit__(kind, error, traceback)
         await self.parts.reach.alerts.close()
+        await self.parts.incognito.close()
 
 
 async def answered(bot: ChatBot, incoming: Incoming, channel: RecordingChannel) -> None:
@@ -239,7 +242,19 @@ class House:
 
     def chatbot(self, access: Access | None = None, worker: Worker | None = None) -> ChatBot:
         features = self.features(access, worker)
-        return HouseBot(features.parts(self.inbox, self.conversations, self.limits))
+        return HouseBot(self.parts(features))
+
+    def parts(self, features: Features) -> ChatBotParts:
+        """The parts of a chatbot with those features; each talk in incognito has a database of its own."""
+        talks = IncognitoTalks(self._open_talk, self.clock)
+        return features.parts(self.inbox, self.conversations, self.limits, talks)
+
+    async def _open_talk(self, stack: AsyncExitStack) -> tuple[Conversations, Memories]:
+        database = RamDatabase()
+        store = SqlMemories(database)
+        memories = Memories(store, self.embedder, Indexes(store, FaissIndex, max_owners=8), self.clock)
+        stack.push_async_callback(memories.close)
+        return Conversations(SqlHistory(database), self.clock, zone=self.zone), memories
 
     def incoming(self, text: str, *, user: UserKey = ANA, message_id: str = "1", chat: str = "c") -> Incoming:
         return Incoming(ChatKey("test", chat), user, user.user, message_id, text, self.clock.now(), language="en")

@@ -93,9 +93,7 @@ async def test_what_a_command_says_without_its_word_has_a_button_for_each_word()
     about = dict.fromkeys(Locale, "turn")
     table = CommandTable([Command("turn", about, turn_to, fields=(SIDE,))])
     channel = house.channel()
-    async with ChatBot(
-        replace(house.features().parts(house.inbox, house.conversations, house.limits), commands=table)
-    ) as bot:
+    async with ChatBot(replace(house.parts(house.features()), commands=table)) as bot:
         for number, said in enumerate(("/turn", "/turn right")):
             await (await bot.receive(house.incoming(said, message_id=str(number)), channel))
     first, second = channel.screen
@@ -188,7 +186,9 @@ async def test_who_tells_something_in_passing_chooses_what_becomes_of_it_up_to_w
     assert holds in privacy.text
     assert ("The owner of this bot does not allow" in shown.text) is refused
     assert shown.text.count("\n") == (not word or refused)  # a choice is answered by the sentence on what it set
-    assert {choice.command for choice in shown.choices} == {f"/memory {each}" for each in (*offered, "off")}
+    assert {choice.command for choice in shown.choices} == {
+        f"/memory {each}" for each in (*offered, "off", "incognito")
+    }
 
 
 async def test_limited_mode_says_that_it_saves_whatever_it_is_told() -> None:

@@ -23,7 +23,7 @@ async def typed(name: str, text: str) -> list[str]:
     """What a command's field offers for a text."""
     house = House()
     incoming = house.incoming(f"/{name} {text}")
-    table = house.features().parts(house.inbox, house.conversations, house.limits).commands
+    table = house.parts(house.features()).commands
     field = {"language": "language", "timezone": "place"}[name]
     request = CompletionRequest(incoming, Locale.EN, Role.MEMBER, field, text)
     return [choice.value for choice in await table.complete(request)]

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 
 import pytest
 
 from core.features.reminders.service import ReminderPlace, Reminders
+from core.limited import LimitedMind
 from core.times.reading import Once
 from core.types import ChatKey, Locale, MemoryDraft, MemoryKind, MessageKey, Role, UserKey
 from tests.fakes.clock import FakeClock
-from tests.fakes.house import House
+from tests.fakes.house import ANA, House
 from tests.fakes.lobby import FINISH, Lobby
+from tests.fakes.model import HashEmbedder
 
 HERE, THERE, STRANGE = UserKey("telegram", "ana"), UserKey("discord", "ana2"), UserKey("discord", "bia")
 
@@ -250,3 +252,20 @@ async def test_a_code_holds_for_ten_minutes_and_once(lobby: Lobby) -> None:
     assert "one memory" in (await lobby.say(f"/link {code} yes", THERE))[0]
     await lobby.say("/unlink yes", THERE)
     assert (await lobby.say(f"/link {code} yes", STRANGE))[0].startswith("There is no such code")
+
+
+async def test_a_turn_asks_once_which_accounts_have_one_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    house, asked = House(embedder=HashEmbedder()), list[UserKey]()
+    house.answered_by(LimitedMind(house.embedder))
+    accounts = house.store.accounts
+
+    async def spied(user: UserKey) -> Sequence[UserKey]:
+        asked.append(user)
+        return await accounts(user)
+
+    monkeypatch.setattr(house.store, "accounts", spied)
+    async with house.chatbot() as bot:
+        for at, said in enumerate(("remember that my locker is 4417", "good morning", "what is my locker?")):
+            asked.clear()
+            await (await bot.receive(house.incoming(said, message_id=str(at)), house.channel()))
+            assert asked == [ANA], said

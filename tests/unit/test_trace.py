@@ -94,7 +94,7 @@ async def nowhere(_: ModelCall) -> None:
 
 
 def watched(house: House, ended: list[tuple[str, str, Mapping[Phase, float]]]) -> ChatBot:
-    parts = house.features().parts(house.inbox, house.conversations, house.limits)
+    parts = house.parts(house.features())
     return ChatBot(replace(parts, hooks=replace(parts.hooks, turn_ended=lambda *facts: ended.append(facts))))
 
 

@@ -47,7 +47,7 @@ from core.features.memories.card import (
 )
 from core.features.memories.listed import PAGE_SIZE, ListedMemories, MemoryCompletion, Page, is_number
 from core.features.pending_input.replies import PendingReplies
-from core.features.preferences.language import NOT_REMEMBERING
+from core.features.preferences.language import why_not_remembering
 from core.memory.memories import Memories
 from core.memory.timed import timed_anew
 from core.memory.user_memory import renewed_bindings
@@ -77,8 +77,8 @@ async def remember(request: Request, text: str) -> None:
         pointed = called(turn, things)
     if not text and not pointed:
         await request.tell(WHAT_IS_IT if things else UNREAD if turn.asked.quotes else HOW_TO_REMEMBER)
-    elif not turn.person.remembers:
-        await request.tell(NOT_REMEMBERING)
+    elif why := why_not_remembering(turn.person):
+        await request.tell(why)
     elif pointed:
         turn.log.asked = await turn.conversation.add(replace(turn.asked, content=text))
         own = await with_things(turn, whole(pointed))
@@ -289,8 +289,8 @@ class MemoryCommands:
 
     async def _edit(self, request: Request, item: MemoryItem, content: str) -> None:
         """Replace the content without asking a model; without one, take the person's next message for it."""
-        if not request.person.remembers:
-            await request.tell(NOT_REMEMBERING)
+        if why := why_not_remembering(request.person):
+            await request.tell(why)
         elif not content:
             await self._replies.await_text(request, f"/memories edit {item.id}")
             asked = ASK[request.locale].format(memory=heading(item))

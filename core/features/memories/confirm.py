@@ -28,12 +28,11 @@ from core.actions.proposal import (
 )
 from core.answering import outcomes
 from core.answering.confirmations import Choice, Confirmations
-from core.answering.outcomes import SWITCHED_OFF
 from core.commands.command import Command, Request
 from core.commands.menu import CONFIRM
 from core.dialogue import Outcome, Step
 from core.features.memories.commands import whole
-from core.features.preferences.language import NOT_REMEMBERING
+from core.features.preferences.language import why_not_remembering
 from core.outgoing import Button
 from core.stores import SaidMessage
 from core.text.catalogue import counted, forms, text
@@ -200,10 +199,8 @@ async def _said(request: Request, user: UserKey, message_id: str) -> Sequence[Sa
 
 
 def _refused(request: Request) -> Localized | None:
-    """Return why nothing may be saved: the person turned remembering off, or the owner saving."""
-    if not request.turn.person.remembers:
-        return NOT_REMEMBERING
-    return SWITCHED_OFF if ChangeKind.SAVED in request.turn.services.off else None
+    """Return why nothing may be saved: the person wants nothing to be remembered, or the owner turned saving off."""
+    return why_not_remembering(request.person) or request.turn.services.off.get(ChangeKind.SAVED)
 
 
 async def _keep(request: Request, said: Message, drafts: Sequence[MemoryDraft]) -> None:

@@ -19,6 +19,7 @@ from core.ports import Clock
 from core.text.replies import (
     Doing,
     acknowledges,
+    incognito_word,
     means_both,
     means_no,
     means_none,
@@ -97,13 +98,9 @@ class PendingReplies(ReplyReader):
             waiting = await self._store.taken(here, incoming.message_id) or waiting
         if text.startswith("/"):
             await self._take_offer(incoming, await self._confirmations.all_open(here, arrival), text)
-        if not (incoming.pressed or incoming.attachments) or is_retry(text):
-            if waiting is None and (answer := await self._answer(incoming, arrival, conversation)):
-                return answer
-            if waiting is None and means_undo(text) and (arrival.again or await self._can_undo(incoming)):
-                return "/undo"
-            if waiting is None and restores(text) and (arrival.again or await self._has_just_lost(incoming)):
-                return "/undo"
+        in_words = not (incoming.pressed or incoming.attachments) or is_retry(text)
+        if waiting is None and in_words and (command := await self._meant(incoming, arrival, conversation)):
+            return command
         is_read = bool(text) or _names_somebody(incoming, waiting)
         if waiting is None or not is_read or incoming.at < waiting.at - _SKEW or is_stop(text):
             return text
@@ -118,6 +115,19 @@ class PendingReplies(ReplyReader):
         await self._store.take(incoming.conversation)
         asked = await self._confirmations.drop(incoming.conversation, *PROPOSALS, *self.kinds, Offer, Choice)
         return asked or (waiting is not None and incoming.at - waiting.at <= VALID_FOR)
+
+    async def _meant(self, incoming: Incoming, arrival: Arrival, conversation: Conversation) -> str:
+        """Return the command that the message stands for, where none waits for a text; "" for none."""
+        text = incoming.text
+        if answer := await self._answer(incoming, arrival, conversation):
+            return answer
+        if word := incognito_word(text):
+            return f"/memory {word}"
+        if means_undo(text) and (arrival.again or await self._can_undo(incoming)):
+            return "/undo"
+        if restores(text) and (arrival.again or await self._has_just_lost(incoming)):
+            return "/undo"
+        return ""
 
     async def _answer(self, incoming: Incoming, arrival: Arrival, conversation: Conversation) -> str:
         """Return the command that answers an open question as the message does; "" if it answers none.

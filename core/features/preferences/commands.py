@@ -30,7 +30,9 @@ from core.dialogue import Outcome, Step
 from core.features.feature import Contribution, Shared
 from core.features.memories.commands import MemoryCommands
 from core.features.memories.listed import MemoryCompletion
+from core.features.preferences import incognito
 from core.features.preferences.heard import ZoneAdditions
+from core.features.preferences.incognito import IncognitoAdditions
 from core.features.preferences.language import AUTO, NOT_REMEMBERING, choose_language, may_choose
 from core.features.preferences.storage import PreferenceStore
 from core.features.preferences.timezone import TimezoneCommand
@@ -41,7 +43,7 @@ from core.text.language import from_tag, spoken
 from core.text.language_names import english_name, find_language, name_in, names_in
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
-from core.types import Learn, Locale, Localized
+from core.types import Learn, Locale, Localized, Preferences
 
 NAME = "AnswerLanguage"
 
@@ -96,6 +98,7 @@ def answer_language(preferences: PreferenceStore) -> Action:
         arguments=LanguageChoice,
         instruction=INSTRUCTION,
         example='{"language": "de"}',
+        in_incognito=True,
         called_for=may_choose,
     )
 
@@ -117,7 +120,7 @@ def build(shared: Shared) -> Contribution:
                 "memory",
                 text("commands.memory"),
                 chosen.memory,
-                usage=f" off | on | {' | '.join(_LEARN)} | share N | unshare N",
+                usage=f" off | on | {incognito.WORD} | {' | '.join(_LEARN)} | share N | unshare N",
                 is_listed=True,
                 fields=(
                     choice_field("what", text("menus.fields.remembering"), REMEMBER_WORDS),
@@ -155,7 +158,7 @@ def build(shared: Shared) -> Contribution:
             ),
         ),
         actions=(answer_language(store),),
-        additions=(ZoneAdditions(),),
+        additions=(IncognitoAdditions(store), ZoneAdditions()),
         forgetters=(store,),
     )
 
@@ -207,6 +210,12 @@ class PreferenceCommands:
                 await request.tell(ONLY_IN_PRIVATE)
             return
         user, word = request.incoming.user, argument.casefold()
+        if word == incognito.WORD:
+            await incognito.begin(request, self._preferences)
+            return
+        if request.person.is_incognito and word in incognito.ENDS:
+            await incognito.end(request, self._preferences)
+            return
         before = chosen = await self._preferences.of(user)
         if word in _SWITCH:
             chosen = replace(before, remembers=_SWITCH[word])
@@ -214,10 +223,17 @@ class PreferenceCommands:
             chosen = replace(before, learn=_LEARN[word])
         if chosen != before:
             await self._preferences.put(user, chosen)
-        if not chosen.remembers:
-            told = NOT_REMEMBERING[request.locale]
-            await request.answer.tell(told, choices=word_buttons("/memory", {"on": TURN_ON}, request.locale))
-            return
+        if request.person.is_incognito and chosen.incognito_until is not None:
+            await incognito.tell(request, chosen.incognito_until)
+        elif chosen.remembers:
+            await self._tell_learning(request, chosen, word)
+        else:
+            told = f"{NOT_REMEMBERING[request.locale]}\n{STILL_KEPT[request.locale]}"
+            words = {"on": TURN_ON, incognito.WORD: incognito.BEGIN}
+            await request.answer.tell(told, choices=word_buttons("/memory", words, request.locale))
+
+    async def _tell_learning(self, request: Request, chosen: Preferences, word: str) -> None:
+        """Say what is saved unasked, and offer the other choices; `word` is what was just chosen."""
         locale, learn = request.locale, (chosen.learn or self._learn).within(self._learn)
         is_limited = request.turn.services.models.is_limited
         lines = [] if word in _LEARN else [REMEMBERING[locale]]
@@ -229,7 +245,7 @@ class PreferenceCommands:
         others = [
             (verb, each) for verb, each in _LEARN.items() if each is not learn and each.within(self._learn) is each
         ]
-        words = {verb: CHOOSE[each] for verb, each in others} | {"off": TURN_OFF}
+        words = {verb: CHOOSE[each] for verb, each in others} | {"off": TURN_OFF, incognito.WORD: incognito.BEGIN}
         choices = word_buttons("/memory", words, locale)
         await request.answer.tell("\n".join(lines), choices=choices)
 
@@ -262,6 +278,7 @@ STEPS_ON = text("preferences.steps.show")
 STEPS_OFF = text("preferences.steps.hide")
 TURN_ON = text("preferences.memory.turn_on")
 TURN_OFF = text("preferences.memory.turn_off")
+STILL_KEPT = text("preferences.choices.still_kept")
 LEARNING: dict[Learn, Localized] = {
     Learn.ASKED: text("preferences.learn.asked"),
     Learn.OFFERED: text("preferences.learn.offered"),
@@ -279,6 +296,7 @@ REMEMBERING = text("preferences.choices.remembering")
 REMEMBER_WORDS: Mapping[str, Localized] = {
     "off": text("menus.remembering.off"),
     "on": text("menus.remembering.on"),
+    incognito.WORD: text("menus.remembering.incognito"),
     **{verb: CHOOSE[learn] for verb, learn in _LEARN.items()},
     "share": text("menus.remembering.share"),
     "unshare": text("menus.remembering.unshare"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
@@ -14,23 +13,10 @@ from core.text.catalogue import counted, text
 from core.times import wording
 from core.times.heard import HeardZone, heard_zone, sounds_like_place
 from core.times.zones import Zone, zone_key
-from core.types import MemoryItem
 
 
 class ZoneAdditions(Additions):
     """Offers a zone that is heard; a plain yes takes the likeliest."""
-
-    async def known(self, _: Turn, __: Sequence[str]) -> Sequence[str]:
-        """Return nothing."""
-        return ()
-
-    async def below_saved(self, _: Turn, __: Sequence[MemoryItem]) -> Sequence[Button]:
-        """Return nothing: what is heard in the message is offered whether it is saved or not."""
-        return ()
-
-    async def below_answer(self, _: Turn) -> Heard | None:
-        """Return nothing."""
-        return None
 
     async def heard(self, turn: Turn) -> Heard | None:
         """Return the offer to go by the clock of where the person says that they are, if it is another than theirs."""

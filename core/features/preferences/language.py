@@ -7,14 +7,15 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from core.answering.turn import Turn
+from core.answering.outcomes import INCOGNITO
+from core.answering.turn import Person, Turn
 from core.features.preferences.storage import PreferenceStore
 from core.locales import head
 from core.text.catalogue import text
 from core.text.language import from_tag
 from core.text.language_names import find_language, name_in
 from core.text.unicode import flat
-from core.types import Locale
+from core.types import Locale, Localized
 
 AUTO: Final = "auto"
 _MAX_CHARS: Final = 1_000
@@ -69,3 +70,10 @@ AUTOMATIC = text("preferences.choices.automatic")
 OWN_SENTENCES = text("preferences.choices.own_sentences")
 WITHOUT_MODEL = text("preferences.choices.without_model")
 NOT_REMEMBERING = text("preferences.choices.not_remembering")
+
+
+def why_not_remembering(person: Person) -> Localized | None:
+    """Return the sentence that says why nothing is remembered of a person now; None if it is."""
+    if person.is_incognito:
+        return INCOGNITO
+    return None if person.remembers else NOT_REMEMBERING

@@ -3,9 +3,22 @@
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
 
+from typing import Final
+
 from core.storage.database import Database
-from core.storage.record import OF_USER, user_key
+from core.storage.record import OF_USER, microseconds, moment, user_key
 from core.types import Learn, Preferences, UserKey
+
+_COLUMNS: Final = (
+    "language",
+    "remembers",
+    "news",
+    "learn",
+    "zone",
+    "shows_steps",
+    "incognito_until",
+    "incognito_told",
+)
 
 
 class PreferenceStore:
@@ -17,32 +30,41 @@ class PreferenceStore:
     async def of(self, user: UserKey) -> Preferences:
         """Return a person's choices, with the defaults for what they did not choose."""
         rows = await self._database.rows(
-            f"SELECT language, remembers, news, learn, zone, shows_steps FROM preferences WHERE {OF_USER}",
-            user_key(user),
+            f"SELECT {', '.join(_COLUMNS)} FROM preferences WHERE {OF_USER}", user_key(user)
         )
         if not rows:
             return Preferences()
-        [(language, remembers, news, learn, zone, shows_steps)] = rows
-        told = Learn(learn) if learn else None
-        return Preferences(language, bool(remembers), bool(news), told, zone, bool(shows_steps))
+        [(language, remembers, news, learn, zone, shows_steps, until, told)] = rows
+        return Preferences(
+            language,
+            bool(remembers),
+            bool(news),
+            Learn(learn) if learn else None,
+            zone,
+            bool(shows_steps),
+            None if until is None else moment(until),
+            bool(told),
+        )
 
     async def put(self, user: UserKey, preferences: Preferences) -> None:
         """Store a person's choices, in place of those before."""
-        sql = """
-            INSERT INTO preferences (platform, "user", language, remembers, news, learn, zone, shows_steps)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (platform, "user") DO UPDATE SET language = excluded.language,
-                remembers = excluded.remembers, news = excluded.news, learn = excluded.learn, zone = excluded.zone,
-                shows_steps = excluded.shows_steps
+        sql = f"""
+            INSERT INTO preferences (platform, "user", {", ".join(_COLUMNS)})
+            VALUES ({", ".join("?" * (len(_COLUMNS) + 2))})
+            ON CONFLICT (platform, "user") DO UPDATE SET
+                {", ".join(f"{name} = excluded.{name}" for name in _COLUMNS)}
         """
-        flags = (int(preferences.remembers), int(preferences.news))
+        until = preferences.incognito_until
         values = (
             *user_key(user),
             preferences.language,
-            *flags,
+            int(preferences.remembers),
+            int(preferences.news),
             preferences.learn or "",
             preferences.zone,
             int(preferences.shows_steps),
+            None if until is None else microseconds(until),
+            int(preferences.incognito_told),
         )
         await self._database.write(lambda query: query.run(sql, values))
 

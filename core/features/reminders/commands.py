@@ -10,6 +10,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.answering.confirmations import Confirmations
+from core.answering.outcomes import INCOGNITO
 from core.commands.command import Command, CompletionRequest, Request
 from core.commands.menu import MenuEntry, completed_field, number_field, text_field
 from core.features.access.gate import named
@@ -60,6 +61,9 @@ _ALOUD: Final = re.compile(r"aloud ([A-Z]{4})")
 _AT: Final = re.compile(r"at ([A-Z]{4})(?:\s+(.*))?", re.DOTALL)
 _MEMORY: Final = re.compile(r"memory (\w{1,64})")
 _LATER: Final = re.compile(r"later (\w{1,32}) (10m|1h|1d)")
+_REWRITES: Final = frozenset({"edit", "when"})
+"""The verbs that take the person's words."""
+
 _LENGTHS: Final = {"10m": timedelta(minutes=10), "1h": timedelta(hours=1), "1d": timedelta(days=1)}
 
 
@@ -154,6 +158,9 @@ class ReminderCommands:
         if reminder is None:
             await self._replies.settle(request)
             await self._tell_not_found(request, reminder_id or "")
+        elif request.person.is_incognito and verb in _REWRITES:
+            await self._replies.settle(request)
+            await request.tell(INCOGNITO)
         else:
             await self._verbs[verb](request, reminder, rest)
 

@@ -88,7 +88,7 @@ class ReminderAdditions(Additions):
     async def below_answer(self, turn: Turn) -> Heard | None:
         """Return what the person wanted to be reminded of when they mention what their message mentions."""
         place = place_of(turn)
-        if not await self._reminders.of_mentions(place.user):
+        if not await self._reminders.of_mentions(place):
             return None
         message, locale = turn.asked.text, turn.person.locale
         is_about = asks_about_reminders(message) or read_mention(message, local_now(turn)[0], locale) is not None

@@ -73,6 +73,9 @@ class ReminderPlace:
     act: str = ""
     is_again: bool = False
 
+    accounts: tuple[UserKey, ...] = ()
+    """All of that person's, if they were asked for."""
+
 
 class Reminders:
     """The reminders of everybody.
@@ -162,7 +165,7 @@ class Reminders:
         """Return the reminders that the act set or changed last before it was broken off."""
         if not (place.is_again and place.act):
             return []
-        found = await self.store.of(await self._memories.accounts(place.user), frozenset(ReminderState))
+        found = await self.store.of(await self._accounts(place), frozenset(ReminderState))
         return [reminder for reminder in found if reminder.act == place.act]
 
     def refusal(self, time: Once | Recurrence) -> Refusal | None:
@@ -175,18 +178,18 @@ class Reminders:
 
         Those that could not be delivered are among them.
         """
-        found = await self.store.of(await self._memories.accounts(place.user), _LISTED)
+        found = await self.store.of(await self._accounts(place), _LISTED)
         return [reminder for reminder in found if is_heard(reminder, place)]
 
     async def find(self, place: ReminderPlace, reminder_id: str) -> Reminder | None:
         """Return the reminder of that id, in any state, if it is the person's and may be spoken of there."""
-        found = await self.store.find(await self._memories.accounts(place.user), reminder_id)
+        found = await self.store.find(await self._accounts(place), reminder_id)
         return found if found is not None and is_heard(found, place) else None
 
     async def name_of_other(self, place: ReminderPlace, reminder_id: str) -> str | None:
         """Return the name of the other person whose reminder that is, "" if it is not known; None if it is not so."""
         found = await self.store.whose(reminder_id)
-        return None if found is None or found[0] in await self._memories.accounts(place.user) else found[1]
+        return None if found is None or found[0] in await self._accounts(place) else found[1]
 
     async def matching(self, place: ReminderPlace, words: str) -> Sequence[Reminder]:
         """Return those of `of` of which the text shares a word that tells with `words`, the best first."""
@@ -199,16 +202,16 @@ class Reminders:
 
     async def said(self, place: ReminderPlace, batch: str) -> Sequence[Reminder]:
         """Return the person's reminders that were said in that batch, and may be spoken of there."""
-        found = await self.store.in_batch(await self._memories.accounts(place.user), batch)
+        found = await self.store.in_batch(await self._accounts(place), batch)
         return [reminder for reminder in found if is_heard(reminder, place)]
 
     async def is_off(self, chat: ChatKey) -> bool:
         """Return whether owners turned reminders off in that room."""
         return self._is_off is not None and await self._is_off(chat)
 
-    async def of_mentions(self, user: UserKey) -> Sequence[Reminder]:
+    async def of_mentions(self, place: ReminderPlace) -> Sequence[Reminder]:
         """Return the person's reminders that are said at a mention, with those that are over."""
-        found = await self.store.of(await self._memories.accounts(user), _LISTED | {ReminderState.DONE})
+        found = await self.store.of(await self._accounts(place), _LISTED | {ReminderState.DONE})
         return [each for each in found if each.mention is not None]
 
     async def mentioned(self, place: ReminderPlace, message: str, embedding: Embedding) -> Sequence[Reminder]:
@@ -216,8 +219,8 @@ class Reminders:
 
         Nothing is that the act set or changed itself.
         """
-        now, users = self._clock.now(), await self._memories.accounts(place.user)
-        waiting = await self.of_mentions(place.user)
+        now, users = self._clock.now(), await self._accounts(place)
+        waiting = await self.of_mentions(place)
         ready = [each for each in waiting if each.is_ready(now) and each.act != place.act and is_heard(each, place)]
         if ready and await self.is_off(place.chat):
             ready = []
@@ -230,7 +233,7 @@ class Reminders:
 
     async def unsaid(self, place: ReminderPlace, act: str) -> None:
         """Let what an act said at a mention be said again: its message was edited, or deleted."""
-        users = await self._memories.accounts(place.user)
+        users = await self._accounts(place)
 
         def ready(old: Reminder) -> Reminder:
             if old.batch != act or old.state not in {ReminderState.WAITING, ReminderState.DONE}:
@@ -241,6 +244,10 @@ class Reminders:
         for each in await self.store.mention(users, (), act, self._clock.now()):
             await self._replace(users, each.id, ready)
 
+    async def _accounts(self, place: ReminderPlace) -> Sequence[UserKey]:
+        """Return all accounts of the person, asked for once a turn."""
+        return place.accounts or await self._memories.accounts(place.user)
+
     async def any_guessed(self, user: UserKey, besides: Reminder | None = None) -> bool:
         """Return whether the person has a reminder, in any state, but that one, set by our guess of their zone."""
         found = await self.store.of(await self._memories.accounts(user), frozenset(ReminderState))
@@ -248,7 +255,7 @@ class Reminders:
 
     async def newest_change(self, place: ReminderPlace) -> Reminder | None:
         """Return the reminder that the person changed last, if that can still be taken back there, or None."""
-        found = await self.store.newest_change(await self._memories.accounts(place.user))
+        found = await self.store.newest_change(await self._accounts(place))
         return found if found is not None and is_heard(found, place) and self._can_undo(found) else None
 
     async def remove(self, place: ReminderPlace, reminder_id: str) -> Reminder | Refusal:
@@ -364,7 +371,7 @@ class Reminders:
 
     async def said_since(self, place: ReminderPlace, since: datetime) -> Sequence[Reminder]:
         """Return the reminders that were said since then, and may be spoken of there; those that are over, too."""
-        found = await self.store.of(await self._memories.accounts(place.user), frozenset(ReminderState))
+        found = await self.store.of(await self._accounts(place), frozenset(ReminderState))
         return [
             each
             for each in found
@@ -384,7 +391,7 @@ class Reminders:
 
     async def undo_act(self, place: ReminderPlace, act: str) -> Sequence[bool]:
         """Take back what an act changed; return for each reminder whether that could be done."""
-        found = await self.store.of(await self._memories.accounts(place.user), frozenset(ReminderState))
+        found = await self.store.of(await self._accounts(place), frozenset(ReminderState))
         changed = [each for each in found if act and each.act == act and each.changed_at is not None]
         undone = [await self.undo(place, each.id) for each in changed]
         return [isinstance(each, Reminder) for each in undone]
@@ -423,7 +430,7 @@ class Reminders:
 
     async def ask_back(self, place: ReminderPlace, home: str, until: date | None) -> Reminder | Refusal | None:
         """Let the person be asked on that day, if there is one, whether they are back; what was to be asked is not."""
-        for each in await self.store.of(await self._memories.accounts(place.user)):
+        for each in await self.store.of(await self._accounts(place)):
             if each.kind is Kind.RETURN:
                 await self.remove(place, each.id)
         if until is None:
@@ -457,7 +464,7 @@ class Reminders:
             is_change = isinstance(new, Reminder) and new.changed_at is not None and new != old
             return replace(new, act=place.act) if isinstance(new, Reminder) and is_change else new
 
-        changed = await self._replace(await self._memories.accounts(place.user), reminder_id, marked)
+        changed = await self._replace(await self._accounts(place), reminder_id, marked)
         self.wake()
         if isinstance(changed, Reminder) and changed.state is ReminderState.REMOVED and not self.undo_within:
             await self.purge()

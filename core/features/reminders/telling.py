@@ -73,7 +73,7 @@ def place_of(turn: Turn) -> ReminderPlace:
     """Return where a turn takes place, and whose it is."""
     here, person, context = turn.conversation.thread.conversation, turn.person, turn.memory.context
     place = ReminderPlace(here.user, here.chat, person.is_private, person.locale, person.speaker, context.act)
-    return replace(place, is_again=context.is_again)
+    return replace(place, is_again=context.is_again, accounts=person.accounts)
 
 
 async def settle_time(

@@ -21,7 +21,7 @@ from core.errors import ChannelError, ChannelGone, FileQuotaExceeded, FileTooLar
 from core.features.admin.decide import NEVER
 from core.features.admin.decisions import Matter
 from core.features.feature import Contribution, Shared
-from core.features.preferences.language import NOT_REMEMBERING
+from core.features.preferences.language import why_not_remembering
 from core.features.transfer.entries import Taken
 from core.features.transfer.export import EXPORT, ExportCommands, Takeout
 from core.features.transfer.foreign import files_inside
@@ -66,8 +66,8 @@ class ImportCommand:
 
     async def _import(self, request: Request, argument: str) -> None:
         """Say what is in the file that came with the command, or save what was shown before."""
-        if not request.person.remembers:
-            await request.tell(NOT_REMEMBERING)
+        if why := why_not_remembering(request.person):
+            await request.tell(why)
         elif (file := request.file) is not None:
             await self._preview(request, file)
         elif argument.startswith(f"{_CANCEL} "):

@@ -53,8 +53,10 @@ async def test_lists_menus_and_examples_show_nothing_that_is_off(tmp_path: Path,
         assert "/reminders" in shown
         assert not {"remember", "remind"} & {entry.name for entry in person.bot.parts.menu()}
         told = await person.say("what can you do?")
-        assert "To find" in told
-        assert "To keep" not in told
+        assert "🔎 Find" in told
+        assert "✍️ Keep" not in told
+        lines, page = told.partition("\n\n")[0].splitlines(), (await person.say("/help")).splitlines()
+        assert set(lines) <= set(page), "it is one help, whichever way it is asked for"
         assert await person.say("/reminders") == "No reminder is set."
 
 
