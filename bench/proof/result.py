@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of text under a head. `wide`: a cell is marked as good (✓) or bad (✗), and the page colours it."""
+    """Rows of text under a head. A cell that begins with ✓ is good, one with ✗ is bad: the page colours them."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
