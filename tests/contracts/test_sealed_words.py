@@ -378,15 +378,16 @@ async def test_a_broadcast_is_told_when_its_writer_has_no_key_any_more(database:
         await broadcasts.begin(draft.id, [BIA])
 
 
-async def test_an_unknown_thread_takes_no_words(database: Database) -> None:
-    """They would be nobody's."""
-    history = SqlHistory(database)
-    with pytest.raises(StorageError):
-        await history.append("unknown", Message(MessageRole.USER, "oi"))
+async def test_a_thread_that_is_nobodys_takes_no_words(database: Database) -> None:
+    """One that is unknown, and one whose person is being forgotten: no key is made for it."""
+    sealing, history = database.sealing, SqlHistory(database)
+    assert isinstance(sealing, Sealed)
     thread = await history.open_thread(ConversationKey(PRIVATE, ANA), START)
-    await SqlHistory(database).forget(ANA)
-    with pytest.raises(StorageError):
-        await SqlHistory(database).append(thread.id, Message(MessageRole.USER, "oi"))
+    await database.change("""UPDATE threads SET platform = '', "user" = id""")
+    for thread_id in ("unknown", thread.id):
+        with pytest.raises(StorageError):
+            await SqlHistory(database).append(thread_id, Message(MessageRole.USER, "oi"))
+    assert sealing.file.owners() == []
 
 
 def destroy(sealing: Sealed, user: UserKey) -> None:
