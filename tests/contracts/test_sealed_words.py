@@ -35,7 +35,6 @@ from core.storage.sqlite import open_database
 from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.threads import Confirmation, PendingInput, Summary
 from core.types import (
-    Basis,
     ChatKey,
     ConversationKey,
     Incoming,
@@ -45,7 +44,6 @@ from core.types import (
     Message,
     MessageRole,
     OpenQuestion,
-    StepTaken,
     UserKey,
 )
 from tests.contracts.engines import ENGINES, sealing_beside
@@ -113,7 +111,6 @@ class Everything:
             at=START + timedelta(seconds=1),
             turn="t",
             question=question,
-            basis=Basis({}, (), steps=(StepTaken(self.word("step", number), "done", 1, 0.1),)),
         )
         stored = [await self.history.append(thread.id, each) for each in (asked, answer)]
         draft = MemoryDraft(MemoryKind.TEXT, self.word("offered", number), (self.word("binding", number),))
@@ -263,7 +260,7 @@ async def test_the_words_of_messages_are_hashed_by_the_key_of_whom_the_registry_
 
 OPEN: Final = """
     threads: id platform chat topic user status policy
-    messages: thread role modal turn source_id memory_id error pair room speaker
+    messages: thread role modal turn source_id memory_id error pair room speaker basis
     summaries: thread model
     transitions: thread turn state error
     told_memories: thread memory
@@ -298,8 +295,9 @@ OPEN: Final = """
 """
 """What holds no words: ids, times, rooms, names as platforms give them, names of our own, settings, figures.
 
-`kept` holds what workers agree on: rooms' titles, alarms, the ids behind the numbers of a list. `error` is the name of
-a class of ours, `posted` the ids of messages of ours, `link_codes.digest` the hash of a code of ours.
+`basis` says by ids and figures what an answer rested on. `kept` holds what workers agree on: rooms' titles, alarms, the
+ids behind the numbers of a list. `error` is the name of a class of ours, `posted` the ids of messages of ours,
+`link_codes.digest` the hash of a code of ours.
 """
 
 SEALED_ELSEWHERE: Final = {"told_memories.version", "files.content"}
