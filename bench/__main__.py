@@ -20,7 +20,7 @@ BENCHES = {
     "files": "a photo kept, read and forgotten: CPU, wall, disk; memory while many send large files at once",
     "limited": "how well limited mode keeps, finds, changes and removes, by language; --help for what it can show",
     "limited_examples": "how well the classifier of limited mode judges messages that it never saw",
-    "memory": "saving, searching and opening memories: CPU, bytes, peak memory",
+    "memory": "saving, searching and opening memories, sealed and not: CPU, bytes, peak memory",
     "recall": "how well memory finds what was told, and says nothing otherwise; --data PATH",
     "structure": "lines, modules, importers, and the files that one plain message enters",
     "start": "seconds and memory of a start, and of a bot that waits",
