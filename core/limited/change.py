@@ -310,12 +310,15 @@ _PROPER: Final = re.compile(r"[A-ZÀ-Þ][\w'’&-]*(?: [A-ZÀ-Þ][\w'’&-]*)*")
 def _instead(old: str, message: str, end: int) -> str:
     """Return what an old text says then, which a message that stands for its subject until `end` says is over; or "".
 
-    Whoever left one place for another is there now; whoever paid, owes nothing.
+    Whoever left one place for another is there now; whoever paid, owes nothing; whoever does now otherwise what they
+    did ("he sits in front now"), does so.
     """
     subject = _SUBJECT.match(old)
     if subject is None:
         return ""
-    if has("paid", message) and has("owes", old):
+    now, about = senses(message), senses(message[end:]) - _NOW
+    is_otherwise = bool(now & _NOW) and any(not is_kind(name) for name in about & senses(old[subject.end() :]))
+    if (has("paid", message) and has("owes", old)) or is_otherwise:
         return f"{subject[0]} {message[end:].strip()}"
     return _left(old, message, subject.end(), end)
 

@@ -463,10 +463,12 @@ def _stating(scene: Scene, part: MessagePart, chance: Mapping[Intent, float]) ->
     is_question = part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM
     about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
     slips = frames.has("slips", part.text)
-    if frames.has("ended", part.text):
+    if frames.has("ended", part.text) and not frames.has("leaves", part.text):
         part = replace(part, intent=Intent.KEEP, is_sure=True, because=f"{part.because}; says what is no longer so")
     elif _corrects(scene, part.text):
         part = replace(part, intent=Intent.CHANGE, because=f"{part.because}; corrects what was shown last")
+    elif stated < KEEP_FROM and frames.has("paid", part.text):
+        part = replace(part, intent=Intent.CHANGE, is_sure=False, because=f"{part.because}; says that somebody paid")
     elif slips or frames.has("within", part.text):
         because = f"{part.because}; {'may begin as a question' if slips else 'asks within'}"
         part = replace(part, intent=Intent.FIND, about="statement", is_sure=False, because=because)

@@ -133,6 +133,7 @@ def is_about(known: str, said: str) -> bool:
 _CLAUSE_END: Final = re.compile(r"[,;\n]\s*|\.\s+|\s(?:and|e|y|but|mas|pero|w/)\s", re.IGNORECASE)
 
 _DEBTS: Final = frozenset({"owes", "i_owe", "i_lent", "i_borrowed", "paid"})
+_MINE: Final = frozenset({"i_owe", "i_borrowed"})
 _OPPOSITE: Final = ({"owes", "i_owe"}, {"i_lent", "i_borrowed"})
 _ME: Final = frozenset({"me", "mim", "comigo", "conmigo"})
 
@@ -185,7 +186,8 @@ def _common(
     return first, [token for token in dict.fromkeys(new) if token in first]
 
 
-_I_PAID: Final = re.compile(r"\b(?:eu paguei|paguei|ja paguei|pague|i paid|i ve paid|ive paid|i have paid)\b")
+_I_PAID: Final = re.compile(r"\b(?:paguei|devolvi|pague|i paid|i ve paid|ive paid|i have paid|i gave)\b|^paid\b")
+_GIVEN_BACK: Final = re.compile(r"\bgave (?:\w+ ){1,5}back\b|\bdevolv(?:i|eu|eram|io|ieron)\b")
 _KNOWN: Final = 0.7
 """The cosine from which one plain word may be left out of what is said again."""
 
@@ -274,11 +276,12 @@ class _Pair:
 
     def _ends_debt(self) -> bool:
         """Return whether who owes something, or is owed it, has paid; not how much, which may be a part."""
-        debts = {word.text for word in self.old.words} & {"owes", "i_owe"}
-        if len(debts) != 1 or "paid" not in {word.text for word in self.new.words} or not self.shared:
+        debts = {word.text for word in self.old.words} & _DEBTS - {"paid"}
+        is_paid = "paid" in {word.text for word in self.new.words} or _GIVEN_BACK.search(self.new.plain) is not None
+        if len(debts) != 1 or not is_paid or not self.shared:
             return False
         is_mine = _I_PAID.search(self.new.plain) is not None
-        return is_mine == ("i_owe" in debts) and not any(word.is_value for word in self.more)
+        return is_mine == (debts <= _MINE) and not any(word.is_value for word in self.more)
 
     def _denies_other_things(self) -> bool:
         """Return whether both say of something that it is not so, and not of the same."""

@@ -89,7 +89,10 @@ def in_time(hits: Sequence[MemoryHit]) -> Sequence[MemoryHit]:
     A memory was kept beside the one that it may replace, or its words say so.
     What was said at one moment, or said then to be so still, is both true.
     """
-    compared = [hit for hit in hits if hit.chance >= NEAR and _is_now(hit.item)][:_COMPARED]
+    now = [hit for hit in hits if _is_now(hit.item)]
+    compared = [hit for hit in now if hit.chance >= NEAR][:_COMPARED]
+    likely = {hit.item.id for hit in compared}
+    compared += [hit for hit in now if hit.item.may_replace in likely and hit.item.id not in likely]
     if len(compared) < 2:  # noqa: PLR2004 - nothing to compare
         return hits
     told = {hit.item.id: read(hit.item.content) for hit in compared}

@@ -125,6 +125,15 @@ async def test_how_to_ask_is_not_told_again_once_all_is_deleted(person: Talk) ->
     assert "Ask me" not in "\n".join(person.seen)
 
 
+async def test_how_to_ask_is_not_told_again_after_undo(person: Talk) -> None:
+    await person.say("remember my locker code is 4471")
+    assert "Ask me" in "\n".join(person.seen)
+    await person.press("Undo")
+    assert await person.contents() == []
+    await person.say("remember my gate code is 12")
+    assert "Ask me" not in "\n".join(person.seen)
+
+
 async def test_in_a_room_how_to_ask_is_not_told(person: Talk) -> None:
     await person.say("remember my locker code is 4471", chat="room", private=False)
     assert "Ask me" not in "\n".join(person.seen)
