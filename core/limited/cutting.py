@@ -45,13 +45,18 @@ class _Wish(Enum):
     SURE_ASK = auto()
     """A question that can be no part of a clause, as in "I know where she lives and what she does"."""
     KEEP = auto()
+    REMIND = auto()
+    """It asks to be reminded of something, which may be to throw something away."""
     CHANGE = auto()
     REMOVE = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A slice of a message that is one wish. `joins`: it may belong to the one before, which asks to keep something."""
+    """A slice of a message that is one wish.
+
+    `joins`: it may belong to the one before, which asks to keep something, or to be reminded of it.
+    """
 
     start: int
     end: int
@@ -80,7 +85,7 @@ def wishes(message: str, begin: int, end: int) -> Iterator[Cut]:
         has_and = bool(seam["and"] or seam["joint"])
         if _are_two(left, right, has_and=has_and):
             yield Cut(begin + start, begin + seam.start(), joins)
-            start, joins = seam.end(), _wish(left) is _Wish.KEEP
+            start, joins = seam.end(), _wish(left) in {_Wish.KEEP, _Wish.REMIND}
     yield Cut(begin + start, end, joins)
 
 
@@ -89,6 +94,8 @@ def _are_two(left: str, right: str, *, has_and: bool) -> bool:
     if not any(map(str.isalnum, left)) or frames.has("if", left) or (not has_and and frames.has("while", left)):
         return False
     before, after = _wish(left), _wish(right)
+    if before is _Wish.REMIND:
+        return after is _Wish.REMOVE
     is_told = before is None and bool(frames.told_of(left))
     is_stated = before is None and len(left.split()) >= _FEW_WORDS and not frames.talk(left)
     match after:
@@ -108,6 +115,8 @@ def _wish(text: str) -> _Wish | None:
     """Return what a slice begins by wishing; None for a statement."""
     if frames.kept_from(text) is not None:
         return _Wish.KEEP
+    if frames.begins("reminds", text):
+        return _Wish.REMIND
     if frames.begins_change(text):
         return _Wish.CHANGE
     if frames.begins("remove", text):

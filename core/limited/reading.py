@@ -96,7 +96,8 @@ class MessagePart:
     otherwise: MessagePart | None = None
     """What it is for if nothing is found to delete; for a removal that one word alone may ask for.
 
-    It may be more of what the part before asks to keep: "note that it is 30 min in the oven, then take the tray out".
+    It may be more of what the part before asks to keep, or to be reminded of: "note that it is 30 min in the oven, then
+    take the tray out".
     """
 
 
@@ -128,11 +129,11 @@ async def read(scene: Scene, likeness: Likeness) -> tuple[MessagePart, ...]:
         else:
             earlier = sum(each.action == piece.action for each in found) if piece.action else 0
             part = MessagePart(piece.intent, text, piece.because, piece.about, action=piece.action, earlier=earlier)
-            if piece.joins and piece.intent is Intent.REMOVE and kept_at is not None:
+            if piece.joins and piece.intent is Intent.REMOVE and kept_at is not None and found:
                 whole = replace(found[-1], text=scene.message[kept_at : piece.end])
                 part = replace(part, otherwise=whole)
             found.append(part)
-        kept_at = piece.start if piece.intent is Intent.KEEP else None
+        kept_at = piece.start if piece.intent in {Intent.KEEP, Intent.ACTION} else None
     serious = [part for part in found if part.intent is not Intent.CHAT or part.about == "clock"]
     parts = serious or found[-1:] or [MessagePart(Intent.CHAT, scene.message, "it has no words")]
     told = [part for part in parts if part.intent in _TOLD and not frames.listed(part.text)]

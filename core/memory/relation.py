@@ -115,6 +115,12 @@ def dropped(known: str, text: str, said: str = "") -> tuple[str, ...]:
     return tuple(clause for clause in clauses if in_both(read(clause).words, lost))
 
 
+def ends_debt(known: Statement, said: Statement) -> bool:
+    """Return whether what is said ends the debt that a known statement tells of: "I paid Liam"."""
+    pair = _Pair(known, said, in_both(said.words, known.words))
+    return not _is_other_debt(known, said) and pair.ends_debt()
+
+
 def is_other_debt(known: str, said: str) -> bool:
     """Return whether one tells of what the person owes, and the other of what somebody owes the person."""
     return _is_other_debt(read(known), read(said))
@@ -258,9 +264,13 @@ class _Pair:
 
     def needed_to_replace(self) -> float | None:
         """Return the cosine needed if the new one is what is true now of what the old one tells; None if it is not."""
-        if self.new.cues & {"add", "will"} or self._is_of_others():
+        if self.new.cues & {"add", "will"}:
             return None
-        if self._ends_debt() or (self.is_contrary and not self.more and len(self.lost) <= 1):
+        if self._is_paid():
+            return -1.0 if self.ends_debt() else None
+        if self._is_of_others():
+            return None
+        if (self.is_contrary and not self.more and len(self.lost) <= 1):
             return -1.0
         if not self.lost and not self.more and self.old.senses != self.new.senses:
             return -1.0
@@ -274,14 +284,19 @@ class _Pair:
             return _ANCHORED if "phone" in kinds or {"date", "time"} <= kinds else _RESTATED
         return needed
 
-    def _ends_debt(self) -> bool:
-        """Return whether who owes something, or is owed it, has paid; not how much, which may be a part."""
+    def ends_debt(self) -> bool:
+        """Return whether who owes something has paid; not how much, which may be a part."""
+        return self._is_paid() and not any(word.is_value for word in self.more)
+
+    def _is_paid(self) -> bool:
+        """Return whether who owes something, or is owed it, has paid."""
+        if (self.old.kin and self.new.kin and self.old.kin != self.new.kin) or self._is_somebody_elses():
+            return False
         debts = {word.text for word in self.old.words} & _DEBTS - {"paid"}
         is_paid = "paid" in {word.text for word in self.new.words} or _GIVEN_BACK.search(self.new.plain) is not None
-        if len(debts) != 1 or not is_paid or not self.shared:
+        if len(debts) != 1 or not is_paid or all(word.is_value for word in self.shared):
             return False
-        is_mine = _I_PAID.search(self.new.plain) is not None
-        return is_mine == (debts <= _MINE) and not any(word.is_value for word in self.more)
+        return (_I_PAID.search(self.new.plain) is not None) == (debts <= _MINE)
 
     def _denies_other_things(self) -> bool:
         """Return whether both say of something that it is not so, and not of the same."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from core.memory.fact import states_fact
-from core.memory.relation import Relation, dropped, is_about, relation
+from core.memory.relation import Relation, dropped, ends_debt, is_about, relation
 from core.memory.statement import Statement, read
 from core.types import NEAR, MemoryDraft, MemoryHit, MemoryItem, MemoryKind
 
@@ -59,7 +59,9 @@ async def related(
         is_older = draft.said_at is not None and draft.said_at < item.updated_at
         meant = await compared(item.content, statement, cosine)
         if meant is Relation.REPLACES:
-            if is_older or not (may_replace and states_fact(item.content, read(item.content))):
+            known = read(item.content)
+            is_fact = (may_replace or ends_debt(known, statement)) and states_fact(item.content, known)
+            if is_older or not is_fact:
                 continue
             if dropped(item.content, draft.content):
                 meant = Relation.DOUBTS
