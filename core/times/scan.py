@@ -203,6 +203,8 @@ class Scan:
         token, following = self._words.items[at], self._words.items[at + 1 : at + 2]
         if token.kind == "t" or (token.kind == "w" and token.value in _THAT):
             return True
+        if self._words.tag == "en":  # "my brother's wedding"
+            return token.value == "to"
         if token.kind == "o":
             return bool(following) and _INFINITIVE.fullmatch(following[0].value) is not None
         return self._kinds[max(at - 1, 0) : at + 1] == "ww" and _INFINITIVE.fullmatch(token.value) is not None
