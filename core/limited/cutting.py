@@ -91,11 +91,11 @@ def wishes(message: str, begin: int, end: int) -> Iterator[Cut]:
 
 def _are_two(left: str, right: str, *, has_and: bool) -> bool:
     """Return whether what stands before an "and" or a comma is a wish or a statement, and behind it another wish."""
-    if not any(map(str.isalnum, left)) or frames.has("if", left) or (not has_and and frames.has("while", left)):
-        return False
     before, after = _wish(left), _wish(right)
-    if before is _Wish.REMIND:
-        return after is _Wish.REMOVE
+    is_one = frames.has("if", left) or (not has_and and frames.has("while", left))
+    is_one |= before is _Wish.REMIND and after is not _Wish.REMOVE  # which may be to do more
+    if is_one or not any(map(str.isalnum, left)):
+        return False
     is_told = before is None and bool(frames.told_of(left))
     is_stated = before is None and len(left.split()) >= _FEW_WORDS and not frames.talk(left)
     match after:
@@ -115,12 +115,11 @@ def _wish(text: str) -> _Wish | None:
     """Return what a slice begins by wishing; None for a statement."""
     if frames.kept_from(text) is not None:
         return _Wish.KEEP
-    if frames.begins("reminds", text):
-        return _Wish.REMIND
     if frames.begins_change(text):
         return _Wish.CHANGE
-    if frames.begins("remove", text):
-        return _Wish.REMOVE
+    for frame, wish in (("reminds", _Wish.REMIND), ("remove", _Wish.REMOVE)):
+        if frames.begins(frame, text):
+            return wish
     if frames.has("list", text) or (frames.asks_clock(text) and len(text[frames.opened(text) :].split()) >= _FEW_WORDS):
         return _Wish.SURE_ASK  # "and what time" goes with what is before it
     is_sure = frames.begins("within", text)

@@ -41,6 +41,10 @@ _CLAUSE: Final = (
 """What stands before a verb of deleting that begins no sentence."""
 
 
+_TAG: Final = r"\s(?=\w+ (?:ai|pra mim|para mim)\W*$)"
+"""What stands before a request to keep that ends a text without a sign: "a placa é OSX guarda ai"."""
+
+
 @cache
 def pattern(name: str) -> re.Pattern[str]:
     """Return the compiled pattern of a frame; it matches text that `flat` folded."""
@@ -51,7 +55,7 @@ def pattern(name: str) -> re.Pattern[str]:
         "keep": rf"{words}(?![\w-])",
         "inside": rf"(?:\s*[,]?\s*{words}(?!\w))*(?:\s+{_THAT})?\s*",
         "what": rf"{words}(?!\w)[^\S\n]*(?:[:;,–—-]|(?=\n)|$)",
-        "kept": rf"(?:^|[,.;:!?…\n–—-]\s*|\s(?=\w+ (?:ai|pra mim|para mim)\W*$))(?:(?:e|and|y|por favor|please) )?{words}{_GAP}$",
+        "kept": rf"(?:^|[,.;:!?…\n–—-]\s*|{_TAG})(?:(?:e|and|y|por favor|please) )?{words}{_GAP}$",
         "remove": rf"(?:{before}|(?:{_CLAUSE})\s+(?:ja )?){words}(?!\w)",
         "correct": rf"{before}{words}(?!\w)[\s,:.!]",
         "list": rf"{before}{words}{_GAP}[?]*{_GAP}$",
@@ -231,7 +235,9 @@ def asks_whole(text: str) -> str:
     """Return which question about the bot a text is, and nothing else: "erase", "today", "data", "who"; "" for none."""
     said = flat(text[:HEAD_CHARS]).strip(" \t\n¿?!.,")
     whole = next((name for name in ("erase", "today", "likes") if _talk(name).fullmatch(said)), "")
-    return "who" if whole == "likes" else whole or ("data" if text.rstrip().endswith("?") and _READERS.match(said) else "")
+    return (
+        "who" if whole == "likes" else whole or ("data" if text.rstrip().endswith("?") and _READERS.match(said) else "")
+    )
 
 
 def about(text: str) -> str:

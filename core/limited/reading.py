@@ -469,7 +469,8 @@ def _stating(scene: Scene, part: MessagePart, chance: Mapping[Intent, float]) ->
     elif _corrects(scene, part.text):
         part = replace(part, intent=Intent.CHANGE, because=f"{part.because}; corrects what was shown last")
     elif stated < KEEP_FROM and frames.has("paid", part.text):
-        part = replace(part, intent=Intent.CHANGE, is_sure=False, because=f"{part.because}; says that somebody paid")
+        because = f"{part.because}; says that somebody paid"
+        part = replace(part, intent=Intent.CHANGE, about="maybe", is_sure=False, because=because)
     elif slips or frames.has("within", part.text):
         because = f"{part.because}; {'may begin as a question' if slips else 'asks within'}"
         part = replace(part, intent=Intent.FIND, about="statement", is_sure=False, because=because)

@@ -264,15 +264,12 @@ class _Pair:
 
     def needed_to_replace(self) -> float | None:
         """Return the cosine needed if the new one is what is true now of what the old one tells; None if it is not."""
-        if self.new.cues & {"add", "will"}:
+        if self.new.cues & {"add", "will"} or (self._is_of_others() and not self._is_paid()):
             return None
         if self._is_paid():
             return -1.0 if self.ends_debt() else None
-        if self._is_of_others():
-            return None
-        if (self.is_contrary and not self.more and len(self.lost) <= 1):
-            return -1.0
-        if not self.lost and not self.more and self.old.senses != self.new.senses:
+        is_denied = self.is_contrary and not self.more and len(self.lost) <= 1
+        if is_denied or (not self.lost and not self.more and self.old.senses != self.new.senses):
             return -1.0
         needed = self._needed_of_values() if self.lost and self.more else None
         cues = ("now" in self.new.cues) + 2 * bool(self.new.cues & {"change", "end"})
