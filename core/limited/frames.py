@@ -56,7 +56,7 @@ def pattern(name: str) -> re.Pattern[str]:
         "inside": rf"(?:\s*[,]?\s*{words}(?!\w))*(?:\s+{_THAT})?\s*",
         "what": rf"{words}(?!\w)[^\S\n]*(?:[:;,–—-]|(?=\n)|$)",
         "kept": rf"(?:^|[,.;:!?…\n–—-]\s*|{_TAG})(?:(?:e|and|y|por favor|please) )?{words}{_GAP}$",
-        "remove": rf"(?:{before}|(?:{_CLAUSE})\s+(?:ja )?){words}(?!\w)",
+        "remove": rf"(?:{before}|(?:{_CLAUSE})\s+(?:ja |ya |please |pls |por favor |porfa |pf )?){words}(?!\w)",
         "correct": rf"{before}{words}(?!\w)[\s,:.!]",
         "list": rf"{before}{words}{_GAP}[?]*{_GAP}$",
         "all": rf"{words}{_GAP}$",

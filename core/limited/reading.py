@@ -24,7 +24,7 @@ from core.tasks import aside
 from core.text.assertions import asks_to_save
 from core.text.past import asks_past
 from core.text.pointing import asks_for_work, points_only
-from core.text.senses import MemoryWords, is_kind, senses
+from core.text.senses import MemoryWords, is_kind, senses, subject
 from core.text.subject import asked_words, held_words
 from core.text.unicode import flat
 from core.text.words import FUNCTION_WORDS, folded_words
@@ -129,6 +129,8 @@ async def read(scene: Scene, likeness: Likeness) -> tuple[MessagePart, ...]:
         else:
             earlier = sum(each.action == piece.action for each in found) if piece.action else 0
             part = MessagePart(piece.intent, text, piece.because, piece.about, action=piece.action, earlier=earlier)
+            if piece.about == "private":
+                part = _unkept(part)
             if piece.joins and piece.intent is Intent.REMOVE and kept_at is not None and found:
                 whole = replace(found[-1], text=scene.message[kept_at : piece.end])
                 part = replace(part, otherwise=whole)
@@ -288,9 +290,10 @@ def _order(piece: _Piece, text: str) -> _Piece | None:
 
 
 def _list(piece: _Piece, text: str) -> _Piece | None:
-    if frames.listed(text):
+    wish = frames.listed(text)
+    if wish is not None and (wish[2] or not wish[0]):
         return _as(piece, text, Intent.CHANGE)
-    return _as(piece, text, Intent.LIST) if frames.has("list", text) else None
+    return _as(piece, text, Intent.LIST) if wish is None and frames.has("list", text) else None
 
 
 def _keeping(piece: _Piece, text: str) -> _Piece | None:
@@ -318,7 +321,7 @@ def _removal(piece: _Piece, text: str) -> _Piece | None:
     return replace(piece, intent=Intent.REMOVE, because=f"has “{said}”", about=about)
 
 
-_TAKEN_OFF: Final = re.compile(r"\btake (.+) off$", re.IGNORECASE)
+_TAKEN_OFF: Final = re.compile(r"\btake (.+) (?:off|out)$", re.IGNORECASE)
 
 
 def _question(piece: _Piece, text: str) -> _Piece | None:
@@ -436,6 +439,17 @@ def _part(scene: Scene, text: str, guesses: Sequence[Guess], *, asks: bool) -> M
     if part.intent in {Intent.LIST, Intent.ABOUT} and guesses[0].chance >= TOLD_FROM:
         return replace(part, about=frames.about(text) if part.intent is Intent.ABOUT else "")
     return _questioning(part, chance) if asks else _removing(_stating(scene, part, chance))
+
+
+_POINTS: Final = re.compile(r"(?:this|that|these|it|is[st]o|es[ot]o?|est[oae]s?|nada|anything|what|o que|lo que|que)\b")
+
+
+def _unkept(part: MessagePart) -> MessagePart:
+    """Return a wish that something be not kept as one to delete it, if a memory has it: "don't keep my pin"."""
+    about = part.text[frames.begun("private", part.text) :].strip()
+    if _POINTS.match(flat(about)) or not subject(about):
+        return part
+    return MessagePart(Intent.REMOVE, part.text, part.because, about, is_sure=False, otherwise=part)
 
 
 def _removing(part: MessagePart) -> MessagePart:

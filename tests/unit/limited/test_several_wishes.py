@@ -202,7 +202,7 @@ async def test_several_wishes_are_all_done_and_nothing_that_is_told_is_lost(
     assert len(rows) - len(wrong) >= least, wrong
 
 
-@pytest.mark.parametrize(("half", "least"), [("tune", 22), ("report", 21)])
+@pytest.mark.parametrize(("half", "least"), [("tune", 22), ("report", 22), ("fresh", 27), ("unseen", 32)])
 async def test_near_words_of_one_memory_it_is_proposed_to_delete_that_and_no_other(
     half: str, least: int, tmp_path: Path, embedder: Usem3Embedder
 ) -> None:
