@@ -5,6 +5,7 @@ Each conversation begins on Saturday 2026-03-14 at 15:09 UTC, with nothing kept.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from core.errors import StorageError
 from core.limited import LimitedMind, reading
 from core.limited import sentences as say
 from core.providers.usem3 import Usem3Embedder
+from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
+from core.threads import ToldMemory
 from core.types import Locale
 from tests.fakes.house import ANA, BIA
 from tests.fakes.model import HashEmbedder
@@ -312,7 +315,7 @@ async def test_nothing_is_deleted_before_the_person_agreed(person: Talk, answer:
 async def test_nothing_is_offered_in_place_of_what_is_not_known(person: Talk, message: str) -> None:
     await told(person, "a senha do aliexpress é 123456", CAT)
     answer = await person.say(message)
-    assert answer in {say.NOTHING_TO_DELETE[Locale.PT], say.NOTHING_TO_DELETE[Locale.EN]}
+    assert answer in say.NOTHING_TO_DELETE.values()
     assert not labels(person)
     assert not any(content in answer for content in await person.contents())
 
@@ -712,3 +715,17 @@ async def test_a_new_day_and_an_hour_without_its_sign_take_their_places(
     await told(person, known)
     await person.say(said)
     assert await person.contents() == [now]
+
+
+async def test_the_conversation_is_read_once_between_two_steps(person: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    await person.say("lembra que o portão abre com 4433")
+    read: list[str] = []
+    lookup = SqlHistory.told
+
+    async def counted(self: SqlHistory, ids: Sequence[int]) -> Mapping[int, Sequence[ToldMemory]]:
+        read.append("told")
+        return await lookup(self, ids)
+
+    monkeypatch.setattr(SqlHistory, "told", counted)
+    assert "4433" in await person.say("qual é o código do portão?")
+    assert len(read) == 2  # before the search, and after it: four prompts were made of these
