@@ -121,7 +121,7 @@ class Bench:
 
 
 @asynccontextmanager
-async def opened(path: Path, *, sealed: bool) -> AsyncIterator[Bench]:
+async def opened(path: Path, *, sealed: bool = False) -> AsyncIterator[Bench]:
     """Open the engine over a file, and close it at the end; sealed by a key file beside it."""
     keys = KeyFile(path.with_suffix(".keys"), bytes(KEY_BYTES))
     database = await open_database(path, sealing=Sealed(keys) if sealed else PLAIN)
