@@ -425,7 +425,9 @@ async def echoed_by_the_embedder(town: Town, word: str) -> None:
 
 
 @asynccontextmanager
-async def town(folder: Path, storage_url: str) -> AsyncIterator[tuple[Town, Callable[[], Awaitable[str]]]]:
+async def town(
+    folder: Path, storage_url: str, **more: Any
+) -> AsyncIterator[tuple[Town, Callable[[], Awaitable[str]]]]:
     """Run the bot; with it comes what tells all that its owner has read of it, and may read."""
     models, hook, metrics = LoopbackServer(), LoopbackServer([Answer()]), Metrics()
     async with models.running(), hook.running(), TelegramServer(SystemClock(), patience_s=60.0) as telegram:
@@ -435,7 +437,7 @@ async def town(folder: Path, storage_url: str) -> AsyncIterator[tuple[Town, Call
             openai_api_key=KEY, openai_base_url=f"{models.url}/v1", model_embedding="openai:e",
             model_embedding_dims=8, model_transcription="openai:whisper-1", telegram_inline=True,
             log_level="DEBUG", alert_url=f"{hook.url}/", language="en",
-            quota_person="none", quota_bot="none",
+            quota_person="none", quota_bot="none", **more,
         )  # fmt: skip
         logs.configure(folder, "DEBUG", settings.secrets())
         logs.to_stderr()
