@@ -17,7 +17,7 @@ from core.files.port import Problem
 from core.text.bindings import bindings
 from core.text.catalogue import text
 from core.text.markdown import quoted
-from core.text.pointing import points_only
+from core.text.pointing import points_at_sent, points_only
 from core.text.unicode import flat, one_line
 from core.types import MemoryDraft, MemoryItem, MemoryKind, Message, MessageRole, Modal
 
@@ -28,12 +28,6 @@ _LOOKED_AT: Final = 8
 """How many of the last messages of the thread are looked at for it."""
 
 _MAX_TITLE_CHARS: Final = 120
-
-_HERE: Final = re.compile(
-    r"\b(?:this|that|these|here|it|isso|isto|aqui|ess[ea]s?|est[ea]s?|esto|eso|aca|foto|photo|pic|pin|"
-    r"localizacao|ubicacion|location)\b"
-)
-"""Words, folded, that may point at what was just sent."""
 
 _RECORDING: Final = re.compile(r"\b(?:recording|voice|audios?|gravacao|grabacion|nota de voz)\b")
 """Words, folded, for a recording itself."""
@@ -81,7 +75,7 @@ async def _sent_before(turn: Turn) -> tuple[Attachment, ...]:
     if last is None or not _kept(last.attachments) or _is_old(last, asked):
         return ()
     is_asked = said[-1].role is MessageRole.ASSISTANT and said[-1].question is not None
-    return _kept(last.attachments) if is_asked or _HERE.search(flat(asked.text)) else ()
+    return _kept(last.attachments) if is_asked or points_at_sent(asked.text) else ()
 
 
 def _is_old(before: Message, asked: Message) -> bool:
