@@ -9,11 +9,12 @@ from datetime import timedelta
 from typing import Final
 
 from core.actions.memory_drafts import MAX_BINDING_CHARS
+from core.answering.enclosed import MAX_FILE_BYTES
 from core.answering.turn import Turn
 from core.enclosures import Attachment, AttachmentKind, QuoteKind
-from core.errors import ChannelError, FileQuotaExceeded
+from core.errors import ChannelError, FileQuotaExceeded, FileTooLarge
 from core.files.passages import MAX_PASSAGES, passages, title
-from core.files.port import Problem
+from core.files.port import LOST
 from core.text.bindings import bindings
 from core.text.catalogue import text
 from core.text.markdown import quoted
@@ -29,13 +30,13 @@ _LOOKED_AT: Final = 8
 
 _MAX_TITLE_CHARS: Final = 120
 
-_RECORDING: Final = re.compile(r"\b(?:recording|voice|audios?|gravacao|grabacion|nota de voz)\b")
+_RECORDING: Final = re.compile(
+    r"\b(?:recording|voice|audios?|gravacao|grabacion|nota de voz|(?:this|este|ese|esse) video)\b"
+)
 """Words, folded, for a recording itself."""
 
 _NEARLY: Final = 0.9
 """Of the room for a person's files: from there on they are told at each save."""
-
-_LOST: Final = {Problem.GONE, Problem.NOT_TAKEN}
 
 _KEPT: Final = frozenset(AttachmentKind) - {AttachmentKind.STICKER}
 
@@ -103,8 +104,11 @@ async def put_away(turn: Turn, drafts: Sequence[MemoryDraft]) -> tuple[list[Memo
             kept.append(await _put_away(turn, draft))
         except FileQuotaExceeded as error:
             troubles.append(QUOTA[locale].format(used=_megabytes(error.used), quota=_megabytes(error.quota)))
+        except FileTooLarge as error:
+            limit = _megabytes(error.limit_bytes or MAX_FILE_BYTES)
+            troubles.append(TOO_LARGE[locale].format(name=_named(draft), limit=limit))
         except ChannelError:
-            troubles.append(NOT_FETCHED[locale].format(name=quoted(names(draft.attachments) or draft.content)))
+            troubles.append(NOT_FETCHED[locale].format(name=_named(draft)))
     return kept, tuple(dict.fromkeys(troubles))
 
 
@@ -117,6 +121,10 @@ async def nearly_full(turn: Turn, kept: Sequence[MemoryItem]) -> str:
     if used < files.quota * _NEARLY:
         return ""
     return NEARLY_FULL[turn.person.locale].format(used=_megabytes(used), quota=_megabytes(files.quota))
+
+
+def _named(draft: MemoryDraft) -> str:
+    return quoted(names(draft.attachments) or draft.content)
 
 
 def _megabytes(count: int) -> int:
@@ -149,7 +157,7 @@ def own_draft(turn: Turn) -> MemoryDraft | None:
 
     A question names nothing, and what could not be fetched is not kept.
     """
-    lost = {each.attachment.handle for each in turn.enclosed.files if each.problem in _LOST}
+    lost = {each.attachment.handle for each in turn.enclosed.files if each.problem in LOST}
     things = tuple(each for each in _own(turn) if each.handle not in lost)
     words = turn.asked.text.strip()
     if not things or words.endswith("?"):
@@ -190,3 +198,4 @@ def names(things: Collection[Attachment]) -> str:
 QUOTA: Final = text("files.quota")
 NEARLY_FULL: Final = text("files.nearly_full")
 NOT_FETCHED: Final = text("files.not_fetched")
+TOO_LARGE: Final = text("files.problems.not_taken")

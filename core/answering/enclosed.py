@@ -14,7 +14,7 @@ from core.dialogue import Picture
 from core.enclosures import Attachment, AttachmentKind, QuoteKind
 from core.errors import ChannelError, FileTooLarge, ProviderError
 from core.files.passages import Embed, FoundPassage, find, passages
-from core.files.port import Abilities, FileReader, Problem, ReadFile, Reading, Transcriber
+from core.files.port import Abilities, FileReader, Heard, Problem, ReadFile, Reading, Transcriber
 from core.tasks import aside
 from core.text.assertions import asks_to_save
 from core.types import Message
@@ -41,9 +41,12 @@ _IN_MEMORY_BYTES: Final = 200_000
 """A larger file waits on the disk while its turn goes on."""
 
 _LOOKED_AT: Final = {AttachmentKind.PHOTO, AttachmentKind.FILE, AttachmentKind.OTHER, AttachmentKind.STICKER}
-"""What is fetched to be read: recordings and videos are only where somebody keeps them."""
+"""What is fetched to be read: recordings and videos are where something hears them, or somebody keeps them."""
 
-_HEARD: Final = {AttachmentKind.VOICE, AttachmentKind.AUDIO, AttachmentKind.VIDEO_NOTE}
+_SPOKEN: Final = {AttachmentKind.VOICE, AttachmentKind.VIDEO_NOTE}
+"""What a person says instead of typing it."""
+
+_HEARD: Final = {*_SPOKEN, AttachmentKind.AUDIO, AttachmentKind.VIDEO}
 """What is written down, where something does that."""
 
 _MAX_FOUND: Final = 12
@@ -73,6 +76,9 @@ class Enclosed:
     embed: Embed
     language: str = ""
     """The tag of the language that the person most likely speaks."""
+
+    tell: Heard | None = None
+    """Gets how far a recording is written down, where the transcriber knows."""
 
     files: tuple[ReadFile, ...] = ()
     """What was read, in their order; empty before that."""
@@ -159,9 +165,9 @@ class Enclosed:
         return Abilities(self.service.transcriber is not None, self.service.reader.reads_pictures)
 
     @property
-    def is_listening(self) -> bool:
-        """Whether a recording of the message is being written down."""
-        return self.abilities.hears and any(each.kind in _HEARD for each in self.asked.attachments)
+    def listening(self) -> tuple[Attachment, ...]:
+        """The recordings of the message that are being written down."""
+        return tuple(each for each in self.asked.attachments if self.abilities.hears and each.kind in _HEARD)
 
     @property
     def _attachments(self) -> Mapping[Attachment, bool]:
@@ -188,16 +194,18 @@ class Enclosed:
         if transcriber is None:
             return None
         try:
-            text = await transcriber.transcribe(content, media_type, self.language)
+            text = await transcriber.transcribe(content, media_type, self.language, self.tell)
         except ProviderError as error:
             _log.warning("a recording was not written down", extra={"error": type(error).__name__})
             return Reading(media_type, problem=Problem.UNHEARD)
-        return Reading(media_type, (text,), None if text else Problem.EMPTY)
+        return Reading(media_type, (text,), None if text else Problem.SILENT)
 
     async def _read(self, attachment: Attachment, max_bytes: int) -> tuple[Reading | None, int]:
         """Return what is read in one, and how many bytes it has."""
         if not attachment.handle or self.service is None:
             return None, 0
+        if attachment.size > max_bytes:
+            return Reading(attachment.media_type, problem=Problem.NOT_TAKEN), 0
         hears = attachment.kind in _HEARD and self.service.transcriber is not None
         if attachment.kind not in _LOOKED_AT and not hears:
             return None, 0
@@ -234,7 +242,7 @@ async def worded(enclosed: Enclosed, max_chars: int, *, asks: bool = False) -> M
     """
     asked = enclosed.asked
     pasted = set() if asked.text.strip() else {each.handle for each in asked.attachments if is_pasted(each)}
-    if not pasted and all(each.kind is not AttachmentKind.VOICE for each in asked.attachments):
+    if not pasted and all(each.kind not in _SPOKEN for each in asked.attachments):
         return None
     await enclosed.read()
     own = [each for each in enclosed.files if not each.is_quoted and each.has_text]
@@ -256,7 +264,7 @@ async def worded(enclosed: Enclosed, max_chars: int, *, asks: bool = False) -> M
 
 def is_heard(file: ReadFile) -> bool:
     """Return whether a file is the person's own recording, of which is known what is said."""
-    return file.attachment.kind is AttachmentKind.VOICE and not file.is_quoted and file.has_text
+    return file.attachment.kind in _SPOKEN and not file.is_quoted and file.has_text
 
 
 def _picture(content: bytes) -> Picture:

@@ -9,6 +9,7 @@ import signal
 import struct
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -65,15 +66,20 @@ class ChildProcess:
         """The id of the process; None while there is none."""
         return None if self._process is None else self._process.pid
 
-    async def ask(self, task: str, content: bytes, **about: object) -> tuple[bytes | None, Problem]:
-        """Return the answer of the process to a task; None if it died of the file, and what that says of it."""
+    async def ask(
+        self, task: str, content: bytes, note: Callable[[bytes], Awaitable[None]] | None = None, **about: object
+    ) -> tuple[bytes | None, Problem]:
+        """Return the answer of the process to a task; None if it died of the file, and what that says of it.
+
+        `note` gets what it tells before that of how far it came.
+        """
         head = {"task": task, "size": len(content), "cpu_s": self._cpu_s, **about}
         async with self._turn:
             if self._ending is not None:
                 self._ending.cancel()
             try:
                 async with asyncio.timeout(self._within_s):
-                    answer = await self._exchange(await self._running(), json.dumps(head).encode(), content)
+                    answer = await self._exchange(await self._running(), json.dumps(head).encode(), content, note)
             except (TimeoutError, OSError, asyncio.IncompleteReadError) as error:
                 status = await self._end()
                 is_slow = isinstance(error, TimeoutError) or status in _OUT_OF_TIME
@@ -100,13 +106,18 @@ class ChildProcess:
         return self._process
 
     @staticmethod
-    async def _exchange(process: Process, head: bytes, content: bytes) -> bytes:
+    async def _exchange(
+        process: Process, head: bytes, content: bytes, note: Callable[[bytes], Awaitable[None]] | None
+    ) -> bytes:
         assert process.stdin is not None  # noqa: S101  (both are pipes)
         assert process.stdout is not None  # noqa: S101
         process.stdin.write(_HEAD.pack(len(head)) + head)
         process.stdin.write(content)
         await process.stdin.drain()
-        size = _HEAD.unpack(await process.stdout.readexactly(_HEAD.size))[0]
+        while (size := _HEAD.unpack(await process.stdout.readexactly(_HEAD.size))[0]) & child.NOT_YET:
+            told = await process.stdout.readexactly(min(size & ~child.NOT_YET, _MAX_ANSWER_BYTES))
+            if note is not None:
+                await note(told)
         if size > _MAX_ANSWER_BYTES:
             raise OSError("the answer is no answer")
         return await process.stdout.readexactly(size)

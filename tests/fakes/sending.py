@@ -69,7 +69,7 @@ class Sending:
     """Says words with files.
 
     `shown` is the last message on the screen, `fetched` the handles fetched for it, `handed` the files that were handed
-    over, each name with its bytes.
+    over, each name with its bytes, `statuses` what stood on the screen until the answer came.
     """
 
     house: House
@@ -81,6 +81,7 @@ class Sending:
     handed: list[tuple[str, bytes]] = field(default_factory=list)
     handed_files: list[File] = field(default_factory=list)
     counted: list[int] = field(default_factory=list)
+    statuses: list[str] = field(default_factory=list)
 
     async def say(
         self,
@@ -100,6 +101,7 @@ class Sending:
         )
         await answered(self.bot, incoming, channel)
         self.shown, self.fetched = channel.screen[-1], channel.fetched
+        self.statuses = channel.statuses
         self.handed_files = [file for message in channel.screen for file in message.files]
         contents = [content for _, content, _ in channel.handed]
         self.handed = [(file.file_name, raw) for file, raw in zip(self.handed_files, contents, strict=True)]

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from bot.extras import HEIC, is_installed
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from tests.fakes.house import ANA
 from tests.fakes.made_files import encrypted_pdf, pdf, scanned_pdf, xlsx
 from tests.fakes.sending import CONTRACT, CONTRACT_FILE, LEASE_FILE, PHOTO, Sending, sending
+
+PICTURE_OF_AN_IPHONE = (Path(__file__).parents[1] / "data" / "senses" / "photo.heic").read_bytes()
 
 
 @pytest.fixture
@@ -78,6 +81,13 @@ async def test_a_paste_is_asked_about_beside_a_question_and_kept_by_nobody(chat:
     assert await chat.kept() == []
 
 
+HEIC_SAID = [
+    (PICTURE_OF_AN_IPHONE, "IMG_1.HEIC", "en", "`IMG_1.HEIC` is a HEIC picture, as iPhones make them"),
+    (PICTURE_OF_AN_IPHONE, "IMG_1.HEIC", "pt-br", "`IMG_1.HEIC` é uma imagem HEIC, daquelas do iPhone"),
+    (PICTURE_OF_AN_IPHONE, "IMG_1.HEIC", "es", "`IMG_1.HEIC` es una imagen HEIC, de las del iPhone"),
+]
+
+
 @pytest.mark.parametrize(
     ("content", "name", "lang", "said"),
     [
@@ -90,6 +100,7 @@ async def test_a_paste_is_asked_about_beside_a_question_and_kept_by_nobody(chat:
         (b"0" * 20_000_001, "a.txt", "en", "“a.txt” is too large: I take files of up to 20 MB"),
         (None, "a.txt", "pt-br", "Não consegui baixar “a.txt”"),
         (xlsx({"Gastos": [["luz", 120.5]]}), "g.xlsx", "pt-br", "“g.xlsx” é uma planilha. Começa assim: “Gastos”."),
+        *([] if is_installed(HEIC) else HEIC_SAID),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"0" * 90, "carta.doc", "es", "No puedo leer “carta.doc”"),
     ],
 )
@@ -243,3 +254,28 @@ async def test_a_file_that_many_send_at_once_is_in_memory_a_few_times_only(chat:
     await asyncio.gather(*asked)
     assert len(chat.counted) == 18
     assert 1 < max(chat.counted) <= 3
+
+
+@pytest.mark.parametrize(
+    ("lang", "words", "said"),
+    [
+        ("en", "remember this is our holiday", "“holiday.mp4” is too large: I take files of up to 20 MB."),
+        ("pt-br", "guarda esse vídeo das férias", "“holiday.mp4” é grande demais: aceito arquivos de até 20 MB."),
+        (
+            "es",
+            "guarda este video de las vacaciones",
+            "“holiday.mp4” es demasiado grande: acepto archivos de hasta 20 MB.",
+        ),
+    ],
+)
+async def test_a_video_that_no_platform_hands_out_is_said_to_be_too_large_at_once_and_when_it_is_to_be_kept(
+    chat: Sending, lang: str, words: str, said: str
+) -> None:
+    video = Attachment(AttachmentKind.VIDEO, "holiday.mp4", "video/mp4", 25_000_000, "test:video")
+    assert (await chat.say("", video, lang=lang)).startswith(said)
+    assert chat.fetched == []
+    chat.sent["test:video"] = b"0" * 20_000_001
+    for size in (25_000_000, 0):  # some platforms tell none
+        answer = await chat.say(words, replace(video, size=size), lang=lang)
+        assert answer.startswith(said), size
+        assert await chat.kept() == []
