@@ -7,15 +7,15 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from io import SEEK_END
 from tempfile import SpooledTemporaryFile
-from typing import IO, Final
+from typing import BinaryIO, Final, cast
 
 from core.dialogue import Picture
 from core.enclosures import Attachment, AttachmentKind, QuoteKind
 from core.errors import ChannelError, FileTooLarge, ProviderError
 from core.files.passages import Embed, FoundPassage, find, passages
 from core.files.port import Abilities, FileReader, Heard, Problem, ReadFile, Reading, Transcriber
-from core.tasks import aside
 from core.text.assertions import asks_to_save
 from core.types import Message
 
@@ -26,7 +26,7 @@ MAX_TOTAL_BYTES: Final = 60_000_000
 """Of all that comes with one message."""
 
 FILES_AT_ONCE: Final = 3
-"""How many files of all turns are in memory at once."""
+"""How many files of all turns are fetched and read at once, or in memory as a whole to be kept or sent."""
 
 MAX_PICTURES: Final = 5
 """Of one message, that models are shown."""
@@ -53,8 +53,8 @@ _MAX_FOUND: Final = 12
 
 _log = logging.getLogger(__name__)
 
-Fetch = Callable[[str, int], Awaitable[bytes]]
-"""Returns the bytes of a handle, at most so many (`Channel.fetch`)."""
+Fetch = Callable[[str, int, BinaryIO], Awaitable[None]]
+"""Writes the bytes of a handle, at most so many, into a file (`Channel.fetch`)."""
 
 
 class FileService:
@@ -91,7 +91,7 @@ class Enclosed:
     """The recordings whose words became those of the message (`worded`)."""
 
     _pictures: tuple[Picture, ...] | None = None
-    _spooled: dict[str, IO[bytes]] = field(default_factory=dict)
+    _spooled: dict[str, BinaryIO] = field(default_factory=dict)
 
     def begin(self) -> None:
         """Begin to fetch and to read them."""
@@ -116,8 +116,8 @@ class Enclosed:
         if self._pictures is None and self.service is not None:
             made = []
             for each in [each.attachment for each in self.files if each.is_picture][:MAX_PICTURES]:
-                async with self.opened(each) as content:
-                    made.append(await self.service.reader.picture(content, PICTURE_SIDE_PX))
+                async with self.room():
+                    made.append(await self.service.reader.picture(self._spooled[each.handle], PICTURE_SIDE_PX))
             self._pictures = tuple(_picture(content) for content in made if content is not None)
         return self._pictures or ()
 
@@ -129,11 +129,8 @@ class Enclosed:
             ChannelError: they cannot be had.
         """
         async with self.room():
-            spooled = self._spooled.get(attachment.handle)
-            if spooled is not None:
-                yield await asyncio.to_thread(_whole, spooled)
-            else:
-                yield await self.fetch(attachment.handle, MAX_FILE_BYTES)
+            spooled = self._spooled.get(attachment.handle) or await self._fetched(attachment, MAX_FILE_BYTES)
+            yield await asyncio.to_thread(_whole, spooled)
 
     def room(self) -> AbstractAsyncContextManager[None]:
         """Hold one of the few places for files in memory, which all turns share."""
@@ -190,7 +187,19 @@ class Enclosed:
             found.append(ReadFile(told, reading, is_quoted))
         self.files = tuple(found)
 
-    async def _hear(self, transcriber: Transcriber | None, content: bytes, media_type: str) -> Reading | None:
+    async def _fetched(self, attachment: Attachment, max_bytes: int) -> BinaryIO:
+        """Fetch a file into a temporary one, which is there until `close`."""
+        spooled = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES))  # noqa: SIM115
+        try:
+            await self.fetch(attachment.handle, max_bytes, spooled)
+        except BaseException:
+            spooled.close()
+            raise
+        spooled.seek(0)
+        self._spooled[attachment.handle] = spooled
+        return spooled
+
+    async def _hear(self, transcriber: Transcriber | None, content: BinaryIO, media_type: str) -> Reading | None:
         if transcriber is None:
             return None
         try:
@@ -211,7 +220,7 @@ class Enclosed:
             return None, 0
         async with self.service.room:
             try:
-                content = await self.fetch(attachment.handle, max_bytes)
+                content = await self._fetched(attachment, max_bytes)
             except FileTooLarge:
                 return Reading(attachment.media_type, problem=Problem.NOT_TAKEN), 0
             except ChannelError as error:
@@ -221,8 +230,7 @@ class Enclosed:
                 reading = await self._hear(self.service.transcriber, content, attachment.media_type)
             else:
                 reading = await self.service.reader.read(content, attachment.name)
-            self._spooled[attachment.handle] = await aside(len(content), lambda: _spool(content))
-            return reading, len(content)
+            return reading, content.seek(0, SEEK_END)
 
 
 PASTED_NAME: Final = "message.txt"
@@ -272,12 +280,6 @@ def _picture(content: bytes) -> Picture:
     return Picture(media_type, content, _PICTURE_TOKENS)
 
 
-def _spool(content: bytes) -> IO[bytes]:
-    spooled = SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES)  # noqa: SIM115  (closed with the turn)
-    spooled.write(content)
-    return spooled
-
-
-def _whole(spooled: IO[bytes]) -> bytes:
+def _whole(spooled: BinaryIO) -> bytes:
     spooled.seek(0)
     return spooled.read()

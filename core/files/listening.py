@@ -6,7 +6,7 @@ import json
 from typing import Final
 
 from core.errors import BadReply, ProviderDown
-from core.files.port import Heard, Transcriber
+from core.files.port import Content, Heard, Transcriber
 from core.files.reading import IDLE_S, ChildProcess
 from core.text.unicode import clean
 
@@ -25,7 +25,7 @@ class WhisperTranscriber(ChildProcess, Transcriber):
     def __init__(self, *, idle_s: float = IDLE_S) -> None:
         super().__init__(cpu_s=_CPU_S, within_s=WITHIN_S, idle_s=idle_s, memory_bytes=_MEMORY_BYTES)
 
-    async def transcribe(self, content: bytes, media_type: str, language: str, heard: Heard | None = None) -> str:
+    async def transcribe(self, content: Content, media_type: str, language: str, heard: Heard | None = None) -> str:
         """Return what is said; `language` is a tag ("pt-BR") of what is likely spoken, or "", and then it is guessed.
 
         `heard` is told after each piece of some seconds.

@@ -6,11 +6,14 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Protocol, TypeAlias
+from typing import BinaryIO, Final, Protocol, TypeAlias
 
 from core.enclosures import Attachment
 from core.errors import FileQuotaExceeded
 from core.types import UserKey
+
+Content: TypeAlias = bytes | BinaryIO
+"""What is in a file: its bytes, or a file on the disk, which is read from its beginning a piece at a time."""
 
 
 class FileStore(Protocol):
@@ -196,10 +199,10 @@ class FileReader(Protocol):
     reads_pictures: bool = False
     """Whether the words on pictures are read, too."""
 
-    async def read(self, content: bytes, name: str = "") -> Reading:
+    async def read(self, content: Content, name: str = "") -> Reading:
         """Return the text of a file; `name` helps only where its bytes do not tell what it is."""
 
-    async def picture(self, content: bytes, max_side_px: int) -> bytes | None:
+    async def picture(self, content: Content, max_side_px: int) -> bytes | None:
         """Return a picture as a JPEG or PNG: upright, without EXIF, no side longer than that; None if it is none."""
 
     async def close(self) -> None:
@@ -216,7 +219,7 @@ class Transcriber(Protocol):
     name: str
     """`provider:model`, for logs and the ledger."""
 
-    async def transcribe(self, content: bytes, media_type: str, language: str, heard: Heard | None = None) -> str:
+    async def transcribe(self, content: Content, media_type: str, language: str, heard: Heard | None = None) -> str:
         """Return what is said, "" for silence; `language` is a tag of what is likely spoken, or "".
 
         One that knows how far it came tells it to `heard` meanwhile.

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast
+from typing import BinaryIO, cast
 
 from core.answering.chatbot import ChatBot
 from core.answering.enclosed import FileService
@@ -54,12 +54,12 @@ class Fetched(FileChannel):
     counted: list[int] = field(default_factory=list)
     """How many files of all channels that share this list were being fetched, at each beginning and end."""
 
-    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
         self.fetched.append(handle)
         self.counted.append((self.counted or [0])[-1] + 1)
         await asyncio.sleep(0)
         try:
-            return await FileChannel.fetch(self, handle, max_bytes)
+            await FileChannel.fetch(self, handle, max_bytes, into)
         finally:
             self.counted.append(self.counted[-1] - 1)
 

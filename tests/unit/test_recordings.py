@@ -18,7 +18,7 @@ from bot.settings.settings import load
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import BadReply, ConfigError, ProviderDown, ProviderError
 from core.files.listening import WhisperTranscriber
-from core.files.port import Heard, Transcriber
+from core.files.port import Content, Heard, Transcriber
 from core.providers.openai import OpenAIEndpoint
 from core.providers.openai_transcriber import OpenAITranscriber
 from core.text.words import folded_words
@@ -47,8 +47,8 @@ class Scribe(Transcriber):
     tells: bool = True
     clock: FakeClock = field(default_factory=FakeClock)
 
-    async def transcribe(self, content: bytes, media_type: str, language: str, heard: Heard | None = None) -> str:
-        self.asked.append((content, media_type, language))
+    async def transcribe(self, content: Content, media_type: str, language: str, heard: Heard | None = None) -> str:
+        self.asked.append((content if isinstance(content, bytes) else content.read(), media_type, language))
         if self.fails:
             raise ProviderDown("silent")
         for at_s in self.pieces_s:
