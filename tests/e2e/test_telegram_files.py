@@ -309,9 +309,10 @@ async def test_what_telegram_has_is_sent_by_its_id_as_what_it_was_without_a_byte
     assert posts[-1].labels == [["Apagar"]]
 
 
+@pytest.mark.parametrize("kind", [AttachmentKind.PHOTO, AttachmentKind.FILE])
 @pytest.mark.parametrize("handle", ["telegram:of-another-bot", "telegram:/etc/passwd", "discord:https://x/y", ""])
-async def test_what_telegram_has_not_is_uploaded(handle: str) -> None:
-    file = File(name="../à\u202e praia 🏖.png", kind=AttachmentKind.PHOTO, content=picture(), handle=handle)
+async def test_what_telegram_has_not_is_uploaded(handle: str, kind: AttachmentKind) -> None:
+    file = File(name="../à\u202e praia 🏖.png", kind=kind, content=picture(), handle=handle)
     server, [post] = await handed_back(file)
     assert (post.text, post.file.content, server.uploaded) == ("Aqui está.", picture(), len(picture()))
     assert "/" not in post.file.name

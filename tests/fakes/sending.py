@@ -19,6 +19,7 @@ from core.files.port import Transcriber
 from core.files.reading import ProcessReader, WordFinder, WordsReader
 from core.limited import LimitedMind
 from core.outgoing import ChannelLimits, File, OutgoingMessage
+from core.ports import ChatModel
 from core.providers.usem3 import Usem3Embedder
 from core.storage.files_folder import FolderFiles
 from core.types import MemoryItem
@@ -126,8 +127,9 @@ async def sending(
     limits: TurnLimits | None = None,
     transcriber: Transcriber | None = None,
     words: WordFinder | None = None,
+    mind: ChatModel | None = None,
 ) -> AsyncIterator[Sending]:
-    """Open such a chat; with a `script`, a scripted language model answers."""
+    """Open such a chat; with a `script`, a scripted language model answers, else that `mind`, or limited mode."""
     plain, embedder = ProcessReader(), Usem3Embedder()
     reader = plain if words is None else WordsReader(plain, words)
     clock = FakeClock()
@@ -141,7 +143,7 @@ async def sending(
     )
     house.limits = limits or house.limits
     if script is None:
-        house.answered_by(LimitedMind(embedder))
+        house.answered_by(mind or LimitedMind(embedder))
     try:
         async with house.chatbot() as bot:
             yield Sending(house, bot, files)
