@@ -26,7 +26,8 @@ _MAX_CAPTION_CHARS: Final = 300
 async def hand_back(turn: Turn) -> None:
     """Hand back what a model sends, and the things that the answer rests on if they are what was asked for."""
     sent = dict.fromkeys(item.id for step in turn.log.steps if step.action == MEMORY_SEND for item in step.items)
-    rests = turn.log.basis(turn.answer.text).memories
+    basis = turn.log.basis(turn.answer.text)
+    rests = () if turn.answer.is_limited and basis.messages else basis.memories  # it quotes what was said before
     items = [item for item in await turn.memory.get([*(sent | dict.fromkeys(rests))]) if item.attachments]
     wanted = asks_to_show(turn.asked.text)
     quoted_ids = {hit.item.id for step in turn.log.steps for hit in step.hits if hit.passages}

@@ -15,10 +15,13 @@ from core.enclosures import Attachment, AttachmentKind, QuoteKind
 from core.errors import ChannelError, FileQuotaExceeded, FileTooLarge
 from core.files.passages import MAX_PASSAGES, passages, title
 from core.files.port import LOST
+from core.history.quotes import asks
+from core.text.assertions import asks_to_save
 from core.text.bindings import bindings
 from core.text.catalogue import text
 from core.text.markdown import quoted
 from core.text.pointing import points_at_sent, points_only
+from core.text.showing import asks_to_show
 from core.text.unicode import flat, one_line
 from core.types import MemoryDraft, MemoryItem, MemoryKind, Message, MessageRole, Modal
 
@@ -68,10 +71,31 @@ def _kept(attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
     return tuple(each for each in attachments if each.kind in _KEPT)
 
 
-async def _sent_before(turn: Turn) -> tuple[Attachment, ...]:
+async def asked_about(turn: Turn) -> tuple[Attachment, ...]:
+    """Return what a question without anything of its own may be about: what came just before, or before questions."""
+    asked = turn.asked
+    if asked.attachments or asked.quotes or not _is_question(asked.text):
+        return ()
+    for said in reversed(await _said_before(turn)):
+        if said.role is MessageRole.USER and said.attachments:
+            return () if _is_old(said, asked) else _kept(said.attachments)
+        if said.role is MessageRole.USER and not _is_question(said.text):
+            return ()
+    return ()
+
+
+def _is_question(text: str) -> bool:
+    return asks(text) and not asks_to_save(text) and not asks_to_show(text)
+
+
+async def _said_before(turn: Turn) -> list[Message]:
     conversation, asked = turn.conversation, turn.asked
     recent = [m for m in await conversation.store.tail(conversation.thread.id, _LOOKED_AT) if m.turn != asked.turn]
-    said = [m for m in recent if m.role in {MessageRole.USER, MessageRole.ASSISTANT} and m.modal is Modal.TEXT]
+    return [m for m in recent if m.role in {MessageRole.USER, MessageRole.ASSISTANT} and m.modal is Modal.TEXT]
+
+
+async def _sent_before(turn: Turn) -> tuple[Attachment, ...]:
+    asked, said = turn.asked, await _said_before(turn)
     last = next((m for m in reversed(said) if m.role is MessageRole.USER), None)
     if last is None or not _kept(last.attachments) or _is_old(last, asked):
         return ()

@@ -77,6 +77,9 @@ class Enclosed:
     language: str = ""
     """The tag of the language that the person most likely speaks."""
 
+    before: tuple[Attachment, ...] = ()
+    """What came with an earlier message that this one asks about."""
+
     tell: Heard | None = None
     """Gets how far a recording is written down, where the transcriber knows."""
 
@@ -170,7 +173,8 @@ class Enclosed:
     def _attachments(self) -> Mapping[Attachment, bool]:
         """Map what comes along to whether it is of a quote."""
         quotes = [quote for quote in self.asked.quotes if quote.kind in {QuoteKind.REPLY, QuoteKind.FORWARD}]
-        quoted = {each: True for quote in quotes for each in quote.attachments}
+        seen = [each for each in self.before if each.kind in _LOOKED_AT]
+        quoted = dict.fromkeys((*seen, *(each for quote in quotes for each in quote.attachments)), True)
         return quoted | dict.fromkeys(self.asked.attachments, False)
 
     async def _read_all(self) -> None:

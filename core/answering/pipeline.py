@@ -16,6 +16,7 @@ from typing import Final
 
 from core.actions.change_report import undo_button
 from core.actions.handing_back import hand_back
+from core.actions.things import asked_about
 from core.answering.confirmations import Arrival
 from core.answering.conversation_locks import ConversationLocks
 from core.answering.deadline import Deadline
@@ -279,6 +280,7 @@ class MessagePipeline:
         limits = self._parts.settings.limits
         await turn.log.enter(TurnState.PENDING)
         turn.enclosed.tell = self._shows_progress(turn)
+        turn.enclosed.before = await asked_about(turn)
         turn.enclosed.begin()
         await self._check(turn)
         await turn.log.enter(TurnState.VALIDATED)

@@ -183,12 +183,20 @@ def _calendar(content: bytes) -> Iterator[str]:
 
     lines = []
     for event in Calendar.from_ical(_decoded(content) or "").walk("VEVENT"):
-        start = event.get("DTSTART")
-        when = start.dt.strftime("%Y-%m-%d %H:%M" if hasattr(start.dt, "hour") else "%Y-%m-%d") if start else ""
-        told = (str(event.get(each) or "").replace("\n", " ").strip() for each in ("SUMMARY", "LOCATION"))
-        what, where = told
-        lines.append(", ".join(filter(None, (what, when, where))))
+        what, where = (" ".join(str(event.get(each) or "").split()) for each in ("SUMMARY", "LOCATION"))
+        when = _moment(event.get("DTSTART"))
+        lines.append(" ".join(filter(None, (", ".join(filter(None, (what, when))), f"({where})" if where else ""))))
     yield "\n".join(lines)
+
+
+def _moment(start: Any) -> str:
+    """Return a day or a minute, of another zone than the reader's only if it is in UTC."""
+    if start is None:
+        return ""
+    form = "%Y-%m-%d %H:%M" if hasattr(start.dt, "hour") else "%Y-%m-%d"
+    return start.dt.strftime(form) + (
+        " UTC" if getattr(start.dt, "tzinfo", None) and str(start.dt.tzinfo) == "UTC" else ""
+    )
 
 
 _CARD: Final = {"fn", "tel", "email", "adr", "org", "title", "bday", "url", "note"}
@@ -241,7 +249,6 @@ def _html(content: bytes) -> Iterator[str]:
 
 def _pdf(content: bytes) -> Iterator[str]:
     import pypdfium2 as pdfium
-    from pypdfium2 import raw
 
     try:
         document = pdfium.PdfDocument(content)
@@ -252,7 +259,7 @@ def _pdf(content: bytes) -> Iterator[str]:
         text = page.get_textpage().get_text_bounded().replace("\r\n", "\n")
         has_words = has_words or bool(text.strip())
         if not has_words and not has_pictures:
-            has_pictures = any(True for _ in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=2))
+            has_pictures = any(True for _ in page.get_objects(max_depth=2))  # drawings, too
         yield text
         page.close()
     if has_pictures and not has_words:

@@ -126,8 +126,8 @@ class Problem(StrEnum):
     """Its platform does not hand it out any more, or not now."""
 
 
-LOST: Final = frozenset({Problem.GONE, Problem.NOT_TAKEN})
-"""Why there are no bytes that could be kept."""
+LOST: Final = frozenset({Problem.EMPTY, Problem.GONE, Problem.NOT_TAKEN})
+"""Why there is nothing that could be kept."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,11 @@ SUMMARY:Dentista
 LOCATION:Rua B 2
 END:VEVENT
 BEGIN:VEVENT
+UID:3
+DTSTART:20261204T180000Z
+SUMMARY:Chamada
+END:VEVENT
+BEGIN:VEVENT
 UID:2
 DTSTART;VALUE=DATE:20261220
 SUMMARY:Férias
@@ -77,7 +82,12 @@ async def test_a_pdf_is_read_page_by_page(reader: ProcessReader) -> None:
         (b'{"a": 1}', "a.json", "application/json", ('{"a": 1}',)),
         (b"first\fsecond", "two.txt", "text/plain", ("first", "second")),
         (CARD, "x", "text/vcard", ("Ana Lima, Dr, +55 11 5555-0000, ana@example.org, Rua A 1 São Paulo",)),
-        (CALENDAR, "x", "text/calendar", ("Dentista, 2026-12-03 15:00, Rua B 2\nFérias, 2026-12-20",)),
+        (
+            CALENDAR,
+            "x",
+            "text/calendar",
+            ("Dentista, 2026-12-03 15:00 (Rua B 2)\nChamada, 2026-12-04 18:00 UTC\nFérias, 2026-12-20",),
+        ),
         (b"<html><script>steal()</script><p>Hi <b>you</b></p></html>", "x", "text/html", ("Hi you",)),
     ],
 )

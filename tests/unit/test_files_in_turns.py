@@ -279,3 +279,67 @@ async def test_a_video_that_no_platform_hands_out_is_said_to_be_too_large_at_onc
         answer = await chat.say(words, replace(video, size=size), lang=lang)
         assert answer.startswith(said), size
         assert await chat.kept() == []
+
+
+@pytest.mark.parametrize(
+    ("lang", "file", "first", "then"),
+    [
+        (
+            "en",
+            LEASE_FILE,
+            ("can I have a dog?", "Page 4: “Pets"),
+            ("and what is the rent?", "Page 2: “Rent is $1,850"),
+        ),
+        (
+            "pt-br",
+            CONTRACT_FILE,
+            ("posso ter cachorro?", "Página 4: “É"),
+            ("e qual o aluguel?", "Página 2: “O aluguel"),
+        ),
+        ("es", CONTRACT_FILE, ("¿puedo tener un gato?", "Página 4: “É"), ("¿y cuánto es el alquiler?", "Página 2: “O")),
+    ],
+)
+async def test_questions_right_after_a_document_are_answered_from_it(
+    chat: Sending, lang: str, file: Attachment, first: tuple[str, str], then: tuple[str, str]
+) -> None:
+    await chat.say("", file, lang=lang)
+    for question, answer in (first, then):
+        assert (await chat.say(question, lang=lang)).startswith(answer), question
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "remember that the gate code is 4471",
+        "remember that the key for when I travel is with Ana",
+        "guarda que a senha de quando viajo é 1234",
+        "recuerda que la llave de cuando viajo la tiene Ana",
+        "thanks!",
+    ],
+)
+async def test_what_is_said_after_a_document_is_kept_without_it_and_ends_the_talk_of_it(
+    chat: Sending, between: str
+) -> None:
+    await chat.say("", LEASE_FILE)
+    await chat.say(between)
+    assert chat.fetched == []
+    assert not any("LEASE" in item.content or item.attachments for item in await chat.kept())
+    assert not (await chat.say("can I have a dog?")).startswith("Page 4")
+
+
+async def test_a_calendar_is_kept_with_the_offer_to_be_reminded_of_it(chat: Sending) -> None:
+    chat.sent["test:ics"] = (
+        b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:20990103T150000\r\n"
+        b"SUMMARY:Dentist\r\nLOCATION:12 High Street\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+    )
+    file = Attachment(AttachmentKind.FILE, "dentist.ics", handle="test:ics")
+    assert "“Dentist, 2099-01-03 15:00 (12 High Street)”" in await chat.say("", file)
+    await chat.press("Remember")
+    assert [button.label for button in chat.shown.choices] == ["↩️ Undo", "⏰ Remind me?"]
+
+
+async def test_after_what_was_deleted_nothing_else_is_handed_back(chat: Sending) -> None:
+    await chat.say("remember this is the lease of the flat", LEASE_FILE)
+    await chat.say("show me the lease")
+    await chat.say("show me Rex")
+    assert chat.handed == []

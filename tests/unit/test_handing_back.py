@@ -192,6 +192,10 @@ async def test_a_model_sends_into_a_room_nothing_that_was_kept_in_private(tmp_pa
         "e o comprovante? me mostra",
         "I need to see my passport",
         "enséñame el recibo",
+        "play me grandpa's speech",
+        "toca o áudio do vô",
+        "ponme el audio de la abuela",
+        "reproduce la grabación",
     ],
 )
 def test_who_asks_for_a_thing_is_understood(text: str) -> None:
@@ -208,6 +212,7 @@ def test_who_asks_for_a_thing_is_understood(text: str) -> None:
         "the show was great",
         "guarda isso",
         "when is the show?",
+        "o time dele ponta a ponta",
     ],
 )
 def test_who_asks_for_words_is_not_handed_things(text: str) -> None:
