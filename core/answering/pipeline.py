@@ -291,6 +291,7 @@ class MessagePipeline:
         if turn.asked.turn != began:  # the message was stored before: a restart broke its turn off
             turn.memory = replace(turn.memory, context=replace(turn.memory.context, act=turn.asked.turn))
             if await resume(turn, await undo_button(turn)):
+                await hand_back(turn)
                 return
             await recover(turn)
         await turn.log.enter(TurnState.INVOKED)

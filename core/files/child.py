@@ -194,9 +194,8 @@ def _moment(start: Any) -> str:
     if start is None:
         return ""
     form = "%Y-%m-%d %H:%M" if hasattr(start.dt, "hour") else "%Y-%m-%d"
-    return start.dt.strftime(form) + (
-        " UTC" if getattr(start.dt, "tzinfo", None) and str(start.dt.tzinfo) == "UTC" else ""
-    )
+    is_utc = str(getattr(start.dt, "tzinfo", "")) == "UTC"
+    return f"{start.dt:{form}}{' UTC' if is_utc else ''}"
 
 
 _CARD: Final = {"fn", "tel", "email", "adr", "org", "title", "bday", "url", "note"}

@@ -343,3 +343,42 @@ async def test_after_what_was_deleted_nothing_else_is_handed_back(chat: Sending)
     await chat.say("show me the lease")
     await chat.say("show me Rex")
     assert chat.handed == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../etc/passwd",
+        "..\\..\\boot.ini",
+        "\u202efdp.exe",
+        "عقد الإيجار.pdf",
+        "🐘🏖️ férias.pdf",
+        "a\nb.pdf",
+        "x" * 300,
+    ],
+)
+async def test_a_file_is_told_and_handed_back_under_a_name_that_leads_nowhere(chat: Sending, name: str) -> None:
+    file = replace(LEASE_FILE, name=name)
+    assert "is a PDF with 4 pages" in await chat.say("", file)
+    await chat.say("remember this is the lease of the flat", file)
+    [item] = await chat.kept()
+    told = item.attachments[0].name
+    assert "\u202e" not in told
+    assert "\n" not in told
+    assert len(told) <= 64
+    await chat.say("show me the lease of the flat")
+    [(handed, content)] = chat.handed
+    assert content == chat.sent["test:lease"]
+    assert not {"/", "\\", "\n", "\u202e"}.intersection(handed)
+    assert not handed.startswith(".")
+
+
+async def test_a_drawing_with_a_script_is_neither_run_nor_shown_to_anybody(chat: Sending) -> None:
+    chat.sent["test:svg"] = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script><text>hi</text></svg>'
+    drawing = Attachment(AttachmentKind.FILE, "logo.png", "image/png", handle="test:svg")
+    assert (await chat.say("", drawing)).startswith("I cannot read “logo.png”")
+    await chat.say("remember this is our logo", drawing)
+    [item] = await chat.kept()
+    assert item.attachments[0].media_type == "image/svg+xml"
+    await chat.say("show me our logo")
+    assert [file.kind for file in chat.handed_files] == [AttachmentKind.FILE]
