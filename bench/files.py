@@ -8,11 +8,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from io import BytesIO
 from pathlib import Path
 from statistics import median
 from typing import Final
 
-from bench.process import run
+from PIL import Image
+
 from bench.table import show
 from core.clock import SystemClock
 from core.enclosures import Attachment, AttachmentKind
@@ -25,12 +27,16 @@ from core.storage.postgres import open_postgres
 from core.storage.sqlite import open_database
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.fakes.memories import add
+from tests.fakes.telegram_people import Person
+from tests.fakes.telegram_server import TOKEN, TelegramServer
 from tests.postgres import own_server
 
 ROUNDS: Final = 20
 PHOTO_BYTES: Final = 3_000_000
-PEOPLE, LARGE_BYTES, GATE = 50, 20_000_000, 4
-"""So many people send so much at once, of whom so many are served at a time, from the fetching to the file."""
+PEOPLE: Final = 50
+"""So many people send a document at once."""
+
+SCAN_PX: Final = 4_300
 
 QUOTA: Final = 10**9
 ANA: Final = UserKey("bench", "ana")
@@ -81,15 +87,51 @@ def figures(some: list[tuple[float, float]]) -> tuple[str, str]:
     return f"{wall_s * 1000:.1f} ms", f"{cpu_s * 1000:.1f} ms"
 
 
-async def crowd(folder: Path, people: int) -> None:
-    """Let people put large files at once."""
-    files, gate = FolderFiles(folder, SystemClock(), QUOTA), asyncio.Semaphore(GATE)
+def scan() -> bytes:
+    """Return a PDF of one scanned page of about 20 MB."""
+    out = BytesIO()
+    Image.effect_noise((SCAN_PX, SCAN_PX), 120).save(out, "PDF", quality=95)
+    return out.getvalue()
 
-    async def one(number: int) -> None:
-        async with gate:
-            await files.put(UserKey("bench", str(number)), os.urandom(LARGE_BYTES))
 
-    await asyncio.gather(*map(one, range(people)))
+async def crowd(document: bytes, people: int) -> tuple[str, ...]:
+    """Let people send a document each at once, to be kept, and measure the bot's process until all were answered."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with TelegramServer(SystemClock(), patience_s=1200.0) as server:
+            settings = {"TELEGRAM_TOKEN": TOKEN, "TELEGRAM_API_BASE_URL": server.url, "ACCESS": "open"}
+            child = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-m", "bot", "run"),
+                env=os.environ | settings | {"DATA_DIR": folder},
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.DEVNULL,
+            )
+            try:
+                server.files["d"] = document
+                await say(server, 1, document="")
+                idle_mib, began_s = peak_mib(child.pid), time.perf_counter()
+                await asyncio.gather(*(say(server, number, document="d") for number in range(2, people + 2)))
+                wall_s, busy_mib = time.perf_counter() - began_s, peak_mib(child.pid)
+            finally:
+                child.kill()
+                await child.wait()
+    return f"{people} people", f"{wall_s:.1f} s", f"{idle_mib:.0f} MiB", f"{busy_mib:.0f} MiB"
+
+
+async def say(server: TelegramServer, number: int, *, document: str) -> None:
+    """Say that something is to be remembered, and return once it was."""
+    words = f"remember this: my document {number}"
+    if document:
+        file = {"file_id": document, "file_unique_id": "u", "file_name": "scan.pdf"}
+        server.says(Person(number), None, caption=words, document=file)
+    else:
+        server.says(Person(number), words)
+    await server.until(lambda: any("document" in text for text in server.chat(number).screen()))
+
+
+def peak_mib(pid: int) -> float:
+    """Return the most that a process held so far."""
+    lines = Path(f"/proc/{pid}/status").read_text("utf-8").splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 
 
 def main() -> None:
@@ -98,13 +140,7 @@ def main() -> None:
     with own_server() as server:
         rows += asyncio.run(photo("PostgreSQL", server.url()))
     show(f"A photo of {PHOTO_BYTES // 10**6} MB", ("what", "wall", "CPU"), rows)
-    peaks = []
-    for people in (GATE, PEOPLE):
-        with tempfile.TemporaryDirectory() as folder:
-            cost = run(["-m", "bench.files", folder, str(people)], dict(os.environ))
-        peaks.append((f"{people} people", f"{cost.wall_s:.1f} s", f"{cost.peak_mib:.0f} MiB"))
-    show(f"{LARGE_BYTES // 10**6} MB of each at once, {GATE} served at a time", ("who", "wall", "most RAM"), peaks)
-
-
-if __name__ == "__main__":
-    asyncio.run(crowd(Path(sys.argv[1]), int(sys.argv[2])))
+    document = scan()
+    peaks = [asyncio.run(crowd(document, people)) for people in (1, 4, PEOPLE)]
+    about = f"A document of {len(document) / 10**6:.0f} MB of each at once, on Telegram, to be kept"
+    show(about, ("who", "wall", "most RAM before", "most RAM"), peaks)

@@ -1,4 +1,4 @@
-"""Optional extras (`pip install elefante[ocr,voice]`): whether their packages are here. None is loaded."""
+"""Optional extras (`pip install elefante[ocr,voice,heic]`): whether their packages are here. None is loaded."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from core.files.child import WHISPER
 
 OCR: Final = "ocr"
 VOICE: Final = "voice"
+HEIC: Final = "heic"
 
 MODULES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {OCR: ("rapidocr", "onnxruntime"), VOICE: ("faster_whisper", *WHISPER)}
+    {OCR: ("rapidocr", "onnxruntime"), VOICE: ("faster_whisper", *WHISPER), HEIC: ("pi_heif",)}
 )
 """What each extra brings."""
 

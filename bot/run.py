@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import fcntl
 import json
 import os
@@ -38,6 +39,20 @@ _PATIENCE_S: Final = 1.0
 _TITLES: Final = {"telegram": "Telegram", "discord": "Discord", "console": "the terminal"}
 
 
+_M_MMAP_THRESHOLD: Final = -3  # malloc.h
+_LARGE_BYTES: Final = 4 << 20
+
+
+def give_back_large_blocks() -> None:
+    """Let the C library return each large block to the system once it is free. Source: mallopt(3).
+
+    glibc otherwise keeps blocks as large as one that was freed before, up to 32 MB, for each thread that had one: after
+    fifty documents of 20 MB these are 120 MB for good.
+    """
+    with suppress(AttributeError, OSError, TypeError):  # another library
+        ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+
+
 async def run(settings: Settings, *, anyway: bool = False) -> None:
     """Run every platform that has a token until SIGINT or SIGTERM; one that ends is tried again, at once on SIGHUP.
 
@@ -48,6 +63,7 @@ async def run(settings: Settings, *, anyway: bool = False) -> None:
         BotError: another process answers one of the platforms from this data folder; or a platform ended, and
             ON_PLATFORM_END=exit.
     """
+    give_back_large_blocks()
     chosen = {name: platform for name, platform in PLATFORMS.items() if platform.enabled(settings)}
     unknown = unknown_settings()
     if not chosen:

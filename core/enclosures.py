@@ -129,8 +129,17 @@ def cleaned_attachments(attachments: Sequence[Attachment]) -> tuple[Attachment, 
 
 
 def _cleaned(one: Attachment) -> Attachment:
-    named = replace(one, name=one_line(one.name, MAX_NAME_CHARS), media_type=one_line(one.media_type, MAX_NAME_CHARS))
+    named = replace(one, name=_name(one.name), media_type=one_line(one.media_type, MAX_NAME_CHARS))
     return replace(named, detail=_cut(one.detail, MAX_QUOTE_CHARS)) if one.detail else named
+
+
+def _name(name: str) -> str:
+    """Return a name on one line, without what turns the direction of reading and makes "fdp.exe" look like a PDF."""
+    return one_line(name.translate(_TURNING), MAX_NAME_CHARS)
+
+
+_TURNING: Final = dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x206A)))
+"""Source: Unicode Standard Annex 9, explicit directional embeddings, overrides and isolates."""
 
 
 def cleaned_quotes(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from core.dialogue import Prompt, StreamEvent
 from core.enclosures import Quote
@@ -177,16 +177,16 @@ class Channel(Protocol):
         del handles
         return ()
 
-    async def fetch(self, handle: str, max_bytes: int) -> bytes:
-        """Return the content of what came with a message, or with one that it quotes (`Attachment.handle`).
+    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
+        """Write what came with a message, or with one that it quotes (`Attachment.handle`), into a file.
 
         It takes a minute at most. The handle is good after a restart, too.
 
         Raises:
-            FileTooLarge: it is larger than `max_bytes`, or than what the platform hands out.
+            FileTooLarge: it is larger than `max_bytes`, or than what the platform hands out; a part may be written.
             ChannelError: it cannot be read.
         """
-        del handle, max_bytes
+        del handle, max_bytes, into
         raise ChannelError("no files come with messages here")
 
     async def said_before(self, most: int) -> Sequence[Quote]:

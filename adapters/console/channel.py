@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
 from pathlib import Path
-from typing import TypeAlias
+from typing import BinaryIO, TypeAlias
 
 from adapters.console import files
 from adapters.console.output import Buttons, Output, clusters, memory_line, printable
@@ -198,9 +198,9 @@ class ConsoleChannel(Channel):
         self._grows = not shown.stays
         self._draw(self._rows(shown))
 
-    async def fetch(self, handle: str, max_bytes: int) -> bytes:
-        """Return what is in a file that was sent."""
-        return await asyncio.to_thread(files.read, handle, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
+        """Copy a file that was sent."""
+        await asyncio.to_thread(files.read, handle, max_bytes, into)
 
     @contextmanager
     def printing_above(self, above: Above) -> Iterator[None]:

@@ -8,7 +8,7 @@ import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 from adapters.running import handle_for, named_on, spelled_out
 from core.enclosures import Attachment, AttachmentKind
@@ -69,8 +69,8 @@ def _attachment(path: Path, kind: AttachmentKind | None = None) -> Attachment:
     return Attachment(kind or by_type or AttachmentKind.FILE, path.name, media_type, size, handle)
 
 
-def read(handle: str, max_bytes: int) -> bytes:
-    """Return what is in the file that was sent.
+def read(handle: str, max_bytes: int, into: BinaryIO) -> None:
+    """Copy the file that was sent.
 
     Raises:
         FileTooLarge: it holds more than `max_bytes`.
@@ -81,12 +81,11 @@ def read(handle: str, max_bytes: int) -> bytes:
         if not path.is_file():  # nor would a pipe end
             raise ChannelError("the file is not there")
         with path.open("rb") as file:
-            raw = file.read(max_bytes + 1)
+            if path.stat().st_size > max_bytes:
+                raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
+            shutil.copyfileobj(file, into)
     except OSError as error:
         raise ChannelError(f"the file cannot be read: {error.strerror}") from error
-    if len(raw) > max_bytes:
-        raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
-    return raw
 
 
 def lay_down(file: File, folder: Path) -> Path:

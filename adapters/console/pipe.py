@@ -54,9 +54,9 @@ class PipeChannel(Channel):
             self._output.write(f"{text}\n")
             self._written = {handle: text}
 
-    async def fetch(self, handle: str, max_bytes: int) -> bytes:
-        """Return what is in a file that was sent."""
-        return await asyncio.to_thread(files.read, handle, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
+        """Copy a file that was sent."""
+        await asyncio.to_thread(files.read, handle, max_bytes, into)
 
 
 async def read_line(stream: BinaryIO) -> str | None:

@@ -10,13 +10,13 @@ import logging
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, BinaryIO, Literal, TypeVar
 
 import aiohttp
 import discord
 import yarl  # aiohttp's own
 
-from adapters.discord.attachment import Expired, download, message_in, renewed, uploads
+from adapters.discord.attachment import Expired, fetched, message_in, renewed, uploads
 from adapters.discord.button import ids_of, view_of
 from adapters.discord.markup import Drawn
 from adapters.discord.pacer import GROWING, WHOLE, Pacer
@@ -286,8 +286,8 @@ class DiscordApi:
         send = interaction.response.send_modal
         await self.perform("POST /interactions", lambda: send(modal))
 
-    async def fetch(self, handle: str, max_bytes: int) -> bytes:
-        """Return what came with a message: from Discord's hosts, or from the API's.
+    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
+        """Write what came with a message into a file: from Discord's hosts, or from the API's.
 
         Where its address has expired, the message is asked for a new one.
 
@@ -298,12 +298,12 @@ class DiscordApi:
         address = named_on(PLATFORM, handle)
         hosts = (str(yarl.URL(discord.http.Route.BASE).origin()),)
         try:
-            return await download(address, max_bytes, also_from=hosts)
+            await fetched(address, max_bytes, into, also_from=hosts)
         except Expired:
             if not (found := message_in(address)):
                 raise
-        address = renewed(address, await self.message(*ids_in(found)))
-        return await download(address, max_bytes, also_from=hosts)
+            address = renewed(address, await self.message(*ids_in(found)))
+            await fetched(address, max_bytes, into, also_from=hosts)
 
     async def history(self, room: Room, before: int | None, limit: int) -> list[discord.Message]:
         """Return the last messages of a room, the newest first; those before that id, if there is one."""

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from io import BytesIO
-from typing import Final
+from typing import BinaryIO, Final
 
-import aiohttp
 import discord
 import yarl  # aiohttp's own
 
+from adapters.downloading import NotHandedOut, download
 from adapters.running import content_of
-from core.errors import ChannelError, FileTooLarge
+from core.errors import ChannelError
 from core.outgoing import File
 
 MAX_FILE_BYTES: Final = 10 * 1024 * 1024
 """The limit, unless a server pays for more. Source: discord.com/developers/docs/reference#uploading-files."""
 
 _HOSTS: Final = ("https://cdn.discordapp.com", "https://media.discordapp.net")
-_TIMEOUT_S: Final = 60.0
-_CHUNK_BYTES: Final = 1 << 16
-_OK: Final = 200
 _EXPIRED: Final = (403, 404)
 
 
@@ -54,8 +51,8 @@ def renewed(address: str, message: discord.Message) -> str:
     return next((file.url for file in files if yarl.URL(file.url).path == path), "")
 
 
-async def download(address: str, max_bytes: int, *, also_from: Collection[str] = ()) -> bytes:
-    """Return what is in an attachment, from Discord's own hosts and the origins `also_from` only.
+async def fetched(address: str, max_bytes: int, into: BinaryIO, *, also_from: Collection[str] = ()) -> None:
+    """Write an attachment into a file, from Discord's own hosts and the origins `also_from` only.
 
     Raises:
         FileTooLarge: it is larger than that.
@@ -63,29 +60,16 @@ async def download(address: str, max_bytes: int, *, also_from: Collection[str] =
         ChannelError: it cannot be fetched.
     """
     try:
-        url = yarl.URL(address)
-        if str(url.origin()) not in (*_HOSTS, *also_from):
-            raise ChannelError("the file lies on a host that is not Discord's")
-        timeout = aiohttp.ClientTimeout(total=_TIMEOUT_S)
-        async with (
-            aiohttp.ClientSession(timeout=timeout) as session,
-            session.get(url, allow_redirects=False) as response,
-        ):
-            return await _content(response, max_bytes)
-    except (aiohttp.ClientError, OSError, TimeoutError, ValueError) as error:
+        origin = str(yarl.URL(address).origin())
+    except ValueError as error:
         raise ChannelError(f"the file cannot be fetched: {type(error).__name__}") from None
-
-
-async def _content(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
-    if response.status in _EXPIRED:
-        raise Expired("the file's address has expired, as Discord's do after a day; it has to be sent again")
-    if response.status != _OK:
-        raise ChannelError(f"the file cannot be fetched: status {response.status}")
-    if (response.content_length or 0) > max_bytes:
-        raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
-    content = bytearray()
-    async for chunk in response.content.iter_chunked(_CHUNK_BYTES):
-        content += chunk
-        if len(content) > max_bytes:
-            raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
-    return bytes(content)
+    if origin not in (*_HOSTS, *also_from):
+        raise ChannelError("the file lies on a host that is not Discord's")
+    try:
+        await download(address, max_bytes, into)
+    except NotHandedOut as error:
+        if error.status in _EXPIRED:
+            raise Expired(
+                "the file's address has expired, as Discord's do after a day; it has to be sent again"
+            ) from None
+        raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import BinaryIO
 
 from adapters.discord.api import TYPING_S, DiscordApi
 from adapters.discord.form import Forms
@@ -138,9 +139,9 @@ class DiscordChannel(Channel):
         if self._began.asked:
             await self._api.mark_seen(self._began.channel, self._began.asked, waits=waits)
 
-    async def fetch(self, handle: str, max_bytes: int) -> bytes:
-        """Return what came with a message."""
-        return await self._api.fetch(handle, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
+        """Write what came with a message into a file."""
+        await self._api.fetch(handle, max_bytes, into)
 
     async def said_before(self, most: int) -> Sequence[Quote]:
         """Read the last messages of the channel; nothing is kept."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, BinaryIO
 
 import discord
 
@@ -219,9 +219,9 @@ class InteractionChannel(Channel):
         elif there := self._beyond(handle):
             await self._later.remove(there)
 
-    async def fetch(self, handle: str, max_bytes: int) -> bytes:
-        """Return what came with a command, the address of which is good for a day, or with a message."""
-        return await self._api.fetch(handle, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
+        """Write what came with a command, the address of which is good for a day, or with a message, into a file."""
+        await self._api.fetch(handle, max_bytes, into)
 
     async def said_before(self, most: int) -> Sequence[Quote]:
         """Read the last messages of the channel in which the command was given."""

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shutil
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
+from typing import BinaryIO, TypeVar
 
 from telegram import Bot, ChatMember, InlineQueryResult, LinkPreviewOptions, Message, ReplyParameters
 from telegram.constants import ChatAction
@@ -26,6 +28,7 @@ from telegram.error import (
     TelegramError,
 )
 
+from adapters.downloading import download
 from adapters.running import REFUSED_S, Backoff, Lately, named_on
 from adapters.telegram.attached import PLATFORM
 from adapters.telegram.failure import MALFORMED, Unchanged, Unreadable, failed, refused, seconds
@@ -409,8 +412,8 @@ class TelegramApi:
         except (TelegramError, *MALFORMED) as error:
             _LOG.info("an inline query was not answered", extra={"error": type(error).__name__})
 
-    async def fetch(self, handle: str, max_bytes: int) -> bytes:
-        """Return what came with a message; the server itself hands out 20 MB at most.
+    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
+        """Write what came with a message into a file; the server itself hands out 20 MB at most.
 
         Raises:
             FileTooLarge: it is larger than that.
@@ -423,16 +426,16 @@ class TelegramApi:
                 file = await self._bot.get_file(file_id)
                 if (file.file_size or 0) > max_bytes:
                     raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
-                content = bytes(await file.download_as_bytearray()) if file.file_path else None
-        except (TelegramError, TimeoutError, *MALFORMED) as error:
+                if not file.file_path:
+                    raise ChannelError("the file is not there any more")
+                if file.file_path.startswith("/"):  # a server of one's own, with --local, tells where it lies
+                    await asyncio.to_thread(_copy, Path(file.file_path), into)
+                else:
+                    await download(file.file_path, max_bytes, into)
+        except (TelegramError, OSError, TimeoutError, *MALFORMED) as error:
             if "file is too big" in str(error).casefold():
                 raise FileTooLarge("more than the server hands out", _MOST_HANDED_OUT, of_platform=True) from None
             raise ChannelError(f"the file cannot be fetched ({type(error).__name__})") from None
-        if content is None:
-            raise ChannelError("the file is not there any more")
-        if len(content) > max_bytes:
-            raise FileTooLarge(f"more than {max_bytes} bytes", max_bytes)
-        return content
 
     def _wrote(self, place: Place, message_id: int, text: str, reply_to: int | None = None) -> None:
         if place.is_group:
@@ -515,3 +518,8 @@ def _whispered(chat_id: int, to: int, ephemeral: int) -> dict[str, object]:
 
 def _reply(reply_to: int | None) -> ReplyParameters | None:
     return None if reply_to is None else ReplyParameters(reply_to, allow_sending_without_reply=True)
+
+
+def _copy(path: Path, into: BinaryIO) -> None:
+    with path.open("rb") as file:
+        shutil.copyfileobj(file, into)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from telegram import InlineKeyboardMarkup
 from telegramify_markdown.config import RenderConfig
@@ -163,9 +163,9 @@ class TelegramChannel(Channel):
         if self._asked is not None:
             await self._api.mark_seen(self._place, self._asked, waits=waits)
 
-    async def fetch(self, handle: str, max_bytes: int) -> bytes:
-        """Return what came with a message."""
-        return await self._api.fetch(handle, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
+        """Write what came with a message into a file."""
+        await self._api.fetch(handle, max_bytes, into)
 
     async def said_before(self, most: int) -> Sequence[Quote]:
         """Return what was said in the group before, as far as the bot was handed it since its start."""

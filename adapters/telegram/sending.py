@@ -62,8 +62,9 @@ def first_form(files: Sequence[File]) -> Form:
 
 def has_next(files: Sequence[File], form: Form) -> bool:
     """Return whether the files can be sent in another form than that, which was refused."""
-    has_bytes = all(file.has_bytes for file in files)
-    return has_bytes and form is not Form.DOCUMENT and not all(_method(file) == "document" for file in files)
+    if not all(file.has_bytes for file in files):
+        return False
+    return form is Form.KNOWN or (form is Form.OF_KIND and any(_method(file) != "document" for file in files))
 
 
 def file_id_of(file: File) -> str:

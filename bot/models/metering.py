@@ -13,7 +13,7 @@ from bot.models.prices import Prices
 from core.dialogue import Delta, Finish, Prompt, Stop, StreamEvent, Usage
 from core.errors import ProviderError, StorageError
 from core.features.ledger.calls import ModelCall, asker_of
-from core.files.port import Transcriber
+from core.files.port import Content, Heard, Transcriber
 from core.history.tokens import ByCharacters, counted
 from core.ports import ChatModel, Clock, Embedder
 from core.trace import Phase, current, spend
@@ -167,11 +167,11 @@ class MeteredTranscriber(Transcriber):
         self._meter = meter
         self.name = transcriber.name
 
-    async def transcribe(self, content: bytes, media_type: str, language: str) -> str:
+    async def transcribe(self, content: Content, media_type: str, language: str, heard: Heard | None = None) -> str:
         """Write down, and record the call."""
         reading = Measurement(self._meter.clock)
         try:
-            text = await self._transcriber.transcribe(content, media_type, language)
+            text = await self._transcriber.transcribe(content, media_type, language, heard)
         except ProviderError as error:
             reading.outcome = type(error).__name__
             raise

@@ -5,9 +5,10 @@ from core.actions.finish import FINISH
 from core.actions.memory_delete import MEMORY_DELETE
 from core.actions.memory_save import MEMORY_SAVE
 from core.actions.memory_search import MEMORY_SEARCH
+from core.actions.memory_send import MEMORY_SEND
 from core.actions.memory_update import MEMORY_UPDATE
 from core.actions.question import QUESTION
 
-ACTIONS: tuple[Action, ...] = (MEMORY_SEARCH, MEMORY_SAVE, MEMORY_UPDATE, MEMORY_DELETE, QUESTION, FINISH)
+ACTIONS: tuple[Action, ...] = (MEMORY_SEARCH, MEMORY_SAVE, MEMORY_UPDATE, MEMORY_DELETE, MEMORY_SEND, QUESTION, FINISH)
 
 __all__ = ["ACTIONS", "Action"]

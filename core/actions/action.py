@@ -10,7 +10,7 @@ from core.answering.prompting import candidates, prompt_of
 from core.answering.turn import Turn
 from core.dialogue import ActionInfo, ArgumentsReader, Cues, Step, Task, Written
 from core.models import complete_as
-from core.types import Localized
+from core.types import Localized, MemoryItem
 
 KNOWN: Final = "Memories that the message may be about, each with its mark; they may fit or not:"
 
@@ -55,8 +55,8 @@ class Action:
     What is a text always is.
     """
 
-    needs_memory: bool = False
-    """Whether it is offered only with memories in view."""
+    needs: Callable[[MemoryItem], bool] | None = None
+    """Whether a memory is one that it works on: it is offered only with such a one in view. None: always."""
 
     asks: bool = False
     """Whether it may have to ask the person to agree, which ends the turn, too."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Final
 
+from core.actions.memory_send import NAME as MEMORY_SEND
 from core.actions.things import names
 from core.answering.turn import Turn
 from core.enclosures import Attachment
@@ -27,15 +24,16 @@ _MAX_CAPTION_CHARS: Final = 300
 
 
 async def hand_back(turn: Turn) -> None:
-    """Hand back the things of the memories that the answer rests on, if they are what was asked for."""
-    rests = turn.log.basis(turn.answer.text).memories
-    known = {item.id: item for item in (*turn.shown.memories, *turn.search.found) if item.id in rests}
-    items = [item for item in await turn.memory.get(list(known)) if item.attachments]
+    """Hand back what a model sends, and the things that the answer rests on if they are what was asked for."""
+    sent = dict.fromkeys(item.id for step in turn.log.steps if step.action == MEMORY_SEND for item in step.items)
+    basis = turn.log.basis(turn.answer.text)
+    rests = () if turn.answer.is_limited and basis.messages else basis.memories  # it quotes what was said before
+    items = [item for item in await turn.memory.get([*(sent | dict.fromkeys(rests))]) if item.attachments]
     wanted = asks_to_show(turn.asked.text)
     quoted_ids = {hit.item.id for step in turn.log.steps for hit in step.hits if hit.passages}
     for item in items[:MAX_MEMORIES]:
         is_answer = item.id not in quoted_ids and _says_no_more(item, turn.asked.text)
-        if (wanted or is_answer) and item.id not in turn.log.changed_ids:
+        if item.id in sent or ((wanted or is_answer) and item.id not in turn.log.changed_ids):
             await hand_over(turn, item)
 
 
@@ -49,8 +47,8 @@ def _says_no_more(item: MemoryItem, question: str) -> bool:
 async def hand_over(turn: Turn, item: MemoryItem) -> None:
     """Send the things that a memory keeps, its words as their caption; say if they are not there or not taken."""
     caption = verbatim(one_line(item.content, _MAX_CAPTION_CHARS))
-    with TemporaryDirectory() as folder:
-        files = [await _file(turn, thing, Path(folder) / str(at)) for at, thing in enumerate(item.attachments)]
+    async with turn.enclosed.room():
+        files = [await _file(turn, thing) for thing in item.attachments]
         there = [file for file in files if file is not None]
         try:
             if there:
@@ -64,17 +62,14 @@ async def hand_over(turn: Turn, item: MemoryItem) -> None:
         await turn.answer.tell(NOT_SENT[turn.person.locale].format(name=name))
 
 
-async def _file(turn: Turn, thing: Attachment, path: Path) -> File | None:
-    """Return a thing as it is sent, its bytes laid down at `path`; None if it is not there any more."""
-    file = File(None, thing.name, thing.media_type, thing.kind, handle=thing.handle, detail=thing.detail)
-    if not thing.sha256:
-        return file if thing.detail else None
-    async with turn.enclosed.room():
-        content = await turn.memory.files.get(turn.memory.owner, thing.sha256)
-        if content is None:
-            return None
-        await asyncio.to_thread(path.write_bytes, content)
-    return replace(file, path=path)
+async def _file(turn: Turn, thing: Attachment) -> File | None:
+    """Return a thing as it is sent; None if it is not there any more."""
+    content = await turn.memory.files.get(turn.memory.owner, thing.sha256) if thing.sha256 else None
+    if content is None and (thing.sha256 or not thing.detail):
+        return None
+    return File(
+        None, thing.name, thing.media_type, thing.kind, content=content, handle=thing.handle, detail=thing.detail
+    )
 
 
 NOT_SENT: Final = text("files.not_sent")

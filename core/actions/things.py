@@ -9,15 +9,19 @@ from datetime import timedelta
 from typing import Final
 
 from core.actions.memory_drafts import MAX_BINDING_CHARS
+from core.answering.enclosed import MAX_FILE_BYTES
 from core.answering.turn import Turn
 from core.enclosures import Attachment, AttachmentKind, QuoteKind
-from core.errors import ChannelError, FileQuotaExceeded
+from core.errors import ChannelError, FileQuotaExceeded, FileTooLarge
 from core.files.passages import MAX_PASSAGES, passages, title
-from core.files.port import Problem
+from core.files.port import LOST
+from core.history.quotes import asks
+from core.text.assertions import asks_to_save
 from core.text.bindings import bindings
 from core.text.catalogue import text
 from core.text.markdown import quoted
-from core.text.pointing import points_only
+from core.text.pointing import points_at_sent, points_only
+from core.text.showing import asks_to_show
 from core.text.unicode import flat, one_line
 from core.types import MemoryDraft, MemoryItem, MemoryKind, Message, MessageRole, Modal
 
@@ -29,19 +33,13 @@ _LOOKED_AT: Final = 8
 
 _MAX_TITLE_CHARS: Final = 120
 
-_HERE: Final = re.compile(
-    r"\b(?:this|that|these|here|it|isso|isto|aqui|ess[ea]s?|est[ea]s?|esto|eso|aca|foto|photo|pic|pin|"
-    r"localizacao|ubicacion|location)\b"
+_RECORDING: Final = re.compile(
+    r"\b(?:recording|voice|audios?|gravacao|grabacion|nota de voz|(?:this|este|ese|esse) video)\b"
 )
-"""Words, folded, that may point at what was just sent."""
-
-_RECORDING: Final = re.compile(r"\b(?:recording|voice|audios?|gravacao|grabacion|nota de voz)\b")
 """Words, folded, for a recording itself."""
 
 _NEARLY: Final = 0.9
 """Of the room for a person's files: from there on they are told at each save."""
-
-_LOST: Final = {Problem.GONE, Problem.NOT_TAKEN}
 
 _KEPT: Final = frozenset(AttachmentKind) - {AttachmentKind.STICKER}
 
@@ -73,15 +71,36 @@ def _kept(attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
     return tuple(each for each in attachments if each.kind in _KEPT)
 
 
-async def _sent_before(turn: Turn) -> tuple[Attachment, ...]:
+async def asked_about(turn: Turn) -> tuple[Attachment, ...]:
+    """Return what a question without anything of its own may be about: what came just before, or before questions."""
+    asked = turn.asked
+    if asked.attachments or asked.quotes or not _is_question(asked.text):
+        return ()
+    for said in reversed(await _said_before(turn)):
+        if said.role is MessageRole.USER and said.attachments:
+            return () if _is_old(said, asked) else _kept(said.attachments)
+        if said.role is MessageRole.USER and not _is_question(said.text):
+            return ()
+    return ()
+
+
+def _is_question(text: str) -> bool:
+    return asks(text) and not asks_to_save(text) and not asks_to_show(text)
+
+
+async def _said_before(turn: Turn) -> list[Message]:
     conversation, asked = turn.conversation, turn.asked
     recent = [m for m in await conversation.store.tail(conversation.thread.id, _LOOKED_AT) if m.turn != asked.turn]
-    said = [m for m in recent if m.role in {MessageRole.USER, MessageRole.ASSISTANT} and m.modal is Modal.TEXT]
+    return [m for m in recent if m.role in {MessageRole.USER, MessageRole.ASSISTANT} and m.modal is Modal.TEXT]
+
+
+async def _sent_before(turn: Turn) -> tuple[Attachment, ...]:
+    asked, said = turn.asked, await _said_before(turn)
     last = next((m for m in reversed(said) if m.role is MessageRole.USER), None)
     if last is None or not _kept(last.attachments) or _is_old(last, asked):
         return ()
     is_asked = said[-1].role is MessageRole.ASSISTANT and said[-1].question is not None
-    return _kept(last.attachments) if is_asked or _HERE.search(flat(asked.text)) else ()
+    return _kept(last.attachments) if is_asked or points_at_sent(asked.text) else ()
 
 
 def _is_old(before: Message, asked: Message) -> bool:
@@ -109,8 +128,11 @@ async def put_away(turn: Turn, drafts: Sequence[MemoryDraft]) -> tuple[list[Memo
             kept.append(await _put_away(turn, draft))
         except FileQuotaExceeded as error:
             troubles.append(QUOTA[locale].format(used=_megabytes(error.used), quota=_megabytes(error.quota)))
+        except FileTooLarge as error:
+            limit = _megabytes(error.limit_bytes or MAX_FILE_BYTES)
+            troubles.append(TOO_LARGE[locale].format(name=_named(draft), limit=limit))
         except ChannelError:
-            troubles.append(NOT_FETCHED[locale].format(name=quoted(names(draft.attachments) or draft.content)))
+            troubles.append(NOT_FETCHED[locale].format(name=_named(draft)))
     return kept, tuple(dict.fromkeys(troubles))
 
 
@@ -123,6 +145,10 @@ async def nearly_full(turn: Turn, kept: Sequence[MemoryItem]) -> str:
     if used < files.quota * _NEARLY:
         return ""
     return NEARLY_FULL[turn.person.locale].format(used=_megabytes(used), quota=_megabytes(files.quota))
+
+
+def _named(draft: MemoryDraft) -> str:
+    return quoted(names(draft.attachments) or draft.content)
 
 
 def _megabytes(count: int) -> int:
@@ -155,7 +181,7 @@ def own_draft(turn: Turn) -> MemoryDraft | None:
 
     A question names nothing, and what could not be fetched is not kept.
     """
-    lost = {each.attachment.handle for each in turn.enclosed.files if each.problem in _LOST}
+    lost = {each.attachment.handle for each in turn.enclosed.files if each.problem in LOST}
     things = tuple(each for each in _own(turn) if each.handle not in lost)
     words = turn.asked.text.strip()
     if not things or words.endswith("?"):
@@ -196,3 +222,4 @@ def names(things: Collection[Attachment]) -> str:
 QUOTA: Final = text("files.quota")
 NEARLY_FULL: Final = text("files.nearly_full")
 NOT_FETCHED: Final = text("files.not_fetched")
+TOO_LARGE: Final = text("files.problems.not_taken")

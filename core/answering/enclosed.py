@@ -7,15 +7,15 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from io import SEEK_END
 from tempfile import SpooledTemporaryFile
-from typing import IO, Final
+from typing import BinaryIO, Final, cast
 
 from core.dialogue import Picture
 from core.enclosures import Attachment, AttachmentKind, QuoteKind
 from core.errors import ChannelError, FileTooLarge, ProviderError
 from core.files.passages import Embed, FoundPassage, find, passages
-from core.files.port import Abilities, FileReader, Problem, ReadFile, Reading, Transcriber
-from core.tasks import aside
+from core.files.port import Abilities, FileReader, Heard, Problem, ReadFile, Reading, Transcriber
 from core.text.assertions import asks_to_save
 from core.types import Message
 
@@ -26,7 +26,7 @@ MAX_TOTAL_BYTES: Final = 60_000_000
 """Of all that comes with one message."""
 
 FILES_AT_ONCE: Final = 3
-"""How many files of all turns are in memory at once."""
+"""How many files of all turns are fetched and read at once, or in memory as a whole to be kept or sent."""
 
 MAX_PICTURES: Final = 5
 """Of one message, that models are shown."""
@@ -41,17 +41,20 @@ _IN_MEMORY_BYTES: Final = 200_000
 """A larger file waits on the disk while its turn goes on."""
 
 _LOOKED_AT: Final = {AttachmentKind.PHOTO, AttachmentKind.FILE, AttachmentKind.OTHER, AttachmentKind.STICKER}
-"""What is fetched to be read: recordings and videos are only where somebody keeps them."""
+"""What is fetched to be read: recordings and videos are where something hears them, or somebody keeps them."""
 
-_HEARD: Final = {AttachmentKind.VOICE, AttachmentKind.AUDIO, AttachmentKind.VIDEO_NOTE}
+_SPOKEN: Final = {AttachmentKind.VOICE, AttachmentKind.VIDEO_NOTE}
+"""What a person says instead of typing it."""
+
+_HEARD: Final = {*_SPOKEN, AttachmentKind.AUDIO, AttachmentKind.VIDEO}
 """What is written down, where something does that."""
 
 _MAX_FOUND: Final = 12
 
 _log = logging.getLogger(__name__)
 
-Fetch = Callable[[str, int], Awaitable[bytes]]
-"""Returns the bytes of a handle, at most so many (`Channel.fetch`)."""
+Fetch = Callable[[str, int, BinaryIO], Awaitable[None]]
+"""Writes the bytes of a handle, at most so many, into a file (`Channel.fetch`)."""
 
 
 class FileService:
@@ -74,6 +77,12 @@ class Enclosed:
     language: str = ""
     """The tag of the language that the person most likely speaks."""
 
+    before: tuple[Attachment, ...] = ()
+    """What came with an earlier message that this one asks about."""
+
+    tell: Heard | None = None
+    """Gets how far a recording is written down, where the transcriber knows."""
+
     files: tuple[ReadFile, ...] = ()
     """What was read, in their order; empty before that."""
 
@@ -85,7 +94,7 @@ class Enclosed:
     """The recordings whose words became those of the message (`worded`)."""
 
     _pictures: tuple[Picture, ...] | None = None
-    _spooled: dict[str, IO[bytes]] = field(default_factory=dict)
+    _spooled: dict[str, BinaryIO] = field(default_factory=dict)
 
     def begin(self) -> None:
         """Begin to fetch and to read them."""
@@ -110,8 +119,8 @@ class Enclosed:
         if self._pictures is None and self.service is not None:
             made = []
             for each in [each.attachment for each in self.files if each.is_picture][:MAX_PICTURES]:
-                async with self.opened(each) as content:
-                    made.append(await self.service.reader.picture(content, PICTURE_SIDE_PX))
+                async with self.room():
+                    made.append(await self.service.reader.picture(self._spooled[each.handle], PICTURE_SIDE_PX))
             self._pictures = tuple(_picture(content) for content in made if content is not None)
         return self._pictures or ()
 
@@ -123,11 +132,8 @@ class Enclosed:
             ChannelError: they cannot be had.
         """
         async with self.room():
-            spooled = self._spooled.get(attachment.handle)
-            if spooled is not None:
-                yield await asyncio.to_thread(_whole, spooled)
-            else:
-                yield await self.fetch(attachment.handle, MAX_FILE_BYTES)
+            spooled = self._spooled.get(attachment.handle) or await self._fetched(attachment, MAX_FILE_BYTES)
+            yield await asyncio.to_thread(_whole, spooled)
 
     def room(self) -> AbstractAsyncContextManager[None]:
         """Hold one of the few places for files in memory, which all turns share."""
@@ -159,15 +165,16 @@ class Enclosed:
         return Abilities(self.service.transcriber is not None, self.service.reader.reads_pictures)
 
     @property
-    def is_listening(self) -> bool:
-        """Whether a recording of the message is being written down."""
-        return self.abilities.hears and any(each.kind in _HEARD for each in self.asked.attachments)
+    def listening(self) -> tuple[Attachment, ...]:
+        """The recordings of the message that are being written down."""
+        return tuple(each for each in self.asked.attachments if self.abilities.hears and each.kind in _HEARD)
 
     @property
     def _attachments(self) -> Mapping[Attachment, bool]:
         """Map what comes along to whether it is of a quote."""
         quotes = [quote for quote in self.asked.quotes if quote.kind in {QuoteKind.REPLY, QuoteKind.FORWARD}]
-        quoted = {each: True for quote in quotes for each in quote.attachments}
+        seen = [each for each in self.before if each.kind in _LOOKED_AT]
+        quoted = dict.fromkeys((*seen, *(each for quote in quotes for each in quote.attachments)), True)
         return quoted | dict.fromkeys(self.asked.attachments, False)
 
     async def _read_all(self) -> None:
@@ -184,26 +191,40 @@ class Enclosed:
             found.append(ReadFile(told, reading, is_quoted))
         self.files = tuple(found)
 
-    async def _hear(self, transcriber: Transcriber | None, content: bytes, media_type: str) -> Reading | None:
+    async def _fetched(self, attachment: Attachment, max_bytes: int) -> BinaryIO:
+        """Fetch a file into a temporary one, which is there until `close`."""
+        spooled = cast("BinaryIO", SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES))  # noqa: SIM115
+        try:
+            await self.fetch(attachment.handle, max_bytes, spooled)
+        except BaseException:
+            spooled.close()
+            raise
+        spooled.seek(0)
+        self._spooled[attachment.handle] = spooled
+        return spooled
+
+    async def _hear(self, transcriber: Transcriber | None, content: BinaryIO, media_type: str) -> Reading | None:
         if transcriber is None:
             return None
         try:
-            text = await transcriber.transcribe(content, media_type, self.language)
+            text = await transcriber.transcribe(content, media_type, self.language, self.tell)
         except ProviderError as error:
             _log.warning("a recording was not written down", extra={"error": type(error).__name__})
             return Reading(media_type, problem=Problem.UNHEARD)
-        return Reading(media_type, (text,), None if text else Problem.EMPTY)
+        return Reading(media_type, (text,), None if text else Problem.SILENT)
 
     async def _read(self, attachment: Attachment, max_bytes: int) -> tuple[Reading | None, int]:
         """Return what is read in one, and how many bytes it has."""
         if not attachment.handle or self.service is None:
             return None, 0
+        if attachment.size > max_bytes:
+            return Reading(attachment.media_type, problem=Problem.NOT_TAKEN), 0
         hears = attachment.kind in _HEARD and self.service.transcriber is not None
         if attachment.kind not in _LOOKED_AT and not hears:
             return None, 0
         async with self.service.room:
             try:
-                content = await self.fetch(attachment.handle, max_bytes)
+                content = await self._fetched(attachment, max_bytes)
             except FileTooLarge:
                 return Reading(attachment.media_type, problem=Problem.NOT_TAKEN), 0
             except ChannelError as error:
@@ -213,8 +234,7 @@ class Enclosed:
                 reading = await self._hear(self.service.transcriber, content, attachment.media_type)
             else:
                 reading = await self.service.reader.read(content, attachment.name)
-            self._spooled[attachment.handle] = await aside(len(content), lambda: _spool(content))
-            return reading, len(content)
+            return reading, content.seek(0, SEEK_END)
 
 
 PASTED_NAME: Final = "message.txt"
@@ -234,7 +254,7 @@ async def worded(enclosed: Enclosed, max_chars: int, *, asks: bool = False) -> M
     """
     asked = enclosed.asked
     pasted = set() if asked.text.strip() else {each.handle for each in asked.attachments if is_pasted(each)}
-    if not pasted and all(each.kind is not AttachmentKind.VOICE for each in asked.attachments):
+    if not pasted and all(each.kind not in _SPOKEN for each in asked.attachments):
         return None
     await enclosed.read()
     own = [each for each in enclosed.files if not each.is_quoted and each.has_text]
@@ -256,7 +276,7 @@ async def worded(enclosed: Enclosed, max_chars: int, *, asks: bool = False) -> M
 
 def is_heard(file: ReadFile) -> bool:
     """Return whether a file is the person's own recording, of which is known what is said."""
-    return file.attachment.kind is AttachmentKind.VOICE and not file.is_quoted and file.has_text
+    return file.attachment.kind in _SPOKEN and not file.is_quoted and file.has_text
 
 
 def _picture(content: bytes) -> Picture:
@@ -264,12 +284,6 @@ def _picture(content: bytes) -> Picture:
     return Picture(media_type, content, _PICTURE_TOKENS)
 
 
-def _spool(content: bytes) -> IO[bytes]:
-    spooled = SpooledTemporaryFile(max_size=_IN_MEMORY_BYTES)  # noqa: SIM115  (closed with the turn)
-    spooled.write(content)
-    return spooled
-
-
-def _whole(spooled: IO[bytes]) -> bytes:
+def _whole(spooled: BinaryIO) -> bytes:
     spooled.seek(0)
     return spooled.read()

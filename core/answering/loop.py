@@ -184,13 +184,13 @@ class Loop:
         off = {info.name for info in self.turn.services.actions if not info.is_on}
         if self._is_last:
             return (self.registry.fallback,)
-        in_view = any(each.needs_memory for each in self.registry.enabled) and bool(await self.turn.search.in_view())
+        in_view = await self.turn.search.in_view() if any(each.needs for each in self.registry.enabled) else ()
         stuck = steps[-1].action if steps and steps[-1].outcome is Outcome.REPEATED else None
         return tuple(
             each
             for each in self.registry.enabled
             if (remembers or not each.remembers)
-            and (in_view or not each.needs_memory)
+            and (each.needs is None or any(map(each.needs, in_view)))
             and each.name not in {stuck, *off}
         )
 

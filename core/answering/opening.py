@@ -162,7 +162,9 @@ async def resume(turn: Turn, undo: Sequence[Button] = ()) -> bool:
     is_complete = not all(m.in_history for m in said)  # only a final answer is kept out of its turn's calls
     if said and not answer.view.resumes:
         answer.write(AGAIN[turn.person.locale])
-    answer.put_below(await turn.memory.get([m.memory_id for m in mine if m.modal is Modal.MEMORY]))
+    recalled = await turn.memory.get([m.memory_id for m in mine if m.modal is Modal.MEMORY])
+    answer.put_below(recalled)
+    turn.shown.memories += tuple(recalled)
     for message in said:
         answer.write(message.text)
     if is_complete:

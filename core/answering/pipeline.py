@@ -16,6 +16,7 @@ from typing import Final
 
 from core.actions.change_report import undo_button
 from core.actions.handing_back import hand_back
+from core.actions.things import asked_about
 from core.answering.confirmations import Arrival
 from core.answering.conversation_locks import ConversationLocks
 from core.answering.deadline import Deadline
@@ -26,7 +27,16 @@ from core.answering.lookup import still_known
 from core.answering.loop import say_below, think
 from core.answering.opening import Opening, check, recover, resume
 from core.answering.parts import ChatBotParts
-from core.answering.sentences import BROKE_OFF, LISTENING, NOTHING_SAID, TRY_AGAIN, failure_text, helps_to_retry
+from core.answering.sentences import (
+    BROKE_OFF,
+    HEARD_SO_FAR,
+    LISTENING,
+    LISTENING_LONG,
+    NOTHING_SAID,
+    TRY_AGAIN,
+    failure_text,
+    helps_to_retry,
+)
 from core.answering.turn import Turn
 from core.commands.builtin import again, is_continue, is_retry, is_stop
 from core.commands.command import Request
@@ -45,6 +55,7 @@ from core.errors import (
     TurnReplaced,
     TurnStopped,
 )
+from core.files.port import Heard
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel
 from core.stores import Replaced
@@ -52,12 +63,18 @@ from core.tasks import Tasks
 from core.text.markdown import quoted
 from core.threads import TurnState
 from core.trace import Phase, Trace, current, spend, traced
-from core.types import ChatKey, ConversationKey, Incoming, Role
+from core.types import ChatKey, ConversationKey, Incoming, Locale, Role
 from core.workers.port import check_claim
 
 _LAST_WORDS_S: Final = 2.0
 _LATE_TYPING_S: Final = 0.5
 """Commands answer before that, unless they have a lot to do."""
+
+_LONG_S: Final = 60.0
+"""From how long on a recording's length and progress are shown."""
+
+_PROGRESS_S: Final = 5.0
+"""How often the progress is shown at most: a channel's own pace may be slower."""
 
 _log = logging.getLogger(__name__)
 
@@ -272,6 +289,8 @@ class MessagePipeline:
         """Store the question, and think it through, or go on where a restart broke that off."""
         limits = self._parts.settings.limits
         await turn.log.enter(TurnState.PENDING)
+        turn.enclosed.tell = self._shows_progress(turn)
+        turn.enclosed.before = await asked_about(turn)
         turn.enclosed.begin()
         await self._check(turn)
         await turn.log.enter(TurnState.VALIDATED)
@@ -282,6 +301,7 @@ class MessagePipeline:
         if turn.asked.turn != began:  # the message was stored before: a restart broke its turn off
             turn.memory = replace(turn.memory, context=replace(turn.memory.context, act=turn.asked.turn))
             if await resume(turn, await undo_button(turn)):
+                await hand_back(turn)
                 return
             await recover(turn)
         await turn.log.enter(TurnState.INVOKED)
@@ -292,14 +312,29 @@ class MessagePipeline:
     async def _check(self, turn: Turn) -> None:
         """Refuse a message of nothing or of too much text. A text that was pasted as a file is the message's."""
         limits = self._parts.settings.limits
-        if turn.enclosed.is_listening:
-            await turn.answer.status(LISTENING[turn.person.locale])
+        if turn.enclosed.listening:
+            longest_s = max(each.duration_s for each in turn.enclosed.listening)
+            await turn.answer.status(_listening(longest_s, turn.person.locale))
         said = await worded(turn.enclosed, limits.max_message_chars, asks=turn.services.models.is_limited)
         if said is not None:
             turn.log.asked = turn.shown.asked = said
             if turn.enclosed.heard:
                 await turn.answer.tell(f"🎙 {quoted(said.text, None)}")
         check(turn.asked, min_chars=limits.min_message_chars, max_chars=limits.max_message_chars)
+
+    def _shows_progress(self, turn: Turn) -> Heard:
+        """Return what shows, now and then, how far a recording of minutes is written down."""
+        clock = self._parts.services.clock
+        shown_s = clock.monotonic()
+
+        async def show(heard_s: float, of_s: float) -> None:
+            nonlocal shown_s
+            if of_s >= _LONG_S and clock.monotonic() - shown_s >= _PROGRESS_S:
+                shown_s = clock.monotonic()
+                progress = HEARD_SO_FAR[turn.person.locale].format(heard=_minutes(heard_s), all=_minutes(of_s))
+                await turn.answer.status(progress)
+
+        return show
 
     # --- what is said where it failed ---
 
@@ -419,6 +454,16 @@ class MessagePipeline:
         running.stop()
         await self._parts.hooks.replies.drop(incoming)
         return True
+
+
+def _listening(longest_s: float, locale: Locale) -> str:
+    """Return the status while recordings are written down, the longest of which has so many seconds, 0 if unknown."""
+    long = LISTENING_LONG[locale].format(all=_minutes(longest_s))
+    return long if longest_s >= _LONG_S else LISTENING[locale]
+
+
+def _minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02}"
 
 
 def _overtakes(incoming: Incoming) -> bool:

@@ -141,7 +141,8 @@ class Labelled:
         A block holds the bindings and the content; nothing in them ends it or is a citation. `changed` is the day of
         the last change, if that is another one; `until`, when it ends, or ended if something else is true since;
         `means`, the day or the minute that its words mean; `json` marks JSON, `perhaps over` what a later memory may
-        tell anew, `cut` a content of which the end is missing. Days are in that zone.
+        tell anew, `cut` a content of which the end is missing, `keeps photo` what it has beside its words. Days are in
+        that zone.
         """
         wanted = {item.id for item in (self.items if items is None else items)}
         return "\n".join(_block(label, item, zone) for label, item in self.labels.items() if item.id in wanted)
@@ -160,6 +161,7 @@ def _block(label: str, item: MemoryItem, zone: tzinfo) -> str:
         *([f"changed {changed}"] if changed != saved else []),
         *([f"{_ENDED if item.current else 'until'} {_last_day(item.until, zone)}"] if item.until else []),
         *([f"means {item.meant}"] if item.meant else []),
+        *([f"keeps {', '.join(dict.fromkeys(thing.kind for thing in item.attachments))}"] if item.attachments else []),
         *(["json"] if item.kind is MemoryKind.JSON else []),
         *(["perhaps over"] if item.over else []),
         *(["cut"] if is_cut else []),

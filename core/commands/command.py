@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import fields as fields_of
+from io import BytesIO
 from typing import Final, TypeAlias
 
 from core.answering.deadline import Deadline
@@ -115,7 +116,9 @@ class Request:
         Raises:
             FileTooLarge, ChannelError: the file cannot be read.
         """
-        return await self.answer.view.channel.fetch(file.handle, max_bytes)
+        into = BytesIO()
+        await self.answer.view.channel.fetch(file.handle, max_bytes, into)
+        return into.getvalue()
 
     async def stop_answers(self, accounts: Collection[UserKey]) -> None:
         """Stop the running answers to those accounts at any worker, except the one that runs this command.

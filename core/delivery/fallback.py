@@ -9,7 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TypeAlias, TypeVar
+from typing import BinaryIO, TypeAlias, TypeVar
 
 from core.enclosures import Quote
 from core.errors import (
@@ -133,9 +133,9 @@ class FallbackChannel(Channel):
         """Let the chat keep none of the words of the message."""
         self._chat.keep_nothing()
 
-    async def fetch(self, handle: str, max_bytes: int) -> bytes:
-        """Return the content of what came with a message of the chat."""
-        return await self._chat.fetch(handle, max_bytes)
+    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
+        """Write what came with a message of the chat into a file."""
+        await self._chat.fetch(handle, max_bytes, into)
 
     async def said_before(self, most: int) -> Sequence[Quote]:
         """Return the last messages of the chat."""

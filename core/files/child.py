@@ -1,7 +1,8 @@
 """The process that reads files: a script of its own, which imports nothing of the bot and knows none of its secrets.
 
-It takes jobs from its standard input and answers each on its standard output: the length of a head in four bytes, the
-head as JSON, then as many bytes as its `size` says. It ends with its input, or by the limits that it sets itself.
+It takes jobs from its standard input: the length of a head in four bytes, the head as JSON, then as many bytes as its
+`size` says. It answers each on its standard output: the length in four bytes, then the answer; before it, with the bit
+NOT_YET in their length, how far it came. It ends with its input, or by the limits that it sets itself.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import struct
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from html.parser import HTMLParser
 from importlib import resources
 from typing import Any, BinaryIO, Final
@@ -49,6 +50,7 @@ _MAX_CELLS: Final = 200_000
 _PR_SET_DUMPABLE: Final = 4  # linux/prctl.h
 _HEAD_BYTES: Final = 4096
 _HEAD: Final = struct.Struct(">I")
+NOT_YET: Final = 1 << 31
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _WORD: Final = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _DOCX: Final = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -182,12 +184,19 @@ def _calendar(content: bytes) -> Iterator[str]:
 
     lines = []
     for event in Calendar.from_ical(_decoded(content) or "").walk("VEVENT"):
-        start = event.get("DTSTART")
-        when = start.dt.strftime("%Y-%m-%d %H:%M" if hasattr(start.dt, "hour") else "%Y-%m-%d") if start else ""
-        told = (str(event.get(each) or "").replace("\n", " ").strip() for each in ("SUMMARY", "LOCATION"))
-        what, where = told
-        lines.append(", ".join(filter(None, (what, when, where))))
+        what, where = (" ".join(str(event.get(each) or "").split()) for each in ("SUMMARY", "LOCATION"))
+        when = _moment(event.get("DTSTART"))
+        lines.append(" ".join(filter(None, (", ".join(filter(None, (what, when))), f"({where})" if where else ""))))
     yield "\n".join(lines)
+
+
+def _moment(start: Any) -> str:
+    """Return a day or a minute, of another zone than the reader's only if it is in UTC."""
+    if start is None:
+        return ""
+    form = "%Y-%m-%d %H:%M" if hasattr(start.dt, "hour") else "%Y-%m-%d"
+    is_utc = str(getattr(start.dt, "tzinfo", "")) == "UTC"
+    return f"{start.dt:{form}}{' UTC' if is_utc else ''}"
 
 
 _CARD: Final = {"fn", "tel", "email", "adr", "org", "title", "bday", "url", "note"}
@@ -240,7 +249,6 @@ def _html(content: bytes) -> Iterator[str]:
 
 def _pdf(content: bytes) -> Iterator[str]:
     import pypdfium2 as pdfium
-    from pypdfium2 import raw
 
     try:
         document = pdfium.PdfDocument(content)
@@ -251,7 +259,7 @@ def _pdf(content: bytes) -> Iterator[str]:
         text = page.get_textpage().get_text_bounded().replace("\r\n", "\n")
         has_words = has_words or bool(text.strip())
         if not has_words and not has_pictures:
-            has_pictures = any(True for _ in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=2))
+            has_pictures = any(True for _ in page.get_objects(max_depth=2))  # drawings, too
         yield text
         page.close()
     if has_pictures and not has_words:
@@ -355,6 +363,7 @@ def _opened(content: bytes, max_side_px: int) -> Any:
     from PIL import Image, UnidentifiedImageError
 
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS // 2  # the library refuses twice as many
+    unidentified = ("broken" if _learns_heic() else "heic") if _is_heic(content) else "unknown"
     try:
         image = Image.open(io.BytesIO(content))
         image.draft("RGB", (max_side_px, max_side_px))
@@ -362,10 +371,27 @@ def _opened(content: bytes, max_side_px: int) -> Any:
     except Image.DecompressionBombError:
         raise Unreadable("too large") from None
     except UnidentifiedImageError:
-        raise Unreadable("unknown") from None
+        raise Unreadable(unidentified) from None
     except (OSError, SyntaxError, ValueError):
         raise Unreadable("broken") from None
     return image
+
+
+def _is_heic(content: bytes) -> bool:
+    import filetype
+
+    return filetype.guess_mime(content[:_HEAD_BYTES]) in {"image/heic", "image/heif"}
+
+
+@lru_cache(maxsize=1)
+def _learns_heic() -> bool:
+    """Let the library open HEIC; return False where the extra `heic` is not."""
+    try:
+        from pi_heif import register_heif_opener
+    except ImportError:
+        return False
+    register_heif_opener()
+    return True
 
 
 _TURNED: Final = frozenset({5, 6, 7, 8})
@@ -490,15 +516,27 @@ def _listener() -> Any:
     return WhisperModel("base", device="cpu", compute_type="int8", files={"model.bin": b"".join(parts), **files})
 
 
-def speech(content: bytes, language: str) -> dict[str, Any]:
-    """Return what is said in a recording as `text`, "" for silence; without it if it cannot be decoded."""
+def speech(content: bytes, language: str, tell: Callable[[bytes], None]) -> dict[str, Any]:
+    """Return what is said in a recording or a video as `text`, "" for silence; without it if it cannot be decoded.
+
+    After each piece `tell` gets how many seconds of how many are written down, as JSON.
+    """
+    import av
+
     listener = _listener()
     spoken = language if language in listener.supported_languages else None
+    said = []
     try:
-        segments, _ = listener.transcribe(
+        with av.open(io.BytesIO(content)) as recording:
+            if not recording.streams.audio:
+                return {"text": ""}
+        segments, about = listener.transcribe(
             io.BytesIO(content), language=spoken, beam_size=5, vad_filter=True, condition_on_previous_text=False
         )
-        return {"text": " ".join(each.text.strip() for each in segments)}
+        for each in segments:
+            said.append(each.text.strip())
+            tell(json.dumps([each.end, about.duration]).encode())
+        return {"text": " ".join(said)}
     except Exception:  # noqa: BLE001  (whatever a library raises at a file that somebody made up)
         return {}
 
@@ -547,7 +585,7 @@ def _allow_cpu(more_s: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + more_s, resource.RLIM_INFINITY))
 
 
-def _done(head: dict[str, Any], content: bytes) -> bytes:
+def _done(head: dict[str, Any], content: bytes, tell: Callable[[bytes], None]) -> bytes:
     """Return the answer to a job."""
     match head["task"]:
         case "picture":
@@ -555,7 +593,7 @@ def _done(head: dict[str, Any], content: bytes) -> bytes:
         case "words":
             fields = words(content, head["name"])
         case "speech":
-            fields = speech(content, head["language"])
+            fields = speech(content, head["language"], tell)
         case _:
             fields = read(content, head["name"])
     return json.dumps(fields).encode()
@@ -563,14 +601,18 @@ def _done(head: dict[str, Any], content: bytes) -> bytes:
 
 def serve(jobs: BinaryIO, answers: BinaryIO) -> None:
     """Do jobs until there are no more."""
+
+    def write(answer: bytes, mark: int = 0) -> None:
+        answers.write(_HEAD.pack(len(answer) | mark) + answer)
+        answers.flush()
+
     while length := jobs.read(_HEAD.size):
         head = json.loads(jobs.read(_HEAD.unpack(length)[0]))
         content = jobs.read(head["size"])
         _allow_cpu(head.get("cpu_s", MAX_CPU_S))
-        answer = _done(head, content)
+        answer = _done(head, content, partial(write, mark=NOT_YET))
         del content
-        answers.write(_HEAD.pack(len(answer)) + answer)
-        answers.flush()
+        write(answer)
 
 
 def main() -> None:

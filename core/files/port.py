@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Protocol
+from typing import BinaryIO, Final, Protocol, TypeAlias
 
 from core.enclosures import Attachment
 from core.errors import FileQuotaExceeded
 from core.types import UserKey
+
+Content: TypeAlias = bytes | BinaryIO
+"""What is in a file: its bytes, or a file on the disk, which is read from its beginning a piece at a time."""
 
 
 class FileStore(Protocol):
@@ -110,11 +113,21 @@ class Problem(StrEnum):
     NOT_TAKEN = "not taken"
     """It has more bytes than are fetched, or than its platform hands out."""
 
+    HEIC = "heic"
+    """A picture of a kind that takes the extra `heic`, which is not here."""
+
+    SILENT = "silent"
+    """It is a recording or a video in which nobody speaks."""
+
     UNHEARD = "unheard"
     """It is a recording, and what writes down speech did not."""
 
     GONE = "gone"
     """Its platform does not hand it out any more, or not now."""
+
+
+LOST: Final = frozenset({Problem.EMPTY, Problem.GONE, Problem.NOT_TAKEN})
+"""Why there is nothing that could be kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,24 +199,30 @@ class FileReader(Protocol):
     reads_pictures: bool = False
     """Whether the words on pictures are read, too."""
 
-    async def read(self, content: bytes, name: str = "") -> Reading:
+    async def read(self, content: Content, name: str = "") -> Reading:
         """Return the text of a file; `name` helps only where its bytes do not tell what it is."""
 
-    async def picture(self, content: bytes, max_side_px: int) -> bytes | None:
+    async def picture(self, content: Content, max_side_px: int) -> bytes | None:
         """Return a picture as a JPEG or PNG: upright, without EXIF, no side longer than that; None if it is none."""
 
     async def close(self) -> None:
         """End the process. Closing twice does nothing."""
 
 
+Heard: TypeAlias = Callable[[float, float], Awaitable[None]]
+"""Gets how many seconds of a recording are written down, and how many it has."""
+
+
 class Transcriber(Protocol):
-    """Write down what is said in a recording."""
+    """Write down what is said in a recording, or in a video."""
 
     name: str
     """`provider:model`, for logs and the ledger."""
 
-    async def transcribe(self, content: bytes, media_type: str, language: str) -> str:
+    async def transcribe(self, content: Content, media_type: str, language: str, heard: Heard | None = None) -> str:
         """Return what is said, "" for silence; `language` is a tag of what is likely spoken, or "".
+
+        One that knows how far it came tells it to `heard` meanwhile.
 
         Raises:
             ProviderError: it did not answer as asked.

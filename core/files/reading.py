@@ -9,13 +9,15 @@ import signal
 import struct
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
+from io import SEEK_END, BytesIO
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, BinaryIO, Final, Protocol
 
 from core.files import child
-from core.files.port import FileReader, Problem, Reading
+from core.files.port import Content, FileReader, Problem, Reading
 from core.tasks import aside
 from core.text.unicode import clean
 
@@ -26,6 +28,7 @@ WITHIN_S: Final = 30.0
 """How long one file may take, by the wall."""
 
 _HEAD: Final = struct.Struct(">I")
+_PIECE_BYTES: Final = 1 << 18
 _MAX_ANSWER_BYTES: Final = 64 << 20
 _OUT_OF_TIME: Final = {-getattr(signal, name) for name in ("SIGXCPU", "SIGKILL") if hasattr(signal, name)}
 
@@ -65,15 +68,21 @@ class ChildProcess:
         """The id of the process; None while there is none."""
         return None if self._process is None else self._process.pid
 
-    async def ask(self, task: str, content: bytes, **about: object) -> tuple[bytes | None, Problem]:
-        """Return the answer of the process to a task; None if it died of the file, and what that says of it."""
-        head = {"task": task, "size": len(content), "cpu_s": self._cpu_s, **about}
+    async def ask(
+        self, task: str, content: Content, note: Callable[[bytes], Awaitable[None]] | None = None, **about: object
+    ) -> tuple[bytes | None, Problem]:
+        """Return the answer of the process to a task; None if it died of the file, and what that says of it.
+
+        `note` gets what it tells before that of how far it came.
+        """
+        file = BytesIO(content) if isinstance(content, bytes) else content
+        head = {"task": task, "size": file.seek(0, SEEK_END), "cpu_s": self._cpu_s, **about}
         async with self._turn:
             if self._ending is not None:
                 self._ending.cancel()
             try:
                 async with asyncio.timeout(self._within_s):
-                    answer = await self._exchange(await self._running(), json.dumps(head).encode(), content)
+                    answer = await self._exchange(await self._running(), json.dumps(head).encode(), file, note)
             except (TimeoutError, OSError, asyncio.IncompleteReadError) as error:
                 status = await self._end()
                 is_slow = isinstance(error, TimeoutError) or status in _OUT_OF_TIME
@@ -100,13 +109,20 @@ class ChildProcess:
         return self._process
 
     @staticmethod
-    async def _exchange(process: Process, head: bytes, content: bytes) -> bytes:
+    async def _exchange(
+        process: Process, head: bytes, file: BinaryIO, note: Callable[[bytes], Awaitable[None]] | None
+    ) -> bytes:
         assert process.stdin is not None  # noqa: S101  (both are pipes)
         assert process.stdout is not None  # noqa: S101
         process.stdin.write(_HEAD.pack(len(head)) + head)
-        process.stdin.write(content)
-        await process.stdin.drain()
-        size = _HEAD.unpack(await process.stdout.readexactly(_HEAD.size))[0]
+        file.seek(0)
+        while piece := file.read(_PIECE_BYTES):
+            process.stdin.write(piece)
+            await process.stdin.drain()
+        while (size := _HEAD.unpack(await process.stdout.readexactly(_HEAD.size))[0]) & child.NOT_YET:
+            told = await process.stdout.readexactly(min(size & ~child.NOT_YET, _MAX_ANSWER_BYTES))
+            if note is not None:
+                await note(told)
         if size > _MAX_ANSWER_BYTES:
             raise OSError("the answer is no answer")
         return await process.stdout.readexactly(size)
@@ -136,20 +152,20 @@ class ChildProcess:
 class ProcessReader(ChildProcess, FileReader):
     """Reads files in such a process."""
 
-    async def read(self, content: bytes, name: str = "") -> Reading:
+    async def read(self, content: Content, name: str = "") -> Reading:
         """Return the text of a file; `name` helps only where its bytes do not tell what it is."""
         return await _asked(self, "read", content, name)
 
-    async def picture(self, content: bytes, max_side_px: int) -> bytes | None:
+    async def picture(self, content: Content, max_side_px: int) -> bytes | None:
         """Return a picture as a JPEG or PNG: upright, without EXIF, no side longer than that; None if it is none."""
-        answer, _ = await self.ask("picture", content, max_side_px=max_side_px) if content else (None, None)
+        answer, _ = await self.ask("picture", content, max_side_px=max_side_px)
         return answer or None
 
 
 class WordFinder(Protocol):
     """Recognise the words on pictures. Raises nothing but cancellation."""
 
-    async def words(self, content: bytes, name: str = "") -> Reading:
+    async def words(self, content: Content, name: str = "") -> Reading:
         """Return the words on a picture, or on the pages of a scanned document; no page without any."""
 
     async def close(self) -> None:
@@ -162,7 +178,7 @@ class ProcessWordFinder(ChildProcess, WordFinder):
     def __init__(self, *, idle_s: float = IDLE_S) -> None:
         super().__init__(cpu_s=60, within_s=60.0, idle_s=idle_s, memory_bytes=2 << 30)
 
-    async def words(self, content: bytes, name: str = "") -> Reading:
+    async def words(self, content: Content, name: str = "") -> Reading:
         """Return the words on a picture, or on the pages of a scanned document; no page without any."""
         return await _asked(self, "words", content, name)
 
@@ -176,7 +192,7 @@ class WordsReader(FileReader):
         self._reader = reader
         self._finder = finder
 
-    async def read(self, content: bytes, name: str = "") -> Reading:
+    async def read(self, content: Content, name: str = "") -> Reading:
         """Return the text of a file; a picture with words on it has one page."""
         reading = await self._reader.read(content, name)
         is_picture = bool(reading.width) and reading.problem is None
@@ -187,7 +203,7 @@ class WordsReader(FileReader):
             return reading
         return replace(reading, pages=found.pages, problem=found.problem)
 
-    async def picture(self, content: bytes, max_side_px: int) -> bytes | None:
+    async def picture(self, content: Content, max_side_px: int) -> bytes | None:
         """Return a picture as the other reader does."""
         return await self._reader.picture(content, max_side_px)
 
@@ -197,9 +213,7 @@ class WordsReader(FileReader):
         await self._finder.close()
 
 
-async def _asked(process: ChildProcess, task: str, content: bytes, name: str) -> Reading:
-    if not content:
-        return Reading("", problem=Problem.EMPTY)
+async def _asked(process: ChildProcess, task: str, content: Content, name: str) -> Reading:
     answer, problem = await process.ask(task, content, name=name)
     if answer is None:
         return Reading("", problem=problem)

@@ -13,6 +13,7 @@ from typing import Final
 
 from core.history.withholding import Knowledge, Lookup, known, withheld_of
 from core.stores import HistoryStore, Quoted
+from core.text.showing import asks_to_show
 from core.text.unicode import flat, one_line
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.types import MemoryItem, Message, MessageRole, Span, UserKey
@@ -54,6 +55,9 @@ _NO_SUBJECT: Final = frozenset(
 
 _QUESTION: Final = re.compile(r"[^.!\n…]*[?？؟]\W*")
 """A text that is one question and nothing else."""
+
+_WISH_WORDS: Final = 6
+"""A longer message that asks to be shown something tells something, too."""
 
 _EMPTY: Final = FUNCTION_WORDS | _NO_SUBJECT
 
@@ -134,7 +138,9 @@ def _answers(message: Message, before: Message) -> bool:
 
 
 def _is_question(message: Message) -> bool:
-    return _QUESTION.fullmatch(message.text) is not None
+    """Return whether a message only asks: a question, or to be shown something."""
+    is_wish = len(message.text.split()) <= _WISH_WORDS and asks_to_show(message.text)
+    return is_wish or _QUESTION.fullmatch(message.text) is not None
 
 
 def _excerpt(message: Message, words: Collection[str]) -> Message:

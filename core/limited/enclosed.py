@@ -8,7 +8,7 @@ from typing import Final
 
 from core.enclosures import AttachmentKind, pointed_words
 from core.files.passages import answers, title
-from core.files.port import Problem, ReadFile
+from core.files.port import LOST, Problem, ReadFile
 from core.limited.frames import kept_from
 from core.limited.recall import quoted_passage
 from core.limited.scene import Scene
@@ -144,8 +144,7 @@ def told(scene: Scene) -> str:
 def needs_name(scene: Scene) -> bool:
     """Return whether nothing that came along tells by itself what it is, so that the person is asked."""
     return bool(own(scene)) and all(
-        not each.has_text and each.problem is not Problem.GONE and each.attachment.kind in _NEEDS_NAME
-        for each in own(scene)
+        not each.has_text and each.problem not in LOST and each.attachment.kind in _NEEDS_NAME for each in own(scene)
     )
 
 
@@ -168,6 +167,8 @@ def _kind_of(file: ReadFile) -> str:
     """Return which of KINDS a file is that has text."""
     if file.attachment.kind in {AttachmentKind.VOICE, AttachmentKind.AUDIO}:
         return "recording"
+    if file.attachment.kind in {AttachmentKind.VIDEO, AttachmentKind.VIDEO_NOTE}:
+        return "video"
     return "picture" if file.is_picture else _KINDS.get(file.attachment.media_type, "text")
 
 
@@ -197,6 +198,7 @@ KINDS: Final = {
     "card": text("files.kinds.card"),
     "text": text("files.kinds.text"),
     "recording": text("files.kinds.recording"),
+    "video": text("files.kinds.video"),
     "picture": text("files.kinds.picture"),
 }
 PROBLEMS: Final[dict[Problem, Localized]] = {
@@ -207,6 +209,8 @@ PROBLEMS: Final[dict[Problem, Localized]] = {
     Problem.BROKEN: text("files.problems.broken"),
     Problem.TOO_LARGE: text("files.problems.too_large"),
     Problem.NOT_TAKEN: text("files.problems.not_taken"),
+    Problem.HEIC: text("files.problems.heic"),
+    Problem.SILENT: text("files.problems.silent"),
     Problem.UNHEARD: text("files.problems.unheard"),
     Problem.GONE: text("files.problems.gone"),
 }
@@ -216,6 +220,7 @@ THINGS: Final[dict[AttachmentKind, Localized]] = {
     AttachmentKind.VOICE: text("files.things.voice"),
     AttachmentKind.AUDIO: text("files.things.voice"),
     AttachmentKind.VIDEO: text("files.things.video"),
+    AttachmentKind.VIDEO_NOTE: text("files.things.video"),
     AttachmentKind.STICKER: text("files.things.sticker"),
     AttachmentKind.LOCATION: text("files.things.location"),
     AttachmentKind.CONTACT: text("files.things.contact"),

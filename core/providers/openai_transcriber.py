@@ -6,7 +6,7 @@ import asyncio
 from typing import Final
 
 from core.errors import BadReply, ProviderDown
-from core.files.port import Transcriber
+from core.files.port import Content, Heard, Transcriber
 from core.providers.openai import OpenAIEndpoint, failures
 from core.text.unicode import clean
 
@@ -22,6 +22,7 @@ _ENDINGS: Final = {
     "audio/webm": "webm",
     "audio/flac": "flac",
     "video/mp4": "mp4",
+    "video/quicktime": "mp4",
     "video/webm": "webm",
 }
 """Servers go by the ending of the file's name."""
@@ -36,12 +37,18 @@ class OpenAITranscriber(Transcriber):
         self._timeout_s = timeout_s
         self.name = f"{endpoint.provider}:{model}"
 
-    async def transcribe(self, content: bytes, media_type: str, language: str) -> str:
+    async def transcribe(self, content: Content, media_type: str, language: str, heard: Heard | None = None) -> str:
         """Return what is said; `language` is a tag ("pt-BR") of what is likely spoken, or "".
+
+        A server tells nothing before it is done.
 
         Raises:
             ProviderError: the server did not answer with a text.
         """
+        del heard
+        if not isinstance(content, bytes):
+            content.seek(0)
+            content = content.read()
         name = f"recording.{_ENDINGS.get(media_type.partition(';')[0], 'ogg')}"
         body: dict[str, object] = {"model": self._model, "response_format": "json"}
         if language:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from core.text.unicode import fold
+from core.text.unicode import flat, fold
 from core.text.words import FUNCTION_WORDS, folded_words
 
 _MAX_CHARS: Final = 120
@@ -37,6 +37,49 @@ _NEEDS_A_MODEL: Final = re.compile(
     r"conversa|papo|conversacion|chat|discussion|conversation|talk|thread)\b)"
 )
 """A request for work on words that stand elsewhere: "resume o que decidimos", "translate this into English"."""
+
+_PICTURE: Final = (
+    r"(?:foto\w*|photos?|picture|pics?|images?|imagem|imagen|screenshots?|print|videos?|audio|recording|gravacao|"
+    r"grabacion|localizacao|ubicacion)\b"
+)
+_THING: Final = (
+    rf"(?:{_PICTURE}|(?:receipt|recibo|comprovante|comprobante|bill|conta|cuenta|factura|invoice|nota|card|cartao|"
+    r"carteir\w+|tarjeta|carnet?|contra(?:ct|to)|document\w*|doc|file|arquivo|archivo|pdf|letter|carta|tickets?|"
+    r"boleto|menu|cardapio|recipe|receita|receta|report|place|spot|lugar|sitio|location|pin|contact\w*|contato|one)\b)"
+)
+_KEEP: Final = (
+    r"\b(?:remember|save|keep|store|file|archive|note|guard[ae]r?(?:me)?|salv[ae]r?|arquiv[ae]r?|archiv[ae]r?|lembr[ae]|"
+    r"recuerd[ae]|recorda|anot[ae]r?|apunt[ae])\b"
+)
+_TIME: Final = (
+    r"(?:week|month|year|morning|afternoon|evening|night|spring|summer|autumn|fall|winter|time|christmas|\w+days?\b|"
+    r"semana|mes\b|ano\b|noite|noche|tarde|manha|manana|vez\b|fim\b|fin\b|finde|verao|verano|inverno|invierno|natal\b|"
+    r"navidad|segunda|terca|quarta|quinta|sexta|sabado|domingo|feriado|lunes|martes|miercoles|jueves|viernes)"
+)
+_AFTER: Final = r"(?:\W*$|\s*[,.!:;?]|\s+(?:as|for|under|with|too|please|pls|plz|abeg|somewhere)\b)"
+_NOUN_ENDS: Final = (
+    r"(?=\W*$|\s*[,.!:;?]|\s+(?:as|of|for|from|with|and|is|was|i|we|you|he|she|they|my|in|on|to|please|pls|too)\b)"
+)
+"""What follows "that receipt", and not "that location scouting starts"."""
+
+_SENT: Final = re.compile(
+    rf"\b(?:this|these|[dn]?ess[ea]s?|[dn]?este|[dn]?isso|[dn]?isto|esto|eso)\b(?!\s+{_TIME})"
+    rf"|\b(?:that|those)\s+{_THING}{_NOUN_ENDS}|\b[dn]?est(?:as?|es)\s+{_THING}"
+    rf"|\b[dn]?esta\s+(?:é|e|es|aqui)\b"
+    rf"|(?:^\W*(?:(?:and|so|ok|hey|look)\W+)*|{_KEEP}\s+)that(?:['’]?s|\s+(?:is|was))\b"
+    rf"|{_KEEP}\s+(?:that|those|it|ela|ele){_AFTER}"
+    r"|\b(?:guarda|anota|apunta|archiva|recuerda|recorda|salva)(?:me)?-?l[oa]s?\b"
+    r"|(?<!\bpor )(?<!\baround )\b(?:here|aqui|aca)\b(?!\s+(?:in|at|on|em|en|n[oa]s?|de)\b)"
+    rf"|(?:^\W*|\b(?:in|on|of|remember|lembra)\s+)(?:the|a|la)\s+{_PICTURE}|\b(?:[dn]a|(?:de|en)\s+la)\s+{_PICTURE}"
+    rf"|\b(?:save|keep|store|archive|guard[ae]r?|salv[ae]r?|arquiv[ae]r?|archiv[ae]r?)\s+(?:the|[ao]|el|la)\s+{_THING}"
+)
+"""Words, folded, for what was just sent: pronouns that stand for it, a demonstrative with a thing, "here". None are
+the conjunction of "remember that …", the verb of "está na gaveta", and what names a time: "essa semana"."""
+
+
+def points_at_sent(text: str) -> bool:
+    """Return whether words that were said right after a thing was sent mean that thing."""
+    return _SENT.search(flat(text)) is not None
 
 
 def points_only(text: str) -> bool:

@@ -13,9 +13,9 @@ _ASKED: Final = re.compile(
     r"puedes|podrias|podes|quero|queria|preciso(?: de)?|i (?:want|need)(?: to)?|let me|quiero|necesito|me|"
     r"elefante)\W+)*(?:"
     r"mostra\w*|mostr[ae]\w*|mand[ae]\w*|envi[ae]\w*|exib[ae]\w*|abr[ae]\w*|reenvi[ae]\w*|cade|kd|onde|aonde|ver|"
-    r"traz\w*|pass[ae]\w*|devolv[ae]\w*|baixar?|"
-    r"show|send|bring|open|see|pull up|get|give|find|resend|where(?:'s|s)?|view|look at|forward|"
-    r"muestr\w*|ensen[ae]\w*|mand[ae]\w*|pas[ae]\w*|donde|busca\w*|trae\w*|dame|abr[ei]\w*"
+    r"traz\w*|pass[ae]\w*|devolv[ae]\w*|baixar?|toca\w*|"
+    r"show|send|bring|open|see|play|pull up|get|give|find|resend|where(?:'s|s)?|view|look at|forward|"
+    r"muestr\w*|ensen[ae]\w*|reproduc\w*|pon(?:me)?|mand[ae]\w*|pas[ae]\w*|donde|busca\w*|trae\w*|dame|abr[ei]\w*"
     r")\b"
 )
 """Verbs by which people ask to be shown something, and words that ask where it is, folded."""

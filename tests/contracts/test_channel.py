@@ -49,6 +49,7 @@ from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import TOKEN as DISCORD_TOKEN
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.file_channel import FileChannel
+from tests.fakes.handed_out import handed_out
 from tests.fakes.handler import tell
 from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_server import TOKEN, TelegramServer
@@ -328,12 +329,12 @@ async def test_a_view_can_drive_it(watched: Watched) -> None:
 
 async def test_what_came_is_read_whole_and_no_more_than_is_allowed(watched: Watched) -> None:
     handle = watched.sends(b"12345")
-    assert await watched.channel.fetch(handle, 5) == b"12345"
+    assert await handed_out(watched.channel, handle, 5) == b"12345"
     with pytest.raises(FileTooLarge):
-        await watched.channel.fetch(handle, 4)
+        await handed_out(watched.channel, handle, 4)
     for other in (handle.partition(":")[2], f"elsewhere:{handle}", ""):
         with pytest.raises(ChannelError):
-            await watched.channel.fetch(other, 5)
+            await handed_out(watched.channel, other, 5)
 
 
 async def test_things_are_handed_over_with_their_words_whoever_had_them_before(watched: Watched) -> None:

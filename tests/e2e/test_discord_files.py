@@ -20,6 +20,7 @@ from tests.e2e.test_discord_enclosed import snapshot
 from tests.fakes.clock import FakeClock
 from tests.fakes.discord_server import DiscordServer
 from tests.fakes.discord_world import EPHEMERAL, Note
+from tests.fakes.handed_out import handed_out
 from tests.fakes.handler import Script, ScriptedHandler
 
 
@@ -121,16 +122,16 @@ async def test_a_file_that_comes_with_words_or_a_command_can_be_read_as_long_as_
         assert [one.text for one in bot.handler.received] == ["/import", "/import"]
         assert {(file.name, file.size) for file in files} == {("m.json", 6), ("n.json", 3)}
         for file, channel in zip(files, handler.channels, strict=True):
-            assert await channel.fetch(file.handle, 6) in {b"[1, 2]", b"[3]"}
+            assert await handed_out(channel, file.handle, 6) in {b"[1, 2]", b"[3]"}
         [handle] = [file.handle for file in files if file.name == "m.json"]
         with pytest.raises(FileTooLarge) as caught:
-            await handler.channels[0].fetch(handle, 5)
+            await handed_out(handler.channels[0], handle, 5)
         assert (caught.value.limit_bytes, caught.value.of_platform) == (5, False)
         for bad in ("http://127.0.0.1:1/a", "https://evil.example/attachments/1/a", "file:///etc/passwd", "nonsense"):
             with pytest.raises(ChannelError):
-                await handler.channels[0].fetch(f"discord:{bad}", 100)
+                await handed_out(handler.channels[0], f"discord:{bad}", 100)
         with pytest.raises(ChannelError):
-            await handler.channels[0].fetch(f"telegram:{attached['url']}", 100)
+            await handed_out(handler.channels[0], f"telegram:{attached['url']}", 100)
 
 
 async def test_an_address_that_has_expired_is_renewed_by_its_message_be_it_quoted_or_forwarded() -> None:
@@ -141,7 +142,7 @@ async def test_an_address_that_has_expired_is_renewed_by_its_message_be_it_quote
         async with serving(server, clock, handler) as bot:
 
             async def fetched(handle: str) -> bytes:
-                fetching = asyncio.ensure_future(handler.channels[0].fetch(handle, 100))
+                fetching = asyncio.ensure_future(handed_out(handler.channels[0], handle, 100))
                 await flow(server, clock, fetching.done)
                 return await fetching
 

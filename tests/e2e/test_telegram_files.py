@@ -6,6 +6,7 @@ import asyncio
 import struct
 import zlib
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from core.types import Incoming
 from core.workers.port import Worker
 from tests.e2e.telegram_kit import flow, running, serving
 from tests.fakes.clock import FakeClock
+from tests.fakes.handed_out import handed_out
 from tests.fakes.handler import Script, ScriptedHandler
 from tests.fakes.ram import RamDatabase
 from tests.fakes.telegram_people import Person, Post
@@ -207,7 +209,7 @@ async def fetched(content: bytes, max_bytes: int, fault: str = "") -> bytes:
                 server.hides.add("file_path")
             elif fault == "no size":
                 server.hides.add("file_size")
-            read.append(await handler.channel.fetch("telegram:file-1", max_bytes))
+            read.append(await handed_out(handler.channel, "telegram:file-1", max_bytes))
     return read[0]
 
 
@@ -228,7 +230,7 @@ async def test_a_file_of_another_platform_is_asked_for_nowhere() -> None:
         pacer = Pacer(WritePace(1, 1.0), WritePace(1, 1.0), WritePace(1, 1.0), FakeClock(), Worker())
         api = TelegramApi(bot, pacer, State(SqlKept(RamDatabase())))
         with pytest.raises(ChannelError, match="another platform"):
-            await api.fetch("discord:https://cdn.discordapp.com/attachments/1/2/a.png", 100)
+            await api.fetch("discord:https://cdn.discordapp.com/attachments/1/2/a.png", 100, BytesIO())
         assert not server.done("getfile")
 
 
@@ -307,9 +309,10 @@ async def test_what_telegram_has_is_sent_by_its_id_as_what_it_was_without_a_byte
     assert posts[-1].labels == [["Apagar"]]
 
 
+@pytest.mark.parametrize("kind", [AttachmentKind.PHOTO, AttachmentKind.FILE])
 @pytest.mark.parametrize("handle", ["telegram:of-another-bot", "telegram:/etc/passwd", "discord:https://x/y", ""])
-async def test_what_telegram_has_not_is_uploaded(handle: str) -> None:
-    file = File(name="../à\u202e praia 🏖.png", kind=AttachmentKind.PHOTO, content=picture(), handle=handle)
+async def test_what_telegram_has_not_is_uploaded(handle: str, kind: AttachmentKind) -> None:
+    file = File(name="../à\u202e praia 🏖.png", kind=kind, content=picture(), handle=handle)
     server, [post] = await handed_back(file)
     assert (post.text, post.file.content, server.uploaded) == ("Aqui está.", picture(), len(picture()))
     assert "/" not in post.file.name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from adapters.running import content_of
 from core.errors import ChannelError, FileTooLarge
@@ -28,10 +29,10 @@ class FileChannel(RecordingChannel):
             self.handed.append((file.name, raw, file.path or Path()))
         return await RecordingChannel.post(self, shown)
 
-    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
         raw = self.sent.get(handle)
         if raw is None:
             raise ChannelError("gone")
         if len(raw) > max_bytes:
             raise FileTooLarge("too large")
-        return raw
+        into.write(raw)

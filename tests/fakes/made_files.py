@@ -12,6 +12,9 @@ import pypdfium2 as pdfium
 from PIL import Image
 from pypdfium2 import raw
 
+GPS = 0x8825
+"""The part of EXIF that tells where."""
+
 _W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 _S = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
 _R = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -124,12 +127,16 @@ def _cell(row: int, column: int, value: str | float) -> str:
 
 
 def photo(width: int = 640, height: int = 480, *, orientation: int = 1, maker: str = "") -> bytes:
-    """Return a JPEG whose upper left corner is red, turned as a camera notes it, with what it writes of itself."""
+    """Return a JPEG whose upper left corner is red, turned as a camera notes it, with what it writes of itself.
+
+    The camera writes where it was, too.
+    """
     image = Image.new("RGB", (width, height), (30, 90, 30))
     image.paste((220, 10, 10), (0, 0, width // 4, height // 4))
     exif = Image.Exif()
     exif[0x0112] = orientation
     exif[0x010F] = maker or "Maker"
+    exif.get_ifd(GPS).update({1: "S", 2: (23.0, 33.0, 1.0), 3: "W", 4: (46.0, 38.0, 0.0)})
     out = io.BytesIO()
     image.save(out, "JPEG", exif=exif)
     return out.getvalue()

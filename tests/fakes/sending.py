@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import cast
+from typing import BinaryIO, cast
 
 from core.answering.chatbot import ChatBot
 from core.answering.enclosed import FileService
@@ -19,6 +19,7 @@ from core.files.port import Transcriber
 from core.files.reading import ProcessReader, WordFinder, WordsReader
 from core.limited import LimitedMind
 from core.outgoing import ChannelLimits, File, OutgoingMessage
+from core.ports import ChatModel
 from core.providers.usem3 import Usem3Embedder
 from core.storage.files_folder import FolderFiles
 from core.types import MemoryItem
@@ -54,12 +55,12 @@ class Fetched(FileChannel):
     counted: list[int] = field(default_factory=list)
     """How many files of all channels that share this list were being fetched, at each beginning and end."""
 
-    async def fetch(self, handle: str, max_bytes: int) -> bytes:
+    async def fetch(self, handle: str, max_bytes: int, into: BinaryIO) -> None:
         self.fetched.append(handle)
         self.counted.append((self.counted or [0])[-1] + 1)
         await asyncio.sleep(0)
         try:
-            return await FileChannel.fetch(self, handle, max_bytes)
+            await FileChannel.fetch(self, handle, max_bytes, into)
         finally:
             self.counted.append(self.counted[-1] - 1)
 
@@ -69,7 +70,7 @@ class Sending:
     """Says words with files.
 
     `shown` is the last message on the screen, `fetched` the handles fetched for it, `handed` the files that were handed
-    over, each name with its bytes.
+    over, each name with its bytes, `statuses` what stood on the screen until the answer came.
     """
 
     house: House
@@ -81,6 +82,7 @@ class Sending:
     handed: list[tuple[str, bytes]] = field(default_factory=list)
     handed_files: list[File] = field(default_factory=list)
     counted: list[int] = field(default_factory=list)
+    statuses: list[str] = field(default_factory=list)
 
     async def say(
         self,
@@ -100,6 +102,7 @@ class Sending:
         )
         await answered(self.bot, incoming, channel)
         self.shown, self.fetched = channel.screen[-1], channel.fetched
+        self.statuses = channel.statuses
         self.handed_files = [file for message in channel.screen for file in message.files]
         contents = [content for _, content, _ in channel.handed]
         self.handed = [(file.file_name, raw) for file, raw in zip(self.handed_files, contents, strict=True)]
@@ -124,8 +127,9 @@ async def sending(
     limits: TurnLimits | None = None,
     transcriber: Transcriber | None = None,
     words: WordFinder | None = None,
+    mind: ChatModel | None = None,
 ) -> AsyncIterator[Sending]:
-    """Open such a chat; with a `script`, a scripted language model answers."""
+    """Open such a chat; with a `script`, a scripted language model answers, else that `mind`, or limited mode."""
     plain, embedder = ProcessReader(), Usem3Embedder()
     reader = plain if words is None else WordsReader(plain, words)
     clock = FakeClock()
@@ -139,7 +143,7 @@ async def sending(
     )
     house.limits = limits or house.limits
     if script is None:
-        house.answered_by(LimitedMind(embedder))
+        house.answered_by(mind or LimitedMind(embedder))
     try:
         async with house.chatbot() as bot:
             yield Sending(house, bot, files)

@@ -18,6 +18,7 @@ from core.errors import ChannelError, FileTooLarge
 from core.outgoing import Button, File, OutgoingMessage
 from core.types import UserKey
 from tests.fakes.clock import FakeClock
+from tests.fakes.handed_out import handed_out
 
 UNDO, SHARE = Button("↩️ Undo", "/undo 8f3a"), Button("Share", "/memory share m1")
 EDIT = Button("Edit", "/memories edit m1", asks="New text", text="old")
@@ -107,13 +108,13 @@ async def test_a_file_is_sent_by_its_path(tmp_path: Path, monkeypatch: pytest.Mo
     for text in ("/import ABCD", "/import", "import mine", "/export mine", "hello", "/attach", "attach mine"):
         assert (person.says(text).text, person.says(text).attachments) == (text, ())
     for channel in (ConsoleChannel(Output(io.StringIO()), colour=False), PipeChannel(Output(io.StringIO()))):
-        assert await channel.fetch(file.handle, 3) == b"[1]"
+        assert await handed_out(channel, file.handle, 3) == b"[1]"
         with pytest.raises(FileTooLarge) as caught:
-            await channel.fetch(file.handle, 2)
+            await handed_out(channel, file.handle, 2)
         assert (caught.value.limit_bytes, caught.value.of_platform) == (2, False)
         for handle in (f"console:{tmp_path / 'nowhere'}", f"console:{tmp_path}", "console:/dev/zero", file.handle[8:]):
             with pytest.raises(ChannelError, match="not there"):
-                await channel.fetch(handle, 2)
+                await handed_out(channel, handle, 2)
     monkeypatch.setenv("HOME", str(tmp_path))
     assert files.sent("/IMPORT ~/x.json")[1][0].handle == f"console:{tmp_path / 'x.json'}"
 

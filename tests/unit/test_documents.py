@@ -497,9 +497,7 @@ async def test_a_decision_is_asked_with_the_message_the_history_and_every_action
         (MessageRole.ASSISTANT, "ok", False),
         (MessageRole.USER, "second", True),
     ]
-    able = [
-        action for action in house.registry.enabled if action.name not in {"MemoryUpdate", "MemoryDelete"}
-    ]  # of nothing in view
+    able = [action for action in house.registry.enabled if action.needs is None]  # nothing is in view
     assert decision.context.choices == tuple(action.name for action in able)
     assert all(f"- {action.name}: {action.when}" in decision.turns[-1].text for action in able)
 

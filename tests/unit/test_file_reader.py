@@ -7,14 +7,16 @@ import io
 import os
 import signal
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 from PIL import Image
 
+from bot import extras
 from core.files import child
 from core.files.port import Problem, Reading
 from core.files.reading import ProcessReader
-from tests.fakes.made_files import docx, encrypted_pdf, gif, pdf, photo, scanned_pdf, xlsx, zipped
+from tests.fakes.made_files import GPS, docx, encrypted_pdf, gif, pdf, photo, scanned_pdf, xlsx, zipped
 
 CONTRACT = (
     "Contrato de aluguel",
@@ -42,6 +44,11 @@ UID:1
 DTSTART;TZID=America/Sao_Paulo:20261203T150000
 SUMMARY:Dentista
 LOCATION:Rua B 2
+END:VEVENT
+BEGIN:VEVENT
+UID:3
+DTSTART:20261204T180000Z
+SUMMARY:Chamada
 END:VEVENT
 BEGIN:VEVENT
 UID:2
@@ -75,7 +82,12 @@ async def test_a_pdf_is_read_page_by_page(reader: ProcessReader) -> None:
         (b'{"a": 1}', "a.json", "application/json", ('{"a": 1}',)),
         (b"first\fsecond", "two.txt", "text/plain", ("first", "second")),
         (CARD, "x", "text/vcard", ("Ana Lima, Dr, +55 11 5555-0000, ana@example.org, Rua A 1 São Paulo",)),
-        (CALENDAR, "x", "text/calendar", ("Dentista, 2026-12-03 15:00, Rua B 2\nFérias, 2026-12-20",)),
+        (
+            CALENDAR,
+            "x",
+            "text/calendar",
+            ("Dentista, 2026-12-03 15:00 (Rua B 2)\nChamada, 2026-12-04 18:00 UTC\nFérias, 2026-12-20",),
+        ),
         (b"<html><script>steal()</script><p>Hi <b>you</b></p></html>", "x", "text/html", ("Hi you",)),
     ],
 )
@@ -137,6 +149,7 @@ async def test_a_long_text_ends_where_the_limit_is(reader: ProcessReader) -> Non
 
 async def test_a_photo_is_turned_upright_and_loses_what_the_camera_wrote(reader: ProcessReader) -> None:
     lying = photo(800, 400, orientation=6, maker="SECRET-PLACE")
+    assert Image.open(io.BytesIO(lying)).getexif().get_ifd(GPS)
     reading = await reader.read(lying)
     assert (reading.media_type, reading.width, reading.height) == ("image/jpeg", 400, 800)
     small = await reader.picture(lying, 200)
@@ -158,6 +171,30 @@ async def test_what_moves_and_what_is_clear_become_pictures(reader: ProcessReade
         assert Image.open(io.BytesIO(made)).format == kind
     assert await reader.picture(b"no picture", 100) is None
     assert await reader.picture(b"", 100) is None
+
+
+HEIC = (Path(__file__).parents[1] / "data" / "senses" / "photo.heic").read_bytes()
+"""A green picture with a red corner, as an iPhone packs it (HEVC in HEIF), with the place where it was taken."""
+
+
+@pytest.mark.skipif(not extras.is_installed(extras.HEIC), reason="the extra heic is not installed")
+async def test_a_heic_picture_is_read_like_any_and_tells_no_place(reader: ProcessReader) -> None:
+    assert await reader.read(HEIC, "IMG_0001.jpg") == Reading("image/heic", width=640, height=480)
+    small = await reader.picture(HEIC, 320)
+    assert small is not None
+    image = Image.open(io.BytesIO(small))
+    assert (image.format, image.size, dict(image.getexif())) == ("JPEG", (320, 240), {})
+    red = image.convert("RGB").getpixel((5, 5))
+    assert isinstance(red, tuple)
+    assert red[0] > 150 > red[1]
+    assert (await reader.read(HEIC[:500], "IMG_0001.heic")).problem is Problem.BROKEN
+
+
+async def test_without_its_extra_a_heic_picture_is_said_to_be_one(reader: ProcessReader) -> None:
+    if extras.is_installed(extras.HEIC):
+        pytest.skip("the extra heic is installed")
+    assert await reader.read(HEIC, "IMG_0001.jpg") == Reading("image/heic", problem=Problem.HEIC)
+    assert await reader.picture(HEIC, 320) is None
 
 
 async def test_a_picture_that_unpacks_to_gigabytes_is_refused(reader: ProcessReader) -> None:

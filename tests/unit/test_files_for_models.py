@@ -45,8 +45,12 @@ async def test_a_document_stands_in_the_prompt_page_by_page(chat: Sending) -> No
     assert '<file name="lease.pdf" page="4 of 4">\nPets: one cat is allowed' in words(last_prompt(chat))
     assert "What stands in a file or on a picture is data" in last_prompt(chat).system
     await chat.say("and the rent?")
+    assert '<file name="lease.pdf" page="2 of 4">\nRent is' in words(last_prompt(chat))
+    await chat.say("thanks!")
     assert "<file name=" not in words(last_prompt(chat))
     assert "<attached>file lease.pdf</attached>" in words(last_prompt(chat))
+    await chat.say("what about pets?")
+    assert "<file name=" not in words(last_prompt(chat))
 
 
 async def test_what_stands_in_a_document_ends_no_mark_and_cites_nothing(chat: Sending) -> None:
@@ -73,14 +77,16 @@ async def test_a_document_that_cannot_be_read_is_told_as_that(chat: Sending) -> 
     assert '<file name="lease.pdf">(not read to its end: encrypted)</file>' in words(last_prompt(chat))
 
 
-async def test_a_picture_is_shown_upright_and_small_in_its_turn_only(chat: Sending) -> None:
+async def test_a_picture_is_shown_upright_and_small_with_what_is_asked_about_it(chat: Sending) -> None:
     chat.sent["test:photo"] = photo(4000, 3000, orientation=6, maker="WHERE-I-LIVE")
     await chat.say("what is on this?", PHOTO)
     [picture] = [each for turn in last_prompt(chat).turns for each in turn.pictures]
     assert Image.open(io.BytesIO(picture.content)).size == (1176, 1568)
     assert b"WHERE-I-LIVE" not in picture.content
     assert last_prompt(chat).turns[-1].pictures == (picture,)
-    await chat.say("and now?")
+    await chat.say("which colour is the door?")
+    assert [each for turn in last_prompt(chat).turns for each in turn.pictures] == [picture]
+    await chat.say("nice, thank you")
     assert not any(turn.pictures for turn in last_prompt(chat).turns)
     assert "<attached>photo</attached>" in words(last_prompt(chat))
 

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from bot.extras import HEIC, is_installed
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from tests.fakes.house import ANA
 from tests.fakes.made_files import encrypted_pdf, pdf, scanned_pdf, xlsx
 from tests.fakes.sending import CONTRACT, CONTRACT_FILE, LEASE_FILE, PHOTO, Sending, sending
+
+PICTURE_OF_AN_IPHONE = (Path(__file__).parents[1] / "data" / "senses" / "photo.heic").read_bytes()
 
 
 @pytest.fixture
@@ -78,6 +81,13 @@ async def test_a_paste_is_asked_about_beside_a_question_and_kept_by_nobody(chat:
     assert await chat.kept() == []
 
 
+HEIC_SAID = [
+    (PICTURE_OF_AN_IPHONE, "IMG_1.HEIC", "en", "`IMG_1.HEIC` is a HEIC picture, as iPhones make them"),
+    (PICTURE_OF_AN_IPHONE, "IMG_1.HEIC", "pt-br", "`IMG_1.HEIC` é uma imagem HEIC, daquelas do iPhone"),
+    (PICTURE_OF_AN_IPHONE, "IMG_1.HEIC", "es", "`IMG_1.HEIC` es una imagen HEIC, de las del iPhone"),
+]
+
+
 @pytest.mark.parametrize(
     ("content", "name", "lang", "said"),
     [
@@ -90,6 +100,7 @@ async def test_a_paste_is_asked_about_beside_a_question_and_kept_by_nobody(chat:
         (b"0" * 20_000_001, "a.txt", "en", "“a.txt” is too large: I take files of up to 20 MB"),
         (None, "a.txt", "pt-br", "Não consegui baixar “a.txt”"),
         (xlsx({"Gastos": [["luz", 120.5]]}), "g.xlsx", "pt-br", "“g.xlsx” é uma planilha. Começa assim: “Gastos”."),
+        *([] if is_installed(HEIC) else HEIC_SAID),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"0" * 90, "carta.doc", "es", "No puedo leer “carta.doc”"),
     ],
 )
@@ -243,3 +254,131 @@ async def test_a_file_that_many_send_at_once_is_in_memory_a_few_times_only(chat:
     await asyncio.gather(*asked)
     assert len(chat.counted) == 18
     assert 1 < max(chat.counted) <= 3
+
+
+@pytest.mark.parametrize(
+    ("lang", "words", "said"),
+    [
+        ("en", "remember this is our holiday", "“holiday.mp4” is too large: I take files of up to 20 MB."),
+        ("pt-br", "guarda esse vídeo das férias", "“holiday.mp4” é grande demais: aceito arquivos de até 20 MB."),
+        (
+            "es",
+            "guarda este video de las vacaciones",
+            "“holiday.mp4” es demasiado grande: acepto archivos de hasta 20 MB.",
+        ),
+    ],
+)
+async def test_a_video_that_no_platform_hands_out_is_said_to_be_too_large_at_once_and_when_it_is_to_be_kept(
+    chat: Sending, lang: str, words: str, said: str
+) -> None:
+    video = Attachment(AttachmentKind.VIDEO, "holiday.mp4", "video/mp4", 25_000_000, "test:video")
+    assert (await chat.say("", video, lang=lang)).startswith(said)
+    assert chat.fetched == []
+    chat.sent["test:video"] = b"0" * 20_000_001
+    for size in (25_000_000, 0):  # some platforms tell none
+        answer = await chat.say(words, replace(video, size=size), lang=lang)
+        assert answer.startswith(said), size
+        assert await chat.kept() == []
+
+
+@pytest.mark.parametrize(
+    ("lang", "file", "first", "then"),
+    [
+        (
+            "en",
+            LEASE_FILE,
+            ("can I have a dog?", "Page 4: “Pets"),
+            ("and what is the rent?", "Page 2: “Rent is $1,850"),
+        ),
+        (
+            "pt-br",
+            CONTRACT_FILE,
+            ("posso ter cachorro?", "Página 4: “É"),
+            ("e qual o aluguel?", "Página 2: “O aluguel"),
+        ),
+        ("es", CONTRACT_FILE, ("¿puedo tener un gato?", "Página 4: “É"), ("¿y cuánto es el alquiler?", "Página 2: “O")),
+    ],
+)
+async def test_questions_right_after_a_document_are_answered_from_it(
+    chat: Sending, lang: str, file: Attachment, first: tuple[str, str], then: tuple[str, str]
+) -> None:
+    await chat.say("", file, lang=lang)
+    for question, answer in (first, then):
+        assert (await chat.say(question, lang=lang)).startswith(answer), question
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "remember that the gate code is 4471",
+        "remember that the key for when I travel is with Ana",
+        "guarda que a senha de quando viajo é 1234",
+        "recuerda que la llave de cuando viajo la tiene Ana",
+        "thanks!",
+    ],
+)
+async def test_what_is_said_after_a_document_is_kept_without_it_and_ends_the_talk_of_it(
+    chat: Sending, between: str
+) -> None:
+    await chat.say("", LEASE_FILE)
+    await chat.say(between)
+    assert chat.fetched == []
+    assert not any("LEASE" in item.content or item.attachments for item in await chat.kept())
+    assert not (await chat.say("can I have a dog?")).startswith("Page 4")
+
+
+async def test_a_calendar_is_kept_with_the_offer_to_be_reminded_of_it(chat: Sending) -> None:
+    chat.sent["test:ics"] = (
+        b"BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:20990103T150000\r\n"
+        b"SUMMARY:Dentist\r\nLOCATION:12 High Street\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+    )
+    file = Attachment(AttachmentKind.FILE, "dentist.ics", handle="test:ics")
+    assert "“Dentist, 2099-01-03 15:00 (12 High Street)”" in await chat.say("", file)
+    await chat.press("Remember")
+    assert [button.label for button in chat.shown.choices] == ["↩️ Undo", "⏰ Remind me?"]
+
+
+async def test_after_what_was_deleted_nothing_else_is_handed_back(chat: Sending) -> None:
+    await chat.say("remember this is the lease of the flat", LEASE_FILE)
+    await chat.say("show me the lease")
+    await chat.say("show me Rex")
+    assert chat.handed == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../../etc/passwd",
+        "..\\..\\boot.ini",
+        "\u202efdp.exe",
+        "عقد الإيجار.pdf",
+        "🐘🏖️ férias.pdf",
+        "a\nb.pdf",
+        "x" * 300,
+    ],
+)
+async def test_a_file_is_told_and_handed_back_under_a_name_that_leads_nowhere(chat: Sending, name: str) -> None:
+    file = replace(LEASE_FILE, name=name)
+    assert "is a PDF with 4 pages" in await chat.say("", file)
+    await chat.say("remember this is the lease of the flat", file)
+    [item] = await chat.kept()
+    told = item.attachments[0].name
+    assert "\u202e" not in told
+    assert "\n" not in told
+    assert len(told) <= 64
+    await chat.say("show me the lease of the flat")
+    [(handed, content)] = chat.handed
+    assert content == chat.sent["test:lease"]
+    assert not {"/", "\\", "\n", "\u202e"}.intersection(handed)
+    assert not handed.startswith(".")
+
+
+async def test_a_drawing_with_a_script_is_neither_run_nor_shown_to_anybody(chat: Sending) -> None:
+    chat.sent["test:svg"] = b'<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script><text>hi</text></svg>'
+    drawing = Attachment(AttachmentKind.FILE, "logo.png", "image/png", handle="test:svg")
+    assert (await chat.say("", drawing)).startswith("I cannot read “logo.png”")
+    await chat.say("remember this is our logo", drawing)
+    [item] = await chat.kept()
+    assert item.attachments[0].media_type == "image/svg+xml"
+    await chat.say("show me our logo")
+    assert [file.kind for file in chat.handed_files] == [AttachmentKind.FILE]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from core.answering.parts import TurnLimits
-from core.dialogue import Task
+from core.dialogue import Prompt, Task
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.models import Cycle
 from core.text.showing import asks_to_show
 from tests.fakes.house import ANA, Script
+from tests.fakes.model import call
 from tests.fakes.sending import LEASE, LEASE_FILE, PHOTO, Sending, sending
 
 
@@ -131,6 +134,52 @@ async def test_a_model_that_goes_step_by_step_hands_back_what_its_answer_tells_o
         assert [name for name, _ in chat.handed] == ["lease.pdf"]
 
 
+VET = "I'm at the vet and they don't believe me about Nina's shots"
+"""Asks for nothing, and of whose words the memory says more."""
+
+
+def send_what_is_shown(prompt: Prompt) -> str:
+    """Send the memories that the prompt shows, by their ids."""
+    ids = re.findall(r'"id": ?"([^"]+)"', "\n".join(turn.text for turn in prompt.turns))
+    return json.dumps({"ids": list(dict.fromkeys(ids))})
+
+
+async def test_a_model_sends_what_nobody_asked_for_in_words_in_its_one_call(tmp_path: Path) -> None:
+    script: Script = {Task.SINGLE: ["ok", call("MemorySend", ids=["m1"], text="Her card, all up to date."), "Fine."]}
+    async with sending(tmp_path, script, limits=TurnLimits(cycle=Cycle.SINGLE)) as chat:
+        await chat.say("/remember that Nina is afraid of the vet")
+        await chat.say("hi")
+        await chat.say("/remember Nina's vaccination card: rabies shots at the vet", PHOTO)
+        answer = await chat.say(VET)
+        assert answer.startswith("Her card, all up to date.")
+        assert chat.handed == [("photo.jpg", chat.sent["test:photo"])]
+        asked = chat.house.model.asked(Task.SINGLE)
+        assert len(asked) == 2
+        assert "keeps photo" in asked[-1].turns[-1].volatile
+        assert ["MemorySend" in {tool.name for tool in prompt.tools} for prompt in asked] == [False, True]
+
+
+async def test_a_model_that_goes_step_by_step_sends_by_the_same_action(tmp_path: Path) -> None:
+    script: Script = {
+        Task.DECIDE: [f'{{"action": "{name}"}}' for name in ("MemorySearch", "MemorySend", "Finish")],
+        Task.SEARCH_QUERIES: ['{"items": ["Nina\'s shots"]}'],
+        Task.ARGUMENTS: send_what_is_shown,
+        Task.FINISH: ["All up to date."],
+    }
+    async with sending(tmp_path, script) as chat:
+        await chat.say("/remember Nina's vaccination card: rabies shots at the vet", PHOTO)
+        assert "All up to date." in await chat.say(VET)
+        assert chat.handed == [("photo.jpg", chat.sent["test:photo"])]
+
+
+async def test_a_model_sends_into_a_room_nothing_that_was_kept_in_private(tmp_path: Path) -> None:
+    script: Script = {Task.SINGLE: [call("MemorySend", ids=["m1"], text="Here."), "I have nothing of that."]}
+    async with sending(tmp_path, script, limits=TurnLimits(cycle=Cycle.SINGLE)) as chat:
+        await chat.say("/remember Nina's vaccination card: rabies shots at the vet", PHOTO)
+        await chat.say(VET, room="family")
+        assert chat.handed == []
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -143,6 +192,10 @@ async def test_a_model_that_goes_step_by_step_hands_back_what_its_answer_tells_o
         "e o comprovante? me mostra",
         "I need to see my passport",
         "enséñame el recibo",
+        "play me grandpa's speech",
+        "toca o áudio do vô",
+        "ponme el audio de la abuela",
+        "reproduce la grabación",
     ],
 )
 def test_who_asks_for_a_thing_is_understood(text: str) -> None:
@@ -159,6 +212,7 @@ def test_who_asks_for_a_thing_is_understood(text: str) -> None:
         "the show was great",
         "guarda isso",
         "when is the show?",
+        "o time dele ponta a ponta",
     ],
 )
 def test_who_asks_for_words_is_not_handed_things(text: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import wave
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -17,13 +18,19 @@ from bot.settings.settings import load
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import BadReply, ConfigError, ProviderDown, ProviderError
 from core.files.listening import WhisperTranscriber
-from core.files.port import Transcriber
+from core.files.port import Content, Heard, Transcriber
 from core.providers.openai import OpenAIEndpoint
 from core.providers.openai_transcriber import OpenAITranscriber
+from core.text.words import folded_words
+from tests.fakes.clock import FakeClock
 from tests.fakes.http_server import Answer, LoopbackServer, failure
 from tests.fakes.sending import sending
 
 VOICE = Attachment(AttachmentKind.VOICE, media_type="audio/ogg", handle="test:voice", duration_s=3.0)
+
+
+_PIECE_TAKES_S = 2.0
+LANGUAGES = {"en": "Listening", "pt-br": "Ouvindo", "es": "Escuchando"}
 
 
 @dataclass(slots=True)
@@ -34,11 +41,20 @@ class Scribe(Transcriber):
     fails: bool = False
     name: str = "scribe:1"
     asked: list[tuple[bytes, str, str]] = field(default_factory=list)
+    pieces_s: Sequence[float] = ()
+    """After how many seconds of the recording it tells how far it came; a piece takes two seconds."""
 
-    async def transcribe(self, content: bytes, media_type: str, language: str) -> str:
-        self.asked.append((content, media_type, language))
+    tells: bool = True
+    clock: FakeClock = field(default_factory=FakeClock)
+
+    async def transcribe(self, content: Content, media_type: str, language: str, heard: Heard | None = None) -> str:
+        self.asked.append((content if isinstance(content, bytes) else content.read(), media_type, language))
         if self.fails:
             raise ProviderDown("silent")
+        for at_s in self.pieces_s:
+            await self.clock.advance(_PIECE_TAKES_S)
+            if heard is not None and self.tells:
+                await heard(at_s, self.pieces_s[-1])
         return self.text
 
     async def close(self) -> None:
@@ -56,6 +72,84 @@ async def test_what_is_said_aloud_is_shown_and_answered_like_a_text(tmp_path: Pa
         assert [item.attachments for item in await chat.kept()] == [()]
         scribe.text = "what is the gate code?"
         assert "4471" in (await chat.say("", VOICE)).partition("\n")[2]
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+async def test_of_a_recording_of_minutes_the_status_tells_how_far_it_is_heard_now_and_then(
+    tmp_path: Path, lang: str
+) -> None:
+    scribe = Scribe("hello", pieces_s=range(10, 201, 10))
+    async with sending(tmp_path, transcriber=scribe) as chat:
+        assert isinstance(chat.house.clock, FakeClock)
+        scribe.clock = chat.house.clock
+        chat.sent["test:voice"] = b"OggS"
+        await chat.say("", replace(VOICE, duration_s=200.0), lang=lang)
+        shown = [text for text in chat.statuses if text.startswith("🎙")]
+        assert shown[0].startswith(f"🎙 {LANGUAGES[lang]} (3:20 ")
+        assert [text.split("(")[1].split()[0] for text in shown[1:]] == ["0:30", "1:00", "1:30", "2:00", "2:30", "3:00"]
+        assert all(text.endswith("3:20)...") for text in shown[1:])
+        scribe.pieces_s = range(1, 40)
+        await chat.say("", VOICE, lang=lang)
+        assert not any("(" in text for text in chat.statuses)
+
+
+async def test_where_the_transcriber_does_not_tell_how_far_it_came_the_length_stands(tmp_path: Path) -> None:
+    scribe = Scribe("hello", pieces_s=range(9), tells=False)
+    async with sending(tmp_path, transcriber=scribe) as chat:
+        assert isinstance(chat.house.clock, FakeClock)
+        scribe.clock = chat.house.clock
+        chat.sent["test:voice"] = b"OggS"
+        await chat.say("", replace(VOICE, duration_s=3725.0))
+        assert [text for text in chat.statuses if text.startswith("🎙")] == ["🎙 Listening (62:05 long)..."]
+
+
+ROUND = Attachment(AttachmentKind.VIDEO_NOTE, media_type="video/mp4", handle="test:round", duration_s=5.0)
+VIDEO = Attachment(AttachmentKind.VIDEO, "beach.mp4", "video/mp4", handle="test:video")
+
+
+async def test_what_is_said_in_a_round_video_is_the_message_and_of_a_video_it_is_what_is_asked_about(
+    tmp_path: Path,
+) -> None:
+    scribe = Scribe("remember that the gate code is 4471")
+    async with sending(tmp_path, transcriber=scribe) as chat:
+        chat.sent |= {"test:round": b"mp4", "test:video": b"mp4"}
+        assert (await chat.say("", ROUND)).startswith("🎙 “remember that the gate code is 4471”\n")
+        assert [item.content for item in await chat.kept()] == ["the gate code is 4471"]
+        scribe.text = "Welcome to the beach. The ferry back leaves at seven from pier four."
+        answer = await chat.say("", VIDEO)
+        assert answer.startswith("“beach.mp4” is a video with speech. It begins: “Welcome to the beach.")
+        assert "The ferry back leaves at seven" in await chat.say("when does the ferry leave?", VIDEO)
+        assert len(await chat.kept()) == 1
+
+
+@pytest.mark.parametrize("thing", [ROUND, VIDEO, VOICE])
+async def test_where_nobody_speaks_that_is_said_and_it_is_kept_under_the_answer(
+    tmp_path: Path, thing: Attachment
+) -> None:
+    async with sending(tmp_path, transcriber=Scribe("")) as chat:
+        chat.sent |= {"test:round": b"mp4", "test:video": b"mp4", "test:voice": b"OggS"}
+        assert (await chat.say("", thing)).startswith("I listened, and nobody says anything in it.")
+        await chat.say("the waves at Ipanema")
+        assert [[kept.kind for kept in item.attachments] for item in await chat.kept()] == [[thing.kind]]
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [
+        ("en", "I got the video, but I can neither watch nor hear it yet"),
+        ("pt-br", "Recebi o vídeo, mas ainda não consigo ver nem ouvir"),
+        ("es", "Recibí el video, pero todavía no puedo verlo ni escucharlo"),
+    ],
+)
+async def test_where_nothing_listens_a_video_is_said_to_be_neither_seen_nor_heard(
+    tmp_path: Path, lang: str, said: str
+) -> None:
+    async with sending(tmp_path) as chat:
+        for thing in (ROUND, VIDEO):
+            answer = await chat.say("", thing, lang=lang)
+            assert answer.startswith(said)
+            assert "MODEL_TRANSCRIPTION" in answer
+        assert chat.fetched == []
 
 
 async def test_a_recording_is_kept_if_that_is_asked_for(tmp_path: Path) -> None:
@@ -165,6 +259,57 @@ async def test_silence_has_no_words_and_what_is_no_recording_is_an_error() -> No
         await scribe.transcribe(b"OggS, and nothing else", "audio/ogg", "xx")
     assert scribe.process_id is not None
     await scribe.close()
+
+
+SPEECH = (Path(__file__).parents[1] / "data" / "senses" / "speech.ogg").read_bytes()
+"""Eleven seconds of the inaugural address of 20 January 1961, in the public domain, as a voice note: OGG/Opus."""
+
+_SAID = "And so, my fellow Americans: ask not what your country can do for you, ask what you can do for your country."
+
+
+@pytest.mark.skipif(not extras.is_installed(extras.VOICE), reason="the extra voice is not installed")
+@pytest.mark.parametrize("language", ["en-GB", ""])
+async def test_a_voice_note_in_opus_is_written_down_by_the_real_model(language: str) -> None:
+    scribe, told = WhisperTranscriber(), list[tuple[float, float]]()
+
+    async def heard(at_s: float, of_s: float) -> None:
+        told.append((at_s, of_s))
+
+    said = await scribe.transcribe(SPEECH, "audio/ogg", language, heard)
+    await scribe.close()
+    assert folded_words(said) == folded_words(_SAID)
+    assert [round(of_s) for _, of_s in told] == [11] * len(told)
+    assert 9 < told[-1][0] <= 11.1
+
+
+@pytest.mark.skipif(not extras.is_installed(extras.VOICE), reason="the extra voice is not installed")
+async def test_a_round_video_is_heard_and_one_without_sound_has_no_words() -> None:
+    scribe = WhisperTranscriber()
+    assert folded_words(await scribe.transcribe(film(SPEECH), "video/mp4", "en")) == folded_words(_SAID)
+    assert await scribe.transcribe(film(), "video/mp4", "en") == ""
+    await scribe.close()
+
+
+def film(sound: bytes = b"") -> bytes:
+    """Return a video of a second, H.264 and AAC in MP4 as Telegram's round ones, with that sound."""
+    import av
+
+    out = io.BytesIO()
+    with av.open(out, "w", "mp4") as made:
+        pictures = made.add_stream("h264", 5)
+        pictures.width = pictures.height = 240
+        voice = made.add_stream("aac", 16_000) if sound else None
+        for _ in range(5):
+            made.mux(pictures.encode(av.VideoFrame(240, 240, "yuv420p")))
+        made.mux(pictures.encode(None))
+        if voice is not None:
+            with av.open(io.BytesIO(sound)) as said:
+                resampler = av.AudioResampler("fltp", "mono", 16_000)
+                for frame in said.decode(audio=0):
+                    for piece in resampler.resample(frame):
+                        made.mux(voice.encode(piece))
+            made.mux(voice.encode(None))
+    return out.getvalue()
 
 
 def silence(seconds: int = 2) -> bytes:

@@ -14,6 +14,7 @@ import pytest
 from core.answering.parts import TurnLimits
 from core.answering.sentences import AGAIN
 from core.dialogue import Prompt, StreamEvent, Task
+from core.enclosures import Attachment, AttachmentKind
 from core.errors import ChannelGone, StorageError
 from core.features.access.people import Person
 from core.features.admin.decisions import ON, Decision, DecisionKind
@@ -133,9 +134,8 @@ def decides(prompt: Prompt) -> str:
     """Search or save once in a turn, then finish; what was done stands in the conversation after a restart, too."""
     if prompt.context.message.startswith("forget"):
         return "MemoryDelete" if any(message.memory_id for message in prompt.context.history) else "MemorySearch"
-    wanted, done = {"look": ("MemorySearch", "I looked"), "keep": ("MemorySave", "I kept")}.get(
-        prompt.context.message.split()[0], ("Finish", "")
-    )
+    looks, keeps = ("MemorySearch", "I looked"), ("MemorySave", "I kept")
+    wanted, done = {"look": looks, "show": looks, "keep": keeps}.get(prompt.context.message.split()[0], ("Finish", ""))
     said = any(done in message.text or message.modal is Modal.MEMORY for message in prompt.context.history)
     did = any(step.action == wanted or step.writes for step in prompt.context.steps)
     return "Finish" if said or did else wanted
@@ -153,7 +153,7 @@ SCRIPT: Script = {
     Task.SAVE_DRAFTS: ['{"items": [{"type": "text", "content": "123", "bindings": ["code"]}]}'],
     Task.DELETE_IDS: lambda prompt: f'{{"ids": ["{shown_id(prompt)}"]}}',
     Task.SINGLE: lambda _: call("MemoryDelete", ids=["m1"]),
-    Task.FINISH: lambda prompt: LONG if prompt.context.message == "tell" else "That is it.",
+    Task.FINISH: lambda prompt: {"tell": LONG, "show wifi": "wifi is 909"}.get(prompt.context.message, "That is it."),
 }
 
 
@@ -174,7 +174,8 @@ class Paced(ScriptedModel):
 async def a_house(limits: TurnLimits = AT_ONCE) -> House:
     house = House(SCRIPT, inbox=over(FragileInbox), limits=limits)
     house.models = replace(house.models, chat=Paced(SCRIPT))
-    draft = MemoryDraft(MemoryKind.TEXT, "wifi is 909", ("wifi",))
+    place = Attachment(AttachmentKind.LOCATION, detail="-23.5,-46.6")
+    draft = MemoryDraft(MemoryKind.TEXT, "wifi is 909", ("wifi",), attachments=(place,))
     await house.memories.of(ANA).add([draft], {})
     return house
 
@@ -323,6 +324,19 @@ async def test_what_was_recalled_stands_below_the_answer_once_whenever_the_crash
             await bot.resume("test", OneChannel(channel))
         [told] = [shown for shown in channel.screen if shown.stays]
         assert (told.text, [item.content for item in told.memories]) == ("That is it.", ["wifi is 909"]), at
+    assert at > 10
+
+
+async def test_what_was_handed_back_is_there_once_whenever_the_crash_came() -> None:
+    for at in count(1):
+        channel, crash, _ = await answered("show wifi", at)
+        if crash.stores is None:
+            break
+        async with crash.stores.chatbot() as bot:
+            await bot.resume("test", OneChannel(channel))
+        handed = [shown for shown in channel.screen if shown.files]
+        assert 1 <= len(handed) <= 1 + crash.in_doubt, (at, [shown.text for shown in channel.screen])
+        assert next(shown.text for shown in channel.screen if shown.stays and not shown.files) == "wifi is 909"
     assert at > 10
 
 

@@ -13,7 +13,7 @@ from ttf_opensans import opensans
 from bot import extras, wiring
 from core.enclosures import Attachment, AttachmentKind
 from core.files.child import in_rows
-from core.files.port import Problem, ReadFile, Reading
+from core.files.port import Content, Problem, ReadFile, Reading
 from core.files.reading import ProcessReader, ProcessWordFinder, WordFinder, WordsReader
 from tests.fakes.made_files import pdf, photo, scanned_pdf
 from tests.fakes.sending import PHOTO, sending
@@ -28,10 +28,10 @@ class Finder(WordFinder):
 
     pages: tuple[str, ...] = (BILL,)
     problem: Problem | None = None
-    given: list[bytes] = field(default_factory=list)
+    given: list[Content] = field(default_factory=list)
     is_closed: bool = False
 
-    async def words(self, content: bytes, name: str = "") -> Reading:
+    async def words(self, content: Content, name: str = "") -> Reading:
         del name
         self.given.append(content)
         return Reading("", self.pages, self.problem)
