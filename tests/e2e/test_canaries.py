@@ -425,9 +425,7 @@ async def echoed_by_the_embedder(town: Town, word: str) -> None:
 
 
 @asynccontextmanager
-async def town(
-    folder: Path, storage_url: str, **more: Any
-) -> AsyncIterator[tuple[Town, Callable[[], Awaitable[str]]]]:
+async def town(folder: Path, storage_url: str, **more: Any) -> AsyncIterator[tuple[Town, Callable[[], Awaitable[str]]]]:
     """Run the bot; with it comes what tells all that its owner has read of it, and may read."""
     models, hook, metrics = LoopbackServer(), LoopbackServer([Answer()]), Metrics()
     async with models.running(), hook.running(), TelegramServer(SystemClock(), patience_s=60.0) as telegram:

@@ -1,4 +1,4 @@
-"""A thousand words, told to a sealed bot by every way there is, stand nowhere on the disk, nor in what was forgotten."""
+"""A thousand words, told to a sealed bot by every way, stand nowhere on the disk, nor in what was forgotten."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from bot.sealing import make_key
 from bot.settings.settings import Settings, load
 from core.providers.fallback import Circuit
 from core.types import UserKey
-from tests.e2e.test_canaries import ANA, OLGA, WAYS, log, town
+from tests.e2e.test_canaries import ANA, WAYS, log, town
 from tests.postgres import HAS_POSTGRES, WHY_NOT, database_of
 
 __all__ = ["log"]
 
-ROUNDS, PARTS = 20, 4
+ROUNDS, PARTS = 16, 4
 TOLD: Final = (
     "saved", "found", "updated", "deleted", "reminded", "said_by_a_reminder", "sent_as_a_file",
     "sent_as_a_broken_file", "dictated", "said_in_a_room", "searched_inline", "imported_and_exported", "commanded",
@@ -89,10 +89,9 @@ async def test_a_thousand_words_stand_nowhere(engine: str, has_key: bool, tmp_pa
     assert told_now == {}, "as it runs: database, log of the database, files, temporary files"
     assert left([tmp_path], words) == {}
     made = None if engine == "postgres" else Path((await backup(settings))["file"])
-    receipts = [(await forget(settings, UserKey("telegram", str(each.id))))["receipt"] for each in (ANA, OLGA)]
+    receipt = (await forget(settings, UserKey("telegram", str(ANA.id))))["receipt"]
     if made is not None:
         assert {*(await restore(settings, made))["forgotten"]} >= {f"telegram:{ANA.id}"}
     assert check(settings)["unreadable"] == {}
-    for receipt in receipts:
-        assert check_forgotten(settings, receipt)["ok"]
+    assert check_forgotten(settings, receipt)["ok"]
     assert left([tmp_path], words) == {}

@@ -261,7 +261,12 @@ async def test_a_question_what_can_be_remembered_is_nothing_to_keep(person: Talk
         ("my shoe size is 9", "remind me to call mom at 5pm and forget my shoe size", "call mom", True),
         ("o tamanho do sapato é 38", "me lembra de ligar pra mãe às 17h e esquece o sapato", "ligar pra mãe", True),
         ("lo del oculista es el 3", "recuérdame llamar a mamá a las 17 y borra lo del oculista", "llamar a mamá", True),
-        (LOCKER, "remind me to clean the fridge at 6pm and throw away the leftovers", "throw away the leftovers", False),
+        (
+            LOCKER,
+            "remind me to clean the fridge at 6pm and throw away the leftovers",
+            "throw away the leftovers",
+            False,
+        ),
     ],
 )
 async def test_a_deletion_beside_a_reminder_is_proposed_if_it_names_a_memory(
