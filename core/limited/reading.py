@@ -382,11 +382,18 @@ def _joined(message: str, pieces: Sequence[_Piece]) -> list[_Piece]:
             found.append(piece)
         elif _goes_on(message, last, piece, is_end=at == len(pieces) - 1):
             found.append(replace(last, start=piece.start if _is_bare(last) else last.start, end=piece.end))
+        elif last.intent is Intent.REMOVE is piece.intent and _points(piece):  # "I don't need Ben, take him off"
+            found.append(replace(last, end=piece.end))
         elif last.intent is None and (_goes_with(message, last, piece) or _is_bare(piece)):
             found.append(replace(piece, start=last.start, end=last.end if _is_bare(piece) else piece.end))
         else:
             found += [last, piece]
     return found
+
+
+def _points(piece: _Piece) -> bool:
+    """Return whether a wish to delete names nothing itself."""
+    return frames.pattern("pointed").match(flat(piece.about.strip(" ,:;"))) is not None
 
 
 def _goes_with(message: str, last: _Piece, piece: _Piece) -> bool:
@@ -398,7 +405,7 @@ def _goes_with(message: str, last: _Piece, piece: _Piece) -> bool:
     if not gives_value(said) and not (frames.told_of(said) and frames.has("change", said)):
         return piece.intent in {None, Intent.REMOVE}
     if piece.intent is Intent.REMOVE:
-        return frames.pattern("pointed").match(flat(piece.about.strip(" ,:;"))) is not None
+        return _points(piece)
     return piece.intent is None and not gives_value(message[piece.start : piece.end])
 
 
@@ -478,7 +485,7 @@ def _stating(scene: Scene, part: MessagePart, chance: Mapping[Intent, float]) ->
     is_question = part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM
     about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
     slips = frames.has("slips", part.text)
-    if frames.has("ended", part.text) and not frames.has("leaves", part.text):
+    if frames.has("ended", part.text) and not (frames.has("leaves", part.text) or frames.rids(part.text)):
         part = replace(part, intent=Intent.KEEP, is_sure=True, because=f"{part.because}; says what is no longer so")
     elif _corrects(scene, part.text):
         part = replace(part, intent=Intent.CHANGE, because=f"{part.because}; corrects what was shown last")
