@@ -17,12 +17,14 @@ from pathlib import Path
 
 from bench import table
 from core.limited import LimitedMind
+from core.providers.cached_embedder import CachedEmbedder
 from core.providers.usem3 import Usem3Embedder
 from tests.fakes.secretary import DATA, Conversation, Happened, conversations, hold
 from tests.fakes.verdicts import CATEGORIES, Outcome, Verdict, category, judge
 
 TUNE, REPORT = DATA / "secretary_tune.json", DATA / "secretary_report.json"
 _MAX_SHOWN_CHARS = 600
+_P95 = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ class Judged:
 
 async def measure(wanted: Sequence[Conversation]) -> list[Judged]:
     """Hold these conversations, each with a new bot, and judge every step; the embedder is loaded once."""
-    embedder = Usem3Embedder()
+    embedder = CachedEmbedder(Usem3Embedder())  # as a bot has it
     mind, found = LimitedMind(embedder), list[Judged]()
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -161,4 +163,7 @@ def main(given: Sequence[str] = ()) -> None:
                 _show_step(each)
     if judged:
         _show_tables(judged)
+        spent_ms = sorted(each.happened.cpu_ms for each in judged)
+        mean, p95 = sum(spent_ms) / len(spent_ms), spent_ms[int(_P95 * len(spent_ms))]
+        print(f"CPU a message: {mean:.1f} ms, p95 {p95:.1f} ms\n")
     print(f"{len(chosen)} conversations in {spent_s:.0f} s")

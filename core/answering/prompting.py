@@ -331,11 +331,12 @@ async def prompt_of(
 
     `action` is the name of the action whose arguments are asked for.
     """
+    reads_prose = turn.services.models.reads_prose(mode_of(task))
     profile = await profile_of(turn)
-    shown = await show_conversation(turn, instruction, mode=mode_of(task))
+    shown = await (show_conversation(turn, instruction, mode=mode_of(task)) if reads_prose else _as_data(turn))
     about = profile_lines(turn, [item for item in profile if item not in shown.memories])
     context = replace(context_of(turn, task, shown), choices=tuple(choices), action=action, profile=about)
-    if not turn.services.models.reads_prose(mode_of(task)):
+    if not reads_prose:
         is_last = task in {Task.FINISH, Task.QUESTION} and not choices  # which alone says what is said once
         return Prompt("", (), replace(context, threads=await turn.conversation.threads_begun() if is_last else 1))
     instruction = instruction if turn.person.remembers else f"{instruction}\n{MEMORY_OFF}"
@@ -357,6 +358,14 @@ async def show_conversation(turn: Turn, instruction: str, *, mode: str, system: 
     turn.shown.show_window(shown)
     turn.budget.note(shown)
     return shown
+
+
+async def _as_data(turn: Turn) -> Context:
+    """Return the conversation for limited mode, read once for the prompts between two steps: they add nothing to it."""
+    stands = (len(turn.log.steps), turn.conversation.added)
+    if turn.shown.data is None or turn.shown.data[0] != stands:
+        turn.shown.data = (stands, await show_conversation(turn, "", mode=mode_of(Task.DECIDE)))
+    return turn.shown.data[1]
 
 
 def context_of(turn: Turn, task: Task, shown: Context) -> PromptContext:

@@ -203,6 +203,9 @@ class Shown:
     hits: tuple[MemoryHit, ...] = ()
     """The memories that the message's own words found."""
 
+    data: tuple[tuple[int, int], Context] | None = None
+    """The conversation as limited mode read it last, after how many steps and messages of the turn."""
+
     def show_window(self, context: Context) -> None:
         """Note what the prompt shows of the conversation."""
         self.memories = context.memories

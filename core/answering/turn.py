@@ -5,7 +5,6 @@ Each does one job: who is answered, what is kept, what stands on the screen, wha
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
@@ -35,6 +34,7 @@ from core.stores import Quoted
 from core.text.catalogue import text
 from core.text.days import noted
 from core.text.markdown import plain_times, quoted
+from core.text.words import stands_in
 from core.threads import TurnState
 from core.types import (
     AskedTime,
@@ -351,7 +351,7 @@ class Answer:
 
 def _says(text: str, content: str) -> bool:
     """Return whether a text says a memory's content word for word, and not as a part of other words."""
-    return any(re.search(rf"(?<!\w){re.escape(words)}(?!\w)", text) for words in (content, quoted(content)) if words)
+    return any(stands_in(words, text) for words in (content, quoted(content)) if words)
 
 
 @dataclass(slots=True)

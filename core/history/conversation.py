@@ -241,7 +241,10 @@ class Conversations:
 
 
 class Conversation:
-    """A conversation in its active thread, as that was when it was opened. Made by `Conversations.open`."""
+    """A conversation in its active thread, as that was when it was opened. Made by `Conversations.open`.
+
+    `added` is how many messages were stored since.
+    """
 
     def __init__(
         self,
@@ -255,6 +258,7 @@ class Conversation:
         self.store = conversations.store
         self._place_settings = place_settings
         self._tokens = tokens
+        self.added = 0
         self._messages = ReadMessages(conversations.store, thread.id)
         self._entered: tuple[Transition, ...] = ()
         self._begun = 0
@@ -299,6 +303,7 @@ class Conversation:
         kept = replace(message, content=content, tokens=max(tokens, 1) if is_recalled else tokens)
         stored = await self.store.append(self.thread.id, kept, self._entered)
         self._entered = ()
+        self.added += 1
         self._tokens += stored.tokens
         summaries = self.conversations.summaries if self.conversations.summarises else None
         is_long = summaries is not None and self._tokens >= summaries.least_tokens

@@ -11,17 +11,21 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from core.limited.frames import has, listed, stands_for, told_of, without_change
 from core.text.senses import is_kind, relatives, sense, senses, silent, told_by, words
 from core.text.unicode import flat
-from core.text.words import folded_words
+from core.text.words import folded_words, stands_in
 from core.times.tokens import TIMELY, Tokens, tokens
 from core.types import MemoryItem
 
 MAX_CHARS: Final = 500
 """Of a message that changes something: longer ones tell something of their own."""
+
+_KEPT_TEXTS: Final = 512
+"""What one message finds is looked into by several rules, and found again by the next."""
 
 _MAX_KNOWN_CHARS: Final = 1_000
 """Of a memory: what stands further on keeps its values."""
@@ -109,7 +113,8 @@ def _is_alike_word(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
     return one != () != other and (one == other or not {*told_by(one[0])}.isdisjoint(told_by(other[0])))
 
 
-def values(text: str, *, apart: bool = False) -> list[Value]:
+@lru_cache(_KEPT_TEXTS)
+def values(text: str, *, apart: bool = False) -> tuple[Value, ...]:
     """Return the values of a text, in their order; each character belongs to one at most.
 
     `apart`: the words beside a value are those of its own entry of a list.
@@ -123,7 +128,7 @@ def values(text: str, *, apart: bool = False) -> list[Value]:
                 ahead, behind = _SEAM.split(ahead)[-1], _SEAM.split(behind, 1)[0]
             before, after = _words(ahead)[-_NEAR:], _words(behind)[:_NEAR]
             taken.append(Value(kind.strip("-"), start, end, text[start:end], before, after, is_passed=kind[0] == "-"))
-    return sorted(taken, key=lambda value: value.start)
+    return tuple(sorted(taken, key=lambda value: value.start))
 
 
 def _shaped(text: str, kinds: Sequence[tuple[str, re.Pattern[str]]]) -> Iterator[tuple[int, int, str]]:
@@ -158,7 +163,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 def swapped(old: str, new: str) -> str:
     """Return the old text with the values of the new one in place of its own; "" unless each has one clear place."""
-    known, said = values(old, apart=True), values(new)
+    known, said = list(values(old, apart=True)), values(new)
     olds = {flat(value.text) for value in known}
     news = [value for value in said if flat(value.text) not in olds and not _stands_in(value.text, old)]
     news = [value for value in news if not _OVER.fullmatch(flat(value.text))]
@@ -182,7 +187,7 @@ def swapped(old: str, new: str) -> str:
 
 def _stands_in(value: str, text: str) -> bool:
     """Return whether a value stands in a text for itself: "6" does not in "16h"."""
-    return re.search(rf"(?<!\w){re.escape(flat(value))}(?!\w)", flat(text)) is not None
+    return stands_in(flat(value), flat(text))
 
 
 def _is_alike(old: Value, new: Value) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import TypeAlias
@@ -40,11 +41,7 @@ def idf(frequency: int, count: int) -> float:
 
 
 class Lexicon:
-    """What a text is found by. Keeps the stemmers, which hold state."""
-
-    def __init__(self) -> None:
-        self._stemmers = tuple(snowballstemmer.stemmer(language) for language in _LANGUAGES)
-        self._stems_of = lru_cache(_KEPT_WORDS)(self._stem)  # people use few words, and stemming one costs 0.1 ms
+    """What a text is found by."""
 
     def index_terms(self, texts: Iterable[str]) -> list[str]:
         """Return what some texts are found by: the terms of each of their words, once."""
@@ -61,11 +58,26 @@ class Lexicon:
         return [self._terms_of(word) for word in keywords(query)[:_MAX_KEYWORDS]]
 
     def _terms_of(self, word: str) -> Terms:
-        return self._stems_of(word[:_MAX_CHARS])
+        return _stems_of(word[:_MAX_CHARS])
 
-    def _stem(self, word: str) -> Terms:
-        """Return the stems of a folded word in every language, each once; the word if it has none, as with a digit."""
-        if not word.isalpha():
-            return (word,)
-        endings = dict.fromkeys([stemmer.stemWord(word) for stemmer in self._stemmers])
-        return tuple([stem for stem in endings if len(stem) >= _MIN_STEM_CHARS]) or (word,)
+
+class _Stemmers(threading.local):
+    """The stemmers of a thread: they hold state."""
+
+    def __init__(self) -> None:
+        self.each = tuple(snowballstemmer.stemmer(language) for language in _LANGUAGES)
+
+
+_stemmers = _Stemmers()
+
+
+@lru_cache(_KEPT_WORDS)
+def _stems_of(word: str) -> Terms:
+    """Return the stems of a folded word in every language, each once; the word if it has none, as with a digit.
+
+    People use few words, and stemming one costs 0.1 ms: what one store stemmed, no other does again.
+    """
+    if not word.isalpha():
+        return (word,)
+    endings = dict.fromkeys([stemmer.stemWord(word) for stemmer in _stemmers.each])
+    return tuple([stem for stem in endings if len(stem) >= _MIN_STEM_CHARS]) or (word,)

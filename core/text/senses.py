@@ -109,6 +109,7 @@ _SILENT, _ASKING, _JOINTS, _VAGUE = (
 _KINDS: Final = frozenset(flat(_DATA["kinds"]).split())
 
 
+@lru_cache(_KEPT_WORDS)
 def silent(word: str) -> bool:
     """Return whether a word says nothing about the subject."""
     return flat(word) in _SILENT

@@ -44,6 +44,21 @@ def same(one: str, other: str) -> bool:
     return len(short) >= needed and short[:needed] == long[:needed]
 
 
+def stands_in(words: str, text: str) -> bool:
+    """Return whether words stand in a text as they are, and not as a part of others."""
+    start = text.find(words)
+    while start >= 0:
+        end = start + len(words)
+        if not _goes_on(text[start - 1 : start]) and not _goes_on(text[end : end + 1]):
+            return True
+        start = text.find(words, start + 1)
+    return False
+
+
+def _goes_on(char: str) -> bool:
+    return char.isalnum() or char == "_"
+
+
 def nearest(word: str, known: Iterable[str]) -> str:
     """Return the one of the `known` words that is most like `word`, in any case of letters; "" if none is."""
     folded = {each.casefold(): each for each in known}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import uuid
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -22,7 +23,7 @@ from core.features.preferences.storage import PreferenceStore
 from core.features.reminders.storage import ReminderStore
 from core.limited import LimitedMind
 from core.outgoing import OutgoingMessage
-from core.providers.usem3 import Usem3Embedder
+from core.ports import Embedder
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox
 from core.storage.memories import SqlMemories
@@ -134,6 +135,9 @@ class Happened:
     earlier: tuple[str, ...] = ()
     """Every content that was kept at some time before."""
 
+    cpu_ms: float = 0.0
+    """What the process spent on the message itself."""
+
 
 @dataclass(slots=True)
 class Secretary:
@@ -152,7 +156,9 @@ class Secretary:
         await self.clock.advance(said.after_s)
         before, reminders = await self.memories(), await self._reminders()
         self._known |= dict.fromkeys(before.values())
+        began_s = time.process_time()
         shown, asked, answered = [await self._send(said.text)], list[Asked](), list[str]()
+        cpu_ms = (time.process_time() - began_s) * 1_000
         buttons = self.buttons
         while len(asked) + len(answered) < 2 * _MAX_QUESTIONS:
             now = await self._asked(before)
@@ -167,7 +173,7 @@ class Secretary:
         set_now = await self._reminders() - reminders
         return Happened(
             said, before, after, shown[0], "\n".join(shown), buttons, tuple(asked), tuple(answered), set_now,
-            earlier=tuple(self._known),
+            earlier=tuple(self._known), cpu_ms=cpu_ms,
         )  # fmt: skip
 
     async def memories(self) -> dict[str, str]:
@@ -282,7 +288,7 @@ def held(text: str, words: Sequence[str]) -> list[str]:
 
 
 @asynccontextmanager
-async def secretary(path: Path, locale: str, embedder: Usem3Embedder, mind: LimitedMind) -> AsyncIterator[Secretary]:
+async def secretary(path: Path, locale: str, embedder: Embedder, mind: LimitedMind) -> AsyncIterator[Secretary]:
     """Start a bot without a model over an empty database, for a person of that locale; at the end stop it."""
     zone = ZoneInfo(_ZONES[locale])
     clock = FakeClock(start=_BEGIN.replace(tzinfo=zone).astimezone(UTC))
@@ -307,7 +313,7 @@ async def secretary(path: Path, locale: str, embedder: Usem3Embedder, mind: Limi
         yield Secretary(house, await stack.enter_async_context(house.chatbot()), clock, locale)
 
 
-async def hold(conversation: Conversation, path: Path, embedder: Usem3Embedder, mind: LimitedMind) -> list[Happened]:
+async def hold(conversation: Conversation, path: Path, embedder: Embedder, mind: LimitedMind) -> list[Happened]:
     """Hold a conversation from its first step to its last."""
     async with secretary(path, conversation.locale, embedder, mind) as chat:
         return [await chat.say(said) for said in conversation.steps]

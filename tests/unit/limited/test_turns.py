@@ -5,6 +5,7 @@ Each conversation begins on Saturday 2026-03-14 at 15:09 UTC, with nothing kept.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,9 @@ from core.errors import StorageError
 from core.limited import LimitedMind, reading
 from core.limited import sentences as say
 from core.providers.usem3 import Usem3Embedder
+from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
+from core.threads import ToldMemory
 from core.types import Locale
 from tests.fakes.house import ANA, BIA
 from tests.fakes.model import HashEmbedder
@@ -712,3 +715,17 @@ async def test_a_new_day_and_an_hour_without_its_sign_take_their_places(
     await told(person, known)
     await person.say(said)
     assert await person.contents() == [now]
+
+
+async def test_the_conversation_is_read_once_between_two_steps(person: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    await person.say("lembra que o portão abre com 4433")
+    read: list[str] = []
+    lookup = SqlHistory.told
+
+    async def counted(self: SqlHistory, ids: Sequence[int]) -> Mapping[int, Sequence[ToldMemory]]:
+        read.append("told")
+        return await lookup(self, ids)
+
+    monkeypatch.setattr(SqlHistory, "told", counted)
+    assert "4433" in await person.say("qual é o código do portão?")
+    assert len(read) == 2  # before the search, and after it: four prompts were made of these
