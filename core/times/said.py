@@ -234,7 +234,8 @@ def _comes_again(words: Tokens, parts: Parts) -> bool:
     is_weekly = any(day.weekday and not (day.day or day.weeks or day.nth) for day in parts.days)
     if (is_monthly and cues["dues"].search(said)) or (is_weekly and cues["habit"].search(said)):
         return True
-    return is_yearly(words.text)
+    is_party = any(day.weekday and not day.month for day in parts.days)  # of a birthday: it is on friday but once
+    return is_yearly(words.text) and not is_party
 
 
 # --- until when a fact is true ---

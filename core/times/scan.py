@@ -203,6 +203,8 @@ class Scan:
         token, following = self._words.items[at], self._words.items[at + 1 : at + 2]
         if token.kind == "t" or (token.kind == "w" and token.value in _THAT):
             return True
+        if self._words.tag == "en":  # "my brother's wedding"
+            return token.value == "to"
         if token.kind == "o":
             return bool(following) and _INFINITIVE.fullmatch(following[0].value) is not None
         return self._kinds[max(at - 1, 0) : at + 1] == "ww" and _INFINITIVE.fullmatch(token.value) is not None
@@ -325,7 +327,7 @@ class Scan:
         if named is None or ("V" in self._kinds[at : named[0]] and self.parts.days):  # a feast may be the deed
             return 0
         stop, day = named
-        self._leave_feast(day)
+        self._leave_feast(at, day)
         if "V" in self._kinds[at:stop] and (
             self._kinds[at] == "V" or self._words.written(self._words.items[at]) in _OF
         ):
@@ -338,10 +340,16 @@ class Scan:
             self.parts.days.append(day)
         return stop
 
-    def _leave_feast(self, day: Day) -> None:
-        """Leave a feast to the deed, where a date says when that is: "Christmas party on 15 December"."""
-        if self._feast is not None and (day.day > 0 or (day.ahead is not None and not day.whole)):
-            span, feast = self._feast
+    def _leave_feast(self, at: int, day: Day) -> None:
+        """Leave a feast to the deed, where a day says when that is: "Christmas party on 15 December".
+
+        A weekday right behind its name may be that of the feast: "Christmas, Friday".
+        """
+        if self._feast is None:
+            return
+        span, feast = self._feast
+        is_apart = self._kinds[span[0]] != "V" or any(self._kinds[each] == "w" for each in range(span[1], at))
+        if day.day > 0 or (day.ahead is not None and not day.whole) or (day.weekday and is_apart):
             self.used.remove(span)
             self.parts.days.remove(feast)
             self._feast = None
