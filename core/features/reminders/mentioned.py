@@ -39,6 +39,9 @@ _FORM: Final = (0.7, 0.25)
 _TYPO: Final = 0.4
 """What both cosines of a typo come to at least: "monkey" is none of "money"."""
 
+_WRONG_LETTER: Final = 0.7
+"""The same for a wrong letter in a short word: "pitza" is one of "pizza", and "banco" none of "barco"."""
+
 _BESIDE_NAME: Final = 0.45
 """The least cosine of a message that has the name alone of "the trip to Bahia"."""
 
@@ -65,6 +68,7 @@ _PLURALS: Final = (("oes", "ao"), ("aes", "ao"), ("ns", "m"), ("ies", "y"), ("ce
 _SMALL: Final = re.compile(r"(.{2,}?)(?:z|c)?(?:inh|it)[oa]s?")
 _WORD: Final = re.compile(r"[^\W_]+")
 _MIN_TYPO_CHARS: Final = 5
+_MIN_GENDER_CHARS: Final = 3
 _LONG_CHARS: Final = 7
 
 
@@ -168,7 +172,9 @@ class _Likeness:
         if self._said.has(word, is_name=part.is_name):
             return True
         for slip in self._said.slips(part):
-            if part.is_name or not vectors or _cosine(vectors, word, slip) + whole >= _TYPO:
+            is_wrong = len(slip) == len(word) < _LONG_CHARS and sorted(slip) != sorted(word)
+            least = _WRONG_LETTER if is_wrong and not part.is_name else _TYPO
+            if part.is_name or (not vectors and not is_wrong) or _cosine(vectors, word, slip) + whole >= least:
                 return True
         if (
             not self._may_mean
@@ -209,8 +215,17 @@ def _is_for_bot(text: str) -> bool:
     return _TO_BOT.match(fold(text)) is not None or asks_to_delete(text)
 
 
+_IDIOMS: Final = re.compile(
+    r"\b(?:raining cats and dogs|(?:gotta|got to|have to|must|better) run(?=\W*$|,| now| bye)|running? (?:out of|late)"
+    r"|in the long run|piece of cake|hold your horses|once in a blue moon|let the cat out"
+    r"|chovendo canivetes?|quebra(?:r)? (?:o|um) galho|chut(?:ar|ei|ou) o balde|viaj(?:ei|ou) na maionese|mao na roda"
+    r"|pan comido|media naranja|tomar(?:me|te)? el pelo|echar(?:me|te)? una mano|meter(?:me)? la pata|costar? un ojo)\b"
+)
+"""Set phrases, whose words name nothing that they say."""
+
+
 def _telling(text: str) -> list[str]:
-    words = folded_words(text)
+    words = folded_words(_IDIOMS.sub(" ", fold(text)))
     return [word for word in words if word not in FUNCTION_WORDS] or words
 
 
@@ -236,12 +251,17 @@ def _forms(word: str) -> frozenset[str]:
     for ending, other in _PLURALS:
         if word.endswith(ending) and len(word) > len(ending) + 2:
             forms.add(word.removesuffix(ending) + other)
+    if word.endswith("a") and len(word) > _MIN_GENDER_CHARS:  # "la jefa"
+        forms.add(f"{word[:-1]}e")
     small = _SMALL.fullmatch(word)
     return frozenset(forms | ({f"{small[1]}~"} if small else set()))
 
 
 def _one_slip(word: str, said: str, *, is_name: bool) -> bool:
-    """Return whether one letter is missing, doubled or swapped, or in a long word wrong; a name's ending is its own."""
+    """Return whether one letter is missing, doubled, swapped or wrong; a name's ending is its own.
+
+    Of a short name, none is wrong.
+    """
     short = min(len(word), len(said))
     if (
         short < _MIN_TYPO_CHARS - is_name
@@ -258,5 +278,5 @@ def _one_slip(word: str, said: str, *, is_name: bool) -> bool:
         return False
     is_swapped = len(old) == 2 and new == old[::-1]  # noqa: PLR2004 - two letters change places
     is_left_out = len(old) + len(new) == 1
-    is_wrong = len(old) == len(new) == 1 and len(word) >= _LONG_CHARS
+    is_wrong = len(old) == len(new) == 1 and (len(word) >= _LONG_CHARS or not is_name)
     return is_swapped or is_left_out or is_wrong
