@@ -115,6 +115,12 @@ def dropped(known: str, text: str, said: str = "") -> tuple[str, ...]:
     return tuple(clause for clause in clauses if in_both(read(clause).words, lost))
 
 
+def ends_debt(known: Statement, said: Statement) -> bool:
+    """Return whether what is said ends the debt that a known statement tells of: "I paid Liam"."""
+    pair = _Pair(known, said, in_both(said.words, known.words))
+    return not _is_other_debt(known, said) and pair.ends_debt()
+
+
 def is_other_debt(known: str, said: str) -> bool:
     """Return whether one tells of what the person owes, and the other of what somebody owes the person."""
     return _is_other_debt(read(known), read(said))
@@ -133,6 +139,7 @@ def is_about(known: str, said: str) -> bool:
 _CLAUSE_END: Final = re.compile(r"[,;\n]\s*|\.\s+|\s(?:and|e|y|but|mas|pero|w/)\s", re.IGNORECASE)
 
 _DEBTS: Final = frozenset({"owes", "i_owe", "i_lent", "i_borrowed", "paid"})
+_MINE: Final = frozenset({"i_owe", "i_borrowed"})
 _OPPOSITE: Final = ({"owes", "i_owe"}, {"i_lent", "i_borrowed"})
 _ME: Final = frozenset({"me", "mim", "comigo", "conmigo"})
 
@@ -185,7 +192,8 @@ def _common(
     return first, [token for token in dict.fromkeys(new) if token in first]
 
 
-_I_PAID: Final = re.compile(r"\b(?:eu paguei|paguei|ja paguei|pague|i paid|i ve paid|ive paid|i have paid)\b")
+_I_PAID: Final = re.compile(r"\b(?:paguei|devolvi|pague|i paid|i ve paid|ive paid|i have paid|i gave)\b|^paid\b")
+_GIVEN_BACK: Final = re.compile(r"\bgave (?:\w+ ){1,5}back\b|\bdevolv(?:i|eu|eram|io|ieron)\b")
 _KNOWN: Final = 0.7
 """The cosine from which one plain word may be left out of what is said again."""
 
@@ -256,11 +264,12 @@ class _Pair:
 
     def needed_to_replace(self) -> float | None:
         """Return the cosine needed if the new one is what is true now of what the old one tells; None if it is not."""
-        if self.new.cues & {"add", "will"} or self._is_of_others():
+        if self.new.cues & {"add", "will"} or (self._is_of_others() and not self._is_paid()):
             return None
-        if self._ends_debt() or (self.is_contrary and not self.more and len(self.lost) <= 1):
-            return -1.0
-        if not self.lost and not self.more and self.old.senses != self.new.senses:
+        if self._is_paid():
+            return -1.0 if self.ends_debt() else None
+        is_denied = self.is_contrary and not self.more and len(self.lost) <= 1
+        if is_denied or (not self.lost and not self.more and self.old.senses != self.new.senses):
             return -1.0
         needed = self._needed_of_values() if self.lost and self.more else None
         cues = ("now" in self.new.cues) + 2 * bool(self.new.cues & {"change", "end"})
@@ -272,13 +281,19 @@ class _Pair:
             return _ANCHORED if "phone" in kinds or {"date", "time"} <= kinds else _RESTATED
         return needed
 
-    def _ends_debt(self) -> bool:
-        """Return whether who owes something, or is owed it, has paid; not how much, which may be a part."""
-        debts = {word.text for word in self.old.words} & {"owes", "i_owe"}
-        if len(debts) != 1 or "paid" not in {word.text for word in self.new.words} or not self.shared:
+    def ends_debt(self) -> bool:
+        """Return whether who owes something has paid; not how much, which may be a part."""
+        return self._is_paid() and not any(word.is_value for word in self.more)
+
+    def _is_paid(self) -> bool:
+        """Return whether who owes something, or is owed it, has paid."""
+        if (self.old.kin and self.new.kin and self.old.kin != self.new.kin) or self._is_somebody_elses():
             return False
-        is_mine = _I_PAID.search(self.new.plain) is not None
-        return is_mine == ("i_owe" in debts) and not any(word.is_value for word in self.more)
+        debts = {word.text for word in self.old.words} & _DEBTS - {"paid"}
+        is_paid = "paid" in {word.text for word in self.new.words} or _GIVEN_BACK.search(self.new.plain) is not None
+        if len(debts) != 1 or not is_paid or all(word.is_value for word in self.shared):
+            return False
+        return (_I_PAID.search(self.new.plain) is not None) == (debts <= _MINE)
 
     def _denies_other_things(self) -> bool:
         """Return whether both say of something that it is not so, and not of the same."""

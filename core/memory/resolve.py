@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from core.memory.fact import states_fact
-from core.memory.relation import Relation, dropped, is_about, relation
+from core.memory.relation import Relation, dropped, ends_debt, is_about, relation
 from core.memory.statement import Statement, read
 from core.types import NEAR, MemoryDraft, MemoryHit, MemoryItem, MemoryKind
 
@@ -59,7 +59,9 @@ async def related(
         is_older = draft.said_at is not None and draft.said_at < item.updated_at
         meant = await compared(item.content, statement, cosine)
         if meant is Relation.REPLACES:
-            if is_older or not (may_replace and states_fact(item.content, read(item.content))):
+            known = read(item.content)
+            is_fact = (may_replace or ends_debt(known, statement)) and states_fact(item.content, known)
+            if is_older or not is_fact:
                 continue
             if dropped(item.content, draft.content):
                 meant = Relation.DOUBTS
@@ -89,7 +91,10 @@ def in_time(hits: Sequence[MemoryHit]) -> Sequence[MemoryHit]:
     A memory was kept beside the one that it may replace, or its words say so.
     What was said at one moment, or said then to be so still, is both true.
     """
-    compared = [hit for hit in hits if hit.chance >= NEAR and _is_now(hit.item)][:_COMPARED]
+    now = [hit for hit in hits if _is_now(hit.item)]
+    compared = [hit for hit in now if hit.chance >= NEAR][:_COMPARED]
+    likely = {hit.item.id for hit in compared}
+    compared += [hit for hit in now if hit.item.may_replace in likely and hit.item.id not in likely]
     if len(compared) < 2:  # noqa: PLR2004 - nothing to compare
         return hits
     told = {hit.item.id: read(hit.item.content) for hit in compared}
