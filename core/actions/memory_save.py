@@ -355,16 +355,16 @@ async def told(turn: Turn, kept: SaveResult, missing: Sequence[str] = ()) -> str
 
 
 async def _how_to_ask(turn: Turn, kept: SaveResult) -> str:
-    """Return how what was saved can be asked for, of the first memories that a person ever saved; else "".
+    """Return how what was saved can be asked for, of the first memories that a person was told of; else "".
 
-    What was deleted since counts as long as it can be undone. It is not said where a question follows, others read
-    along, or there is a language model, which says such things itself.
+    What was deleted or undone since counts. It is not said where a question follows, others read along, or there is a
+    language model, which says such things itself.
     """
     is_said = turn.services.models.is_limited and turn.person.is_private and not (kept.doubts or kept.proposed)
     if not kept.saved or not is_said:
         return ""
-    [first, *_], memory = kept.saved, turn.memory
-    if len(await memory.store.changes(memory.owner, limit=len(kept.saved) + 1)) > len(kept.saved):
+    conversation, first = turn.conversation, kept.saved[0]
+    if await conversation.store.told_by(conversation.thread.conversation.user):
         return ""
     question = "" if first.meant else question_of(first.content)
     locale = turn.person.locale

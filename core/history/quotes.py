@@ -91,8 +91,8 @@ async def find_quotes(
     tells of the memories `beside`, which are shown anyway.
     """
     best: dict[int, Quoted] = {}
-    told = ([word for word in folded_words(query) if word not in _EMPTY] for query in queries)
-    for words in {frozenset(each): each for each in told if each}.values():
+    asked = ([word for word in folded_words(query) if word not in _EMPTY] for query in queries)
+    for words in {frozenset(each): each for each in asked if each}.values():
         found = await store.search(users, " ".join(words), limit=_FOUND, room=room, said=said, skip=skip)
         for each in _judged(found, frozenset(words)):
             known_before = best.get(each.message.id)

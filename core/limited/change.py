@@ -46,7 +46,10 @@ _CODE: Final = re.compile(
     r"(?<![\w@#])(?=[^\s,;]*\d)(?=[^\s,;]*[^\W\d])[^\s,;()]*[\w#*](?!\w)|(?<![\w.+-])[\w.+-]+@[\w-]+\.\w+|"
     r"(?<![\w.-])\d{1,6}(?:-\d{1,6})+(?![\w-])"
 )
-_DAY_OF_MONTH: Final = re.compile(r"(?<=\bdia )\d{1,2}(?!\w)")
+_DAY_OF_MONTH: Final = re.compile(
+    r"(?<=\bdia )\d{1,2}(?!\w)|(?<=\bthe )\d{1,2}(?:st|nd|rd|th)\b|"
+    r"(?<=\bel )\d{1,2}(?=\W*$|[,.;](?!\d)| (?:a|de|por|en|y|al|del) )"
+)
 _SIZE: Final = re.compile(r"(?:(?<=\btalla )|(?<=\bsize )|(?<=\btamanho )|(?<=\btam )|(?<=\btamano ))[a-z]{1,3}(?!\w)")
 _NUMBER: Final = re.compile(r"(?<![\w.,/:-])\d+(?:[.,]\d+)*(?:kg|g|mg|ml|l|km|m|cm|%)?(?![\w/:-])")
 _NAME: Final = re.compile(r"(?<=[\w,;:.] )[A-ZÀ-Þ][\w'’-]*[a-zß-ÿ][\w'’-]*(?: [A-ZÀ-Þ][\w'’-]+)*")
@@ -273,10 +276,28 @@ def changes(
     shown = [item for item in quoted[-1:] if edited[item.id] and (is_bare or _shares(about, item))]
     if not (found := named or shown) and listed(message) is None:
         alike = (item for item in items if weights[item.id] >= max(2.0, _MOST * _weight_of(about)))
-        found = [item for item in alike if not _loses(item.content, message)]
+        found = [item for item in alike if not _loses(item.content, message)] or _of_same_name(message, items)
     best = max((weights.get(item.id, 0) for item in found), default=0)
     likeliest = [item for item in found if weights.get(item.id, 0) == best]
     return [PossibleChange(item, edited[item.id] or message) for item in likeliest][:MAX_CANDIDATES]
+
+
+def _of_same_name(message: str, items: Sequence[MemoryItem]) -> list[MemoryItem]:
+    """Return the one memory that has the name and the kind of value of what a message says is so now; else nothing.
+
+    "Sandra takes 7.0 now" may be said of her colour 6.1, among other things.
+    """
+    said = senses(message)
+    if not said & _NOW:
+        return []
+    names, kinds = _names(message), {value.kind for value in values(message)} - {"name"}
+    about = [item for item in items if not names.isdisjoint(_names(item.content))]
+    found = [item for item in about if any(value.kind in kinds for value in values(item.content))]
+    return found if len(found) == 1 else []
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(sense(word) for found in _PROPER.findall(text) for word in found.split())
 
 
 def pointed(message: str, quoted: Sequence[MemoryItem], recent: Sequence[MemoryItem]) -> list[PossibleChange]:
@@ -310,12 +331,15 @@ _PROPER: Final = re.compile(r"[A-ZÀ-Þ][\w'’&-]*(?: [A-ZÀ-Þ][\w'’&-]*)*")
 def _instead(old: str, message: str, end: int) -> str:
     """Return what an old text says then, which a message that stands for its subject until `end` says is over; or "".
 
-    Whoever left one place for another is there now; whoever paid, owes nothing.
+    Whoever left one place for another is there now; whoever paid, owes nothing; whoever does now otherwise what they
+    did ("he sits in front now"), does so.
     """
     subject = _SUBJECT.match(old)
     if subject is None:
         return ""
-    if has("paid", message) and has("owes", old):
+    now, about = senses(message), senses(message[end:]) - _NOW
+    is_otherwise = bool(now & _NOW) and any(not is_kind(name) for name in about & senses(old[subject.end() :]))
+    if (has("paid", message) and has("owes", old)) or is_otherwise:
         return f"{subject[0]} {message[end:].strip()}"
     return _left(old, message, subject.end(), end)
 

@@ -45,13 +45,18 @@ class _Wish(Enum):
     SURE_ASK = auto()
     """A question that can be no part of a clause, as in "I know where she lives and what she does"."""
     KEEP = auto()
+    REMIND = auto()
+    """It asks to be reminded of something, which may be to throw something away."""
     CHANGE = auto()
     REMOVE = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A slice of a message that is one wish. `joins`: it may belong to the one before, which asks to keep something."""
+    """A slice of a message that is one wish.
+
+    `joins`: it may belong to the one before, which asks to keep something, or to be reminded of it.
+    """
 
     start: int
     end: int
@@ -80,15 +85,17 @@ def wishes(message: str, begin: int, end: int) -> Iterator[Cut]:
         has_and = bool(seam["and"] or seam["joint"])
         if _are_two(left, right, has_and=has_and):
             yield Cut(begin + start, begin + seam.start(), joins)
-            start, joins = seam.end(), _wish(left) is _Wish.KEEP
+            start, joins = seam.end(), _wish(left) in {_Wish.KEEP, _Wish.REMIND}
     yield Cut(begin + start, end, joins)
 
 
 def _are_two(left: str, right: str, *, has_and: bool) -> bool:
     """Return whether what stands before an "and" or a comma is a wish or a statement, and behind it another wish."""
-    if not any(map(str.isalnum, left)) or frames.has("if", left) or (not has_and and frames.has("while", left)):
-        return False
     before, after = _wish(left), _wish(right)
+    is_one = frames.has("if", left) or (not has_and and frames.has("while", left))
+    is_one |= before is _Wish.REMIND and after is not _Wish.REMOVE  # which may be to do more
+    if is_one or not any(map(str.isalnum, left)):
+        return False
     is_told = before is None and bool(frames.told_of(left))
     is_stated = before is None and len(left.split()) >= _FEW_WORDS and not frames.talk(left)
     match after:
@@ -110,8 +117,9 @@ def _wish(text: str) -> _Wish | None:
         return _Wish.KEEP
     if frames.begins_change(text):
         return _Wish.CHANGE
-    if frames.begins("remove", text):
-        return _Wish.REMOVE
+    for frame, wish in (("reminds", _Wish.REMIND), ("remove", _Wish.REMOVE)):
+        if frames.begins(frame, text):
+            return wish
     if frames.has("list", text) or (frames.asks_clock(text) and len(text[frames.opened(text) :].split()) >= _FEW_WORDS):
         return _Wish.SURE_ASK  # "and what time" goes with what is before it
     is_sure = frames.begins("within", text)

@@ -41,6 +41,10 @@ _CLAUSE: Final = (
 """What stands before a verb of deleting that begins no sentence."""
 
 
+_TAG: Final = r"\s(?=\w+ (?:ai|pra mim|para mim)\W*$)"
+"""What stands before a request to keep that ends a text without a sign: "a placa é OSX guarda ai"."""
+
+
 @cache
 def pattern(name: str) -> re.Pattern[str]:
     """Return the compiled pattern of a frame; it matches text that `flat` folded."""
@@ -51,8 +55,8 @@ def pattern(name: str) -> re.Pattern[str]:
         "keep": rf"{words}(?![\w-])",
         "inside": rf"(?:\s*[,]?\s*{words}(?!\w))*(?:\s+{_THAT})?\s*",
         "what": rf"{words}(?!\w)[^\S\n]*(?:[:;,–—-]|(?=\n)|$)",
-        "kept": rf"(?:^|[,.;:!?…\n–—-]\s*)(?:(?:e|and|y|por favor|please) )?{words}{_GAP}$",
-        "remove": rf"(?:{before}|(?:{_CLAUSE})\s+(?:ja )?){words}(?!\w)",
+        "kept": rf"(?:^|[,.;:!?…\n–—-]\s*|{_TAG})(?:(?:e|and|y|por favor|please) )?{words}{_GAP}$",
+        "remove": rf"(?:{before}|(?:{_CLAUSE})\s+(?:ja |ya |please |pls |por favor |porfa |pf )?){words}(?!\w)",
         "correct": rf"{before}{words}(?!\w)[\s,:.!]",
         "list": rf"{before}{words}{_GAP}[?]*{_GAP}$",
         "all": rf"{words}{_GAP}$",
@@ -188,6 +192,8 @@ def _outcome(said: Sequence[str]) -> str:
     *before, last = said or [""]
     if last == "night":  # alone or among greetings a greeting, behind anything else a good-bye
         last = "bye" if set(before) - {"greeting", "night", "how"} else "greeting"
+    if last == "ack" and before[-1:] == ["greeting"]:  # "eae, blz"
+        return "greeting"
     if "thanks" in before and last in {"bye", "greeting", "ack"}:
         return "thanks_bye" if last == "bye" else "thanks"
     return last
@@ -217,7 +223,7 @@ _READERS: Final = re.compile(
 _LINK: Final = re.compile(r"[^\w]+")
 _FILLER: Final = re.compile(
     r"(?:elefante|bot|love|dear|darling|hun|boss|flor|amor|lind[oa]|crack|geni[oa]|mij[oa]|compa|"
-    r"meu (?:filho|amor|bem)|"
+    r"meu (?:filho|amor|bem)|su merced|sir|ma'?am|madam|jare|senor(?:a|ita)?|senhor(?:a)?|patron(?:a)?|"
     r"hein|hj|amig[oa]|querid[oa]|mano|cara|mate|bro|bud|man|viu|mesmo|demais|muito|mto|there|"
     r"again|de novo|e|and|y|meu|(?:pra|com) (?:voce|vc)|contigo|por (?:tudo|enquanto|ahora)|for (?:now|that|"
     r"everything)|pela ajuda|por la ayuda|so|then|entao|hoje|today|hoy|ai|por ai|tambem|too)(?!\w)"
@@ -226,10 +232,12 @@ _FILLER: Final = re.compile(
 
 
 def asks_whole(text: str) -> str:
-    """Return which question about the bot a text is, and nothing else: "erase", "today", "data"; "" for none."""
+    """Return which question about the bot a text is, and nothing else: "erase", "today", "data", "who"; "" for none."""
     said = flat(text[:HEAD_CHARS]).strip(" \t\n¿?!.,")
-    whole = next((name for name in ("erase", "today") if _talk(name).fullmatch(said)), "")
-    return whole or ("data" if text.rstrip().endswith("?") and _READERS.match(said) else "")
+    whole = next((name for name in ("erase", "today", "likes") if _talk(name).fullmatch(said)), "")
+    return (
+        "who" if whole == "likes" else whole or ("data" if text.rstrip().endswith("?") and _READERS.match(said) else "")
+    )
 
 
 def about(text: str) -> str:

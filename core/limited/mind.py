@@ -14,7 +14,7 @@ from core.dialogue import NOTHING_TO_ADD, Delta, Finish, Prompt, PromptContext, 
 from core.errors import StepwiseOnly
 from core.limited import reading, removal
 from core.limited import sentences as say
-from core.limited.frames import listed
+from core.limited.frames import listed, stands_for
 from core.limited.likeness import Intent, Likeness
 from core.limited.moves import Move, next_move, switched_off, to_change, to_keep
 from core.limited.reading import MessagePart
@@ -144,9 +144,10 @@ def save_drafts(scene: Scene, parts: Parts) -> Mapping[str, object]:
     return {"items": items, "asked": True, "ask": not sure}
 
 
-def _draft(content: str) -> dict[str, JSONValue]:
+def _draft(content: str, named: str = "") -> dict[str, JSONValue]:
+    """Return a draft that is found by the words of `named`, or else by its own."""
     kind = MemoryKind.JSON if _is_json(content) else MemoryKind.TEXT
-    return {"type": kind.value, "content": content, "bindings": list(bindings(content))}
+    return {"type": kind.value, "content": content, "bindings": list(bindings(named or content))}
 
 
 def _is_json(content: str) -> bool:
@@ -164,11 +165,15 @@ def update_drafts(scene: Scene, parts: Parts) -> Mapping[str, object]:
     """
     part = next(part for part in parts if part.intent in {Intent.CHANGE, Intent.REMOVE})
     is_wish = part.intent is Intent.REMOVE or listed(part.text) is not None
+    found = to_change(scene, part)
     items = [
         {"id": each.item.id, "type": None, "content": each.text, "bindings": list(bindings(each.text))}
-        for each in to_change(scene, part)
+        for each in found
     ]
-    return {"items": items, "statement": None if is_wish else _draft(part.text), "is_sure": part.about != "maybe"}
+    # "He sits in front now" is found by who that is.
+    named = found[0].text if found and stands_for(part.text)[0] else part.text
+    statement = None if is_wish else _draft(part.text, named)
+    return {"items": items, "statement": statement, "is_sure": part.about != "maybe"}
 
 
 def arguments(scene: Scene, parts: Parts) -> dict[str, JSONValue]:

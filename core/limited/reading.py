@@ -24,7 +24,7 @@ from core.tasks import aside
 from core.text.assertions import asks_to_save
 from core.text.past import asks_past
 from core.text.pointing import asks_for_work, points_only
-from core.text.senses import MemoryWords, is_kind, senses
+from core.text.senses import MemoryWords, is_kind, senses, subject
 from core.text.subject import asked_words, held_words
 from core.text.unicode import flat
 from core.text.words import FUNCTION_WORDS, folded_words
@@ -96,7 +96,8 @@ class MessagePart:
     otherwise: MessagePart | None = None
     """What it is for if nothing is found to delete; for a removal that one word alone may ask for.
 
-    It may be more of what the part before asks to keep: "note that it is 30 min in the oven, then take the tray out".
+    It may be more of what the part before asks to keep, or to be reminded of: "note that it is 30 min in the oven, then
+    take the tray out".
     """
 
 
@@ -128,11 +129,13 @@ async def read(scene: Scene, likeness: Likeness) -> tuple[MessagePart, ...]:
         else:
             earlier = sum(each.action == piece.action for each in found) if piece.action else 0
             part = MessagePart(piece.intent, text, piece.because, piece.about, action=piece.action, earlier=earlier)
-            if piece.joins and piece.intent is Intent.REMOVE and kept_at is not None:
+            if piece.about == "private":
+                part = _unkept(part)
+            if piece.joins and piece.intent is Intent.REMOVE and kept_at is not None and found:
                 whole = replace(found[-1], text=scene.message[kept_at : piece.end])
                 part = replace(part, otherwise=whole)
             found.append(part)
-        kept_at = piece.start if piece.intent is Intent.KEEP else None
+        kept_at = piece.start if piece.intent in {Intent.KEEP, Intent.ACTION} else None
     serious = [part for part in found if part.intent is not Intent.CHAT or part.about == "clock"]
     parts = serious or found[-1:] or [MessagePart(Intent.CHAT, scene.message, "it has no words")]
     told = [part for part in parts if part.intent in _TOLD and not frames.listed(part.text)]
@@ -287,9 +290,10 @@ def _order(piece: _Piece, text: str) -> _Piece | None:
 
 
 def _list(piece: _Piece, text: str) -> _Piece | None:
-    if frames.listed(text):
+    wish = frames.listed(text)
+    if wish is not None and (wish[2] or not wish[0]):
         return _as(piece, text, Intent.CHANGE)
-    return _as(piece, text, Intent.LIST) if frames.has("list", text) else None
+    return _as(piece, text, Intent.LIST) if wish is None and frames.has("list", text) else None
 
 
 def _keeping(piece: _Piece, text: str) -> _Piece | None:
@@ -317,7 +321,7 @@ def _removal(piece: _Piece, text: str) -> _Piece | None:
     return replace(piece, intent=Intent.REMOVE, because=f"has “{said}”", about=about)
 
 
-_TAKEN_OFF: Final = re.compile(r"\btake (.+) off$", re.IGNORECASE)
+_TAKEN_OFF: Final = re.compile(r"\btake (.+) (?:off|out)$", re.IGNORECASE)
 
 
 def _question(piece: _Piece, text: str) -> _Piece | None:
@@ -378,11 +382,18 @@ def _joined(message: str, pieces: Sequence[_Piece]) -> list[_Piece]:
             found.append(piece)
         elif _goes_on(message, last, piece, is_end=at == len(pieces) - 1):
             found.append(replace(last, start=piece.start if _is_bare(last) else last.start, end=piece.end))
+        elif last.intent is Intent.REMOVE is piece.intent and _points(piece):  # "I don't need Ben, take him off"
+            found.append(replace(last, end=piece.end))
         elif last.intent is None and (_goes_with(message, last, piece) or _is_bare(piece)):
             found.append(replace(piece, start=last.start, end=last.end if _is_bare(piece) else piece.end))
         else:
             found += [last, piece]
     return found
+
+
+def _points(piece: _Piece) -> bool:
+    """Return whether a wish to delete names nothing itself."""
+    return frames.pattern("pointed").match(flat(piece.about.strip(" ,:;"))) is not None
 
 
 def _goes_with(message: str, last: _Piece, piece: _Piece) -> bool:
@@ -394,7 +405,7 @@ def _goes_with(message: str, last: _Piece, piece: _Piece) -> bool:
     if not gives_value(said) and not (frames.told_of(said) and frames.has("change", said)):
         return piece.intent in {None, Intent.REMOVE}
     if piece.intent is Intent.REMOVE:
-        return frames.pattern("pointed").match(flat(piece.about.strip(" ,:;"))) is not None
+        return _points(piece)
     return piece.intent is None and not gives_value(message[piece.start : piece.end])
 
 
@@ -437,6 +448,17 @@ def _part(scene: Scene, text: str, guesses: Sequence[Guess], *, asks: bool) -> M
     return _questioning(part, chance) if asks else _removing(_stating(scene, part, chance))
 
 
+_POINTS: Final = re.compile(r"(?:this|that|these|it|is[st]o|es[ot]o?|est[oae]s?|nada|anything|what|o que|lo que|que)\b")
+
+
+def _unkept(part: MessagePart) -> MessagePart:
+    """Return a wish that something be not kept as one to delete it, if a memory has it: "don't keep my pin"."""
+    about = part.text[frames.begun("private", part.text) :].strip()
+    if _POINTS.match(flat(about)) or not subject(about):
+        return part
+    return MessagePart(Intent.REMOVE, part.text, part.because, about, is_sure=False, otherwise=part)
+
+
 def _removing(part: MessagePart) -> MessagePart:
     """Return a statement that has a word of deleting anywhere as one that may ask for that: "comot am abeg"."""
     verb = frames.rids(part.text)
@@ -463,10 +485,13 @@ def _stating(scene: Scene, part: MessagePart, chance: Mapping[Intent, float]) ->
     is_question = part.intent in {Intent.FIND, Intent.WORLD} and stated < KEEP_FROM
     about = "world" if chance[Intent.WORLD] >= WORLD_FROM else "statement" if stated >= ASK_FROM else ""
     slips = frames.has("slips", part.text)
-    if frames.has("ended", part.text):
+    if frames.has("ended", part.text) and not (frames.has("leaves", part.text) or frames.rids(part.text)):
         part = replace(part, intent=Intent.KEEP, is_sure=True, because=f"{part.because}; says what is no longer so")
     elif _corrects(scene, part.text):
         part = replace(part, intent=Intent.CHANGE, because=f"{part.because}; corrects what was shown last")
+    elif stated < KEEP_FROM and frames.has("paid", part.text):
+        because = f"{part.because}; says that somebody paid"
+        part = replace(part, intent=Intent.CHANGE, about="maybe", is_sure=False, because=because)
     elif slips or frames.has("within", part.text):
         because = f"{part.because}; {'may begin as a question' if slips else 'asks within'}"
         part = replace(part, intent=Intent.FIND, about="statement", is_sure=False, because=because)

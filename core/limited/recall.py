@@ -38,6 +38,9 @@ _ALIKE: Final = 0.5
 _SAID: Final = 0.6
 """The score of a past message that answers a question to which no memory does."""
 
+_MOST_WORDS: Final = frozenset("mais más mas most menos least more less".split())
+"""What stands before a word by which one of several is asked for: "the most annoying client"."""
+
 _LEFT_OUT: Final = sense("number")
 """A kind of thing that memories seldom call so: "the locker is 57"."""
 
@@ -155,6 +158,9 @@ def _judged(question: str, hits: Sequence[MemoryHit], time: AskedTime | None) ->
             return RecallVerdict(Sureness.OTHER, (best.item,)) if is_like else RecallVerdict(Sureness.NOTHING)
         best = about
     is_lacking = any(word.whose or is_kind(word.sense) or word.text.isupper() for word in best.missing)  # "my NIF"
+    is_lacking |= any(
+        asked[at - 1].text.casefold() in _MOST_WORDS for at in range(1, len(asked)) if asked[at] in best.missing
+    )
     is_lacking |= is_of_another(asked, best.item.content)
     is_lacking |= is_parallel(asked, best.item.content, best.item.bindings)
     kinds = kinds_asked(question, asked)

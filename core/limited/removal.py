@@ -11,7 +11,7 @@ from core.limited import frames
 from core.limited.change import without_values
 from core.limited.reading import MessagePart
 from core.limited.scene import Scene
-from core.text.senses import is_kind, sense, senses, subject
+from core.text.senses import is_kind, sense, senses, subject, words
 from core.text.subject import ARTICLES
 from core.text.unicode import flat
 from core.text.words import folded_words
@@ -174,7 +174,7 @@ def _held(item: MemoryItem) -> frozenset[str]:
 
 
 def nearest(said: str, found: Sequence[MemoryItem], *, by_kind: bool = False) -> list[MemoryItem]:
-    """Return the one memory that shares most names with what was said; none if another shares as many.
+    """Return the one memory that shares most names with what was said, or of several the first: else none.
 
     Where none shares any, it is with `by_kind` the one that calls a kind of thing as they do: "the meeting".
     """
@@ -184,9 +184,12 @@ def nearest(said: str, found: Sequence[MemoryItem], *, by_kind: bool = False) ->
         kinds = {word for word in folded_words(said) if is_kind(sense(word))}
         shared = [len(kinds.intersection(folded_words(item.content))) for item in found]
     top = max(shared, default=0)
-    if top and shared.count(top) == 1:
-        return [found[shared.index(top)]]
-    return []
+    best = [item for item, count in zip(found, shared, strict=True) if count == top > 0]
+    for name in map(sense, words(said)) if len(best) > 1 else ():
+        if name in about and (naming := [item for item in best if name in _held(item)]):
+            best = naming
+            break
+    return best if len(best) == 1 else []
 
 
 def phrases(part: MessagePart) -> Sequence[str]:

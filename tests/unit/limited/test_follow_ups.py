@@ -62,6 +62,24 @@ CHANGED = [
     ("lembra que a Carla me deve 50 reais\nela já me pagou", "a Carla já me pagou"),
     ("the wifi password is tulip\nthey changed the wifi password to daisy", "the wifi password is daisy"),
     ("a senha do wifi é tulipa\nmudou a senha do wifi pra margarida", "a senha do wifi é margarida"),
+    ("Ana sits at the back\nshe sits in front now", "Ana sits in front now"),
+    ("mi carnal Beto trabaja en Bimbo\nya no trabaja en Bimbo, se fue a Lala", "mi carnal Beto trabaja en Lala"),
+    ("my sister Nora works at Shell\nshe no longer works at Shell, she joined BP", "my sister Nora works at BP"),
+    ("a tia Bia trabalha na Oi\nela não trabalha mais na Oi, foi pra Tim", "a tia Bia trabalha na Tim"),
+    ("my account na 0142233445\naccount na 7788990011", "account na 7788990011"),
+    ("my gym code is 4410\nmy gym code is 9904 now, thanks! also what time is it?", "my gym code is 9904"),
+    ("devo 15 reais pro Renan\npaguei o Renan", "paguei o Renan"),
+    ("al kiosquero le debo 3 mil\nya le pagué al kiosquero", "ya le pagué al kiosquero"),
+    ("le presté 500 a mi prima Karla\nKarla ya me pagó", "Karla ya me pagó"),
+    ("I lent my sister Shona 60 quid\nour Shona gave me the 60 back", "our Shona gave me the 60 back"),
+    (
+        "el turno con el oculista es el 3 de diciembre a las 9\nme corrieron el turno para el 5",
+        "el turno con el oculista es el 5 a las 9",
+    ),
+    (
+        "the service is on the 8th of December with Keith\nKeith rang, he can only do the 10th now",
+        "the service is on the 10th with Keith",
+    ),
     ("my locker combo is 12-30-6\nno wait, locker combo is 12-36-6", "my locker combo is 12-36-6"),
 ]
 
@@ -76,12 +94,42 @@ async def test_what_is_said_of_whom_was_named_changes_what_is_known(
     assert now in answer
 
 
+BESIDE = [
+    ("O Leo senta atrás na van\nEle agora senta na frente\nonde o Leo senta?", "frente", "antes: “O Leo senta atrás"),
+    ("Cliente Sandra: tinta 6.1 com ox 20\na Sandra agora usa 7.0\nqual a tinta da Sandra?", "7.0", "antes: “Cliente"),
+]
+
+
+@pytest.mark.parametrize(("talk", "now", "before"), BESIDE)
+async def test_what_somebody_does_now_is_told_first_and_the_older_is_marked(
+    tmp_path: Path, embedder: Usem3Embedder, talk: str, now: str, before: str
+) -> None:
+    answer, known = await held(tmp_path, embedder, talk)
+    assert len(known) == 2
+    assert 0 <= answer.index(now) < answer.index(before)
+
+
+async def test_a_yes_after_a_no_takes_no_older_offer(tmp_path: Path, embedder: Usem3Embedder) -> None:
+    talk = "the pin is 3321\nI have an appointment on friday at 10\nforget the pin\nno\nyes"
+    answer, known = await held(tmp_path, embedder, talk)
+    assert answer.startswith("I have asked nothing")
+    assert "the pin is 3321" in known
+
+
+async def test_a_party_of_a_day_is_told_with_that_day(tmp_path: Path, embedder: Usem3Embedder) -> None:
+    answer, _ = await held(tmp_path, embedder, "oi\nlembra que a festa de Natal é sexta")
+    assert "27 nov" in answer
+
+
 KEPT = [
     ("Pablo me debe 80\nle debo 80 a Pablo", {"Pablo me debe 80", "le debo 80 a Pablo"}),
     (
         "lembra que a reunião de pais é quinta às 19h\na reunião de ontem foi um saco",
         {"a reunião de pais é quinta às 19h"},
     ),
+    ("Ana owes me 20 dollars\nAna paid 5", {"Ana owes me 20 dollars"}),
+    ("I lent Ana 60\nBob gave me the 60 back", {"I lent Ana 60"}),
+    ("eu pago o aluguel dia 5\npaguei o aluguel hoje", {"eu pago o aluguel dia 5"}),
     ("my sister Nora works at Shell\nshe left early today", {"my sister Nora works at Shell"}),
     ("the wifi password is tulip", {"the wifi password is tulip"}),
     ("la clave del wifi es girasol", {"la clave del wifi es girasol"}),

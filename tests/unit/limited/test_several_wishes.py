@@ -19,6 +19,7 @@ from core.providers.usem3 import Usem3Embedder
 from core.text.ask_back import question_of
 from core.text.unicode import flat
 from core.types import Locale
+from tests.fakes.house import ANA
 from tests.fakes.talk import Talk, talking
 
 _DATA = Path(__file__).parents[2] / "data"
@@ -125,6 +126,15 @@ async def test_how_to_ask_is_not_told_again_once_all_is_deleted(person: Talk) ->
     assert "Ask me" not in "\n".join(person.seen)
 
 
+async def test_how_to_ask_is_not_told_again_after_undo(person: Talk) -> None:
+    await person.say("remember my locker code is 4471")
+    assert "Ask me" in "\n".join(person.seen)
+    await person.press("Undo")
+    assert await person.contents() == []
+    await person.say("remember my gate code is 12")
+    assert "Ask me" not in "\n".join(person.seen)
+
+
 async def test_in_a_room_how_to_ask_is_not_told(person: Talk) -> None:
     await person.say("remember my locker code is 4471", chat="room", private=False)
     assert "Ask me" not in "\n".join(person.seen)
@@ -192,7 +202,7 @@ async def test_several_wishes_are_all_done_and_nothing_that_is_told_is_lost(
     assert len(rows) - len(wrong) >= least, wrong
 
 
-@pytest.mark.parametrize(("half", "least"), [("tune", 22), ("report", 21)])
+@pytest.mark.parametrize(("half", "least"), [("tune", 22), ("report", 22), ("fresh", 27), ("unseen", 32)])
 async def test_near_words_of_one_memory_it_is_proposed_to_delete_that_and_no_other(
     half: str, least: int, tmp_path: Path, embedder: Usem3Embedder
 ) -> None:
@@ -243,3 +253,28 @@ async def test_what_is_told_beside_words_of_deleting_is_kept(person: Talk, known
 async def test_a_question_what_can_be_remembered_is_nothing_to_keep(person: Talk) -> None:
     assert say.EXAMPLES[Task.SAVE_DRAFTS][Locale.EN] in await person.say("can u remember stuff for me")
     assert await person.contents() == []
+
+
+@pytest.mark.parametrize(
+    ("known", "message", "reminded", "deletes"),
+    [
+        ("my shoe size is 9", "remind me to call mom at 5pm and forget my shoe size", "call mom", True),
+        ("o tamanho do sapato é 38", "me lembra de ligar pra mãe às 17h e esquece o sapato", "ligar pra mãe", True),
+        ("lo del oculista es el 3", "recuérdame llamar a mamá a las 17 y borra lo del oculista", "llamar a mamá", True),
+        (
+            LOCKER,
+            "remind me to clean the fridge at 6pm and throw away the leftovers",
+            "throw away the leftovers",
+            False,
+        ),
+    ],
+)
+async def test_a_deletion_beside_a_reminder_is_proposed_if_it_names_a_memory(
+    person: Talk, known: str, message: str, reminded: str, deletes: bool
+) -> None:
+    await person.keep(known)
+    await person.say(message)
+    shown = "\n".join(person.seen)
+    [reminder] = await person.house.reminders.of([ANA])
+    assert reminder.text.endswith(reminded)
+    assert (known in shown) is deletes
