@@ -234,7 +234,7 @@ def fit(connection: psycopg.Connection, *, sealed: bool) -> None:
     Raises:
         StorageError: there are some; nothing was changed.
     """
-    if _holds_bytes(connection) == sealed:
+    if _holds_bytes(connection) in {None, sealed}:
         return
     with connection.transaction():
         connection.execute("LOCK TABLE vectors IN ACCESS EXCLUSIVE MODE")
@@ -250,10 +250,11 @@ def fit(connection: psycopg.Connection, *, sealed: bool) -> None:
         connection.execute(f"ALTER TABLE vectors ALTER COLUMN vector TYPE {held} USING NULL".encode())
 
 
-def _holds_bytes(connection: psycopg.Connection) -> bool:
-    held = "SELECT atttypid = 'bytea'::regtype FROM pg_attribute WHERE attrelid = 'vectors'::regclass AND attname = $1"
-    [(is_bytes,)] = psycopg.RawCursor(connection).execute(held, ("vector",)).fetchall()
-    return bool(is_bytes)
+def _holds_bytes(connection: psycopg.Connection) -> bool | None:
+    """Return whether vectors are stored as bytes; None where there is no table of them."""
+    held = "SELECT atttypid = 'bytea'::regtype FROM pg_attribute WHERE attrelid = to_regclass($1) AND attname = $2"
+    rows = psycopg.RawCursor(connection).execute(held, ("vectors", "vector")).fetchall()
+    return bool(rows[0][0]) if rows else None
 
 
 def _of_index(owner: int, space: int) -> str:

@@ -93,6 +93,7 @@ def test_check_finds_all_in_order(elefante: Elefante) -> None:
     assert {finding["name"] for finding in report["findings"]} == {
         "settings",
         "storage",
+        "sealing",
         "files",
         "embedder",
         "index",
