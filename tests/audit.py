@@ -24,7 +24,8 @@ from tests.release import ROOT, Bom, inventory
 LOCKS: Final = ("requirements.txt", "requirements-dev.txt")
 
 ALLOWED: Final = frozenset(
-    "0BSD Apache-2.0 BSD-2-Clause BSD-3-Clause CC0-1.0 ISC LGPL-3.0-only MIT MIT-0 MIT-CMU MPL-2.0 PSF-2.0 Python-2.0 Zlib"
+    "0BSD Apache-2.0 BSD-2-Clause BSD-3-Clause CC0-1.0 ISC LGPL-3.0-only MIT MIT-0 MIT-CMU MPL-2.0 PSF-2.0 Python-2.0"
+    " Zlib"
     .split()
 )  # fmt: skip
 """Licences of what an Apache-2.0 program may need: permissive ones, and copyleft of single files or libraries."""

@@ -169,6 +169,15 @@ def paused(night: Night) -> None:
     assert night.call("as", "telegram:7", "/admin pause").returncode == 0
 
 
+def without_its_key(night: Night) -> None:
+    key, away = night.machine.home / "etc" / "memory-key", night.machine.home / "copy"
+    assert night.call("key", "make", str(key)).returncode == 0
+    night.write(MEMORY_KEY_FILE=str(key))
+    assert night.call("key", "seal", "--yes").returncode == 0
+    key.rename(away)
+    night.mend = lambda: key.hardlink_to(away)
+
+
 PROVOKED: Final[dict[str, Callable[[Night], None]]] = {
     "Nobody is answered": nobody,
     "It does not start: a setting is wrong": wrong_setting,
@@ -182,6 +191,7 @@ PROVOKED: Final[dict[str, Callable[[Night], None]]] = {
     "The backup failed": no_backup,
     "The owner is locked out": locked_out,
     "It answers some people and not others": paused,
+    "It is sealed, and there is no key": without_its_key,
     "None of these": nothing,
 }
 
