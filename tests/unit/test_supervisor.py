@@ -230,7 +230,7 @@ async def test_its_settings_are_read_anew_and_no_others(caplog: pytest.LogCaptur
         await scene.until_connected("telegram")
         logging.getLogger().removeHandler(handler)
         assert scene.starts[-1] == ("telegram", 35.0, "2:new")
-        assert handler.format(logging.makeLogRecord({"msg": "bot2:new/getMe"})).count("•••") == 1
+        assert handler.format(logging.makeLogRecord({"name": "bot", "msg": "bot2:new/getMe"})).count("•••") == 1
         taken = scene_settings(scene)
         assert (taken.telegram_drafts, taken.max_steps) == (True, 8)
         assert taken.discord_token.get_secret_value() == "a.b.c"
