@@ -193,13 +193,14 @@ async def measured(path: Path, bench: Bench, size: int, *, sealed: bool) -> list
     return [search_ms, save_ms, cold_ms, peak * 2**20 / (held * KEYS * DIMS * 4), held_bytes / (held + SAVES)]
 
 
-async def compare(folder: Path) -> None:
-    """Show the figures of each size, unsealed, sealed, and as a ratio; both are measured by turns."""
+async def compare(folder: Path, sizes: Sequence[int] = SIZES) -> tuple[list[list[str]], list[float]]:
+    """Return rows of each size, unsealed, sealed, and as a ratio, and the last ratios; both are measured by turns."""
     paths = {sealed: folder / f"{'sealed' if sealed else 'open'}.db" for sealed in (False, True)}
     rows: list[list[str]] = []
+    ratios: list[float] = []
     async with opened(paths[False], sealed=False) as plain, opened(paths[True], sealed=True) as sealed_bench:
         benches = {False: plain, True: sealed_bench}
-        for size in SIZES:
+        for size in sizes:
             for bench in benches.values():
                 for start in range(await bench.ours.count(), size, 500):
                     await bench.fill(range(start, min(start + 500, size)))
@@ -208,9 +209,9 @@ async def compare(folder: Path) -> None:
                 for sealed, bench in benches.items():
                     rounds[sealed].append(await measured(paths[sealed], bench, size, sealed=sealed))
             before, after = ([min(each) for each in zip(*rounds[sealed], strict=True)] for sealed in (False, True))
-            ratios = (now / was for now, was in zip(after, before, strict=True))
+            ratios = [now / was for now, was in zip(after, before, strict=True)]
             rows += [[f"{size:,}", *_told(before)], ["sealed", *_told(after)], ["ratio", *(f"{r:.2f}" for r in ratios)]]
-    show("Memory: CPU ms without the embedding; bytes", HEAD, rows)
+    return rows, ratios
 
 
 def _told(figures: Sequence[float]) -> list[str]:
@@ -223,7 +224,8 @@ def _told(figures: Sequence[float]) -> list[str]:
 def main() -> None:
     """Measure, in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(compare(Path(folder)))
+        rows, _ = asyncio.run(compare(Path(folder)))
+    show("Memory: CPU ms without the embedding; bytes", HEAD, rows)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,12 @@ _README: Final = (
         "",
         "faults",
     ),
+    (
+        "**sealed**: {sealed_words} words of people, with a key; {sealed_kills} kills while they were sealed",
+        "{sealed_left} left to be read on the disk",
+        "",
+        "sealing",
+    ),
     ("**idle**: {idle_days} days on which nobody writes", "{idle_calls} calls of the model", "", "idle"),
 )
 """Rows of README: what, the bot's figure, what is beside it, and the part that it comes from."""

@@ -22,6 +22,7 @@ from bench import limited, memory, recall, start
 from bench.peers import GET_MEM0, WAYS, Flat, Mem0, PeerHouse
 from bench.proof import faults, isolation, quiet, rooms
 from bench.proof.result import Bars, Proven, Table
+from bench.proof.sealing import sealed
 from bench.recall_data import ADVERSARIAL, Life, read
 from core.ports import Embedder
 from core.providers.cached_embedder import CachedEmbedder
@@ -304,6 +305,11 @@ async def _peer_speed(way: type[Flat | Mem0], folder: Path, bench: memory.Bench,
     return searched, saved
 
 
+async def on_the_disk(how: How) -> Proven:
+    """Seal a database and files, killed (SIGKILL) on the way, and search every byte that is left; compare the cost."""
+    return await sealed(1_000, 15, 2) if how.quick else await sealed(10_000, 150, 12)
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A part: its title, what it does (the docstring of the function), and the function."""
@@ -327,6 +333,7 @@ RUNS: Final[Mapping[str, Run]] = {
     "hostile": Run("Hostile models", hostile),
     "faults": Run("Faults of the provider and of the platform at once", all_faults),
     "idle": Run("Idle days", idle),
+    "sealing": Run("Sealed on the disk", on_the_disk),
     "speed": Run("Speed", speed),
 }
 """All parts, in the order in which they are run and shown."""

@@ -57,15 +57,15 @@ def here(settings: Settings, *, opens: bool) -> int:
         return convert(settings, keys, lambda *_: None, opens=opens).rows
 
 
-async def killed(settings: Settings, verb: str) -> tuple[int, int]:
-    """Have the command killed KILLS times at random, and begun anew; return the kills, and how many runs ended."""
+async def killed(settings: Settings, verb: str, most: int = KILLS) -> tuple[int, int]:
+    """Have the command killed so often at random, and begun anew; return the kills, and how many runs ended."""
     began_s = time.monotonic()
     _, failed = said(settings, verb).communicate(timeout=120)
     whole_s = time.monotonic() - began_s
     assert (mark_of(settings) is None) is (verb == "unseal"), failed.decode()
     here(settings, opens=verb == "seal")
     chance, kills, ended = random.Random(verb), 0, 1  # noqa: S311
-    while kills < KILLS:
+    while kills < most:
         process, began_s = said(settings, verb), time.monotonic()
         with suppress(subprocess.TimeoutExpired):
             await asyncio.to_thread(process.wait, chance.uniform(0.4, 1.0) * whole_s)

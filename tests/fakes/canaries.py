@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -111,6 +112,13 @@ def with_files(folder: Path, files: int) -> list[bytes]:
             name = hashlib.sha256(contents[-1]).hexdigest()
             write_file(folder, owner_name(user), name, contents[-1], AT / 1e6)
     return contents
+
+
+def words_in(paths: Iterable[Path]) -> int:
+    """Return how many different canaries stand in the files, or below the folders."""
+    files = (each for path in paths for each in ([path] if path.is_file() else sorted(path.rglob("*"))))
+    held = (re.findall(rb"zq[a-z]+\d+x\d+canary", path.read_bytes().lower()) for path in files if path.is_file())
+    return len({word for words in held for word in words})
 
 
 def found(paths: Iterable[Path], *, word: bytes = b"canary") -> list[str]:

@@ -198,7 +198,7 @@ def test_a_part_that_fails_is_told_and_the_others_are_run(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["kept", "isolation", "hostile", "rooms", "idle", "faults"])
+@pytest.mark.parametrize("name", ["kept", "isolation", "hostile", "rooms", "idle", "faults", "sealing"])
 def test_a_tenth_of_a_part_is_as_it_should_be(name: str) -> None:
     proven = asyncio.run(RUNS[name].prove(How(quick=True)))
     assert list(proven.wrong) == []
