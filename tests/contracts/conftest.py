@@ -1,6 +1,7 @@
 """Every statement that a store runs here is judged: PostgreSQL would take it, too.
 
-In `make test`, one test of each module runs over PostgreSQL itself; `make test-long` runs them all, sealed and not.
+In `make test`, one test of each module runs over PostgreSQL itself, and one over a sealed file; `make test-long` runs
+them all.
 """
 
 from __future__ import annotations
@@ -24,19 +25,24 @@ STATEMENTS: set[str] = set()
 
 _HERE = Path(__file__).parent
 _NOTHING = SimpleNamespace(params={})
-_POSTGRES = frozenset({"postgres", "sealed postgres"})
+_SAMPLED = frozenset({"postgres", "sealed sqlite"})
+_LONG = "sealed postgres"
+_SEALED = "test_sealed_words.py"
+"""What is about sealing runs whole over a sealed file."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave to `make test-long` what runs over PostgreSQL, but for the first test of each module."""
-    begun: set[Path] = set()
+    """Leave to `make test-long` what runs over other engines than a file, but for one test of each and each module."""
+    begun: set[tuple[Path, str]] = set()
     for item in items:
-        engines = _POSTGRES.intersection(map(str, getattr(item, "callspec", _NOTHING).params.values()))
-        if engines and _HERE in item.path.parents:
-            if item.path in begun or "postgres" not in engines:
+        if _HERE not in item.path.parents:
+            continue
+        for engine in map(str, getattr(item, "callspec", _NOTHING).params.values()):
+            if engine == _LONG or (item.path, engine) in begun:
                 item.add_marker(pytest.mark.long)
-            begun.add(item.path)
+            if engine in _SAMPLED and item.path.name != _SEALED:
+                begun.add((item.path, engine))
 
 
 @pytest.fixture(autouse=True)
