@@ -115,19 +115,27 @@ def begin_run() -> None:
     if _FOLDER not in os.environ:
         folder = _new_folder()
         for other in folder.parent.glob(f"{_PREFIX}*"):
-            if not _is_alive(int(other.name.split("-")[-2])):  # that run was killed, and left its server
+            if not _is_alive(_owner(other)):  # that run was killed, and left its server
                 _remove(other)
         os.environ[_FOLDER] = str(folder)
 
 
 def end_run() -> None:
-    """Stop the server of the run, if one was started, and remove its folder."""
-    _remove(Path(os.environ.pop(_FOLDER)))
+    """Stop the server of the run, if one was started, and remove its folder; do nothing in a run inside another's."""
+    if _owner(folder := Path(os.environ.get(_FOLDER, ""))) == os.getpid():
+        del os.environ[_FOLDER]
+        _remove(folder)
 
 
 def _new_folder() -> Path:
     """Make a folder whose name tells which process it belongs to."""
     return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_MEMORY))
+
+
+def _owner(folder: Path) -> int:
+    """Return the id of the process that a folder belongs to; 0 if its name tells none."""
+    parts = folder.name.split("-")
+    return int(parts[-2]) if len(parts) > 1 and parts[-2].isdigit() else 0
 
 
 def _remove(folder: Path) -> None:
