@@ -23,7 +23,7 @@ from tests.postgres import HAS_POSTGRES, WHY_NOT, database_of
 
 __all__ = ["log"]
 
-ROUNDS, PARTS = 16, 4
+ROUNDS, PARTS = 8, 8
 TOLD: Final = (
     "saved", "found", "updated", "deleted", "reminded", "said_by_a_reminder", "sent_as_a_file",
     "sent_as_a_broken_file", "dictated", "said_in_a_room", "searched_inline", "imported_and_exported", "commanded",
