@@ -232,9 +232,8 @@ async def build(
 async def _forget_again(app: App, revived: Revived) -> None:
     """Erase those of whom an older copy of the database brought something back that nobody can read any more."""
     for owner in revived.owners:
-        accounts = await app.features.memories.accounts(
-            owner
-        )  # as they were linked then: who has a key was not forgotten
+        # As they were linked then: who has a key was not forgotten.
+        accounts = await app.features.memories.accounts(owner)
         if not any(app.database.sealing.key_id(account) for account in accounts):
             await app.features.get(Erasure).forget(owner)
     if revived.rows:

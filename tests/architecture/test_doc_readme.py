@@ -41,7 +41,7 @@ def test_every_figure_of_readme_is_one_of_the_proof() -> None:
     assert with_proof(README, proof.replace(" lost,", "1 lost,")) != README
     rows = re.findall(r'^\| \*\*(\w+)\*\*.*`make proof ARGS="?(\w+)[^`]*` \|$', README, re.MULTILINE)
     names = dict.fromkeys(name for name, _ in rows)
-    assert [*names] == ["kept", "found", "killed", "isolated", "private", "honest", "broken", "idle"]
+    assert [*names] == ["kept", "found", "killed", "isolated", "private", "honest", "broken", "sealed", "idle"]
     assert {part for _, part in rows} <= set(RUNS)
 
 
