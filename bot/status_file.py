@@ -151,7 +151,7 @@ async def workers_status(settings: Settings, now: datetime) -> Document:
     from core.storage.postgres import open_postgres
     from core.storage.postgres_connection import parameters
     from core.storage.postgres_migrations import MIGRATIONS
-    from core.workers.lease import LEASE_S
+    from core.workers.cluster import LEASE_S
     from core.workers.store import SqlWorkers
 
     url = settings.storage_url.get_secret_value()

@@ -256,7 +256,7 @@ async def test_a_commit_whose_answer_was_lost_is_said_to_be_unknown_and_not_run_
 async def test_a_sign_of_life_that_the_network_swallows_does_not_hold_up_the_next(
     server: Server, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.workers.lease.LEASE_S", 0.5)
+    monkeypatch.setattr("core.workers.cluster.LEASE_S", 0.5)
     async with TcpProxy(server.port).open() as network, AsyncExitStack() as stack:
         direct = url.replace(f":{server.port}/", f":{network.port}/") + "?connect_timeout=2"
         settings = load(None, storage_url=url, storage_direct_url=direct)
