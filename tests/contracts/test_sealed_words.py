@@ -24,9 +24,8 @@ from core.features.broadcast.broadcasts import BroadcastState
 from core.features.broadcast.storage import Broadcasts
 from core.features.reminders.reminders import Before, DueClaim, Mention, Reminder, ReminderState, Schedule
 from core.features.reminders.storage import ReminderStore
-from core.sealing.key_file import KEY_ID_BYTES
 from core.sealing.port import BLANKS, PLAIN
-from core.sealing.sealed import Sealed
+from core.sealing.sealed import KEY_ID_BYTES, Sealed
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox, done, note
