@@ -14,8 +14,7 @@ from typing import Any, TypeAlias, cast
 from core.enclosures import enclosures_from_json, enclosures_to_json
 from core.errors import Unreadable
 from core.sealing.port import Sealing
-from core.storage.batches import in_batches, statement
-from core.storage.database import Database, Query, Statement
+from core.storage.database import Database, Query, Statement, in_batches, statement
 from core.storage.record import OF_USER, microseconds, moment, to_json, user_key
 from core.stores import LATEST, Accepted, Backlog, Inbox, Replaced
 from core.types import ANSWER_TO, ChatKey, ConversationKey, Incoming, JSONValue, MessageKey, UserKey
