@@ -18,8 +18,8 @@ from bot.settings.settings import Settings
 from core.errors import ConfigError, StorageError, WrongKey
 from core.sealing.port import PLAIN, Sealing
 from core.sealing.sealed import KEY_BYTES, KeyFile, Sealed
+from core.storage.kept import Mark
 from core.storage.memory_rows import VECTORS
-from core.storage.sealed_mark import Mark
 from core.storage.sqlite_backup import settle
 from core.storage.sqlite_marks import seal_mark_of
 

@@ -16,11 +16,11 @@ from psycopg import errors
 
 from core.errors import ConfigError, SchemaTooNew, SchemaTooOld, StorageDown
 from core.storage.database import Row
+from core.storage.kept import FIND_MARK, Mark, mark_in, needs_mark
 from core.storage.postgres_connection import SETTING
 from core.storage.postgres_errors import reason, refusal, translated
 from core.storage.postgres_migrations import Migration
 from core.storage.record import program_version
-from core.storage.sealed_mark import FIND_MARK, Mark, mark_in, needs_mark
 
 _OLDEST_SERVER: Final = 16
 _EXTENSIONS: Final[dict[LiteralString, tuple[int, int]]] = {"vector": (0, 7)}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from core.storage.sealed_mark import FIND_MARK, Mark, mark_in
+from core.storage.kept import FIND_MARK, Mark, mark_in
 from core.storage.sqlite_backup import is_lost, open_to_read
 from core.storage.sqlite_errors import translated
 from core.storage.sqlite_schema import schema_version, tables_of
