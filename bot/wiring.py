@@ -263,7 +263,7 @@ async def _opened(settings: Settings, sealing: Sealing, dry: UserKey | None) -> 
     if settings.engine == "postgres":
         url = settings.storage_url.get_secret_value()
         if dry is not None:
-            from core.storage.move_person import copy_of_person  # this loads psycopg
+            from core.storage.move_postgres import copy_of_person  # this loads psycopg
 
             return await copy_of_person(url, dry, sealing)
         from core.storage.postgres import open_postgres
