@@ -35,7 +35,7 @@ from bot.settings.settings import Settings
 from core.errors import Damaged, StorageError
 from core.features.transfer.files import private_file
 from core.storage.files_folder import write_file
-from core.storage.move_files import in_folder
+from core.storage.move import in_folder
 from core.storage.record import program_version
 from core.storage.sqlite_backup import (
     copied,

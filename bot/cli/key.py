@@ -27,7 +27,7 @@ from core.storage.convert import opened
 from core.storage.database import Row
 from core.storage.files_folder import file_content
 from core.storage.forgotten import gone_of, lost_keys
-from core.storage.move_files import in_folder
+from core.storage.move import in_folder
 from core.storage.move_sqlite import sqlite_source
 from core.storage.sqlite_backup import is_lost, open_to_read
 from core.storage.sqlite_errors import translated
