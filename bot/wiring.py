@@ -73,11 +73,10 @@ from core.storage.database import Database
 from core.storage.files_folder import FolderFiles, SqlFiles
 from core.storage.forgotten import Forgotten, Revived
 from core.storage.history import SqlHistory
-from core.storage.inbox import ClaimChat, SqlInbox
+from core.storage.inbox import ClaimChat, SqlConfirmations, SqlInbox, SqlPendingInputs
 from core.storage.kept import SqlKept
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_copy, open_database
-from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.stores import HistoryStore, KeptStore, SearchableMemoryStore
 from core.tasks import first_of
 from core.text.catalogue import sentences

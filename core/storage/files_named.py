@@ -9,8 +9,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 from core.sealing.port import PLAIN, Sealing
-from core.storage import inbox, waiting
 from core.storage.database import Row
+from core.storage.inbox import opened_message, opened_question
 from core.storage.memory_rows import change_row, memory_row
 from core.types import UserKey
 
@@ -63,5 +63,5 @@ def _waiting(sealing: Sealing, row: Sequence[Any]) -> str:
     """Return what waits: a message, or a question that wants a yes."""
     platform, user, chat, topic, message_id, said, done = row
     if message_id is None:
-        return waiting.opened(sealing, (platform, user, chat, topic), said)
-    return inbox.opened(sealing, (platform, chat, topic, message_id), said, done)
+        return opened_question(sealing, (platform, user, chat, topic), said)
+    return opened_message(sealing, (platform, chat, topic, message_id), said, done)
