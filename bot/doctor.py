@@ -54,7 +54,7 @@ from core.ports import ChatModel, Clock
 from core.providers.failure import Rejected
 from core.sealing.port import Sealing
 from core.storage.database import Row
-from core.storage.files_named import files_named
+from core.storage.files import files_named
 from core.storage.move import FilesListed, in_folder, in_table, judged
 from core.storage.sqlite import is_to_be_marked
 from core.storage.sqlite_backup import is_lost, open_to_read

@@ -70,7 +70,7 @@ from core.models import Models, complete
 from core.ports import Clock, Tokenizer
 from core.sealing.port import Sealing
 from core.storage.database import Database
-from core.storage.files_folder import FolderFiles, SqlFiles
+from core.storage.files import FolderFiles, SqlFiles
 from core.storage.forgotten import Forgotten, Revived
 from core.storage.history import SqlHistory
 from core.storage.inbox import ClaimChat, SqlConfirmations, SqlInbox, SqlPendingInputs

@@ -25,7 +25,7 @@ from core.sealing.port import BOT
 from core.sealing.sealed import Sealed
 from core.storage.convert import opened
 from core.storage.database import Row
-from core.storage.files_folder import file_content
+from core.storage.files import file_content
 from core.storage.forgotten import gone_of, lost_keys
 from core.storage.move import in_folder
 from core.storage.move_sqlite import sqlite_source

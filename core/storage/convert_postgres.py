@@ -18,7 +18,7 @@ from core.storage import postgres_vectors
 from core.storage.convert import Conversion, SealedTable, found_again, sealed_tables
 from core.storage.convert_files import converted_file
 from core.storage.database import Row
-from core.storage.files_folder import owner_name
+from core.storage.files import owner_name
 from core.storage.kept import DROP_MARK, FIND_MARK, PUT_MARK, Mark, State, mark_in
 from core.storage.memory_rows import VECTORS
 from core.storage.move import Progress

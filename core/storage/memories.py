@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 from core.enclosures import Attachment
 from core.storage import inbox, memory_changes, memory_rows
 from core.storage.database import Query, each_batch, in_batches, statement
-from core.storage.files_named import files_named
+from core.storage.files import files_named
 from core.storage.memory_changes import ChangeRecord
 from core.storage.memory_rows import (
     ACCOUNTS,

@@ -19,7 +19,7 @@ from typing import Final, Protocol, TypeAlias
 from core.errors import StorageError
 from core.sealing.port import PLAIN, Sealing
 from core.storage.database import Row
-from core.storage.files_folder import file_content, file_names, names_in, owner_name, write_file
+from core.storage.files import file_content, file_names, names_in, owner_name, write_file
 from core.storage.record import microseconds
 from core.types import UserKey
 

@@ -46,7 +46,7 @@ from core.outgoing import ChannelLimits
 from core.ports import ChatModel, Clock
 from core.storage.database import Database
 from core.storage.faiss_index import FaissIndex
-from core.storage.files_folder import SqlFiles
+from core.storage.files import SqlFiles
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlConfirmations, SqlInbox, SqlPendingInputs
 from core.storage.kept import SqlKept
