@@ -39,8 +39,8 @@ from core.storage.memory_rows import (
     stored,
     those,
 )
+from core.storage.memory_search import SqlPhrases, audible
 from core.storage.parting import REPEATED, drop, mixed_keys, part, shares
-from core.storage.phrases import SqlPhrases, audible
 from core.storage.record import (
     NO_LIMIT,
     OF_USER,
