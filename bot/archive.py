@@ -47,8 +47,8 @@ from core.storage.sqlite_backup import (
     unwritten,
     verified,
 )
-from core.storage.sqlite_errors import RESTORE
 from core.storage.sqlite_marks import Marks, marks_of, seal_mark_of
+from core.storage.sqlite_schema import RESTORE
 
 _ABOUT: Final = "about.json"
 _MARKS: Final = "marks.json"

@@ -22,8 +22,8 @@ from core.clock import SystemClock
 from core.errors import Damaged, StorageError
 from core.storage.sqlite import open_database
 from core.storage.sqlite_backup import is_lost
-from core.storage.sqlite_errors import RESTORE
 from core.storage.sqlite_marks import Marks, marks_of, raise_marks
+from core.storage.sqlite_schema import RESTORE
 
 _RESTORE: Final = "Put it back, then start the bot:"
 

@@ -30,7 +30,7 @@ from core.storage.forgotten import gone_of, lost_keys
 from core.storage.move import in_folder
 from core.storage.move_sqlite import sqlite_source
 from core.storage.sqlite_backup import is_lost, open_to_read
-from core.storage.sqlite_errors import translated
+from core.storage.sqlite_schema import translated
 
 Document: TypeAlias = dict[str, Any]
 Stream: TypeAlias = Callable[..., Iterable[Row]]

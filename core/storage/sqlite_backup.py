@@ -21,9 +21,8 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from core.errors import Damaged, DiskFull, StorageError
-from core.storage.sqlite_errors import translated
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
-from core.storage.sqlite_schema import usable_version
+from core.storage.sqlite_schema import translated, usable_version
 
 T = TypeVar("T")
 

@@ -16,8 +16,7 @@ from typing import Final
 
 from core.storage.kept import FIND_MARK, Mark, mark_in
 from core.storage.sqlite_backup import is_lost, open_to_read
-from core.storage.sqlite_errors import translated
-from core.storage.sqlite_schema import schema_version, tables_of
+from core.storage.sqlite_schema import schema_version, tables_of, translated
 
 _PATIENCE_S: Final = 60.0
 
