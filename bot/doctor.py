@@ -145,7 +145,7 @@ def _storage(settings: Settings) -> str:
 def _postgres(settings: Settings) -> str:
     from core.storage import postgres_schema  # these load psycopg
     from core.storage.postgres_connection import parameters
-    from core.storage.postgres_migrations import MIGRATIONS
+    from core.storage.postgres_schema import MIGRATIONS
 
     found = postgres_schema.inspect(parameters(settings.storage_url.get_secret_value()), MIGRATIONS)
     extensions = [f"{name} {version or '(the first start adds it)'}" for name, version in found.extensions.items()]

@@ -205,7 +205,7 @@ def migrate(settings: Settings) -> Document:
 def _migrate_postgres(settings: Settings) -> Document:
     from core.storage import postgres_schema  # these load psycopg
     from core.storage.postgres_connection import parameters
-    from core.storage.postgres_migrations import MIGRATIONS as OF_POSTGRES
+    from core.storage.postgres_schema import MIGRATIONS as OF_POSTGRES
 
     named = parameters(settings.storage_url.get_secret_value())
     before = postgres_schema.inspect(named, OF_POSTGRES).version

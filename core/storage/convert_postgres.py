@@ -25,8 +25,7 @@ from core.storage.move import Progress
 from core.storage.move_postgres import PostgresEnd, refuse_workers
 from core.storage.postgres_connection import parameters
 from core.storage.postgres_errors import translated
-from core.storage.postgres_migrations import MIGRATIONS
-from core.storage.postgres_schema import connected, prepare
+from core.storage.postgres_schema import MIGRATIONS, connected, prepare
 from core.storage.sealed_columns import SEALED_COLUMNS, SealedColumn
 from core.types import UserKey
 

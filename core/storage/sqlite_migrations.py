@@ -442,6 +442,6 @@ STEPS: Final[tuple[Migration, ...]] = (
         "ALTER TABLE preferences ADD COLUMN incognito_told INTEGER NOT NULL DEFAULT 1",
     ),
 )
-"""The steps after it that both engines take (`core/storage/postgres_migrations.py`)."""
+"""The steps after it that both engines take (`core/storage/postgres_schema.py`)."""
 
 MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, BASELINE, _HALVES, *STEPS)

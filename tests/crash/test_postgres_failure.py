@@ -20,7 +20,7 @@ from core.storage.database import Query
 from core.storage.postgres import PostgresDatabase, open_postgres
 from core.storage.postgres_connection import STATEMENT_S
 from core.storage.postgres_errors import reason
-from core.storage.postgres_migrations import Migration
+from core.storage.postgres_schema import Migration
 from core.workers.cluster import ClusterWorker
 from tests.fakes.tcp_proxy import TcpProxy
 from tests.postgres import HAS_POSTGRES, WHY_NOT, Server, own_server
