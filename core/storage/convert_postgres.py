@@ -23,8 +23,7 @@ from core.storage.kept import DROP_MARK, FIND_MARK, PUT_MARK, Mark, State, mark_
 from core.storage.memory_rows import VECTORS
 from core.storage.move import Progress
 from core.storage.move_postgres import PostgresEnd, refuse_workers
-from core.storage.postgres_connection import parameters
-from core.storage.postgres_errors import translated
+from core.storage.postgres_connection import parameters, translated
 from core.storage.postgres_schema import MIGRATIONS, connected, prepare
 from core.storage.sealed_columns import SEALED_COLUMNS, SealedColumn
 from core.types import UserKey

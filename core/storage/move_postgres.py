@@ -20,8 +20,7 @@ from core.sealing.port import PLAIN, Sealing
 from core.storage.database import Database, Query, Row
 from core.storage.memory_rows import VECTORS
 from core.storage.move import LEFT_BEHIND, Columns, Target
-from core.storage.postgres_connection import parameters
-from core.storage.postgres_errors import reason, translated
+from core.storage.postgres_connection import parameters, reason, translated
 from core.storage.postgres_schema import MIGRATIONS, connected, inspect, prepare
 from core.storage.postgres_vectors import fit
 from core.storage.sqlite import open_copy

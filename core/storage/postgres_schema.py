@@ -18,8 +18,7 @@ from psycopg import errors
 from core.errors import ConfigError, SchemaTooNew, SchemaTooOld, StorageDown
 from core.storage.database import Row
 from core.storage.kept import FIND_MARK, Mark, mark_in, needs_mark
-from core.storage.postgres_connection import SETTING
-from core.storage.postgres_errors import reason, refusal, translated
+from core.storage.postgres_connection import SETTING, reason, refusal, translated
 from core.storage.record import program_version
 from core.storage.sqlite_migrations import BASELINE, STEPS
 

@@ -18,8 +18,7 @@ from core.clock import SystemClock
 from core.errors import DiskFull, StorageDown, StorageError
 from core.storage.database import Query
 from core.storage.postgres import PostgresDatabase, open_postgres
-from core.storage.postgres_connection import STATEMENT_S
-from core.storage.postgres_errors import reason
+from core.storage.postgres_connection import STATEMENT_S, reason
 from core.storage.postgres_schema import Migration
 from core.workers.cluster import ClusterWorker
 from tests.fakes.tcp_proxy import TcpProxy
