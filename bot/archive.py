@@ -3,7 +3,7 @@
 | entry | what it is |
 | --- | --- |
 | `about.json` | versions of the program and of the schema, when it was made, settings that are left to be filled in |
-| `marks.json` | how far the database came (`core.storage.sqlite_marks`) |
+| `marks.json` | how far the database came (`core.storage.sqlite_backup`) |
 | `elefante.db` | the database, verified |
 | `files/OWNER/SHA256` | the files that people have kept (`core.storage.files`), as they are |
 | `settings.env` | the settings that differ from the defaults; secrets by their name only, paths commented out |
@@ -38,16 +38,18 @@ from core.storage.files import write_file
 from core.storage.move import in_folder
 from core.storage.record import program_version
 from core.storage.sqlite_backup import (
+    Marks,
     copied,
     drop_kept,
     ensure_room,
     in_thread,
     is_lost,
+    marks_of,
     new_file,
+    seal_mark_of,
     unwritten,
     verified,
 )
-from core.storage.sqlite_marks import Marks, marks_of, seal_mark_of
 from core.storage.sqlite_schema import RESTORE
 
 _ABOUT: Final = "about.json"

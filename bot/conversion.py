@@ -18,8 +18,7 @@ from core.storage import convert_files, convert_sqlite
 from core.storage.convert import Conversion
 from core.storage.files import owner_name
 from core.storage.move import Progress
-from core.storage.sqlite_backup import open_to_read, unwritten
-from core.storage.sqlite_marks import seal_mark_of
+from core.storage.sqlite_backup import open_to_read, seal_mark_of, unwritten
 from core.storage.sqlite_schema import translated
 from core.types import UserKey
 

@@ -20,8 +20,7 @@ from core.sealing.port import PLAIN, Sealing
 from core.sealing.sealed import KEY_BYTES, KeyFile, Sealed
 from core.storage.kept import Mark
 from core.storage.memory_rows import VECTORS
-from core.storage.sqlite_backup import settle
-from core.storage.sqlite_marks import seal_mark_of
+from core.storage.sqlite_backup import seal_mark_of, settle
 
 KEY: Final = "MEMORY_KEY_FILE"
 KEYS: Final = "PEOPLE_KEYS_FILE"

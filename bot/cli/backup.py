@@ -23,8 +23,7 @@ from core.clock import SystemClock
 from core.errors import ConfigError, StorageError
 from core.features.transfer.files import Backup, private_file
 from core.storage.forgotten import Revived
-from core.storage.sqlite_backup import restore_database, settle, unwritten
-from core.storage.sqlite_marks import raise_marks
+from core.storage.sqlite_backup import raise_marks, restore_database, settle, unwritten
 from core.storage.sqlite_migrations import MIGRATIONS
 from core.storage.sqlite_upgrade import upgrade
 
