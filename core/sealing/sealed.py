@@ -5,6 +5,10 @@ text, in base64url without padding. GCM-SIV leaks no more than that two texts ar
 
 Bytes are sealed with AES-256-GCM, which opens a vector in a third of the time: whoever has 100,000 waits for them at a
 first search. Random nonces are safe for 2^32 values of one key (NIST SP 800-38D, 8.3).
+
+The key file holds a random key for each person, each wrapped by the master key. It lies outside of data and backups:
+who destroys a person's key makes everything unreadable that was sealed with it, wherever a copy of it lies, and an old
+backup of the file would bring the key back.
 """
 
 from __future__ import annotations
@@ -30,8 +34,6 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from core.errors import StorageError, Unreadable, WrongKey
 from core.sealing.port import BLANKS, SEALED_EXTRA_BYTES, Sealing
 from core.types import UserKey
-
-# FOLDED core.sealing.sealed: The key file: a random key for each person, each wrapped by the master key. It lies outside of data and backups.
 
 KEY_BYTES: Final = 32
 KEY_ID_BYTES: Final = 8

@@ -180,7 +180,7 @@ class Database(Protocol):
         ...
 
 
-# FOLDED core.storage.database: Long work on a database in transactions so short that no other writer waits long for its turn.
+# --- long work in short transactions ----------------------------------------------------------------------------------
 
 FIRST_ROWS: Final = 32
 """What has no more rows than these is written in one transaction: all of it, or nothing."""

@@ -1,8 +1,9 @@
-"""Files in a folder: FOLDER/OWNER/SHA256, where OWNER is a digest of the account.
+"""Files of people: in a folder, or in the database where several workers share no disk; and what names them.
 
-Where they are sealed, that name is what their digest is stored as: who has the same file sees not that it is here.
-A file is written under another name, synced, and only then given its own; it is never changed. Its time is when it was
-last put. Whoever gives, looks for or removes names holds the folder's lock, in this process or another.
+They lie in FOLDER/OWNER/SHA256, where OWNER is a digest of the account. Where they are sealed, the last name is what
+their digest is stored as: who has the same file sees not that it is here. A file is written under another name, synced,
+and only then given its own; it is never changed. Its time is when it was last put. Whoever gives, looks for or removes
+names holds the folder's lock, in this process or another.
 """
 
 from __future__ import annotations
@@ -292,7 +293,7 @@ def _unlink(folder: Path, digests: Collection[str]) -> None:
             settle(folder if folder.is_dir() else folder.parent)
 
 
-# FOLDED core.storage.files: Files in the database: where several workers share no disk, and where nothing is written to one.
+# --- files in the database --------------------------------------------------------------------------------------------
 
 _ROWS_AT_ONCE: Final = 2
 """So many files are read or written at a time: a driver holds each of them twice."""
@@ -395,7 +396,7 @@ class SqlFiles(FileStore):
         return file_content(self._database.sealing, name, bytes(rows[0][0]), sha256) if rows else None
 
 
-# FOLDED core.storage.files: What names files: memories and their versions, changes that can be undone, and messages that are owed an answer.
+# --- who names them ---------------------------------------------------------------------------------------------------
 
 RowsOf: TypeAlias = Callable[[str, Sequence[object]], Awaitable[list[Row]]]
 """Returns the rows of a query, as `Database.rows`."""

@@ -1,4 +1,8 @@
-"""Messages that are owed an answer, in the database: one row an accepted message, sealed by its sender's key."""
+"""Messages that are owed an answer, and what waits in a conversation for the person's next word, in the database.
+
+One row an accepted message, sealed by its sender's key; one a conversation in which a command wants a text, or a
+question wants a yes.
+"""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 
@@ -383,7 +387,7 @@ def _read(fields: Mapping[str, Any], chat: ChatKey, user: UserKey, message_id: s
     )
 
 
-# FOLDED core.storage.inbox: What waits in a conversation for the person's next word: a command that wants a text, a question that wants a yes.
+# --- what waits for the person's next word ----------------------------------------------------------------------------
 
 _HERE = f"{OF_USER} AND chat = ? AND topic = ?"
 

@@ -1,4 +1,8 @@
-"""Small texts by name, in the table `kept`: what all workers of a database agree on."""
+"""Small texts by name, in the table `kept`: what all workers of a database agree on.
+
+One of them is the mark by which a database knows its key file, written before anything is sealed: whoever opens a
+database asks first whether it may be used with the sealing at hand, and changes nothing if not.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +54,7 @@ class SqlKept(KeptStore):
         return await self._database.write(job)
 
 
-# FOLDED core.storage.kept: The mark by which a database knows its key file: a text in `kept`, written before anything is sealed.
+# --- the mark of a sealed database ------------------------------------------------------------------------------------
 
 State: TypeAlias = Literal["sealed", "sealing", "unsealing"]
 

@@ -1,4 +1,9 @@
-"""What was done to memories, in the table of changes, and how it is undone."""
+"""What was done to memories, in the table of changes; how it is undone, and parted between two linked accounts.
+
+A recorded change knows whose words it replaced, `account`, and who made it, `speaker`. A content is wholly its
+speaker's; a phrase, or a source, is of whoever brought it. Parted accounts each get their own last words of a memory,
+and nothing else of it; its changes and earlier versions are dropped, as they tell of both.
+"""
 
 # ruff: noqa: S608 - SQL is put together from constants of ours only; what people write is always a parameter
 from __future__ import annotations
@@ -214,7 +219,7 @@ def _take_back(query: Query, lexicon: Lexicon, whose: Accounts, step: ChangeReco
     return removed
 
 
-# FOLDED core.storage.memory_changes: Part a memory in which two linked accounts have words: each gets its own last ones, and nothing else of it.
+# --- parting linked accounts ------------------------------------------------------------------------------------------
 
 REPEATED: Final = "repeated"
 """The kind of a row that changes nothing: another account said the memory, too, in the words that are its `after`."""

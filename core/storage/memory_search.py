@@ -1,4 +1,4 @@
-"""Find memories by words, and read those that a search's order names: one job over one person's rows.
+"""Memories as they are searched: by words, in one job over one person's rows, and by the vectors of their phrases.
 
 A word weighs its IDF over the memories of this person, in a room over those that are audible there. The rarest words
 are read whole; a common one scores what the others bring.
@@ -369,7 +369,7 @@ def _numbers(numbers: Iterable[int]) -> str:
     return f"[{','.join(map(str, map(int, numbers)))}]"
 
 
-# FOLDED core.storage.memory_search: Memories as they are searched: phrases, their vectors, terms, and what may be spoken of where, in the database.
+# --- the store of phrases ---------------------------------------------------------------------------------------------
 
 _CHUNK_ROWS = 2000
 

@@ -170,7 +170,7 @@ class _RowCounter:
                     self._progress(self._what, self._done, self._rows)
 
 
-# FOLDED core.storage.move: Files as one end of a move: those in a folder, those in a table; and what of them is missing, or has no name.
+# --- files ------------------------------------------------------------------------------------------------------------
 
 FilesListed: TypeAlias = Mapping[tuple[str, str], int]
 """The files that there are, by the names of owner and file, and when each was last put, in microseconds since 1970."""
@@ -244,7 +244,7 @@ def _of_folder(folder: Path, files: FilesListed) -> Generator[_Row]:
 
 def _of_table(source: Source, files: FilesListed) -> Generator[_Row]:
     for (owner, sha256), at in files.items():  # both are hexadecimal digits
-        sql = f"SELECT content FROM files WHERE owner = '{owner}' AND sha256 = '{sha256}'"  # noqa: S608
+        sql = f"SELECT content FROM files WHERE owner = '{owner}' AND sha256 = '{sha256}'"
         for (content,) in source.stream(sql):
             yield owner, sha256, at, bytes(content)
 

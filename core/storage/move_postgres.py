@@ -1,4 +1,7 @@
-"""A PostgreSQL database as one end of a move: read by cursors of the server, written by COPY, in one transaction."""
+"""A PostgreSQL database as one end of a move: read by cursors of the server, written by COPY, in one transaction.
+
+What is stored of one person can be copied into a database in RAM, for a bot that writes nothing (`copy_of_person`).
+"""
 
 # ruff: noqa: S608 - SQL is put together from constants and the names of our tables and columns
 from __future__ import annotations
@@ -250,9 +253,8 @@ def _query(sql: str) -> LiteralString:
     return sql.replace("?", "%s")
 
 
-# FOLDED core.storage.move_postgres: Copy what PostgreSQL stores of one person into a database in RAM, for a bot that writes nothing.
+# --- one person -------------------------------------------------------------------------------------------------------
 
-# FOLDED core.storage.move_postgres: Whose the rows of each table are, for a copy of what is stored of one person (`core.storage.move_postgres`).
 
 OF_NOBODY: Final = "'', ''"
 

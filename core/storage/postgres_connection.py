@@ -1,4 +1,4 @@
-"""Parameters of a connection to PostgreSQL: what a URL says, and limits of time on both ends.
+"""Connections to PostgreSQL: what a URL says, limits of time on both ends, and its errors as ours.
 
 By default libpq waits for minutes for a host that answers nothing, and a server keeps the locks of a worker whose
 machine is gone for two hours.
@@ -87,7 +87,7 @@ def break_off(connection: psycopg.Connection) -> None:
         shared.shutdown(socket.SHUT_RDWR)
 
 
-# FOLDED core.storage.postgres_connection: PostgreSQL's errors as ours.
+# --- errors -----------------------------------------------------------------------------------------------------------
 
 _ADVICE: Final[dict[type[psycopg.Error], str]] = {
     errors.InsufficientPrivilege: "grant its user the rights to the tables of this database",

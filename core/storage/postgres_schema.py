@@ -1,5 +1,9 @@
 """The schema of a PostgreSQL database: what the server must have, which version is there, and the way to ours.
 
+The tables are told once, in `core/storage/sqlite_migrations.py`; here stands what PostgreSQL says otherwise. A step
+that was released is never edited, only followed; all missing ones run in one transaction. Steps before the baseline
+are empty: a database at one of them is refused.
+
 The table `schema_history` has a row for each migration. Its `oldest` is the oldest version whose programs still work on
 what it left: neighbouring versions run side by side while workers are exchanged one by one, so a migration adds and
 fills, and what it makes superfluous goes in a later one.
@@ -21,8 +25,6 @@ from core.storage.kept import FIND_MARK, Mark, mark_in, needs_mark
 from core.storage.postgres_connection import SETTING, reason, refusal, translated
 from core.storage.record import program_version
 from core.storage.sqlite_migrations import BASELINE, STEPS
-
-# FOLDED core.storage.postgres_schema: The PostgreSQL schema: the baseline that a new database begins with, and the steps after it.
 
 
 @dataclass(frozen=True, slots=True)

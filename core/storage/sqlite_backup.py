@@ -1,6 +1,10 @@
-"""Copies of the database file: made while it is in use, verified, and put back.
+"""Copies of the database file: made while it is in use, verified, and put back; and how far each of them came.
 
-Everything here is in threads of its own: a copy of gigabytes holds nobody up.
+Copies are made in threads of their own: one of gigabytes holds nobody up. How far a database came are its `Marks`: by
+them a start notices a file that lost what a backup of it holds. Numbers of rows are given once, in ascending order, and
+deleting a row gives none back (sqlite.org/autoinc.html): who forgets everything does not look like a loss. A database
+that is put back from an older backup goes on above the numbers that were given since, so that no button or list in a
+chat names something else by one of them.
 """
 
 from __future__ import annotations
@@ -344,7 +348,7 @@ def _open(path: Path, mode: str, wait_s: float = _WAIT_S) -> sqlite3.Connection:
     return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=wait_s)
 
 
-# FOLDED core.storage.sqlite_backup: How far a database came: by that a start notices a file that lost what a backup of it holds.
+# --- how far a database came ------------------------------------------------------------------------------------------
 
 _PATIENCE_S: Final = 60.0
 

@@ -18,8 +18,6 @@ from core.errors import Damaged, DiskFull, SchemaTooNew, SchemaTooOld, StorageEr
 from core.storage.record import program_version, to_blob
 from core.storage.sqlite_migrations import Migration
 
-# FOLDED core.storage.sqlite_schema: SQLite's errors as ours.
-
 RESTORE: Final = "stop the bot, see `elefante backup --list`, and restore a backup with `elefante restore FILE`"
 _DAMAGE: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _ADVICE: Final = {

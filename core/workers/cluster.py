@@ -22,7 +22,7 @@ from core.types import UserKey
 from core.workers.port import Claim, Colleague, HeldChats, OwedChats, Worker, own_claim
 from core.workers.store import CHAT, Listen, Peer, ShareOut, Shares, SqlWorkers
 
-# FOLDED core.workers.cluster: A worker's row in the database: as long as it is renewed in time, the other workers leave its work alone.
+# --- the worker's row: as long as it is renewed in time, the other workers leave its work alone -----------------------
 
 LEASE_S: Final = 5.0
 """A worker that did not renew its row for so long counts as dead."""
@@ -121,7 +121,7 @@ async def set_by_database(store: SqlWorkers, set_clock: Callable[[datetime], tim
         _log.warning("this machine's clock is %+.1f s off the database's", -off.total_seconds())
 
 
-# FOLDED core.workers.cluster: Duties, which one of several workers does at a time under a claim, and shares of limits that all have together.
+# --- duties and shares of limits --------------------------------------------------------------------------------------
 
 _FLOOR: Final = 0.2
 """What of each limit is divided evenly, whoever uses how much."""

@@ -1,4 +1,4 @@
-"""Workers and their claims, in PostgreSQL: which worker lives, and who has claimed what.
+"""Workers and their claims, in PostgreSQL: which worker lives, who has claimed what, and what one tells the others.
 
 A claim is held as long as its row is there; it goes with the row of its worker. No two have the same epoch, by which
 `PostgresDatabase.write` fences what is written under it.
@@ -278,7 +278,7 @@ def _take(query: Query, worker: int, names: Sequence[str]) -> None:
         query.run(_TAKE, (to_json(list(names)), worker))
 
 
-# FOLDED core.workers.store: Hear what other workers tell by NOTIFY, on a connection of its own that no pooler stands in.
+# --- notices ----------------------------------------------------------------------------------------------------------
 
 _AGAIN_S: Final = 1.0
 
