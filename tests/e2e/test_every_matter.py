@@ -18,7 +18,7 @@ import pytest
 from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
-from core.answering.hooks import Verdict
+from core.answering.parts import Verdict
 from core.answering.prompting import SYSTEM, system_text
 from core.features.access.people import Person
 from core.features.admin.decide import MATTERS
