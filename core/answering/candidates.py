@@ -16,7 +16,7 @@ from core.errors import BotError
 from core.memory.asking import search_asked, wordings
 from core.memory.user_memory import MemoryReading
 from core.ports import Clock
-from core.text.past import asks_past
+from core.text.pointing import asks_past
 from core.text.unicode import clean
 from core.types import AskedTime, MemoryHit, Vector
 
