@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Final
 
-from core.answering.hooks import PreferencesOf
+from core.answering.language_choice import PreferencesOf
 from core.delivery.notifier import Notifier
 from core.errors import ClaimLost, StorageError
 from core.features.access.rules import Access

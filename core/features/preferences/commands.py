@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from core.actions.action import Action
-from core.actions.change_report import UNDO
+from core.actions.offer import UNDO
 from core.answering.turn import Turn
 from core.commands.command import (
     ON_ANSWERS,

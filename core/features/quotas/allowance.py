@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from core.answering.hooks import Limiter
 from core.answering.language_choice import Locales
+from core.answering.parts import Limiter
 from core.delivery.notifier import Notifier
 from core.delivery.view import View
 from core.features.access.rules import Access
