@@ -39,8 +39,7 @@ from core.features.preferences.timezone import TimezoneCommand
 from core.locales import head
 from core.outgoing import Button, Suggestion
 from core.text.catalogue import text
-from core.text.language import from_tag, spoken
-from core.text.language_names import english_name, find_language, name_in, names_in
+from core.text.language import english_name, find_language, from_tag, name_in, names_in, spoken
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.types import Learn, Locale, Localized, Preferences

@@ -12,8 +12,7 @@ from core.answering.turn import Person, Turn
 from core.features.preferences.storage import PreferenceStore
 from core.locales import head
 from core.text.catalogue import text
-from core.text.language import from_tag
-from core.text.language_names import find_language, name_in
+from core.text.language import find_language, from_tag, name_in
 from core.text.unicode import flat
 from core.types import Locale, Localized
 
