@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from adapters.running import until
-from bot.background import background
 from bot.data_folder import DataFolder
 from bot.sealing import sealing_of
 from bot.settings.settings import Settings
@@ -28,6 +27,7 @@ from core.errors import StorageError
 from core.features.admin.platforms import Link
 from core.storage.inbox import SqlInbox
 from core.storage.kept import SqlKept
+from core.tasks import background
 from core.types import Locale
 
 Document: TypeAlias = dict[str, Any]

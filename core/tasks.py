@@ -1,10 +1,11 @@
-"""Run works side by side, in a group that outlives their failures, or outside the event loop."""
+"""Run works side by side, for as long as a block runs, in a group that outlives their failures, or in a thread."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager, suppress
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
@@ -91,3 +92,15 @@ async def aside(chars: int, work: Callable[[], _Result]) -> _Result:
     except asyncio.CancelledError:
         await asyncio.wait({working})
         raise
+
+
+@asynccontextmanager
+async def background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
+    """Run `work` in a task of its own; leaving the block cancels it, and waits until it has ended."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
