@@ -25,7 +25,7 @@ from bot.wiring import App
 from bot.workers import process_name
 from core.delivery.alerts import KEPT_AS, Alarms, open_alarms, read_alarms
 from core.errors import StorageError
-from core.features.admin.platforms import Link
+from core.features.admin.machine import Link
 from core.storage.inbox import SqlInbox
 from core.storage.kept import SqlKept
 from core.types import Locale

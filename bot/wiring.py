@@ -53,7 +53,7 @@ from core.features.ledger.chart import draw
 from core.features.ledger.storage import Ledger
 from core.features.links.storage import LinkCodes
 from core.features.preferences.storage import PreferenceStore
-from core.features.privacy.erasure import Erasure
+from core.features.privacy.forget import Erasure
 from core.features.quotas.quotas import Quotas
 from core.features.reminders.storage import ReminderStore
 from core.features.transfer.files import NoCopies, Spool

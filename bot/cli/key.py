@@ -20,7 +20,7 @@ from bot.settings.env_file import env_path
 from bot.settings.settings import Settings
 from core.clock import SystemClock
 from core.errors import BotError, ConfigError, StorageError
-from core.features.privacy.erasure import keys_of
+from core.features.privacy.forget import keys_of
 from core.sealing.port import BOT
 from core.sealing.sealed import Sealed
 from core.storage.convert import opened

@@ -14,7 +14,7 @@ from bot.settings.settings import Settings
 from bot.wiring import App, build
 from core.errors import BotError, ConfigError
 from core.features.access.rules import STRANGERS_KEPT
-from core.features.admin.decisions import ALLOWED, Applied, Decision, DecisionKind
+from core.features.admin.storage import ALLOWED, Applied, Decision, DecisionKind
 from core.types import Role, UserKey
 
 users_app = typer.Typer(

@@ -13,8 +13,7 @@ from bot.cli.shell import JsonOption, NewFile, UserOption, YesOption, busy, conf
 from bot.settings.settings import Settings
 from bot.wiring import build
 from core.errors import ConfigError, StorageError
-from core.features.privacy.erasure import Erasure
-from core.features.privacy.forget import FORGET
+from core.features.privacy.forget import FORGET, Erasure
 from core.features.transfer.export import CALENDAR_SUFFIX, EXPORT, Takeout, file_name
 from core.features.transfer.import_ import SHOWN, known_of, save, with_files
 from core.features.transfer.intake import Intake, read

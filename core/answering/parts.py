@@ -10,8 +10,8 @@ from core.answering.hooks import Gate, Limiter, PreferencesOf, ReplyReader, Take
 from core.answering.incognito import IncognitoTalks
 from core.answering.language_choice import Locales
 from core.answering.turn import Services, Turn
+from core.commands.command import CommandTable
 from core.commands.menu import MenuEntry
-from core.commands.table import CommandTable
 from core.delivery.alerts import OwnerAlerts
 from core.delivery.notifier import Notifier
 from core.dialogue import switched_off
