@@ -10,9 +10,8 @@ from typing import Annotated
 from pydantic.json_schema import SkipJsonSchema
 
 from core.actions.action import Action
-from core.actions.change_report import keep_both_button, narrowed_text, open_offers, undo_button
 from core.actions.memory_drafts import MAX_DRAFTS, UNSAID, DraftAnswer, DraftEntry, to_draft, to_kind
-from core.actions.offer import offer_saving
+from core.actions.offer import keep_both_button, narrowed_text, offer_saving, open_offers, undo_button
 from core.actions.proposal import Rewrite, propose_keeping, propose_replacement, proposes
 from core.actions.things import nearly_full, put_away, with_things
 from core.answering import outcomes

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from core.answering import outcomes
+from core.answering.outcomes import CONTINUE, LENGTH_STOP
 from core.answering.prompting import prompt_of
-from core.answering.sentences import CONTINUE, LENGTH_STOP
 from core.answering.turn import Turn
 from core.dialogue import NOTHING_TO_ADD, Delta, Effect, Finish, Prompt, Stop, Task, Thoughts, ToolCall, Written
 from core.errors import EmptyReply, ProviderError, ProviderRefused

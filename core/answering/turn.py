@@ -11,8 +11,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final, Protocol
 from zoneinfo import ZoneInfo
 
-from core.answering.beside import Beside
-from core.answering.candidates import Prefetch
+from core.answering.candidates import Beside, Prefetch
 from core.answering.confirmations import Confirmations
 from core.answering.enclosed import Enclosed, FileService
 from core.answering.outcomes import INCOGNITO, NOT_REMEMBERING

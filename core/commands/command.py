@@ -11,12 +11,12 @@ from dataclasses import fields as fields_of
 from io import BytesIO
 from typing import Final, TypeAlias
 
-from core.answering.deadline import Deadline
 from core.answering.turn import Answer, Person, Turn
 from core.commands.menu import FORM_TEXT, MenuEntry, MenuOption, choice_field
 from core.dialogue import Written
 from core.enclosures import Attachment, AttachmentKind
 from core.outgoing import MAX_COMMAND_BYTES, Button, Suggestion
+from core.tasks import Deadline
 from core.text.catalogue import text
 from core.text.unicode import fold, one_line
 from core.text.words import nearest

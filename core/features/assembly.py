@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
 from core.actions import ACTIONS
-from core.actions.registry import Registry
+from core.actions.action import Registry
 from core.answering.enclosed import FileService
 from core.answering.incognito import IncognitoTalks
 from core.answering.parts import ChatBotParts, Hooks, Reach, TurnLimits, TurnSettings

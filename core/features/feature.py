@@ -11,8 +11,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from core.actions.action import Action
 from core.answering.confirmations import Confirmations
-from core.answering.hooks import TakeBack
 from core.answering.language_choice import Locales
+from core.answering.parts import TakeBack
 from core.answering.turn import Additions, Turn
 from core.commands.command import Command, Request
 from core.delivery.alerts import OwnerAlerts

@@ -134,6 +134,7 @@ class Load:
 
 
 @pytest.mark.parametrize("number", [long(signal.SIGINT), signal.SIGQUIT])
+@pytest.mark.long
 async def test_a_restart_or_a_crash_of_the_server_fails_no_job_under_load(
     server: Server, url: str, number: signal.Signals
 ) -> None:

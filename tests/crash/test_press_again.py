@@ -17,7 +17,7 @@ import pytest
 
 from core.actions.proposal import Deletion, Keeping, Replacement, Rewrite, Rewrites
 from core.answering.confirmations import Confirmations
-from core.answering.sentences import AGAIN
+from core.answering.outcomes import AGAIN
 from core.dialogue import Task
 from core.features.links.link import NO_CODE, _digest
 from core.features.links.storage import LinkCode

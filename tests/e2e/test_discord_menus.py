@@ -11,7 +11,7 @@ import pytest
 
 from adapters.discord.texts import NO_LONGER_KEPT, OLD_MENU
 from core.answering.chatbot import ChatBot
-from core.answering.sentences import PAUSED, PRIVATE
+from core.answering.outcomes import PAUSED, PRIVATE
 from core.enclosures import QuoteKind, Speaker
 from core.features.access.gate import BLOCKED
 from core.features.access.storage import Person as Known

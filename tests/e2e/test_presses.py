@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from core.answering.sentences import DEAD_BUTTON, PRIVATE
+from core.answering.outcomes import DEAD_BUTTON, PRIVATE
 from core.commands.command import ONLY_OWNER
 from core.dialogue import Prompt, StreamEvent
 from core.errors import ProviderDown

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from core.actions.action import Action
+from core.actions.action import Action, Registry
 from core.actions.memory_drafts import DraftAnswer
 from core.actions.memory_save import MEMORY_SAVE, Drafts
 from core.actions.memory_update import MEMORY_UPDATE, Changes, MemoryPatch
-from core.actions.registry import Registry
 from core.answering.chatbot import ChatBot
 from core.answering.turn import Turn
 from core.commands.command import Command, CommandTable, Request, missing_words

@@ -115,6 +115,7 @@ def test_a_second_time_does_nothing(settings: Settings, keys: Sealed) -> None:
     assert settings.database_path.read_bytes() == before
 
 
+@pytest.mark.long
 async def test_it_is_refused_while_the_bot_runs(settings: Settings, keys: Sealed) -> None:
     database = await open_database(settings.database_path)
     try:

@@ -26,7 +26,7 @@ from core.features.ledger.calls import ModelCall
 from core.ports import Clock
 from core.storage.database import PoolUse
 from core.stores import Backlog
-from core.trace import Phase
+from core.tasks import Phase
 from core.types import ChatKey, Incoming, UserKey
 from tests.architecture.tree import ROOT
 from tests.fakes.channel import RecordingChannel

@@ -11,8 +11,8 @@ from itertools import count, pairwise
 
 import pytest
 
+from core.answering.outcomes import AGAIN
 from core.answering.parts import TurnLimits
-from core.answering.sentences import AGAIN
 from core.dialogue import Prompt, StreamEvent, Task
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import ChannelGone, StorageError

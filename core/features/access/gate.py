@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from core.answering.hooks import Gate, Verdict
 from core.answering.language_choice import Locales
-from core.answering.sentences import AWAY, CLAIMED, CLAIMED_OPEN, DEAD_BUTTON, PAUSED, PRIVATE
+from core.answering.outcomes import AWAY, CLAIMED, CLAIMED_OPEN, DEAD_BUTTON, PAUSED, PRIVATE
+from core.answering.parts import Gate, Verdict
 from core.answering.turn import by_platform
 from core.delivery.notifier import Notifier
 from core.delivery.view import View

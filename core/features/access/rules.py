@@ -11,7 +11,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Protocol
 
-from core.answering.hooks import Verdict
+from core.answering.parts import Verdict
 from core.enclosures import Speaker
 from core.errors import StorageError
 from core.features.access.storage import DENIED_FOR, Account, People, Person, Stranger

@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Final
 
-from core.answering.sentences import LET_IN
+from core.answering.outcomes import LET_IN
 from core.commands.command import Request
 from core.enclosures import Speaker
 from core.features.access.gate import ALL_HERE, ROLES, card, fits, named, person_line, stranger_line, verdicts

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from core.actions.registry import Registry
+from core.actions.action import Registry
 from core.answering.shown import MAX_MESSAGES
 from core.commands.command import CompletionRequest, Request, offer_of, offered
 from core.errors import ChannelError

@@ -10,7 +10,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from core.actions.registry import Registry
+from core.actions.action import Registry
 from core.answering.shown import MAX_MESSAGES
 from core.commands.command import Request
 from core.commands.menu import MenuOption, choice_field, completed_field, number_field, text_field

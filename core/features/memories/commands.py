@@ -7,8 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from core.actions.change_report import narrowed_text, undo_button
-from core.actions.handing_back import hand_over
 from core.actions.memory_drafts import MAX_CONTENT_CHARS, to_kind, whole
 from core.actions.memory_save import (
     MEMORY_SAVE,
@@ -22,6 +20,8 @@ from core.actions.memory_save import (
     keep_beside,
     told,
 )
+from core.actions.memory_send import hand_over
+from core.actions.offer import narrowed_text, undo_button
 from core.actions.things import called, things_of, with_things
 from core.answering.loop import UNREAD
 from core.answering.turn import Turn

@@ -7,7 +7,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final, TypeVar
 
-from core.actions.change_report import deleted_text, erase_button, narrowed_text, undo_button
 from core.actions.memory_delete import NAME as MEMORY_DELETE
 from core.actions.memory_delete import WRITING as DELETING
 from core.actions.memory_drafts import whole
@@ -16,7 +15,7 @@ from core.actions.memory_save import SaveResult, buttons, keep, propose, told
 from core.actions.memory_update import NAME as MEMORY_UPDATE
 from core.actions.memory_update import WRITING as UPDATING
 from core.actions.memory_update import rewrite
-from core.actions.offer import OFFERED_FOR
+from core.actions.offer import OFFERED_FOR, deleted_text, erase_button, narrowed_text, undo_button
 from core.actions.proposal import (
     PROPOSALS,
     Deletion,

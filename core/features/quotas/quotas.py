@@ -14,8 +14,8 @@ from decimal import Decimal
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.answering.hooks import Limiter
 from core.answering.language_choice import Locales
+from core.answering.parts import Limiter
 from core.delivery.notifier import Notifier
 from core.delivery.view import View
 from core.errors import ClaimLost, StorageError

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.answering.hooks import Verdict
+from core.answering.parts import Verdict
 from core.answering.turn import Additions, Heard, Turn
 from core.commands.command import Request
 from core.features.access.rules import Access
