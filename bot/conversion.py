@@ -16,11 +16,10 @@ from core.features.transfer.files import locked
 from core.sealing.port import Sealing
 from core.storage import convert_files, convert_sqlite
 from core.storage.convert import Conversion
-from core.storage.files_folder import owner_name
+from core.storage.files import owner_name
 from core.storage.move import Progress
-from core.storage.sqlite_backup import open_to_read, unwritten
-from core.storage.sqlite_errors import translated
-from core.storage.sqlite_marks import seal_mark_of
+from core.storage.sqlite_backup import open_to_read, seal_mark_of, unwritten
+from core.storage.sqlite_schema import translated
 from core.types import UserKey
 
 

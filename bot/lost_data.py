@@ -1,7 +1,7 @@
 """Notice at the start that the database was lost, or a part of it, and name the backup that has it.
 
 A database that is gone or empty is one beside which backups lie. One that lost its last changes (a log that was cut, an
-old copy of the disk) has given fewer numbers than a backup of it: `core.storage.sqlite_marks`. Where nothing is amiss
+old copy of the disk) has given fewer numbers than a backup of it: `core.storage.sqlite_backup`. Where nothing is amiss
 it takes a millisecond for each backup: nothing of a database is read but these numbers.
 """
 
@@ -21,9 +21,8 @@ from bot.settings.settings import Settings
 from core.clock import SystemClock
 from core.errors import Damaged, StorageError
 from core.storage.sqlite import open_database
-from core.storage.sqlite_backup import is_lost
-from core.storage.sqlite_errors import RESTORE
-from core.storage.sqlite_marks import Marks, marks_of, raise_marks
+from core.storage.sqlite_backup import Marks, is_lost, marks_of, raise_marks
+from core.storage.sqlite_schema import RESTORE
 
 _RESTORE: Final = "Put it back, then start the bot:"
 

@@ -16,13 +16,11 @@ from bot.archive import given_settings
 from bot.settings.env_file import env_path
 from bot.settings.settings import Settings
 from core.errors import ConfigError, StorageError, WrongKey
-from core.sealing.key_file import KEY_BYTES, KeyFile
 from core.sealing.port import PLAIN, Sealing
-from core.sealing.sealed import Sealed
+from core.sealing.sealed import KEY_BYTES, KeyFile, Sealed
+from core.storage.kept import Mark
 from core.storage.memory_rows import VECTORS
-from core.storage.sealed_mark import Mark
-from core.storage.sqlite_backup import settle
-from core.storage.sqlite_marks import seal_mark_of
+from core.storage.sqlite_backup import seal_mark_of, settle
 
 KEY: Final = "MEMORY_KEY_FILE"
 KEYS: Final = "PEOPLE_KEYS_FILE"

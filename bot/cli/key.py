@@ -25,12 +25,12 @@ from core.sealing.port import BOT
 from core.sealing.sealed import Sealed
 from core.storage.convert import opened
 from core.storage.database import Row
-from core.storage.files_folder import file_content
+from core.storage.files import file_content
 from core.storage.forgotten import gone_of, lost_keys
-from core.storage.move_files import in_folder
+from core.storage.move import in_folder
 from core.storage.move_sqlite import sqlite_source
 from core.storage.sqlite_backup import is_lost, open_to_read
-from core.storage.sqlite_errors import translated
+from core.storage.sqlite_schema import translated
 
 Document: TypeAlias = dict[str, Any]
 Stream: TypeAlias = Callable[..., Iterable[Row]]

@@ -24,10 +24,9 @@ from core.memory.timed import timed
 from core.models import NOT_BRIEF
 from core.outgoing import Button
 from core.text import assertions
-from core.text.ask_back import question_of
-from core.text.bindings import bindings
 from core.text.catalogue import text
 from core.text.markdown import quoted
+from core.text.senses import bindings, question_of
 from core.text.unicode import one_line
 from core.types import ChangeKind, Learn, MemoryDraft, MemoryItem, MemoryKind, Vector
 

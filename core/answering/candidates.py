@@ -20,7 +20,7 @@ from core.memory.memories import Memories
 from core.memory.user_memory import MemoryReading
 from core.ports import Clock
 from core.stores import ChangeContext, Exchange, HistoryStore, Inbox
-from core.text.past import asks_past
+from core.text.pointing import asks_past
 from core.text.unicode import clean
 from core.types import AskedTime, ConversationKey, MemoryHit, Vector, is_said_by_person, room_name
 

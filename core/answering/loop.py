@@ -46,8 +46,8 @@ from core.history.quotes import asks
 from core.history.withholding import tells_of
 from core.models import Cycle, adapter_of, choose, parsed, schema_of
 from core.text.catalogue import text
-from core.text.citations import Citations
 from core.text.language import is_foreign
+from core.text.marks import Citations
 from core.text.pointing import points_only
 from core.types import ChangeKind, JSONValue, MemoryItem, MessageRole, Modal
 

@@ -32,7 +32,7 @@ from core.features.admin.storage import (
 from core.features.feature import Contribution, Shared
 from core.features.quotas.limits import Limit, NotALimit, read, written
 from core.text.catalogue import text
-from core.text.language_names import find_language, name_in
+from core.text.language import find_language, name_in
 from core.text.markdown import verbatim
 from core.text.unicode import one_line
 from core.types import Locale, Localized, places_of, room_name, server_name

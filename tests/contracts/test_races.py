@@ -29,10 +29,9 @@ from core.features.reminders.reminders import DueClaim, Reminder, ReminderState,
 from core.features.reminders.storage import ReminderStore
 from core.storage.database import Database, Query, Row
 from core.storage.history import SqlHistory
-from core.storage.inbox import SqlInbox
+from core.storage.inbox import SqlInbox, SqlPendingInputs
 from core.storage.memories import SqlMemories
 from core.storage.postgres import PostgresQuery
-from core.storage.waiting import SqlPendingInputs
 from core.stores import ChangeContext
 from core.threads import PendingInput, Summary, ThreadRecord
 from core.types import (

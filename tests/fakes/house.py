@@ -46,12 +46,11 @@ from core.outgoing import ChannelLimits
 from core.ports import ChatModel, Clock
 from core.storage.database import Database
 from core.storage.faiss_index import FaissIndex
-from core.storage.files_table import SqlFiles
+from core.storage.files import SqlFiles
 from core.storage.history import SqlHistory
-from core.storage.inbox import SqlInbox
+from core.storage.inbox import SqlConfirmations, SqlInbox, SqlPendingInputs
 from core.storage.kept import SqlKept
 from core.storage.memories import SqlMemories
-from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.stores import HistoryStore, Inbox, KeptStore, SearchableMemoryStore
 from core.threads import ConfirmationStore, PendingInputs
 from core.times.reader import TimeWords

@@ -20,8 +20,7 @@ from core.features.links.storage import LinkCode, LinkCodes
 from core.features.reminders.reminders import Reminder, Schedule
 from core.features.reminders.storage import ReminderStore
 from core.storage.database import Database
-from core.storage.inbox import held_by_all
-from core.storage.waiting import SqlConfirmations, SqlPendingInputs
+from core.storage.inbox import SqlConfirmations, SqlPendingInputs, held_by_all
 from core.stores import ChangeContext
 from core.threads import Confirmation, PendingInput, Summary, ToldMemory, Transition, TurnState
 from core.types import (

@@ -19,7 +19,7 @@ from core.dialogue import Outcome, Step, Task
 from core.errors import StorageError
 from core.features.preferences.storage import PreferenceStore
 from core.models import MODES, HotModel, Models
-from core.text.language_names import name_in
+from core.text.language import name_in
 from core.types import Learn, Locale, MemoryDraft, MemoryKind, Preferences, UserKey
 from tests.fakes.house import ANA, BIA, House, over
 from tests.fakes.model import ScriptedModel

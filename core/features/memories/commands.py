@@ -59,7 +59,7 @@ from core.memory.user_memory import renewed_bindings
 from core.outgoing import Button, Suggestion
 from core.stores import HistoryStore
 from core.text.catalogue import counted, forms, text
-from core.text.language_names import name_in
+from core.text.language import name_in
 from core.text.markdown import verbatim
 from core.text.pointing import points_only
 from core.times.wording import zone_told

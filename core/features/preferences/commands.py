@@ -40,8 +40,7 @@ from core.features.preferences.timezone import AUTO, TimezoneCommand, ZoneAdditi
 from core.locales import head
 from core.outgoing import Button, Suggestion
 from core.text.catalogue import counted, forms, text
-from core.text.language import from_tag, spoken
-from core.text.language_names import english_name, find_language, name_in, names_in
+from core.text.language import english_name, find_language, from_tag, name_in, names_in, spoken
 from core.text.markdown import verbatim
 from core.text.replies import names_incognito
 from core.text.unicode import flat, one_line

@@ -33,8 +33,7 @@ from core.outgoing import Button
 from core.text.catalogue import text
 from core.text.markdown import quoted
 from core.text.unicode import flat
-from core.text.word_tables import POLITE, WORD, word_tables
-from core.text.words import FUNCTION_WORDS, folded_words, same
+from core.text.words import FUNCTION_WORDS, POLITE, WORD, folded_words, same, word_tables
 from core.times.grammar import find_amount, find_time
 from core.times.reading import Found, Once, Recurrence
 from core.times.said import asked
