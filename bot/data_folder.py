@@ -24,9 +24,8 @@ from core.features.transfer.files import Backup, Copies, locked
 from core.ports import Clock
 from core.storage.database import Database
 from core.storage.sqlite import open_database
-from core.storage.sqlite_backup import PART, free_path, is_lost
-from core.storage.sqlite_errors import RESTORE
-from core.storage.sqlite_marks import Marks, marks_of, raise_marks
+from core.storage.sqlite_backup import PART, Marks, free_path, is_lost, marks_of, raise_marks
+from core.storage.sqlite_schema import RESTORE
 from core.storage.sqlite_upgrade import BEFORE_UPDATE
 from core.tasks import background
 from core.text.catalogue import filled, text
@@ -189,7 +188,7 @@ def put_back_by_server(settings: Settings, file: Path) -> StorageError:
 # --- what was lost
 #
 # A database that is gone or empty is one beside which backups lie. One that lost its last changes (a log that was cut,
-# an old copy of the disk) has given fewer numbers than a backup of it: `core.storage.sqlite_marks`. Where nothing is
+# an old copy of the disk) has given fewer numbers than a backup of it: `core.storage.sqlite_backup`. Where nothing is
 # amiss a start takes a millisecond for each backup: nothing of a database is read but these numbers.
 
 

@@ -53,8 +53,8 @@ from core.ports import ChatModel, Clock
 from core.providers.failure import Rejected
 from core.sealing.port import Sealing
 from core.storage.database import Row
-from core.storage.files_named import files_named
-from core.storage.move_files import FilesListed, in_folder, in_table, judged
+from core.storage.files import files_named
+from core.storage.move import FilesListed, in_folder, in_table, judged
 from core.storage.sqlite import is_to_be_marked
 from core.storage.sqlite_backup import is_lost, open_to_read
 from core.storage.sqlite_migrations import MIGRATIONS
@@ -144,7 +144,7 @@ def _storage(settings: Settings) -> str:
 def _postgres(settings: Settings) -> str:
     from core.storage import postgres_schema  # these load psycopg
     from core.storage.postgres_connection import parameters
-    from core.storage.postgres_migrations import MIGRATIONS
+    from core.storage.postgres_schema import MIGRATIONS
 
     found = postgres_schema.inspect(parameters(settings.storage_url.get_secret_value()), MIGRATIONS)
     extensions = [f"{name} {version or '(the first start adds it)'}" for name, version in found.extensions.items()]

@@ -24,7 +24,7 @@ from typing import Any, Final, cast
 
 from bot.settings.settings import Settings
 from core.features.admin.machine import Machine, ModelSwitch, Survey, Trouble, TroubleLog
-from core.trace import current
+from core.tasks import current
 
 LOG_FILE = "elefante.log"
 _MAX_BYTES = 5_000_000

@@ -30,12 +30,12 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from adapters.running import Wrote
 from adapters.serving import listening
 from core.errors import StorageError
-from core.features.admin.platforms import Link, PlatformState
+from core.features.admin.machine import Link, PlatformState
 from core.features.ledger.calls import ModelCall
 from core.ports import Clock
 from core.storage.database import PoolUse
 from core.stores import Backlog
-from core.trace import Phase
+from core.tasks import Phase
 
 COMPLETED: Final = "completed"
 _PATIENCE_S: Final = 2.0  # with the storage: who asks waits for 10 s at most by default, Kubernetes for 1 to 3
@@ -82,7 +82,7 @@ class Metrics:
         gauge("elefante_info", "The version that runs.", ["version"]).labels(metadata.version("elefante")).set(1)
 
     def turn_ended(self, platform: str, failure: str, spent_s: Mapping[Phase, float]) -> None:
-        """Count a turn (`core.answering.hooks.TurnEnded`)."""
+        """Count a turn (`core.answering.parts.TurnEnded`)."""
         self._turns.labels(platform, failure or COMPLETED).inc()
         for phase, seconds in spent_s.items():
             self._phases.labels(phase.value).observe(seconds)

@@ -19,18 +19,16 @@ from bot.settings.env_file import env_path
 from bot.settings.settings import Settings
 from core.errors import ConfigError, StorageError, WrongKey
 from core.features.transfer.files import locked
-from core.sealing.key_file import KEY_BYTES, KeyFile
 from core.sealing.port import PLAIN, Sealing
-from core.sealing.sealed import Sealed
+from core.sealing.sealed import KEY_BYTES, KeyFile, Sealed
 from core.storage import convert_files, convert_sqlite
 from core.storage.convert import Conversion
-from core.storage.files_folder import owner_name
+from core.storage.files import owner_name
+from core.storage.kept import Mark
 from core.storage.memory_rows import VECTORS
 from core.storage.move import Progress
-from core.storage.sealed_mark import Mark
-from core.storage.sqlite_backup import open_to_read, settle, unwritten
-from core.storage.sqlite_errors import translated
-from core.storage.sqlite_marks import seal_mark_of
+from core.storage.sqlite_backup import open_to_read, seal_mark_of, settle, unwritten
+from core.storage.sqlite_schema import translated
 from core.types import UserKey
 
 KEY: Final = "MEMORY_KEY_FILE"

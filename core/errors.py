@@ -44,7 +44,7 @@
         └── TurnReplaced                 the person edited or deleted the question
 
 Messages are for the log and the owner and never hold a secret or a person's words. People in the chat read the sentence
-of the class in `core/answering/sentences.py`.
+of the class in `core/answering/outcomes.py`.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_copy, open_database
 from core.stores import ChangeContext, HistoryStore, MessageStore, VectorSearch
-from core.text.bindings import bindings as bindings_of
+from core.text.senses import bindings as bindings_of
 from core.text.unicode import clean
 from core.threads import Transition
 from core.types import (

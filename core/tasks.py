@@ -1,15 +1,24 @@
-"""Run works side by side, for as long as a block runs, in a group that outlives their failures, or in a thread."""
+"""Run works side by side, for as long as a block runs, in a group that outlives their failures, within a time, or in a
+thread.
+
+A work knows the turn that it is done for (`Trace`): a context variable, which its tasks inherit.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from enum import StrEnum
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 
-from core.errors import ClaimLost
+from core.errors import ClaimLost, TurnEnded, TurnStopped, TurnTimeout
+from core.ports import Clock
+from core.types import Incoming
 
 _log = logging.getLogger(__name__)
 
@@ -63,6 +72,56 @@ class Tasks:
             task.cancel()
 
 
+class Deadline:
+    """An async context that raises TurnTimeout after `delay_s`, or TurnStopped after `stop()`, which calls `on_stop`.
+
+    It is built on `asyncio.timeout`, which tells its own interruption from a cancellation of the task by others.
+    """
+
+    def __init__(self, clock: Clock, delay_s: float, on_stop: Callable[[], None] = lambda: None) -> None:
+        self._clock = clock
+        self._delay_s = delay_s
+        self._on_stop = on_stop
+        self._scope = asyncio.timeout(None)
+        self._reason: TurnEnded | None = None
+        self._running = False
+        self._timer: asyncio.Task[None] | None = None
+
+    async def __aenter__(self) -> Self:
+        await self._scope.__aenter__()
+        self._running = True
+        self._timer = asyncio.create_task(self._expire())
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._running = False
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            await self._scope.__aexit__(kind, error, traceback)
+        except TimeoutError as ended:
+            if self._reason is None:  # the work itself raised it
+                raise
+            raise self._reason from ended
+
+    def stop(self, reason: TurnEnded | None = None) -> None:
+        """End the work now, as the person asked, or for another reason."""
+        if reason is None:
+            self._on_stop()
+        self._end(reason or TurnStopped("stopped by the person"))
+
+    async def _expire(self) -> None:
+        await self._clock.sleep(self._delay_s)
+        self._end(TurnTimeout(f"longer than {self._delay_s:g} s"))
+
+    def _end(self, reason: TurnEnded) -> None:
+        if self._running and self._reason is None:
+            self._reason = reason
+            self._scope.reschedule(asyncio.get_running_loop().time())
+
+
 async def _contained(work: Coroutine[None, None, None]) -> None:
     """Run a task; log its failure."""
     try:
@@ -104,3 +163,61 @@ async def background(work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+
+
+class Phase(StrEnum):
+    """What a turn spends its time on."""
+
+    WAITING = "waiting"  # for earlier answers of the conversation, or for a free place in the room
+    MODEL = "model"  # for language models
+    DELIVERY = "delivery"  # for writes into the chat
+    OWN = "own"  # all else: storage, search, limited mode
+
+
+@dataclass(slots=True)
+class Trace:
+    """One turn, from the arrival of its message (`began_s`) to the last edit of its answer.
+
+    The id is the same in every process that goes on with the message. What models are asked is on the account of who
+    sent it: `asked`.
+    """
+
+    id: str
+    began_s: float
+    asked: Incoming | None = None
+    _spent_s: dict[Phase, float] = field(default_factory=dict)
+
+    def spend(self, phase: Phase, seconds: float) -> None:
+        """Add to the time of a phase."""
+        self._spent_s[phase] = self._spent_s.get(phase, 0.0) + seconds
+
+    def end(self, now_s: float) -> Mapping[Phase, float]:
+        """Return the seconds of every phase until now, and begin anew: an edit is answered under the same id."""
+        spent_s = {phase: self._spent_s.get(phase, 0.0) for phase in Phase}
+        spent_s[Phase.OWN] = max(now_s - self.began_s - sum(spent_s.values()), 0.0)
+        self.began_s, self._spent_s = now_s, {}
+        return spent_s
+
+
+_current: ContextVar[Trace | None] = ContextVar("trace", default=None)
+
+
+def current() -> Trace | None:
+    """Return the turn that the task at hand works for, or None."""
+    return _current.get()
+
+
+def spend(phase: Phase, seconds: float) -> None:
+    """Add to the time of a phase of the turn at hand, if there is one."""
+    if (trace := _current.get()) is not None:
+        trace.spend(phase, seconds)
+
+
+@contextmanager
+def traced(trace: Trace) -> Iterator[None]:
+    """Work for that turn inside, as do the tasks that are started there."""
+    token = _current.set(trace)
+    try:
+        yield
+    finally:
+        _current.reset(token)

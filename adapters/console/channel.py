@@ -16,7 +16,7 @@ from adapters.console.output import Buttons, Output, clusters, memory_line, prin
 from adapters.console.person import copy_file, handed_over
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel
-from core.text.tables import without_tables
+from core.text.markdown import without_tables
 from core.types import Modal
 
 _MARKS = re.compile(r"\*\*(?=\S)(?P<bold>[^*]+?)(?<=\S)\*\*|`(?P<code>[^`]+)`")

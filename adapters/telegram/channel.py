@@ -25,7 +25,7 @@ from core.outgoing import ChannelLimits, Mention, OutgoingMessage, takes_caption
 from core.ports import Channel, Clock
 from core.tasks import aside
 from core.text.catalogue import text
-from core.text.tables import without_tables
+from core.text.markdown import without_tables
 from core.types import Localized, Modal
 
 _Sent = TypeVar("_Sent")

@@ -16,8 +16,7 @@ from telegramify_markdown.entity import utf16_len
 
 from adapters.running import AGAIN
 from core.outgoing import OutgoingMessage
-from core.text.markdown import outside_code
-from core.text.tables import without_tables
+from core.text.markdown import outside_code, without_tables
 from core.text.unicode import one_line
 from core.types import MemoryNote, Modal
 

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 from bench.chat import OnDiscord, OnTelegram, World, world
 from bench.proof.result import Proven, Table
 from core.answering.loop import THINKING
-from core.answering.sentences import AGAIN, FAILURES
+from core.answering.outcomes import AGAIN, FAILURES
 from core.errors import BadReply, EmptyReply, KeyRejected, ProviderBusy, ProviderDown, StreamCut
 from core.types import Locale
 from tests.crash.at_writes import at_rest, is_write

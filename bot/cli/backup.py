@@ -22,8 +22,7 @@ from core.clock import SystemClock
 from core.errors import ConfigError, StorageError
 from core.features.transfer.files import Backup, private_file
 from core.storage.forgotten import Revived
-from core.storage.sqlite_backup import restore_database, settle, unwritten
-from core.storage.sqlite_marks import raise_marks
+from core.storage.sqlite_backup import raise_marks, restore_database, settle, unwritten
 from core.storage.sqlite_migrations import MIGRATIONS
 from core.storage.sqlite_upgrade import upgrade
 
@@ -202,7 +201,7 @@ def migrate(settings: Settings) -> Document:
 def _migrate_postgres(settings: Settings) -> Document:
     from core.storage import postgres_schema  # these load psycopg
     from core.storage.postgres_connection import parameters
-    from core.storage.postgres_migrations import MIGRATIONS as OF_POSTGRES
+    from core.storage.postgres_schema import MIGRATIONS as OF_POSTGRES
 
     named = parameters(settings.storage_url.get_secret_value())
     before = postgres_schema.inspect(named, OF_POSTGRES).version

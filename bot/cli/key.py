@@ -18,17 +18,17 @@ from bot.settings.env_file import env_path, write_settings
 from bot.settings.settings import Settings
 from core.clock import SystemClock
 from core.errors import BotError, ConfigError, StorageError
-from core.features.privacy.erasure import keys_of
+from core.features.privacy.forget import keys_of
 from core.sealing.port import BOT
 from core.sealing.sealed import Sealed
 from core.storage.convert import opened
 from core.storage.database import Row
-from core.storage.files_folder import file_content
+from core.storage.files import file_content
 from core.storage.forgotten import gone_of, lost_keys
-from core.storage.move_files import in_folder
+from core.storage.move import in_folder
 from core.storage.move_sqlite import sqlite_source
 from core.storage.sqlite_backup import is_lost, open_to_read
-from core.storage.sqlite_errors import translated
+from core.storage.sqlite_schema import translated
 
 Stream: TypeAlias = Callable[..., Iterable[Row]]
 

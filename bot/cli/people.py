@@ -29,9 +29,8 @@ from bot.settings.settings import Settings
 from bot.wiring import App, build
 from core.errors import BotError, ConfigError, StorageError
 from core.features.access.rules import STRANGERS_KEPT
-from core.features.admin.decisions import ALLOWED, Applied, Decision, DecisionKind
-from core.features.privacy.erasure import Erasure
-from core.features.privacy.forget import FORGET
+from core.features.admin.storage import ALLOWED, Applied, Decision, DecisionKind
+from core.features.privacy.forget import FORGET, Erasure
 from core.features.transfer.export import CALENDAR_SUFFIX, EXPORT, Takeout, file_name
 from core.features.transfer.import_ import SHOWN, known_of, save, with_files
 from core.features.transfer.intake import Intake, read

@@ -22,8 +22,7 @@ from bot.settings.settings import Settings, load
 from bot.wiring import build
 from core.errors import BotError, ConfigError, StorageError
 from core.sealing.port import Sealing
-from core.storage.move import Progress, Source, Target, move
-from core.storage.move_files import move_files
+from core.storage.move import Progress, Source, Target, move, move_files
 from core.storage.move_sqlite import sqlite_source, sqlite_target
 from core.storage.sqlite_migrations import MIGRATIONS
 from core.storage.sqlite_upgrade import Migrated, upgrade

@@ -24,7 +24,7 @@ from core.features.ledger.calls import ModelCall, asker_of
 from core.files.port import Content, Heard, Transcriber
 from core.history.tokens import ByCharacters, counted
 from core.ports import ChatModel, Clock, Embedder
-from core.trace import Phase, current, spend
+from core.tasks import Phase, current, spend
 from core.types import Vectors
 
 SETTING: Final = "MODEL_PRICES"

@@ -23,8 +23,7 @@ from core.answering.parts import TurnLimits
 from core.errors import ConfigError
 from core.memory.memories import UNDO_WITHIN
 from core.models import Cycle
-from core.text.language import from_tag
-from core.text.language_names import find_language
+from core.text.language import find_language, from_tag
 from core.threads import THREAD_ID_RULE, is_thread_id
 from core.types import Learn, Locale, UserKey
 

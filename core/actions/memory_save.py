@@ -10,9 +10,8 @@ from typing import Annotated
 from pydantic.json_schema import SkipJsonSchema
 
 from core.actions.action import Action
-from core.actions.change_report import keep_both_button, narrowed_text, open_offers, undo_button
 from core.actions.memory_drafts import MAX_DRAFTS, UNSAID, DraftAnswer, DraftEntry, to_draft, to_kind
-from core.actions.offer import offer_saving
+from core.actions.offer import keep_both_button, narrowed_text, offer_saving, open_offers, undo_button
 from core.actions.proposal import Rewrite, propose_keeping, propose_replacement, proposes
 from core.actions.things import nearly_full, put_away, with_things
 from core.answering import outcomes
@@ -25,10 +24,9 @@ from core.memory.timed import timed
 from core.models import NOT_BRIEF
 from core.outgoing import Button
 from core.text import assertions
-from core.text.ask_back import question_of
-from core.text.bindings import bindings
 from core.text.catalogue import text
 from core.text.markdown import quoted
+from core.text.senses import bindings, question_of
 from core.text.unicode import one_line
 from core.types import ChangeKind, Learn, MemoryDraft, MemoryItem, MemoryKind, Vector
 

@@ -14,7 +14,7 @@ from core.memory.asking import search_asked
 from core.tasks import aside
 from core.text import assertions
 from core.text.catalogue import text
-from core.text.past import asks_past
+from core.text.pointing import asks_past
 from core.text.unicode import clean
 from core.types import MemoryHit
 

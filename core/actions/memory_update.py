@@ -10,7 +10,6 @@ from pydantic import BeforeValidator
 from pydantic.json_schema import SkipJsonSchema
 
 from core.actions.action import Action
-from core.actions.change_report import keep_both_button, narrowed_text, undo_button
 from core.actions.memory_drafts import (
     MAX_CONTENT_CHARS,
     MAX_DRAFTS,
@@ -22,6 +21,7 @@ from core.actions.memory_drafts import (
 )
 from core.actions.memory_save import BESIDE, buttons, keep_beside, own_draft, told
 from core.actions.memory_save import NAME as SAVE
+from core.actions.offer import keep_both_button, narrowed_text, undo_button
 from core.actions.proposal import Rewrite, propose_replacement, propose_rewrites, proposes
 from core.answering import outcomes
 from core.answering.turn import Turn

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from core.actions.change_report import KEEP_BOTH
+from core.actions.offer import KEEP_BOTH
 from core.answering import outcomes
 from core.answering.turn import Turn
 from core.dialogue import Step

@@ -1,4 +1,4 @@
-"""Memories that stand in a prompt before the model asks for any: found by the person's own words, cited by a label.
+"""What stands in a prompt before the model asks for it: memories that the person's own words find, and others' talk.
 
 The search runs while the person's message is being stored. A model reads what it finds, so much weaker evidence counts
 than where a memory is the answer. The constants were chosen on tests/data/memory_tuning.json and
@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from core.errors import BotError
+from core.history.withholding import known, withheld_of
 from core.memory.asking import search_asked, wordings
+from core.memory.memories import Memories
 from core.memory.user_memory import MemoryReading
 from core.ports import Clock
-from core.text.past import asks_past
+from core.stores import ChangeContext, Exchange, HistoryStore, Inbox
+from core.text.pointing import asks_past
 from core.text.unicode import clean
-from core.types import AskedTime, MemoryHit, Vector
+from core.types import AskedTime, ConversationKey, MemoryHit, Vector, is_said_by_person, room_name
 
 MAX_CANDIDATES: Final = 8
 CANDIDATE_FLOOR: Final = 0.02
@@ -112,3 +116,47 @@ class Prefetch:
         finally:
             timer.cancel()
             embedding.cancel()  # the cache goes on with it, so that whoever asks again need not wait
+
+
+MOST: Final = 20
+"""Exchanges; how many of them a prompt has room for is decided there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The exchanges of others in one place.
+
+    They are text that everybody there saw; memories, and what their people have had deleted since, are not in them.
+    """
+
+    here: ConversationKey
+    memories: Memories
+    history: HistoryStore
+    inbox: Inbox
+    replies_to: str = ""
+    """The handle of the bot's own message that the question replies to."""
+
+    async def read(self, *, together: bool) -> Sequence[Exchange]:
+        """Return the newest exchanges where people talk `together`, and last the one that the question goes on from."""
+        found = list(await self.history.beside(self.here, MOST)) if together else []
+        known_before = {each.messages[0].id for each in found}
+        found += [each for each in await self._replied_to() if each.messages[0].id not in known_before]
+        return [shown for each in found if (shown := await self._allowed(each)) is not None]
+
+    async def _replied_to(self) -> Sequence[Exchange]:
+        """Return the exchange with somebody else whose answer the question replies to; none for any other message."""
+        if not self.replies_to:
+            return ()
+        chat = self.here.chat
+        answered = await self.inbox.question(chat.platform, chat.chat, self.replies_to)
+        if answered is None or answered[0].chat != chat:
+            return ()
+        return await self.history.beside(self.here, 1, source_id=answered[1])
+
+    async def _allowed(self, exchange: Exchange) -> Exchange | None:
+        """Return an exchange without what tells of deleted or changed memories; None if its question does."""
+        context = ChangeContext(room=room_name(self.here.chat))
+        memory = self.memories.of(await self.memories.owner(exchange.thread.conversation.user), context)
+        knowledge, withheld = await known(self.history, exchange.messages, memory.get), withheld_of(exchange.thread)
+        shown = [each for each in exchange.messages if not (withheld.hides(each) or knowledge.is_stale(each))]
+        return replace(exchange, messages=tuple(shown)) if shown and is_said_by_person(shown[0]) else None

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from typing import TypeAlias
 
-from core.answering.hooks import PreferencesOf
 from core.errors import StorageError
 from core.stores import HistoryStore
 from core.text.language import choose, clearly_spoken, from_tag, spoken
 from core.text.replies import means_why
-from core.types import ChatKey, ConversationKey, Incoming, Locale, MessageRole, UserKey
+from core.types import ChatKey, ConversationKey, Incoming, Locale, MessageRole, Preferences, UserKey
+
+PreferencesOf: TypeAlias = Callable[[UserKey], Awaitable[Preferences]]
 
 _MESSAGES_LOOKED_AT = 20
 _THREADS_LOOKED_AT = 2  # the one that was just begun says nothing yet

@@ -14,10 +14,8 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
-from core.actions.action import Action
-from core.actions.change_report import open_offers
-from core.actions.offer import offer_saving
-from core.actions.registry import Registry
+from core.actions.action import Action, Registry
+from core.actions.offer import offer_saving, open_offers
 from core.actions.things import own_draft
 from core.answering import outcomes
 from core.answering.prompting import (
@@ -48,8 +46,8 @@ from core.history.quotes import asks
 from core.history.withholding import tells_of
 from core.models import Cycle, adapter_of, choose, parsed, schema_of
 from core.text.catalogue import text
-from core.text.citations import Citations
 from core.text.language import is_foreign
+from core.text.marks import Citations
 from core.text.pointing import points_only
 from core.types import ChangeKind, JSONValue, MemoryItem, MessageRole, Modal
 

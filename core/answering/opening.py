@@ -12,12 +12,12 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.answering import outcomes
-from core.answering.beside import Beside
+from core.answering.candidates import Beside
 from core.answering.confirmations import Arrival
-from core.answering.edits import act_of
 from core.answering.enclosed import Enclosed
+from core.answering.outcomes import AGAIN
 from core.answering.parts import ChatBotParts
-from core.answering.sentences import AGAIN
+from core.answering.questions import act_of
 from core.answering.shown import Shown
 from core.answering.trail import trail
 from core.answering.turn import Answer, Log, Person, PromptBudget, Search, Services, Turn

@@ -14,29 +14,26 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
-from core.actions.change_report import undo_button
-from core.actions.handing_back import hand_back
+from core.actions.memory_send import hand_back
+from core.actions.offer import undo_button
 from core.actions.things import asked_about
 from core.answering.confirmations import Arrival
-from core.answering.conversation_locks import ConversationLocks
-from core.answering.deadline import Deadline
-from core.answering.edits import Asked, Edits, act_of, tell_of_earlier
 from core.answering.enclosed import worded
-from core.answering.hooks import Verdict
-from core.answering.lookup import still_known
 from core.answering.loop import say_below, think
 from core.answering.opening import Opening, check, recover, resume
-from core.answering.parts import ChatBotParts
-from core.answering.sentences import (
+from core.answering.outcomes import (
     BROKE_OFF,
     HEARD_SO_FAR,
     LISTENING,
     LISTENING_LONG,
     NOTHING_SAID,
+    STILL_KNOWN,
     TRY_AGAIN,
     failure_text,
     helps_to_retry,
 )
+from core.answering.parts import ChatBotParts, Verdict
+from core.answering.questions import Asked, ConversationLocks, Deadline, Edits, act_of, tell_of_earlier
 from core.answering.turn import Turn
 from core.commands.builtin import again, is_continue, is_retry, is_stop
 from core.commands.command import Request
@@ -56,14 +53,14 @@ from core.errors import (
     TurnStopped,
 )
 from core.files.port import Heard
-from core.outgoing import Button, OutgoingMessage
+from core.outgoing import Button, OutgoingMessage, memory_line
 from core.ports import Channel
-from core.stores import Replaced
-from core.tasks import Tasks
+from core.stores import ChangeContext, Replaced
+from core.tasks import Phase, Tasks, Trace, current, spend, traced
+from core.text.days import noted
 from core.text.markdown import quoted
 from core.threads import TurnState
-from core.trace import Phase, Trace, current, spend, traced
-from core.types import ChatKey, ConversationKey, Incoming, Locale, Role
+from core.types import ChatKey, ConversationKey, Incoming, Locale, MemoryItem, Role, room_name
 from core.workers.port import check_claim
 
 _LAST_WORDS_S: Final = 2.0
@@ -474,3 +471,45 @@ def _overtakes(incoming: Incoming) -> bool:
 def _is_quick(incoming: Incoming) -> bool:
     """Return whether no model is asked for the answer: that to a command."""
     return incoming.text.startswith("/") and not (is_retry(incoming.text) or is_continue(incoming.text))
+
+
+# --- looked up outside of a turn, storing nothing: memories while they type, and while the disk is full ---
+
+_MAX_SHOWN: Final = 10
+
+
+async def role_of(parts: ChatBotParts, incoming: Incoming) -> Role | None:
+    """Return the role of a person who may be answered there, or None."""
+    gate = parts.hooks.gate
+    return await gate.role_here(incoming) if await gate.recheck(incoming) is Verdict.ANSWER else None
+
+
+async def find(parts: ChatBotParts, incoming: Incoming, limit: int) -> Sequence[MemoryItem]:
+    """Return the memories of the sender that the text finds, or the newest; none if that fails or is not allowed."""
+    try:
+        if await role_of(parts, incoming) is None:
+            return ()
+        owner = await parts.memories.owner(incoming.user)
+        context = ChangeContext("", "" if incoming.private else room_name(incoming.chat), incoming.user)
+        memory = parts.memories.of(owner, context)
+        if not (query := incoming.text.strip()):
+            return await memory.page(limit=limit)
+        return [hit.item for hit in await memory.find(query, limit=limit)]
+    except Exception:  # noqa: BLE001  (what was not found can be asked for)
+        _log.exception("nothing found")
+        return ()
+
+
+async def still_known(parts: ChatBotParts, incoming: Incoming, locale: Locale) -> str:
+    """Return the memories that a message looks for while nothing can be stored; "" if it looks for none.
+
+    A question finds by its own words: no model is asked, as its call could not be counted.
+    """
+    words = parts.commands.searched(incoming.text)
+    if "?" in incoming.text and not incoming.text.startswith("/"):
+        words = incoming.text
+    if words is None or not incoming.private:
+        return ""
+    found = await find(parts, replace(incoming, text=words), _MAX_SHOWN)
+    lines = [f"• {memory_line(noted(item, parts.conversations.zone, locale))}" for item in found]
+    return "\n".join([STILL_KNOWN[locale], *lines]) if lines else ""

@@ -8,15 +8,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from core.answering import outcomes
+from core.answering.outcomes import CONTINUE, LENGTH_STOP
 from core.answering.prompting import prompt_of
-from core.answering.sentences import CONTINUE, LENGTH_STOP
 from core.answering.turn import Turn
 from core.dialogue import NOTHING_TO_ADD, Delta, Effect, Finish, Prompt, Stop, Task, Thoughts, ToolCall, Written
 from core.errors import EmptyReply, ProviderError, ProviderRefused
 from core.outgoing import Button
 from core.text import assertions
-from core.text.citations import Citations
-from core.text.machine_text import MachineText
+from core.text.marks import Citations, MachineText
 from core.types import Message, MessageRole, OpenQuestion
 
 

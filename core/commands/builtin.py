@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from core.answering.hooks import ReplyReader
+from core.answering.parts import ReplyReader
 from core.commands.command import ON_ANSWERS, Command, Request
 from core.commands.menu import DISLIKED, WHY
 from core.history.conversation import Conversation

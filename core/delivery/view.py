@@ -21,8 +21,7 @@ from core.delivery.plan import Edit, Pace, Post, Remove, StreamPlan
 from core.errors import ChannelBusy, ChannelError, ClaimLost
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Channel, Clock
-from core.tasks import aside
-from core.trace import Phase, spend
+from core.tasks import Phase, aside, spend
 from core.types import MemoryNote, Modal
 
 _log = logging.getLogger(__name__)

@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
-from core.actions.change_report import BOTH, undo_button
-from core.answering.hooks import TakeBack
-from core.answering.outcomes import listed
-from core.answering.sentences import TRY_AGAIN
+from core.actions.offer import BOTH, undo_button
+from core.answering.outcomes import TRY_AGAIN, listed
+from core.answering.parts import TakeBack
 from core.answering.turn import Turn
 from core.commands.builtin import again, questions
 from core.commands.command import ON_MEMORIES, Command, Request

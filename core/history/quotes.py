@@ -13,7 +13,7 @@ from typing import Final
 
 from core.history.withholding import Knowledge, Lookup, known, withheld_of
 from core.stores import HistoryStore, Quoted
-from core.text.showing import asks_to_show
+from core.text.pointing import asks_to_show
 from core.text.unicode import flat, one_line
 from core.text.words import FUNCTION_WORDS, folded_words
 from core.types import MemoryItem, Message, MessageRole, Span, UserKey

@@ -13,8 +13,7 @@ from core.enclosures import Attachment, Quote, QuoteKind, Speaker
 from core.files.passages import FoundPassage
 from core.files.port import ReadFile
 from core.stores import Quoted
-from core.text.citations import not_cited
-from core.text.marks import quoted
+from core.text.marks import not_cited, quoted
 from core.types import Message, MessageRole, Modal
 
 WITHHELD: Final = "<withheld>"

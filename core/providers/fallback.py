@@ -22,7 +22,7 @@ from core.errors import (
 )
 from core.ports import ChatModel, Clock
 from core.providers.failure import Rejected
-from core.trace import current
+from core.tasks import current
 
 FAILURES_TO_REST = 3
 FIRST_REST_S = 10.0

@@ -23,7 +23,7 @@ from bench.chat import PATIENCE_S, TURNS, Bubble, OnDiscord, OnTelegram, World, 
 from bench.model_server import QUICK
 from bench.sensible_model import LONG, TOLD
 from core.answering.loop import THINKING
-from core.answering.sentences import AGAIN as INTERRUPTED
+from core.answering.outcomes import AGAIN as INTERRUPTED
 from core.types import Locale
 from tests.e2e.command import Running
 from tests.fakes import discord_refusal, telegram_wire

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from core.actions.finish import ANSWER
+from core.actions.texts import ANSWER
 from core.answering.loop import DECIDE, THINKING
 from core.clock import SystemClock
 from tests.fakes import openai_server

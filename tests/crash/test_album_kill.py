@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from core.clock import SystemClock
 from tests.crash.test_telegram_kill import ANA, bot, own
 from tests.fakes.telegram_server import TelegramServer
@@ -12,6 +14,7 @@ from tests.fakes.telegram_server import TelegramServer
 PHOTO = [{"file_id": "p", "file_unique_id": "u", "width": 1, "height": 1}]
 
 
+@pytest.mark.long
 async def test_an_album_whose_parts_were_taken_before_a_crash_is_answered_once_after_it(tmp_path: Path) -> None:
     async with TelegramServer(SystemClock(), patience_s=60.0) as server:
         async with bot(server, tmp_path) as first:

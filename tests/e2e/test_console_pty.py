@@ -154,6 +154,7 @@ def test_tab_writes_an_example_of_the_greeting_into_an_empty_line(stage: Stage) 
 
 
 @pytest.mark.spec("T4", "T5", "T9")
+@pytest.mark.long
 def test_a_status_is_replaced_in_place_by_what_comes_next_and_an_answer_grows_in_place(stage: Stage) -> None:
     terminal = stage.start(
         ("status", "IA está pensando..."),
@@ -182,6 +183,7 @@ def test_a_status_is_replaced_in_place_by_what_comes_next_and_an_answer_grows_in
     assert leave(terminal) == 0
 
 
+@pytest.mark.long
 def test_ctrl_c_while_answering_stops_the_answer_and_the_conversation_goes_on(stage: Stage) -> None:
     terminal = stage.start(("stream", "Era uma vez @never fim"))
     terminal.type(f"Conte{ENTER}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from core.answering.outcomes import AWAY, PRIVATE
 from core.answering.parts import TurnLimits
-from core.answering.sentences import AWAY, PRIVATE
 from core.dialogue import Task
 from core.features.memories.commands import NO_MEMORIES
 from core.models import Cycle

@@ -18,11 +18,11 @@ import pytest
 from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
-from core.answering.hooks import Verdict
+from core.answering.parts import Verdict
 from core.answering.prompting import SYSTEM, system_text
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.features.admin.decide import MATTERS
-from core.features.admin.decisions import DecisionKind
+from core.features.admin.storage import DecisionKind
 from core.features.ledger.calls import Asker
 from core.features.quotas.limits import QUOTA
 from core.features.reminders.feature import MUTED
@@ -197,6 +197,7 @@ async def test_a_decision_holds_at_once_survives_a_restart_is_on_record_and_can_
             assert (await run.say("/admin changes")).splitlines()[1].endswith("(undone)")
 
 
+@pytest.mark.long
 async def test_a_decision_made_at_one_worker_holds_for_the_next_message_at_another(tmp_path: Path) -> None:
     server = LoopbackServer([well])
     async with server.running():

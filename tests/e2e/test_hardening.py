@@ -63,6 +63,7 @@ sys.stderr.write(f"\\n{{dumpable}} {{resource.getrlimit(resource.RLIMIT_CORE)}} 
     ids=["elefante", "chart", "reader"],
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl(2) is Linux's")
+@pytest.mark.long
 def test_a_process_of_ours_leaves_no_core_dump_and_shows_its_memory_to_nobody(
     program: tuple[str, ...], said: str, umask: str, tmp_path: Path
 ) -> None:
@@ -74,6 +75,7 @@ def test_a_process_of_ours_leaves_no_core_dump_and_shows_its_memory_to_nobody(
     assert done.stderr.splitlines()[-1] == f"0 (0, 0) {umask}"
 
 
+@pytest.mark.long
 def test_each_program_that_is_started_is_given_an_environment() -> None:
     """None inherits ours, in which tokens and keys may stand."""
     started = [

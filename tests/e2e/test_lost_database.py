@@ -131,6 +131,7 @@ def test_a_log_that_was_cut_is_noticed_and_what_it_held_comes_back(elefante: Ele
     assert 1 < remembered(elefante, "other") <= held + 1
 
 
+@pytest.mark.long
 def test_who_deleted_all_restored_an_older_backup_or_began_anew_is_not_asked_again(
     elefante: Elefante, tmp_path: Path
 ) -> None:
@@ -154,6 +155,7 @@ def test_who_deleted_all_restored_an_older_backup_or_began_anew_is_not_asked_aga
     assert elefante("chat", said="hello\n", DATA_DIR=str(tmp_path / "elsewhere")).returncode == 0
 
 
+@pytest.mark.long
 def test_what_is_no_backup_is_named_as_what_it_is(elefante: Elefante, tmp_path: Path) -> None:
     elefante("chat", said=REX)
     whole = Path(document(elefante("backup", "--json"))["file"]).read_bytes()

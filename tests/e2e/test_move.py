@@ -99,6 +99,7 @@ def test_a_bot_is_moved_to_an_empty_machine_by_one_command_there(home: Home, tmp
     assert list((other.data / "backups").iterdir()) == [], "there was nothing to put aside"
 
 
+@pytest.mark.long
 def test_what_is_replaced_is_asked_about_and_kept_whole(home: Home, tmp_path: Path) -> None:
     home.done("as", "me", "/remember first")
     home.done("backup", "first.zip")

@@ -85,6 +85,7 @@ async def until_status(folder: Path, ok: bool) -> Mapping[str, Any]:
     return told[1]
 
 
+@pytest.mark.long
 async def test_a_token_that_was_revoked_is_mended_in_the_file_and_taken_up(tmp_path: Path) -> None:
     async with running(tmp_path) as bot:
         told = await until_status(tmp_path, ok=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from adapters.telegram.config import TelegramConfig
-from core.answering.sentences import AGAIN
+from core.answering.outcomes import AGAIN
 from core.delivery.view import View
 from core.outgoing import Button, File, OutgoingMessage
 from core.types import ChatKey, Incoming, Locale, UserKey

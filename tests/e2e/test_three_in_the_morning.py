@@ -204,6 +204,7 @@ async def test_a_bot_that_cannot_start_tells_the_webhook_once_however_often_it_i
         assert "SECRET-PATH" not in home.log
 
 
+@pytest.mark.long
 async def test_a_database_damaged_while_it_runs_is_told_once_and_nobody_is_put_off(tmp_path: Path) -> None:
     async with house(tmp_path) as home:
         await home.start()

@@ -129,6 +129,7 @@ def test_a_version_whose_migration_fails_is_found_out_before_it_is_installed(clo
     assert clone.files() == before
 
 
+@pytest.mark.long
 def test_without_git_the_program_that_was_unpacked_here_is_tried(tmp_path: Path) -> None:
     for name in ("bot", "core", "adapters", "pyproject.toml"):
         (tmp_path / name).symlink_to(ROOT / name)

@@ -25,6 +25,7 @@ async def link_of(process: Running) -> str:
     return link[1]
 
 
+@pytest.mark.long
 async def test_two_workers_from_one_folder_share_a_link_and_are_both_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

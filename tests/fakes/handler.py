@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from core.answering.conversation_locks import ConversationLocks
 from core.answering.parts import TurnLimits
+from core.answering.questions import ConversationLocks
 from core.delivery.notifier import Notifier
 from core.delivery.plan import Pace
 from core.delivery.view import View

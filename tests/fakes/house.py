@@ -9,15 +9,15 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar, cast
 from zoneinfo import ZoneInfo
 
-from core.actions.registry import Registry
+from core.actions.action import Registry
 from core.answering.chatbot import ChatBot
-from core.answering.collecting import QUIET_S, begins
 from core.answering.confirmations import Confirmations
 from core.answering.enclosed import FileService
 from core.answering.incognito import IncognitoTalks
 from core.answering.loop import think
 from core.answering.opening import new_turn
 from core.answering.parts import ChatBotParts, TurnLimits
+from core.answering.questions import QUIET_S, begins
 from core.answering.turn import Person, Services, Turn
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
@@ -46,12 +46,11 @@ from core.outgoing import ChannelLimits
 from core.ports import ChatModel, Clock
 from core.storage.database import Database
 from core.storage.faiss_index import FaissIndex
-from core.storage.files_table import SqlFiles
+from core.storage.files import SqlFiles
 from core.storage.history import SqlHistory
-from core.storage.inbox import SqlInbox
+from core.storage.inbox import SqlConfirmations, SqlInbox, SqlPendingInputs
 from core.storage.kept import SqlKept
 from core.storage.memories import SqlMemories
-from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.stores import HistoryStore, Inbox, KeptStore, SearchableMemoryStore
 from core.threads import ConfirmationStore, PendingInputs
 from core.times.reader import TimeWords

@@ -14,8 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.answering.chatbot import ChatBot
+from core.answering.outcomes import failure_text
 from core.answering.parts import TurnLimits
-from core.answering.sentences import failure_text
 from core.dialogue import Prompt, Task
 from core.errors import MessageLost, TurnStopped
 from core.models import Cycle

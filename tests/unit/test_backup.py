@@ -107,6 +107,7 @@ async def test_what_is_put_back_is_what_was_copied_and_what_was_there_is_kept(tm
     assert await contents(copy) == {"first"}
 
 
+@pytest.mark.long
 async def test_nothing_is_put_back_while_the_bot_runs(tmp_path: Path) -> None:
     path, copy = tmp_path / "elefante.db", tmp_path / "copy.db"
     await filled(path, "first")

@@ -24,7 +24,7 @@ from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
 from core.stores import ChangeContext
-from core.text.citations import Citations
+from core.text.marks import Citations
 from core.types import MemoryDraft, MemoryHit, MemoryItem, MemoryKind, UserKey, Vectors
 from tests.fakes.clock import FakeClock
 from tests.fakes.model import HashEmbedder

@@ -122,6 +122,7 @@ def test_what_is_refused_changes_nothing(elefante: Elefante, tmp_path: Path) -> 
     assert not (tmp_path / "data.keys").exists()
 
 
+@pytest.mark.long
 def test_a_key_is_rotated_only_while_no_bot_runs(elefante: Elefante, tmp_path: Path) -> None:
     elefante("make", "etc/key")
     let(tmp_path, "MEMORY_KEY_FILE=etc/key")

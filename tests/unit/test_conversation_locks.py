@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from core.answering.conversation_locks import ConversationLocks
+from core.answering.questions import ConversationLocks
 from core.types import ChatKey, ConversationKey, UserKey
 
 ROOM, OTHER_ROOM = ChatKey("test", "room"), ChatKey("test", "other")

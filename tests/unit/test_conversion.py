@@ -18,9 +18,9 @@ from core.errors import StorageError, Unreadable
 from core.sealing.sealed import Sealed
 from core.storage import convert_files, convert_sqlite
 from core.storage.convert import opened, sealed_tables
+from core.storage.move_postgres import TABLES
 from core.storage.sealed_columns import FEATURES, HISTORY, MEMORIES, SEALED_COLUMNS
 from core.storage.sqlite import open_database
-from core.storage.tables import TABLES
 from tests.fakes.canaries import PEOPLE, filled, found, with_files
 
 ROWS = 6
@@ -114,6 +114,7 @@ def test_a_second_time_does_nothing(settings: Settings, keys: Sealed) -> None:
     assert settings.database_path.read_bytes() == before
 
 
+@pytest.mark.long
 async def test_it_is_refused_while_the_bot_runs(settings: Settings, keys: Sealed) -> None:
     database = await open_database(settings.database_path)
     try:

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from core.answering.deadline import Deadline
 from core.errors import TurnStopped, TurnTimeout
+from core.tasks import Deadline
 from tests.fakes.clock import FakeClock
 
 

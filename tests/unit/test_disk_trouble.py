@@ -18,7 +18,7 @@ from bot.run import serving
 from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
-from core.answering.sentences import FAILURES
+from core.answering.outcomes import FAILURES
 from core.delivery.alerts import HAS_ROOM, IS_DAMAGED, IS_FULL
 from core.errors import BotError, Damaged, DiskFull, StorageError
 from core.storage.sqlite import SqliteDatabase, open_database

@@ -13,12 +13,11 @@ from typing import Any, cast
 import pytest
 
 from core.actions import ACTIONS
-from core.actions.action import Action
+from core.actions.action import Action, Registry
 from core.actions.memory_drafts import DraftAnswer, to_draft
 from core.actions.memory_save import MEMORY_SAVE, Drafts
 from core.actions.memory_update import MEMORY_UPDATE, Changes, MemoryPatch
 from core.actions.memory_update import changed as with_change
-from core.actions.registry import Registry
 from core.answering.turn import Turn
 from core.dialogue import Outcome, Prompt, Step, StreamEvent, Task
 from core.errors import InputError, ThreadTaken
@@ -366,7 +365,7 @@ async def test_the_log_tells_of_the_message_and_of_what_was_loaded_before_anythi
     told = [
         vars(record)
         for record in caplog.records
-        if record.name in {"core.answering.pipeline", "core.answering.intake", "core.history.conversation"}
+        if record.name in {"core.answering.pipeline", "core.answering.chatbot", "core.history.conversation"}
     ]
     assert [line["msg"] for line in told] == ["message received", "memory loaded", "turn"] * 2
     assert (told[0]["platform"], told[0]["chars"], told[0]["private"]) == ("test", 17, True)

@@ -11,8 +11,8 @@ from datetime import timedelta
 import pytest
 
 from core.answering.chatbot import ChatBot
-from core.answering.edits import KEPT, TAKEN_BACK, withdrawn
 from core.answering.parts import TurnLimits
+from core.answering.questions import KEPT, TAKEN_BACK, withdrawn
 from core.dialogue import Prompt, StreamEvent, Task
 from core.errors import MessageLost
 from core.features.reminders.reminders import OPEN

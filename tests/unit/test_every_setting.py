@@ -17,7 +17,7 @@ from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
 from core.answering.parts import TurnLimits
 from core.dialogue import Picture
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.models import Cycle, complete
 from core.ports import MessageHandler
 from core.types import ChatKey, Incoming, Role, UserKey

@@ -25,7 +25,7 @@ from core.models import choose, complete
 from core.ports import ChatModel
 from core.providers.failure import Rejected
 from core.providers.fallback import FIRST_REST_S, LONGEST_REST_S, ChainLink, Circuit, FallbackModel
-from core.trace import Trace, traced
+from core.tasks import Trace, traced
 from core.types import ChatKey, Incoming, MessageRole, UserKey
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.model import Answer, Calls, ScriptedModel

@@ -18,7 +18,7 @@ from core.memory.relation import Relation
 from core.memory.user_memory import UndoResult, UserMemory
 from core.sealing.port import PLAIN, Sealing
 from core.storage.faiss_index import FaissIndex
-from core.storage.files_folder import FolderFiles
+from core.storage.files import FolderFiles
 from core.storage.memories import SqlMemories
 from core.stores import ChangeContext
 from core.types import SURE, MemoryDraft, MemoryItem, MemoryKind, Passage, UserKey

@@ -27,8 +27,7 @@ from core.enclosures import Attachment, AttachmentKind
 from core.errors import FileQuotaExceeded, StorageError
 from core.features.transfer.export import Takeout, name_inside
 from core.files.port import FileStore
-from core.storage.files_folder import owner_name
-from core.storage.files_table import SqlFiles
+from core.storage.files import SqlFiles, owner_name
 from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryItem, MemoryKind, Passage, UserKey
 from tests.fakes.export_file import ExportFile

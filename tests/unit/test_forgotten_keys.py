@@ -27,8 +27,8 @@ from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
 from core.errors import ConfigError, StorageError, WrongKey
-from core.features.access.people import Person
-from core.features.privacy.erasure import Erasure, keys_of
+from core.features.access.storage import Person
+from core.features.privacy.forget import Erasure, keys_of
 from core.outgoing import ChannelLimits
 from core.types import ChatKey, Incoming, Role, UserKey
 from tests import postgres

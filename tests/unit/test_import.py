@@ -123,6 +123,7 @@ async def test_pinned_shared_and_heard_memories_are_taken_back_too() -> None:
         assert await ana.memories() == []
 
 
+@pytest.mark.long
 async def test_a_large_file_is_one_act_too(tmp_path: Path) -> None:
     database = await open_database(tmp_path / "elefante.db")
     async with Importer(House(database=database)) as ana:

@@ -15,7 +15,7 @@ from core.memory.acceptance import FILE, Acceptance, leads
 from core.memory.embedding import Embedding
 from core.memory.search import MAX_PARTS, parts
 from core.providers.usem3 import Usem3Embedder
-from core.text.past import asks_past
+from core.text.pointing import asks_past
 from core.types import NEAR, SURE
 
 SHIPPED = Acceptance.shipped()

@@ -17,7 +17,7 @@ from core.features.ledger.calls import ModelCall
 from core.models import complete
 from core.ports import ChatModel
 from core.providers.cached_embedder import CachedEmbedder
-from core.trace import Trace, traced
+from core.tasks import Trace, traced
 from core.types import ChatKey, Incoming, UserKey, Vectors
 from tests.fakes import anthropic_server
 from tests.fakes.clock import START, FakeClock

@@ -20,12 +20,11 @@ from bot.settings.settings import load
 from core.errors import BotError, StorageError
 from core.storage.memories import SqlMemories
 from core.storage.move import LEFT_BEHIND, Progress, move
-from core.storage.move_postgres import postgres_source, postgres_target
+from core.storage.move_postgres import TABLES, postgres_source, postgres_target
 from core.storage.move_sqlite import sqlite_source, sqlite_target
 from core.storage.postgres import open_postgres
 from core.storage.sqlite import open_database
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
-from core.storage.tables import TABLES
 from core.stores import ChangeContext
 from core.types import MemoryDraft, MemoryKind, UserKey
 from tests.e2e.command import Elefante
@@ -405,7 +404,7 @@ def test_a_copy_that_is_not_equal_is_named_and_not_kept(home: Path, sql: Literal
 
 
 async def test_both_engines_have_the_same_tables_and_each_has_an_owner_or_none(tmp_path: Path) -> None:
-    """A new table belongs into core/storage/tables.py, or into LEFT_BEHIND of core/storage/move.py."""
+    """A new table belongs into core/storage/move_postgres.py, or into LEFT_BEHIND of core/storage/move.py."""
     url = new_database()
     await (await open_database(tmp_path / "x.db")).close()
     with postgres_target(url, "x") as there, sqlite_source(tmp_path / "x.db") as here:

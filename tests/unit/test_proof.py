@@ -30,7 +30,7 @@ from bench.proof.main import main
 from bench.proof.page import Part, Proof, html, markdown
 from bench.proof.result import Bars, Proven, Table
 from bench.proof.runs import RUNS, How, Run
-from core.answering.sentences import FAILURES
+from core.answering.outcomes import FAILURES
 from core.errors import ProviderDown, StreamCut
 from core.types import Locale
 from tests.fakes.clock import FakeClock

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.actions import ACTIONS
-from core.actions.registry import Registry
+from core.actions.action import Registry
 from core.errors import ConfigError
 
 

@@ -21,7 +21,7 @@ from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
 from core.ask import ask
 from core.errors import ConfigError, StorageDown, StorageError
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.types import ChatKey, ConversationKey, Role, UserKey
 from tests.e2e.command import ROOT, execute
 from tests.fakes.clock import START, FakeClock
@@ -105,6 +105,7 @@ async def test_what_is_in_memory_is_never_read_from_a_database_that_lies_in_the_
 
 
 @pytest.mark.spec("D8")
+@pytest.mark.long
 def test_the_command_in_memory_talks_and_leaves_nothing_behind(elefante: Elefante, tmp_path: Path) -> None:
     said = "Remember that my locker code is 4417\nwhat is my locker code?\n"
     done = elefante("chat", said=said, STORAGE_URL="memory:")
@@ -153,6 +154,7 @@ def test_the_log_lies_in_its_own_folder_and_one_that_cannot_be_used_is_named(
 
 
 @pytest.mark.spec("D3", "D1")
+@pytest.mark.long
 async def test_the_terminal_goes_on_with_the_default_thread_and_with_another_that_is_named(
     elefante: Elefante, tmp_path: Path
 ) -> None:
@@ -350,6 +352,7 @@ async def test_a_start_finds_a_database_within_five_seconds_of_its_return(
     assert len(tries_s) < back_s
 
 
+@pytest.mark.long
 async def test_one_terminal_is_open_at_a_time_over_one_database(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

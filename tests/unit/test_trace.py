@@ -25,7 +25,7 @@ from core.ports import ChatModel, Clock
 from core.storage.database import Database
 from core.storage.inbox import SqlInbox
 from core.stores import Accepted
-from core.trace import Phase, Trace, traced
+from core.tasks import Phase, Trace, traced
 from core.types import Incoming
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel

@@ -106,6 +106,7 @@ async def test_a_database_of_before_the_baseline_is_refused_and_left_as_it_is(
     assert not backups(tmp_path)
 
 
+@pytest.mark.long
 async def test_nothing_is_migrated_while_another_program_has_it_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

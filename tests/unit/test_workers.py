@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from adapters.running import Session
-from core.answering.hooks import Verdict
+from core.answering.parts import Verdict
 from core.delivery.fallback import FallbackChannel
 from core.dialogue import Task
 from core.errors import ClaimLost, StorageDown

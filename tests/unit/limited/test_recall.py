@@ -9,7 +9,7 @@ import pytest
 
 from core.limited.recall import RecallVerdict, Sureness, judged, told
 from core.memory.hop import joined, links
-from core.text.bindings import bindings
+from core.text.senses import bindings
 from core.text.subject import asked_words, other_subject
 from core.times.said import asked
 from core.types import NEAR, SURE, Locale, MemoryHit, MemoryItem, MemoryKind

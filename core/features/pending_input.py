@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from core.actions.proposal import PROPOSALS, Deletion, Keeping, Proposal, Replacement, Rewrites
 from core.answering.confirmations import Arrival, Choice, Confirmations, Offer, Open, read_open
-from core.answering.hooks import ReplyReader
+from core.answering.parts import ReplyReader
 from core.commands.builtin import is_retry, is_stop
 from core.commands.command import Request
 from core.enclosures import QuoteKind
