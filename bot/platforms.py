@@ -21,7 +21,7 @@ from bot.wiring import App, build
 from core.clock import SystemClock
 from core.commands.command import STAFF
 from core.errors import ConfigError
-from core.features.admin.decisions import DecisionKind
+from core.features.admin.storage import DecisionKind
 from core.ports import MessageHandler
 from core.text.catalogue import counted, forms
 from core.types import Locale

@@ -137,6 +137,7 @@ _WHICH = text("outcomes.which")
 TURNED_OFF = text("outcomes.turned_off")
 SWITCHED_OFF = text("outcomes.switched_off")
 INCOGNITO = text("outcomes.incognito")
+NOT_REMEMBERING = text("preferences.choices.not_remembering")
 HINTS: dict[ChangeKind, Localized] = {
     ChangeKind.SAVED: text("outcomes.hints.saved"),
     ChangeKind.UPDATED: _WHICH,

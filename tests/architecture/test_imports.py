@@ -81,6 +81,6 @@ def test_the_version_is_told_before_any_verb_is_loaded() -> None:
     assert {name for name in held.split() if name.split(".")[0] in {"bot", "core", "adapters"}} == {
         "bot",
         "bot.__main__",
-        "bot.version",
+        "bot.program",
     }
     assert not {"typer", "pydantic", "asyncio", "numpy"} & set(held.split())

@@ -21,9 +21,9 @@ import pyte
 import pytest
 from telegram import Bot
 
+from adapters.console import PipeChannel
 from adapters.console.channel import ConsoleChannel
 from adapters.console.output import Output
-from adapters.console.pipe import PipeChannel
 from adapters.discord.api import DiscordApi
 from adapters.discord.channel import Destination as DiscordPlace
 from adapters.discord.channel import DiscordChannel

@@ -21,11 +21,11 @@ from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
 from core.errors import StorageError
-from core.features.access.people import Person
-from core.features.admin.decisions import DecisionKind
+from core.features.access.storage import Person
+from core.features.admin.storage import DecisionKind
 from core.features.ledger.calls import ModelCall
 from core.features.ledger.storage import Ledger
-from core.features.privacy.erasure import Erasure
+from core.features.privacy.forget import Erasure
 from core.features.reminders.reminders import Reminder
 from core.features.reminders.service import ReminderPlace, Reminders
 from core.outgoing import ChannelLimits

@@ -22,7 +22,7 @@ from core.answering.questions import withdrawn
 from core.clock import SystemClock
 from core.dialogue import Prompt, Task
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.features.reminders.service import ReminderPlace, Reminders
 from core.models import HotModel
 from core.outgoing import ChannelLimits

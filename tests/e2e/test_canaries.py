@@ -33,7 +33,7 @@ from bot.status_file import StatusReport
 from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
 from core.clock import SystemClock
-from core.features.access.people import Person as Known
+from core.features.access.storage import Person as Known
 from core.features.reminders.reminders import Reminder
 from core.features.reminders.service import ReminderPlace, Reminders
 from core.memory.user_memory import UserMemory

@@ -20,9 +20,9 @@ from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
 from core.answering.parts import Verdict
 from core.answering.prompting import SYSTEM, system_text
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.features.admin.decide import MATTERS
-from core.features.admin.decisions import DecisionKind
+from core.features.admin.storage import DecisionKind
 from core.features.ledger.calls import Asker
 from core.features.quotas.limits import QUOTA
 from core.features.reminders.feature import MUTED

@@ -16,7 +16,7 @@ from bot.wiring import App, build
 from core.answering.chatbot import ChatBot
 from core.dialogue import Prompt, StreamEvent
 from core.errors import ClaimLost
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.models import HotModel
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
 from core.ports import Channel, Channels, ChatModel

@@ -17,7 +17,7 @@ from bot.archive import unpack
 from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.features.privacy.forget import FORGET
 from core.outgoing import ChannelLimits
 from core.types import ChatKey, Incoming, Role, UserKey

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bot.settings.settings import load
 from bot.wiring import build
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.types import Role, UserKey
 from tests.fakes.clock import START
 from tests.postgres import database_of

@@ -12,8 +12,8 @@ from bot.settings.settings import Settings
 from bot.wiring import App, build, open_chatbot
 from core.answering.chatbot import ChatBot
 from core.ask import ask
-from core.features.access.people import Person
 from core.features.access.rules import Mode
+from core.features.access.storage import Person
 from core.types import MemoryDraft, MemoryKind, Role, UserKey
 
 OWNER, EVE, ANA = (UserKey("api", name) for name in ("boss", "eve", "ana"))

@@ -19,7 +19,7 @@ import pytest
 from bot import doctor
 from bot.cli import personal
 from bot.cli.backup import backup, restore
-from bot.cli.move_storage import move_storage, render
+from bot.cli.storage import move_storage, render_moved
 from bot.settings.settings import Settings, load
 from bot.wiring import App, build
 from core.clock import SystemClock
@@ -344,7 +344,7 @@ async def test_files_move_to_postgresql_and_back_byte_for_byte(settings: Setting
     before, url = await there(settings), new_database()
     done = move_storage(settings, url)
     assert (done["files"], done["broken_files"]) == (2, 0)
-    assert "Files that people have kept: 2, each compared with its digest." in render(done)
+    assert "Files that people have kept: 2, each compared with its digest." in render_moved(done)
     moved = load()
     assert moved.engine == "postgres"
     assert await there(moved) == before
@@ -362,7 +362,7 @@ async def test_a_file_that_is_damaged_is_left_behind_and_told(settings: Settings
     (settings.files_folder / owner_name(ME) / CARD.sha256).write_bytes(b"flipped")
     done = move_storage(settings, new_database())
     assert (done["files"], done["broken_files"]) == (1, 1)
-    assert "damaged on the disk, and were left behind: 1" in render(done)
+    assert "damaged on the disk, and were left behind: 1" in render_moved(done)
 
 
 async def checked(settings: Settings) -> tuple[bool, str]:

@@ -21,7 +21,7 @@ from bot.settings.settings import Settings, load
 from bot.wiring import App, build, open_chatbot
 from core.ask import ask
 from core.errors import ConfigError, StorageDown, StorageError
-from core.features.access.people import Person
+from core.features.access.storage import Person
 from core.types import ChatKey, ConversationKey, Role, UserKey
 from tests.e2e.command import ROOT, execute
 from tests.fakes.clock import START, FakeClock

@@ -13,8 +13,8 @@ from adapters.telegram.config import TelegramConfig
 from bot.platforms import PLATFORMS, Start
 from bot.settings.settings import load
 from bot.wiring import build
-from core.features.access.people import Person
-from core.features.admin.decisions import Decision, DecisionKind
+from core.features.access.storage import Person
+from core.features.admin.storage import Decision, DecisionKind
 from core.ports import MessageHandler
 from core.types import Role, UserKey
 from tests.fakes.clock import START

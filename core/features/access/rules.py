@@ -14,8 +14,7 @@ from typing import Protocol
 from core.answering.parts import Verdict
 from core.enclosures import Speaker
 from core.errors import StorageError
-from core.features.access.people import DENIED_FOR, Account, Person, Stranger
-from core.features.access.storage import People
+from core.features.access.storage import DENIED_FOR, Account, People, Person, Stranger
 from core.ports import Clock
 from core.stores import KeptStore
 from core.text.language import detect

@@ -9,17 +9,18 @@ from typing import Final, TypeAlias
 from core.answering.confirmations import Confirmations
 from core.commands.command import (
     ON_SETTINGS,
+    ONLY_OWNER,
     Command,
     Complete,
     CompletionRequest,
     Request,
     missing_words,
+    offer_of,
     word_buttons,
 )
 from core.commands.menu import MenuEntry, MenuOption, choice_field
-from core.commands.table import ONLY_OWNER, offer_of
 from core.delivery.notifier import Delivery, Notifier
-from core.features.pending_input.replies import PendingReplies
+from core.features.pending_input import PendingReplies
 from core.outgoing import Button, OutgoingMessage, Suggestion
 from core.text.catalogue import text
 from core.text.markdown import verbatim

@@ -11,7 +11,8 @@ from typing import Final
 
 from core.commands.command import Request
 from core.features.access.gate import ROLES, minute
-from core.features.admin.decisions import (
+from core.features.admin.names import Names
+from core.features.admin.storage import (
     ALLOWED,
     ALONE,
     OFF,
@@ -20,11 +21,10 @@ from core.features.admin.decisions import (
     Applied,
     Decision,
     DecisionKind,
+    Decisions,
     Matter,
     by_mode,
 )
-from core.features.admin.names import Names
-from core.features.admin.storage import Decisions
 from core.models import MODES
 from core.ports import Clock
 from core.text.catalogue import text

@@ -10,9 +10,8 @@ from core.commands.command import CompletionRequest, Request, offered
 from core.commands.menu import PERSON, MenuOption, completed_field
 from core.delivery.notifier import Notifier
 from core.enclosures import Speaker
-from core.features.access.gate import ROLES
+from core.features.access.gate import ROLES, RoomTitles
 from core.features.access.rules import Access
-from core.features.access.titles import RoomTitles
 from core.features.admin.admin import MAX_ID_CHARS, Run, Verb, WrongUse
 from core.outgoing import Suggestion
 from core.ports import Channels

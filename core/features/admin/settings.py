@@ -9,12 +9,12 @@ from typing import Final
 
 from core.actions.action import Registry
 from core.answering.shown import MAX_MESSAGES
-from core.commands.command import CompletionRequest, Request, offered
-from core.commands.table import offer_of
+from core.commands.command import CompletionRequest, Request, offer_of, offered
 from core.errors import ChannelError
 from core.features.access.gate import ALL_THERE, KNOWN_THERE
 from core.features.admin.admin import HERE, MAX_ID_CHARS, WrongUse, place_of, tell_room
-from core.features.admin.decisions import (
+from core.features.admin.machine import Doubt, Proof
+from core.features.admin.storage import (
     ALL_MODES,
     ALLOWED,
     ALONE,
@@ -25,7 +25,6 @@ from core.features.admin.decisions import (
     DecisionKind,
     of_modes,
 )
-from core.features.admin.machine import Doubt, Proof
 from core.features.feature import Shared
 from core.history.window import POLICIES, SUMMARY
 from core.models import MODES

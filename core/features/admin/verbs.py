@@ -16,14 +16,13 @@ from core.commands.command import Request
 from core.commands.menu import MenuOption, choice_field, completed_field, number_field, text_field
 from core.errors import ConfigError
 from core.features.access.gate import ROLES
-from core.features.access.people import DENIED
+from core.features.access.storage import DENIED
 from core.features.admin.admin import ROOM, WHERE, Admin, Verb
-from core.features.admin.decisions import ALL_MODES, ALLOWED, ALONE, OFF, ON, TOGETHER, DecisionKind
-from core.features.admin.handover import LEAVE, Handover
 from core.features.admin.names import EXAMPLE
-from core.features.admin.people import GIVEN, MODE_LABELS, PeopleVerbs
+from core.features.admin.people import GIVEN, LEAVE, MODE_LABELS, Handover, PeopleVerbs
 from core.features.admin.settings import ABOUT_MODES, CONTEXT, DEFAULT, TALK, SettingVerbs
 from core.features.admin.status import MOST_LOGS, RETRY, Status
+from core.features.admin.storage import ALL_MODES, ALLOWED, ALONE, OFF, ON, TOGETHER, DecisionKind
 from core.features.feature import Contribution, Shared
 from core.history.window import LAST_MESSAGES, LAST_TOKENS, SUMMARY
 from core.text.catalogue import text

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 
 from core.actions.memory_delete import NAME as MEMORY_DELETE
 from core.actions.memory_delete import WRITING as DELETING
+from core.actions.memory_drafts import whole
 from core.actions.memory_save import NAME as MEMORY_SAVE
 from core.actions.memory_save import SaveResult, buttons, keep, propose, told
 from core.actions.memory_update import NAME as MEMORY_UPDATE
@@ -30,8 +31,6 @@ from core.answering.confirmations import Choice, Confirmations
 from core.commands.command import Command, Request
 from core.commands.menu import CONFIRM
 from core.dialogue import Outcome, Step
-from core.features.memories.commands import whole
-from core.features.preferences.language import why_not_remembering
 from core.outgoing import Button
 from core.stores import SaidMessage
 from core.text.catalogue import counted, forms, text
@@ -199,7 +198,7 @@ async def _said(request: Request, user: UserKey, message_id: str) -> Sequence[Sa
 
 def _refused(request: Request) -> Localized | None:
     """Return why nothing may be saved: the person wants nothing to be remembered, or the owner turned saving off."""
-    return why_not_remembering(request.person) or request.turn.services.off.get(ChangeKind.SAVED)
+    return request.person.why_not_remembering or request.turn.services.off.get(ChangeKind.SAVED)
 
 
 async def _keep(request: Request, said: Message, drafts: Sequence[MemoryDraft]) -> None:

@@ -14,15 +14,13 @@ from core.answering.outcomes import INCOGNITO
 from core.commands.command import Command, CompletionRequest, Request
 from core.commands.menu import MenuEntry, completed_field, number_field, text_field
 from core.features.access.gate import named
-from core.features.memories.listed import PAGE_SIZE, ListedMemories, Page, Row, is_number
-from core.features.pending_input.replies import PendingReplies
+from core.features.memories.card import PAGE_SIZE, ListedMemories, Page, Row, is_number
+from core.features.pending_input import PendingReplies
 from core.features.preferences.timezone import local_now
 from core.features.reminders.agenda import ON_REMINDERS, AgendaCommand
-from core.features.reminders.card import back, entry, line, show_card
-from core.features.reminders.completion import ReminderCompletion, TimeCompletion
-from core.features.reminders.effect import REMINDER_SET
+from core.features.reminders.card import ReminderCompletion, TimeCompletion, back, entry, line, show_card
 from core.features.reminders.on_mention import read_mention
-from core.features.reminders.reminders import Kind, Reminder, ReminderState
+from core.features.reminders.reminders import REMINDER_SET, Kind, Reminder, ReminderState
 from core.features.reminders.request import Clearing
 from core.features.reminders.service import Refusal, ReminderPlace, Reminders
 from core.features.reminders.telling import (

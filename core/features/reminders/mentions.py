@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from core.features.reminders.days import Days
-from core.features.reminders.planned import WEEK
+from core.features.reminders.agenda import WEEK
+from core.features.reminders.reminders import Days
 from core.text.senses import sense
 from core.text.unicode import flat
 from core.text.words import FUNCTION_WORDS, POLITE, folded_words, word_tables

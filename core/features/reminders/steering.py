@@ -17,9 +17,7 @@ from typing import Final
 
 from core.answering.turn import Heard, Turn
 from core.features.preferences.timezone import local_now
-from core.features.reminders.days import Days
-from core.features.reminders.effect import REMINDER_SET
-from core.features.reminders.reminders import OPEN, Kind, Reminder
+from core.features.reminders.reminders import OPEN, REMINDER_SET, Days, Kind, Reminder
 from core.features.reminders.service import Refusal, Reminders
 from core.features.reminders.telling import (
     REMOVED,

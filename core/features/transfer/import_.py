@@ -19,9 +19,8 @@ from core.commands.menu import FILE
 from core.enclosures import Attachment
 from core.errors import ChannelError, ChannelGone, FileQuotaExceeded, FileTooLarge
 from core.features.admin.decide import NEVER
-from core.features.admin.decisions import Matter
+from core.features.admin.storage import Matter
 from core.features.feature import Contribution, Shared
-from core.features.preferences.language import why_not_remembering
 from core.features.transfer.entries import Taken
 from core.features.transfer.export import EXPORT, ExportCommands, Takeout
 from core.features.transfer.foreign import files_inside
@@ -66,7 +65,7 @@ class ImportCommand:
 
     async def _import(self, request: Request, argument: str) -> None:
         """Say what is in the file that came with the command, or save what was shown before."""
-        if why := why_not_remembering(request.person):
+        if why := request.person.why_not_remembering:
             await request.tell(why)
         elif (file := request.file) is not None:
             await self._preview(request, file)

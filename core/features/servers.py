@@ -17,7 +17,8 @@ from core.commands.menu import MenuOption, OptionKind, choice_field, number_fiel
 from core.errors import ChannelError
 from core.features.admin.admin import HERE, Verb, VerbCommand, WrongUse, tell_room
 from core.features.admin.decide import TALKS, UNSET
-from core.features.admin.decisions import (
+from core.features.admin.settings import DEFAULT, HOW_TALK, MAX_PERSONA_CHARS, TO_THE_ROOM, tell_of_talk
+from core.features.admin.storage import (
     ALONE,
     OF_ROOMS,
     OFF,
@@ -28,7 +29,6 @@ from core.features.admin.decisions import (
     entries,
     of_entries,
 )
-from core.features.admin.settings import DEFAULT, HOW_TALK, MAX_PERSONA_CHARS, TO_THE_ROOM, tell_of_talk
 from core.features.feature import Contribution, Shared
 from core.features.quotas.limits import Limit, NotALimit, read, written
 from core.text.catalogue import text

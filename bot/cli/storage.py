@@ -1,30 +1,32 @@
-"""`elefante move-storage`: copy all that is stored to another engine, compare it, and let STORAGE_URL name that one."""
+"""`elefante move-storage` and `reindex`: all that is stored in another engine, or with vectors of another embedder.
+
+A move copies everything, compares it, and lets STORAGE_URL name the new place.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final
 
 import typer
 
 from bot import logs
-from bot.cli.setup import write_settings
-from bot.cli.shell import JsonOption, load_settings, show
+from bot.cli.shell import Document, JsonOption, load_settings, run, show
 from bot.sealing import check_sealed, sealing_of
-from bot.settings.env_file import env_path
+from bot.settings.env_file import env_path, write_settings
 from bot.settings.settings import Settings, load
+from bot.wiring import build
 from core.errors import BotError, ConfigError, StorageError
 from core.sealing.port import Sealing
 from core.storage.move import Progress, Source, Target, move, move_files
 from core.storage.move_sqlite import sqlite_source, sqlite_target
 from core.storage.sqlite_migrations import MIGRATIONS
 from core.storage.sqlite_upgrade import Migrated, upgrade
-
-Document: TypeAlias = dict[str, Any]
+from core.types import UserKey
 
 _SETTING: Final = "STORAGE_URL"
 _DIRECT: Final = "STORAGE_DIRECT_URL"
@@ -57,7 +59,7 @@ def move_storage_(
         done = move_storage(settings, to)
     except KeyboardInterrupt:
         raise BotError("broken off; nothing was switched. The same command begins again") from None
-    show(done, as_json=as_json, plain=render)
+    show(done, as_json=as_json, plain=render_moved)
 
 
 def move_storage(settings: Settings, to: str) -> Document:
@@ -108,7 +110,7 @@ def move_storage(settings: Settings, to: str) -> Document:
     }
 
 
-def render(document: Document) -> str:
+def render_moved(document: Document) -> str:
     """Return what was done as text for a person."""
     to, before, env = document["to"], document["from"], document["settings"] or env_path()
     counts = f"{document['rows']:,} rows, people: {document['people']:,}, {document['seconds']:g} s"
@@ -217,3 +219,61 @@ def progress() -> Iterator[Progress]:
             bars.update(tasks[what], completed=done)
 
         yield draw
+
+
+# --- vectors
+
+
+def reindex_(as_json: JsonOption = False) -> None:
+    """Embed what has no vector of the present embedder. May be interrupted; goes on where it stopped.
+
+    Example: elefante reindex
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("embedding")
+
+        def tick(people: int, total: int, phrases: int) -> None:
+            progress.update(task, completed=people, total=total, description=f"embedding, {phrases} phrases")
+
+        document = run(reindex(load_settings(), tick))
+    show(document, as_json=as_json, plain=render_reindex)
+
+
+async def reindex(settings: Settings, on_progress: Callable[[int, int, int], None] | None = None) -> Document:
+    """Embed every phrase without a vector in the present space; return the space and how many people and phrases.
+
+    Each batch is stored before the next is begun. A bot that runs meanwhile finds by words what has no vector yet.
+    A person's vectors of other embedders are deleted once every phrase has one of the present embedder.
+
+    `on_progress` gets (people done, people in all, phrases embedded so far).
+
+    Raises:
+        ProviderError: the embedder does not answer; what was embedded so far stays.
+        StorageError: the database cannot be used.
+    """
+    async with build(settings) as app:
+        await app.parts.services.models.embedder.embed(["elefante"])
+        owners = await app.features.memories.owners()
+        phrases = 0
+        for number, owner in enumerate(owners):
+
+            def report(_: UserKey, done: int, people: int = number, before: int = phrases) -> None:
+                if on_progress is not None:
+                    on_progress(people, len(owners), before + done)
+
+            phrases += await app.features.memories.reembed(owner, on_progress=report)
+            await app.features.memories.keep_space(owner)
+        await app.parts.services.models.embedder.embed(
+            [f"elefante {phrases}"]
+        )  # `reembed` ends quietly when the embedder goes down
+        if on_progress is not None:
+            on_progress(len(owners), len(owners), phrases)
+        return {"space": app.parts.services.models.embedder.space, "people": len(owners), "phrases": phrases}
+
+
+def render_reindex(document: Document) -> str:
+    """Return the document as one line for a person."""
+    return f"{document['phrases']} phrases of {document['people']} people embedded; all are in {document['space']} now."

@@ -1,7 +1,4 @@
-"""Render `.env.example`: each setting with its purpose and default.
-
-`python -m bot.settings.env_example` prints it.
-"""
+"""Render `.env.example`: each setting with its purpose and default."""
 
 from __future__ import annotations
 
@@ -11,15 +8,12 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
-from bot.settings.discord import DiscordSettings
-from bot.settings.history import HistorySettings
+from bot.settings.limits import HistorySettings, QuotaSettings
 from bot.settings.models import ModelSettings
-from bot.settings.quotas import QuotaSettings
+from bot.settings.platforms import DiscordSettings, SignSettings, TelegramSettings
 from bot.settings.reminders import ReminderSettings
 from bot.settings.settings import Settings
-from bot.settings.signs import SignSettings
 from bot.settings.storage import StorageSettings
-from bot.settings.telegram import TelegramSettings
 
 HEADER = """\
 # Every setting of Elefante, with its default. Copy this file to .env and change what you need; an empty or missing
@@ -68,7 +62,3 @@ def _default(field: FieldInfo) -> str:
     if isinstance(value, tuple | frozenset):
         return ",".join(sorted(map(str, value)))
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-if __name__ == "__main__":
-    print(render(), end="")  # noqa: T201  (this is what it is for)
