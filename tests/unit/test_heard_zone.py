@@ -12,7 +12,7 @@ import pytest
 
 from core.answering.language_choice import Locales
 from core.dialogue import Task
-from core.times.heard import heard_zone
+from core.features.preferences.timezone import heard_zone
 from core.features.reminders.delivery import Due, DueMessages
 from core.features.reminders.reminders import Kind, Reminder
 from core.limited import LimitedMind
