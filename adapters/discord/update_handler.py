@@ -24,7 +24,7 @@ from adapters.discord.channel import Destination, DiscordChannel, InteractionCha
 from adapters.discord.config import DiscordConfig
 from adapters.discord.listener import FROM_INTERACTION, answers, earlier, incoming_of
 from adapters.discord.read_back import ReadBack, TellUnread
-from adapters.discord.room import PLATFORM, Room, aside_of, channel_id, is_aside, room_of
+from adapters.discord.room import PLATFORM, Room, aside_of, channel_id, room_of
 from adapters.running import Backoff, Session
 from core.enclosures import MAX_HOPS, Quote, Speaker
 from core.errors import ChannelError, ChannelGone, StorageDown
@@ -171,7 +171,7 @@ class UpdateHandler(Channels):
         Raises:
             ChannelGone: it is no channel, or none of those in which the owner lets the bot write.
         """
-        if is_aside(chat):
+        if chat.is_aside:
             return self.private(UserKey(PLATFORM, aside_of(chat)), once)
         if not (chat.thread or chat.chat).isdecimal():
             raise ChannelGone("no channel has that id")
@@ -194,7 +194,7 @@ class UpdateHandler(Channels):
     def _renderer(self, incoming: Incoming) -> Renderer:
         """Return the renderer of the answer to that message, with a Stop button if the owner wants one."""
         stop = stop_id(incoming.conversation) if self._config.stop_button else ""
-        return Renderer(incoming.user.user, stop, is_aside(incoming.chat), self._forms)
+        return Renderer(incoming.user.user, stop, incoming.chat.is_aside, self._forms)
 
     def _unasked(self, place: Destination, renderer: Renderer, once: str) -> DiscordChannel:
         """Return where to say what nobody asked for; without `once`, what is said twice is two messages."""

@@ -14,9 +14,10 @@ from typing import BinaryIO, TypeVar
 
 from telegram import InlineKeyboardMarkup
 
-from adapters.telegram.api import TYPING_S, Place, TelegramApi
+from adapters.telegram.api import TYPING_S, TelegramApi
 from adapters.telegram.markup import MAX_CAPTION_UNITS, ROOM, Rendered, draw, keyboard, naming, naming_nobody, render
 from adapters.telegram.pacer import Priority
+from adapters.telegram.state import Place
 from core.enclosures import Quote
 from core.errors import ChannelBusy, ChannelDown, ChannelError, ChannelGone, ChannelUnclear, MessageLost
 from core.outgoing import ChannelLimits, Mention, OutgoingMessage, takes_caption
@@ -173,7 +174,7 @@ class TelegramChannel(Channel):
 
     async def said_before(self, most: int) -> Sequence[Quote]:
         """Return what was said in the group before, as far as the bot was handed it since its start."""
-        return self._api.hearing.before(self._place.where, self._to.asked, self._to.asker, most)
+        return self._api.hearing.before(self._place, self._to.asked, self._to.asker, most)
 
     async def may_manage(self) -> bool:
         """Return whether who asks is an administrator of the group."""

@@ -25,7 +25,7 @@ from telegram import (
 )
 
 from adapters.running import NOT_YOURS, Session, display_name
-from adapters.telegram.api import Place, TelegramApi, ephemeral_id
+from adapters.telegram.api import TelegramApi, ephemeral_id
 from adapters.telegram.attachments import PLATFORM
 from adapters.telegram.channel import Destination, DraftChannel, TelegramChannel, WhisperChannel
 from adapters.telegram.config import TelegramConfig
@@ -50,7 +50,7 @@ from adapters.telegram.listener import (
 )
 from adapters.telegram.markup import pressed, stop_keyboard
 from adapters.telegram.pacer import Priority
-from adapters.telegram.state import State
+from adapters.telegram.state import Place, State
 from core.commands.menu import DISLIKED
 from core.delivery.view import until_done
 from core.enclosures import QuoteKind
@@ -360,14 +360,14 @@ class UpdateHandler(Channels):
         if incoming.private:
             return incoming
         hearing, replied = self._api.hearing, answers(message)
-        chat_id, topic = self._state.home(message.chat.id), incoming.chat.thread
-        where = chat_id, int(topic) if topic else None
-        if replied is not None and not hearing.knows(where, replied.message_id):
-            hearing.note(where, replied.message_id, heard_of(replied, self._me))
-        hearing.note(where, message.message_id, heard_of(message, self._me))
+        topic = incoming.chat.thread
+        place = Place(self._state.home(message.chat.id), int(topic) if topic else None)
+        if replied is not None and not hearing.knows(place, replied.message_id):
+            hearing.note(place, replied.message_id, heard_of(replied, self._me))
+        hearing.note(place, message.message_id, heard_of(message, self._me))
         if replied is None or not incoming.addressed:
             return incoming
-        chain = hearing.chain(where, replied.message_id, incoming.user.user)
+        chain = hearing.chain(place, replied.message_id, incoming.user.user)
         return replace(incoming, quotes=(*incoming.quotes, *chain))
 
     def _is_news(self, message: Message, incoming: Incoming) -> bool:

@@ -29,11 +29,11 @@ from adapters.discord.channel import Destination as DiscordPlace
 from adapters.discord.channel import DiscordChannel
 from adapters.discord.gateway import point_rest_at
 from adapters.discord.pacer import Pacer as DiscordPacer
-from adapters.telegram.api import Place, TelegramApi
+from adapters.telegram.api import TelegramApi
 from adapters.telegram.channel import Destination, DraftChannel, TelegramChannel
 from adapters.telegram.config import WritePace
 from adapters.telegram.pacer import Pacer
-from adapters.telegram.state import State
+from adapters.telegram.state import Place, State
 from core.clock import SystemClock
 from core.delivery.view import View
 from core.enclosures import AttachmentKind
