@@ -133,17 +133,15 @@ class PeopleVerbs:
     async def access_mode(self, request: Request, argument: str) -> None:
         """Show the access mode, or change it; opening the bot to everybody has to be confirmed."""
         wanted, _, code = argument.partition(" ")
-        take = self._shared.confirmations.take
         if not wanted:
             await self._show_modes(request)
             return
         if wanted.casefold() not in set(Mode):
             raise WrongUse(NO_MODE[request.locale].format(name=wanted[:MAX_ID_CHARS]))
         mode, now = Mode(wanted.casefold()), await self._access.mode()
-        if mode is Mode.OPEN and now is not mode and await take(request.incoming, code, Mode) is not mode:
-            confirm = self._shared.confirmations
+        if mode is Mode.OPEN and now is not mode and await request.confirmed(code, Mode) is not mode:
             command = f"/admin access {mode}"
-            await ask_to_confirm(request, mode, confirmations=confirm, command=command, said=OPEN_ASKS, label=OPEN_IT)
+            await ask_to_confirm(request, mode, command=command, said=OPEN_ASKS, label=OPEN_IT)
         else:
             await self._decide(request, DecisionKind.ACCESS, "", mode.value)
 
@@ -218,7 +216,7 @@ class Handover:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._access = shared.access
-        self._ask = partial(ask_to_confirm, confirmations=shared.confirmations, command=f"/admin owner {CONFIRM}")
+        self._ask = partial(ask_to_confirm, command=f"/admin owner {CONFIRM}")
 
     async def owner(self, request: Request, argument: str) -> None:
         """Show the owners, or ask whether to make a person one, or to step down."""
@@ -267,13 +265,11 @@ class Handover:
             await self._ask(request, SteppingDown.MEMBER, said=LEAVE_ASKS, label=STEP_DOWN, before=returns)
 
     async def _confirmed(self, request: Request, code: str) -> None:
-        match await self._shared.confirmations.take(request.incoming, code, NewOwner, SteppingDown):
+        match await request.confirmed(code, NewOwner, SteppingDown, over=NOT_CONFIRMED):
             case NewOwner(user):
                 await self._make(request, user)
             case SteppingDown():
                 await self._leave(request)
-            case _:
-                await request.tell(NOT_CONFIRMED)
 
     async def _make(self, request: Request, user: UserKey) -> None:
         """Make them an owner if they are still let in, and tell them."""
