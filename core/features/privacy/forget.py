@@ -382,7 +382,7 @@ class ForgetVerb:
 
     async def _role_stays(self, request: Request, user: UserKey) -> list[str]:
         """Return a line on the role that the person keeps, if they have one that stays."""
-        found, locale = await self._shared.access.person(user), request.locale
+        found, locale = await self._shared.access.people.find(user), request.locale
         if found is None or found.role not in STAYS:
             return []
         return [ROLE_STAYS[locale].format(role=ROLES[found.role.value][locale])]
