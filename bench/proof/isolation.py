@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.memory import FakeEmbedder
 from core.clock import SystemClock
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories

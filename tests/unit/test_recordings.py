@@ -17,8 +17,8 @@ from bot.settings.models import EMBEDDED, ModelName
 from bot.settings.settings import load
 from core.enclosures import Attachment, AttachmentKind
 from core.errors import BadReply, ConfigError, ProviderDown, ProviderError
-from core.files.listening import WhisperTranscriber
 from core.files.port import Content, Heard, Transcriber
+from core.files.reading import WhisperTranscriber
 from core.providers.openai import OpenAIEndpoint
 from core.providers.openai_transcriber import OpenAITranscriber
 from core.text.words import folded_words
