@@ -20,7 +20,7 @@ from core.files.port import FileStore
 from core.history.conversation import Conversation, Conversations
 from core.history.window import HistoryLimits
 from core.history.withholding import Redaction
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import UNDO_WITHIN, Memories
 from core.memory.user_memory import UndoResult, UserMemory
 from core.ports import Clock, Embedder, VectorIndex

@@ -26,7 +26,7 @@ from bench.proof.page import Bars, Proven, Table
 from bench.recall_data import ADVERSARIAL, Life, read
 from bot.cli.key import check
 from core.clock import SystemClock
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.ports import Embedder
 from core.providers.cached_embedder import CachedEmbedder

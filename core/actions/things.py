@@ -15,7 +15,7 @@ from core.enclosures import Attachment, AttachmentKind, QuoteKind
 from core.errors import ChannelError, FileQuotaExceeded, FileTooLarge
 from core.files.passages import MAX_PASSAGES, passages, title
 from core.files.port import LOST
-from core.history.quotes import asks
+from core.history.rendering import asks
 from core.text.assertions import asks_to_save
 from core.text.catalogue import text
 from core.text.markdown import quoted

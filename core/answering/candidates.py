@@ -15,8 +15,8 @@ from typing import Final, Self
 
 from core.errors import BotError
 from core.history.withholding import known, withheld_of
-from core.memory.asking import search_asked, wordings
 from core.memory.memories import Memories
+from core.memory.timed import search_asked, wordings
 from core.memory.user_memory import MemoryReading
 from core.ports import Clock
 from core.stores import ChangeContext, Exchange, HistoryStore, Inbox

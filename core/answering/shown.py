@@ -13,8 +13,7 @@ from typing import Final
 
 from core.enclosures import MAX_QUOTE_CHARS, Quote, QuoteKind, Speaker, cleaned_quotes
 from core.history.conversation import Context
-from core.history.quotes import NOTHING, PastWords
-from core.history.rendering import room_line, room_mark, said_in_room
+from core.history.rendering import NOTHING, PastWords, room_line, room_mark, said_in_room
 from core.stores import Exchange
 from core.text.marks import not_cited, quoted
 from core.text.unicode import fold, one_line

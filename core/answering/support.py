@@ -17,8 +17,7 @@ from typing import Any, Final
 
 from core.answering.shown import Shown
 from core.dialogue import Effect
-from core.memory.fact import tells_change
-from core.memory.statement import MeaningfulWord, Statement, read, without
+from core.memory.statement import MeaningfulWord, Statement, read, tells_change, without
 from core.memory.user_memory import UserMemory
 from core.ports import TimeReader
 from core.tasks import aside

@@ -22,10 +22,10 @@ from core.dialogue import ActionInfo, Effect, Outcome, Step, Written, committed,
 from core.errors import ContextTooLong
 from core.files.passages import answers, find
 from core.history.conversation import Context, Conversation, Conversations
-from core.history.quotes import find_quotes
+from core.history.rendering import find_quotes
 from core.history.withholding import tells, tells_of, told_of
-from core.memory.asking import wordings
-from core.memory.profile import Profiles
+from core.memory.memories import Profiles
+from core.memory.timed import wordings
 from core.memory.user_memory import UserMemory
 from core.models import Models
 from core.outgoing import Button, File, OutgoingMessage

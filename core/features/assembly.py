@@ -40,7 +40,7 @@ from core.models import Models
 from core.outgoing import Button
 from core.ports import Clock
 from core.stores import Inbox
-from core.times.reader import TimeWords
+from core.times.said import TimeWords
 from core.types import MemoryItem
 from core.workers.port import Worker
 

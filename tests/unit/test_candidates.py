@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core.answering.candidates import EMBED_WITHIN_S, MAX_CANDIDATES, Prefetch, searched_text
 from core.answering.shown import Labelled
 from core.errors import StorageError
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.memory.search import parts
 from core.memory.user_memory import UserMemory

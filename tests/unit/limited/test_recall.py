@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.limited.recall import RecallVerdict, Sureness, judged, told
-from core.memory.hop import joined, links
+from core.memory.search import joined, links
 from core.text.senses import bindings
 from core.text.subject import asked_words, other_subject
 from core.times.said import asked
