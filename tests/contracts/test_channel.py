@@ -27,7 +27,7 @@ from adapters.console.output import Output
 from adapters.discord.api import DiscordApi
 from adapters.discord.channel import Destination as DiscordPlace
 from adapters.discord.channel import DiscordChannel
-from adapters.discord.identity import point_rest_at
+from adapters.discord.gateway import point_rest_at
 from adapters.discord.pacer import Pacer as DiscordPacer
 from adapters.telegram.api import Place, TelegramApi
 from adapters.telegram.channel import DraftChannel, TelegramChannel

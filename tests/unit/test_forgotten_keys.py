@@ -54,7 +54,7 @@ def settings_in(folder: Path, *, key: bool = True) -> Settings:
 async def bot_of(settings: Settings) -> AsyncIterator[tuple[App, ChatBot]]:
     async with build(settings) as app, open_chatbot(app) as bot:
         for user, role in ((ANA, Role.OWNER), (BIA, Role.MEMBER)):
-            await app.features.access._people.put(Person(user, role, "", app.clock.now()))
+            await app.features.access.people.put(Person(user, role, "", app.clock.now()))
         yield app, bot
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from adapters.discord.message_handler import UpdateHandler as OnDiscord
+from adapters.discord.update_handler import UpdateHandler as OnDiscord
 from adapters.telegram.update_handler import UpdateHandler as OnTelegram
 from core.delivery.notifier import Notifier
 from core.enclosures import Quote, QuoteKind, Speaker

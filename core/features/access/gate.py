@@ -176,7 +176,7 @@ class Cards:
     async def ask(self, user: UserKey) -> None:
         """Ask the owners about a stranger who has just been noted; /admin users lists every stranger."""
         try:
-            stranger = await self._access.stranger(user)
+            stranger = await self._access.people.stranger(user)
             if stranger is not None and not stranger.denied:
                 await self._ask(stranger)
         except StorageError as error:
@@ -200,7 +200,7 @@ class Cards:
         asked = json.loads(counted_now or "[]")[1]
         if asked > MAX_AN_HOUR + 1:  # the line was said
             return
-        for person in await self._access.people():
+        for person in await self._access.people.all():
             if person.role is Role.OWNER and person.user != but:
                 locale = await self._locales.known(person.user)
                 shown = draw(locale)

@@ -61,7 +61,7 @@ class Audience:
     async def reachable(self) -> Sequence[UserKey]:
         """Return those who get news and can be written to now, one account of each person who linked several."""
         chosen: dict[UserKey, UserKey] = {}
-        for person in await self._access.people():
+        for person in await self._access.people.all():
             if person.user.platform in self._notifier.platforms and await self.wants(person.user):
                 chosen.setdefault(await self._memories.owner(person.user), person.user)
         return tuple(chosen.values())

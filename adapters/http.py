@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from adapters.running import Connected, ignored
-from adapters.serving import listening
+from adapters.running import Connected, ignored, listening
 from core.ask import FieldError, ask
 from core.ports import Clock, MessageHandler
 from core.types import JSONValue, Message

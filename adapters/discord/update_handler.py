@@ -19,11 +19,9 @@ import discord
 
 from adapters.discord.api import DiscordApi
 from adapters.discord.bookmark import Bookmarks
-from adapters.discord.button import stop_id
-from adapters.discord.channel import Destination, DiscordChannel, Renderer
+from adapters.discord.button import Forms, stop_id
+from adapters.discord.channel import Destination, DiscordChannel, InteractionChannel, Renderer, Ticket
 from adapters.discord.config import DiscordConfig
-from adapters.discord.form import Forms
-from adapters.discord.interaction import InteractionChannel, Ticket
 from adapters.discord.listener import FROM_INTERACTION, answers, earlier, incoming_of
 from adapters.discord.read_back import ReadBack, TellUnread
 from adapters.discord.room import PLATFORM, Room, aside_of, channel_id, is_aside, room_of
