@@ -19,8 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from bench.fillers import padding
-from bench.recall_data import Held, Life, Question, read
+from bench.recall_data import Held, Life, Question, padding, read
 from bench.table import show
 from core.clock import SystemClock
 from core.memory import search

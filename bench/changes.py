@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bench import table
-from bench.fillers import notes
+from bench.recall_data import notes
 from core.library import open_memory
 from core.limited import LimitedMind
 from core.memory.relation import Relation

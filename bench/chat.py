@@ -19,8 +19,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from bench.model_server import FIRST_TOKEN_S, PACED, SECOND, SECOND_S, TOKENS_A_S, serving, tokens
-from bench.sensible_model import HELLO, LONG, SCENARIOS, TOLD
+from bench.model_server import (
+    FIRST_TOKEN_S,
+    HELLO,
+    LONG,
+    PACED,
+    SCENARIOS,
+    SECOND,
+    SECOND_S,
+    TOKENS_A_S,
+    TOLD,
+    serving,
+    tokens,
+)
 from bench.table import show
 from bot.settings.settings import load
 from core.clock import SystemClock

@@ -11,6 +11,7 @@ from dataclasses import fields as fields_of
 from io import BytesIO
 from typing import Final, TypeAlias
 
+from core.answering.confirmations import Wanted
 from core.answering.turn import Answer, Person, Turn
 from core.commands.menu import FORM_TEXT, MenuEntry, MenuOption, choice_field
 from core.dialogue import Written
@@ -107,6 +108,17 @@ class Request:
     async def refuse(self, text: Localized, **values: object) -> None:
         """Say that there is nothing to do; to who pressed a button, only for a moment."""
         await self.answer.tell(text[self.locale].format(**values), notice=self.incoming.pressed)
+
+    async def ask(self, wanted: object) -> str:
+        """Store what the person is asked to confirm, any dataclass or enum, and return the code that confirms it."""
+        return await self.turn.services.confirmations.ask(self.incoming.conversation, wanted)
+
+    async def confirmed(self, code: str, *kinds: type[Wanted], over: Localized | None = None) -> Wanted | None:
+        """Return what the code confirms; None if it confirms none of those kinds any more, which `over` then says."""
+        wanted = await self.turn.services.confirmations.take(self.incoming, code, *kinds)
+        if wanted is None and over is not None:
+            await self.tell(over)
+        return wanted
 
     @property
     def file(self) -> Attachment | None:

@@ -105,7 +105,7 @@ async def chatting(folder: Path, mind: ScriptedModel | None) -> AsyncIterator[Ch
                     assert isinstance(hot, HotModel)
                     hot.model = mind
             for user in (ANA, BIA):
-                await app.features.access._people.put(Person(user, Role.MEMBER, "", clock.now()))
+                await app.features.access.people.put(Person(user, Role.MEMBER, "", clock.now()))
             yield Chat(app, bot, folder)
     finally:
         root.removeHandler(handler)

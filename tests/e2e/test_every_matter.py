@@ -157,7 +157,7 @@ async def settle(run: Started) -> None:
     """Who is who, a room that was let in before, and a conversation: what the decisions are about."""
     now = run.app.clock.now()
     await run.app.features.access.own(OWNER, "Ana")
-    await run.app.features.access._people.put(Person(MEMBER, Role.MEMBER, "Bia", now))
+    await run.app.features.access.people.put(Person(MEMBER, Role.MEMBER, "Bia", now))
     await run.say("/admin allow here", OTHER_ROOM)
     conversation = await run.app.conversations.open(ConversationKey(ROOM, MEMBER))
     for number in range(6):

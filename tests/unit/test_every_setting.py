@@ -43,7 +43,7 @@ class Talk:
         """Say it as a member (Eve is a stranger), and return all that stands there then."""
         user = UserKey("telegram", who)
         if who != "eve" and user not in self.known:
-            await self.app.features.access._people.put(Person(user, Role.MEMBER, who, self.app.clock.now()))
+            await self.app.features.access.people.put(Person(user, Role.MEMBER, who, self.app.clock.now()))
             self.known.add(user)
         chat, channel = ROOM if in_room else ChatKey("telegram", who), CollectingChannel()
         now = self.app.clock.now()

@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from core.answering.confirmations import Confirmations
 from core.commands.command import (
     ON_SETTINGS,
     ONLY_OWNER,
@@ -100,7 +99,6 @@ async def ask_to_confirm(
     request: Request,
     wanted: object,
     *,
-    confirmations: Confirmations,
     command: str,
     said: Localized,
     label: Localized,
@@ -112,7 +110,7 @@ async def ask_to_confirm(
 
     `said` is the question, with the whole command among its `values`; lines may stand before and after it.
     """
-    command = f"{command} {await confirmations.ask(request.incoming.conversation, wanted)}"
+    command = f"{command} {await request.ask(wanted)}"
     lines = [*before, said[request.locale].format(command=command, **values), *after]
     await request.answer.tell("\n".join(lines), choices=[Button(label[request.locale], command, in_place=True)])
 

@@ -23,7 +23,7 @@ from core.features.admin.names import NOT_SEEN_YET
 from core.features.admin.storage import Applied, Decision, DecisionKind
 from core.features.feature import Shared
 from core.outgoing import Button, OutgoingMessage
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import counted, forms, text, texts
 from core.text.unicode import one_line
 from core.types import Incoming, Locale, Localized, Role, UserKey, room_name
 
@@ -62,7 +62,7 @@ class PeopleVerbs:
         locale = request.locale
         asked = await self._access.strangers(MOST_COUNTED)
         rooms = await self._shared.stores.decisions.values(DecisionKind.ROOM)
-        people = await self._access.people()
+        people = await self._access.people.all()
         lines = [USERS[locale], *[person_line(each, locale, await self._access.handle(each.user)) for each in people]]
         if rooms:
             lines += ["", ROOMS[locale], *[await self._room_line(name) for name in rooms]]
@@ -87,7 +87,7 @@ class PeopleVerbs:
     async def _show(self, request: Request, user: UserKey) -> None:
         """Show a person; a stranger on whom nobody decided is shown with the buttons that do."""
         locale = request.locale
-        known, noted = await self._access.person(user), await self._access.stranger(user)
+        known, noted = await self._access.people.find(user), await self._access.people.stranger(user)
         if known is not None:
             await request.answer.tell(person_line(known, locale, await self._access.handle(user)))
         elif noted is not None and not noted.denied:
@@ -133,17 +133,15 @@ class PeopleVerbs:
     async def access_mode(self, request: Request, argument: str) -> None:
         """Show the access mode, or change it; opening the bot to everybody has to be confirmed."""
         wanted, _, code = argument.partition(" ")
-        take = self._shared.confirmations.take
         if not wanted:
             await self._show_modes(request)
             return
         if wanted.casefold() not in set(Mode):
             raise WrongUse(NO_MODE[request.locale].format(name=wanted[:MAX_ID_CHARS]))
         mode, now = Mode(wanted.casefold()), await self._access.mode()
-        if mode is Mode.OPEN and now is not mode and await take(request.incoming, code, Mode) is not mode:
-            confirm = self._shared.confirmations
+        if mode is Mode.OPEN and now is not mode and await request.confirmed(code, Mode) is not mode:
             command = f"/admin access {mode}"
-            await ask_to_confirm(request, mode, confirmations=confirm, command=command, said=OPEN_ASKS, label=OPEN_IT)
+            await ask_to_confirm(request, mode, command=command, said=OPEN_ASKS, label=OPEN_IT)
         else:
             await self._decide(request, DecisionKind.ACCESS, "", mode.value)
 
@@ -158,7 +156,7 @@ class PeopleVerbs:
 
         A button below a question about a stranger decides nothing once somebody has decided on them.
         """
-        noted = await self._access.stranger(user)
+        noted = await self._access.people.stranger(user)
         by_card = request.incoming.pressed and not request.incoming.written
         done = await self._decide(request, DecisionKind.ROLE, str(user), role, only_undecided=by_card)
         if done is not None and not await self._names.is_seen(user, request):
@@ -182,16 +180,8 @@ MORE = forms("admin.survey.more")
 NO_ROLE = text("access.admission.no_role")
 NO_MODE = text("access.admission.no_mode")
 ACCESS_IS = text("access.admission.access_is")
-MODES: dict[Mode, Localized] = {
-    Mode.PRIVATE: text("access.admission.modes.private"),
-    Mode.MEMBERS: text("access.admission.modes.members"),
-    Mode.OPEN: text("access.admission.modes.open"),
-}
-MODE_LABELS: dict[str, Localized] = {
-    Mode.PRIVATE: text("menus.access.private"),
-    Mode.MEMBERS: text("menus.access.members"),
-    Mode.OPEN: text("menus.access.open"),
-}
+MODES = texts("access.admission.modes", Mode)
+MODE_LABELS = texts("menus.access", map(str, Mode))
 OPEN_ASKS = text("access.admission.open_asks")
 OPEN_IT = text("access.admission.open_it")
 
@@ -218,7 +208,7 @@ class Handover:
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._access = shared.access
-        self._ask = partial(ask_to_confirm, confirmations=shared.confirmations, command=f"/admin owner {CONFIRM}")
+        self._ask = partial(ask_to_confirm, command=f"/admin owner {CONFIRM}")
 
     async def owner(self, request: Request, argument: str) -> None:
         """Show the owners, or ask whether to make a person one, or to step down."""
@@ -237,7 +227,7 @@ class Handover:
 
     async def _ask_to_make(self, request: Request, user: UserKey) -> None:
         """Say what it means that somebody becomes an owner, and ask for a confirmation."""
-        locale, person = request.locale, await self._access.person(user)
+        locale, person = request.locale, await self._access.people.find(user)
         if person is None or person.role is Role.BLOCKED:
             role = ROLES[person.role.value if person else ""][locale]
             await request.tell(NOT_LET_IN, who=await self._shared.names.of_person(user), user=user, role=role)
@@ -267,17 +257,15 @@ class Handover:
             await self._ask(request, SteppingDown.MEMBER, said=LEAVE_ASKS, label=STEP_DOWN, before=returns)
 
     async def _confirmed(self, request: Request, code: str) -> None:
-        match await self._shared.confirmations.take(request.incoming, code, NewOwner, SteppingDown):
+        match await request.confirmed(code, NewOwner, SteppingDown, over=NOT_CONFIRMED):
             case NewOwner(user):
                 await self._make(request, user)
             case SteppingDown():
                 await self._leave(request)
-            case _:
-                await request.tell(NOT_CONFIRMED)
 
     async def _make(self, request: Request, user: UserKey) -> None:
         """Make them an owner if they are still let in, and tell them."""
-        person = await self._access.person(user)
+        person = await self._access.people.find(user)
         if person is None or person.role is Role.BLOCKED:
             await request.tell(TOLD[Applied.STALE])
         elif await self._shared.decider.decide(request, DecisionKind.ROLE, str(user), Role.OWNER.value):
@@ -300,7 +288,7 @@ class Handover:
             await self._shared.notifier.tell(user, OutgoingMessage(said[locale].format(who=who)))
 
     async def _owners(self, platform: str = "") -> Sequence[Person]:
-        people = await self._access.people()
+        people = await self._access.people.all()
         return [each for each in people if each.role is Role.OWNER and platform in {"", each.user.platform}]
 
     async def _line(self, person: Person, request: Request) -> str:
@@ -308,7 +296,7 @@ class Handover:
 
     async def _called(self, user: UserKey) -> str:
         """Return a person's name and id, without their @name."""
-        person = await self._access.person(user)
+        person = await self._access.people.find(user)
         return " ".join([*(named(person.name) if person else []), f"`{user}`"])
 
 

@@ -51,7 +51,7 @@ from core.features.memories.card import (
     where_said,
     words_of,
 )
-from core.features.memories.confirm import ConfirmCommand
+from core.features.memories.confirm import CONFIRM_COMMAND
 from core.features.pending_input import PendingReplies
 from core.memory.memories import Memories
 from core.memory.timed import timed_anew
@@ -73,7 +73,7 @@ def build(shared: Shared) -> Contribution:
     listed = ListedMemories(shared.stores.kept)
     browsing = MemoryCommands(listed, shared.memories, shared.stores.history, shared.replies)
     return Contribution(
-        commands=(REMEMBER, *browsing.commands, ConfirmCommand(shared.confirmations).command),
+        commands=(REMEMBER, *browsing.commands, CONFIRM_COMMAND),
         forgetters=(listed, shared.stores.pending_inputs, shared.stores.confirmations),
         offers=(listed, browsing),
     )

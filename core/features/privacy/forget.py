@@ -277,7 +277,6 @@ class ForgetCommand:
         self._listed = shared.get(ListedMemories)
         self._memories = shared.memories
         self._history = shared.stores.history
-        self._confirmations = shared.confirmations
         self._erasure = erasure
 
     async def run(self, request: Request, argument: str) -> None:
@@ -307,7 +306,7 @@ class ForgetCommand:
             await request.tell(NO_SUCH_MEMORY)
             return
         wanted = Deletion(tuple(item.id for item in items), tuple(item.updated_at for item in items))
-        code = await self._confirmations.ask(request.incoming.conversation, wanted)
+        code = await request.ask(wanted)
         confirm = Button(counted(DELETE_THOSE, request.locale, len(items)), f"/confirm {YES} {code}", in_place=True)
         await self._listed.show_memories(
             request,
@@ -336,7 +335,7 @@ class ForgetCommand:
         """Ask for a code; with the right one, stop the person's answers elsewhere and erase everything of them."""
         user = request.incoming.user
         accounts = await self._memories.accounts(user)
-        if await self._confirmations.take(request.incoming, code, Everything) is None:
+        if await request.confirmed(code, Everything) is None:
             await self._ask_for_all(request, accounts)
             return
         await request.stop_answers(accounts)
@@ -347,7 +346,7 @@ class ForgetCommand:
 
     async def _ask_for_all(self, request: Request, accounts: Sequence[UserKey]) -> None:
         given, locale = await self._shared.access.role(request.incoming.user), request.locale
-        code = await self._confirmations.ask(request.incoming.conversation, Everything())
+        code = await request.ask(Everything())
         asked = CONFIRM_ALL[locale].format(total=await request.turn.memory.count(), code=code)
         others = ", ".join(verbatim(str(account)) for account in accounts if account != request.incoming.user)
         linked = LINKED_GO[locale].format(accounts=others) if others else ""
@@ -361,7 +360,6 @@ class ForgetVerb:
     def __init__(self, shared: Shared, erasure: Erasure) -> None:
         self._shared = shared
         self._memories = shared.memories
-        self._confirmations = shared.confirmations
         self._erasure = erasure
 
     async def run(self, request: Request, argument: str) -> None:
@@ -374,7 +372,6 @@ class ForgetVerb:
             await ask_to_confirm(
                 request,
                 Somebody(user),
-                confirmations=self._confirmations,
                 command=f"/admin forget {CONFIRM}",
                 said=ASK,
                 label=FORGET_THEM,
@@ -385,15 +382,14 @@ class ForgetVerb:
 
     async def _role_stays(self, request: Request, user: UserKey) -> list[str]:
         """Return a line on the role that the person keeps, if they have one that stays."""
-        found, locale = await self._shared.access.person(user), request.locale
+        found, locale = await self._shared.access.people.find(user), request.locale
         if found is None or found.role not in STAYS:
             return []
         return [ROLE_STAYS[locale].format(role=ROLES[found.role.value][locale])]
 
     async def _confirmed(self, request: Request, code: str) -> None:
-        somebody = await self._confirmations.take(request.incoming, code, Somebody)
+        somebody = await request.confirmed(code, Somebody, over=SOMEBODY_NOT_CONFIRMED)
         if somebody is None:
-            await request.tell(SOMEBODY_NOT_CONFIRMED)
             return
         await request.stop_answers(await self._memories.accounts(somebody.user))
         receipt = await self._erasure.forget(somebody.user)

@@ -341,7 +341,7 @@ class Allowance(Limiter):
         """Tell every owner about the limits that were used up or nearly so since the last call."""
         while self._news:
             use, asker = self._news.pop(0)
-            for owner in await self.access.people():
+            for owner in await self.access.people.all():
                 if owner.role is Role.OWNER and owner.user != asker.user:
                     text = notice(use, self.quotas.zone, await self.locales.known(owner.user))
                     await self.notifier.tell(owner.user, OutgoingMessage(text))

@@ -292,7 +292,7 @@ _OTHERS_S: Final = 5.0
 
 def build(shared: Shared) -> Contribution:
     """Contribute reminders; where nobody may set any, what was set before can still be seen and deleted."""
-    stores, clock, confirmations = shared.stores, shared.clock, shared.confirmations
+    stores, clock = shared.stores, shared.clock
 
     async def is_off(chat: ChatKey) -> bool:
         return await is_muted(stores.decisions, chat)
@@ -309,7 +309,7 @@ def build(shared: Shared) -> Contribution:
     async def purge() -> None:
         """Remove reminders that are over, and questions that nobody answered, with what they hold."""
         await reminders.purge()
-        await confirmations.expire()
+        await shared.confirmations.expire()
 
     async def count(users: Sequence[UserKey]) -> int:
         return len(await stores.reminders.of(users))
@@ -329,7 +329,7 @@ def build(shared: Shared) -> Contribution:
     completion = TimeCompletion(stores.preferences.of, clock, stores.quotas.zone)
     actions = reminder_actions(reminders)
     return Contribution(
-        commands=ReminderCommands(listed, reminders, confirmations, shared.replies, completion).commands,
+        commands=ReminderCommands(listed, reminders, shared.replies, completion).commands,
         actions=actions,
         off=() if reminders.limits.most else tuple(action.name for action in actions),
         effects=(REMINDER_SET,),
