@@ -178,34 +178,17 @@ _ISO: Final = re.compile(r"\d{4}-\d\d-\d\d")
 ON_REMINDERS: Final = Topic("reminders", text("help.topics.reminders"))
 
 
-class AgendaCommand:
-    """Offer /agenda."""
+def agenda_command(reminders: Reminders) -> Command:
+    """Return /agenda, which takes a day or days in words; without any it shows seven days from today."""
 
-    def __init__(self, reminders: Reminders) -> None:
-        self._reminders = reminders
-
-    @property
-    def command(self) -> Command:
-        """The command, which takes a day or days in words; without any it shows seven days from today."""
-        return Command(
-            "agenda",
-            text("commands.agenda"),
-            self.run,
-            usage=" […]",
-            in_conversation=True,
-            for_all=True,
-            fields=(text_field("when", text("menus.fields.agenda")),),
-            topics=(ON_REMINDERS,),
-        )
-
-    async def run(self, request: Request, argument: str) -> None:
+    async def run(request: Request, argument: str) -> None:
         """Show the days, with buttons to those before and after them."""
         now, _ = local_now(request.turn)
         days = _days(argument, now, request.locale)
         if days is None:
             await request.tell(HOW)
             return
-        shown = "\n".join(await agenda(request.turn, self._reminders, days))
+        shown = "\n".join(await agenda(request.turn, reminders, days))
         length = (days.last - days.first).days + 1
         earlier, later = days.first - timedelta(days=length), days.last + timedelta(days=1)
         begins = [*([earlier] if earlier >= now.date() else [now.date()] if days.first > now.date() else []), later]
@@ -215,6 +198,17 @@ class AgendaCommand:
             for label, begin in zip(labels, begins, strict=True)
         ]
         await request.answer.tell(shown, choices=buttons)
+
+    return Command(
+        "agenda",
+        text("commands.agenda"),
+        run,
+        usage=" […]",
+        in_conversation=True,
+        for_all=True,
+        fields=(text_field("when", text("menus.fields.agenda")),),
+        topics=(ON_REMINDERS,),
+    )
 
 
 def _days(argument: str, now: datetime, locale: Locale) -> Days | None:
