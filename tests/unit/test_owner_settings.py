@@ -23,7 +23,7 @@ from core.features.ledger.calls import ModelCall
 from core.features.reminders.feature import MUTED, is_muted
 from core.models import MODES
 from core.outgoing import Button, ChannelLimits, OutgoingMessage
-from core.types import ChatKey, Locale, Preferences, Role, UserKey
+from core.types import ChatKey, Role, UserKey
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.channels import OneChannel
 from tests.fakes.clock import START, FakeClock
@@ -201,14 +201,6 @@ async def test_all_modes_are_set_at_once_and_taken_back_by_one_undo(office: Offi
     assert [office.models.held(mode) for mode in MODES] == ["scripted:1", "scripted:1", "other:1", "scripted:1"]
     assert "is already so" not in await office.say("/admin model default")
     assert [office.models.held(mode) for mode in MODES] == ["scripted:1"] * len(MODES)
-
-
-async def test_a_model_that_one_kind_of_question_refuses_is_put_in_place_for_none(office: Office) -> None:
-    office.models.known["other:2"] = ScriptedModel(THINK, "other:2")
-    refused = Proof(Doubt.ANSWER, "other:2", "no JSON")
-    office.models.proofs["other:2"] = refused
-    assert (await office.say("/admin model other:2")).startswith("I asked other:2, and it did not work: no JSON.")
-    assert dict(await office.house.decisions.values(DecisionKind.MODEL)) == {}
 
 
 async def test_the_nearest_model_is_offered_for_one_that_there_is_not(office: Office) -> None:
@@ -530,14 +522,3 @@ async def test_whom_it_is_for_is_asked_by_role(office: Office) -> None:
         True,
         False,
     ]
-
-
-@pytest.mark.parametrize("locale", list(Locale))
-async def test_the_owner_reads_their_own_language(office: Office, locale: Locale) -> None:
-    await office.house.preferences.put(ANA, Preferences(language=locale))
-    expected = {
-        Locale.PT: "Que modelo faz o quê:",
-        Locale.EN: "Which model does what:",
-        Locale.ES: "Qué modelo hace qué:",
-    }
-    assert (await office.say("/admin model")).startswith(expected[locale])
