@@ -19,8 +19,7 @@ from core.enclosures import Attachment, AttachmentKind
 from core.errors import BadReply, ConfigError, ProviderDown, ProviderError
 from core.files.port import Content, Heard, Transcriber
 from core.files.reading import WhisperTranscriber
-from core.providers.openai import OpenAIEndpoint
-from core.providers.openai_transcriber import OpenAITranscriber
+from core.providers.openai import OpenAIEndpoint, OpenAITranscriber
 from core.text.words import folded_words
 from tests.fakes.clock import FakeClock
 from tests.fakes.http_server import Answer, LoopbackServer, failure
