@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from itertools import count
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 from core.dialogue import Task
 from core.enclosures import Quote, QuoteKind, Speaker
 from core.features.access.rules import Mode
-from core.features.access.storage import DENIED, Person
+from core.features.access.storage import DENIED
 from core.features.admin.decide import MATTERS, may
 from core.features.admin.storage import ALLOWED, OFF, ON, Decision, DecisionKind
 from core.outgoing import OutgoingMessage
@@ -25,37 +24,10 @@ from core.workers.port import Colleague
 from tests.fakes.clock import START, FakeClock
 from tests.fakes.commands import VERBS
 from tests.fakes.house import ANA, BIA, House
+from tests.fakes.office import CARO, Office
 
-CARO = UserKey("test", "caro")
 ONLY_OWNER = "Only this bot's owner can do that."
 ONLY_OWNERS = "Only an owner can change that. Nothing was done."
-
-
-class Office:
-    """A closed bot that Ana owns, Bia administers, and Caro asks."""
-
-    def __init__(self, house: House | None = None) -> None:
-        self.house = house or House({Task.DECIDE: ["Finish"], Task.FINISH: ["Hello"]}, trusted=())
-        self._numbers = count()
-
-    async def give(self, user: UserKey, role: Role) -> None:
-        await self.house.people.put(Person(user, role, user.user, self.house.clock.now()))
-
-    async def open(self) -> Office:
-        await self.give(ANA, Role.OWNER)
-        await self.give(BIA, Role.ADMIN)
-        return self
-
-    async def say(self, text: str, user: UserKey = ANA, *, chat: str = "c", private: bool = True, **more: Any) -> str:
-        house, channel = self.house, self.house.channel()
-        incoming = house.incoming(text, user=user, message_id=f"{id(self)}-{next(self._numbers)}", chat=chat)
-        async with house.chatbot() as bot:
-            await (await bot.receive(replace(incoming, private=private, **more), channel))
-        return "\n".join(channel.texts)
-
-    async def role(self, user: UserKey) -> Role | None:
-        person = await self.house.people.find(user)
-        return None if person is None else person.role
 
 
 @pytest.fixture
