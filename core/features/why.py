@@ -11,8 +11,7 @@ from datetime import datetime
 from functools import partial
 
 from core.answering.trail import in_figures
-from core.commands.builtin import questions
-from core.commands.command import ON_ANSWERS, Command, Request
+from core.commands.command import ON_ANSWERS, Command, Request, questions
 from core.commands.menu import WHY
 from core.enclosures import Speaker
 from core.features.feature import Contribution, Shared
