@@ -21,7 +21,7 @@ from core.features.access.storage import DENIED, Person, Stranger
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 from core.ports import Channel, Clock
 from core.stores import KeptStore
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import counted, forms, text, texts
 from core.text.days import short_minute
 from core.text.markdown import verbatim
 from core.types import ChatKey, Incoming, Invitation, Locale, Localized, Role, UserKey, room_name
@@ -124,23 +124,11 @@ def minute(at: datetime, locale: Locale) -> str:
     return short_minute(at.astimezone(UTC), locale)
 
 
-ROLES: dict[str, Localized] = {
-    Role.OWNER.value: text("admin.decide.roles.owner"),
-    Role.ADMIN.value: text("admin.decide.roles.admin"),
-    Role.MEMBER.value: text("admin.decide.roles.member"),
-    Role.GUEST.value: text("admin.decide.roles.guest"),
-    Role.BLOCKED.value: text("admin.decide.roles.blocked"),
-    DENIED: text("admin.decide.roles.denied"),
-    "": text("admin.decide.roles.stranger"),
-}
+ROLES = texts("admin.decide.roles", (*map(str, Role), DENIED)) | {"": text("admin.decide.roles.stranger")}
 """What each role is called; a stranger's is ""."""
 
 CARD = text("access.card.card")
-VERDICTS: dict[str, Localized] = {
-    "allow": text("access.card.verdicts.allow"),
-    "deny": text("access.card.verdicts.deny"),
-    "block": text("access.card.verdicts.block"),
-}
+VERDICTS = texts("access.card.verdicts", ("allow", "deny", "block"))
 
 
 MAX_AN_HOUR: Final = 10

@@ -9,7 +9,7 @@ from enum import Enum, StrEnum, auto
 from typing import Protocol
 
 from core.stores import Backlog
-from core.text.catalogue import text
+from core.text.catalogue import text, texts
 from core.types import Locale, Localized
 from core.workers.port import Colleague
 
@@ -70,11 +70,7 @@ def span(seconds: float) -> str:
     return f"{minutes} min" if minutes else f"{int(seconds)} s"
 
 
-LINES = {
-    Link.CONNECTING: text("admin.platforms.connecting"),
-    Link.CONNECTED: text("admin.platforms.connected"),
-    Link.ENDED: text("admin.platforms.ended"),
-}
+LINES = texts("admin.platforms", Link)
 REFUSED = text("admin.platforms.refused")
 FAILED = text("admin.platforms.failed")
 

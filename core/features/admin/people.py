@@ -23,7 +23,7 @@ from core.features.admin.names import NOT_SEEN_YET
 from core.features.admin.storage import Applied, Decision, DecisionKind
 from core.features.feature import Shared
 from core.outgoing import Button, OutgoingMessage
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import counted, forms, text, texts
 from core.text.unicode import one_line
 from core.types import Incoming, Locale, Localized, Role, UserKey, room_name
 
@@ -180,16 +180,8 @@ MORE = forms("admin.survey.more")
 NO_ROLE = text("access.admission.no_role")
 NO_MODE = text("access.admission.no_mode")
 ACCESS_IS = text("access.admission.access_is")
-MODES: dict[Mode, Localized] = {
-    Mode.PRIVATE: text("access.admission.modes.private"),
-    Mode.MEMBERS: text("access.admission.modes.members"),
-    Mode.OPEN: text("access.admission.modes.open"),
-}
-MODE_LABELS: dict[str, Localized] = {
-    Mode.PRIVATE: text("menus.access.private"),
-    Mode.MEMBERS: text("menus.access.members"),
-    Mode.OPEN: text("menus.access.open"),
-}
+MODES = texts("access.admission.modes", Mode)
+MODE_LABELS = texts("menus.access", map(str, Mode))
 OPEN_ASKS = text("access.admission.open_asks")
 OPEN_IT = text("access.admission.open_it")
 

@@ -32,8 +32,8 @@ from core.memory.memories import Memories
 from core.outgoing import Button, OutgoingMessage
 from core.ports import Clock
 from core.tasks import first_of
-from core.text.catalogue import counted, forms, in_words, text
-from core.types import Locale, Localized, Role, UserKey
+from core.text.catalogue import counted, forms, in_words, text, texts
+from core.types import Locale, Role, UserKey
 from core.workers.port import Worker
 
 AGAIN: Final = "↻"
@@ -366,12 +366,7 @@ LASTS = text("broadcast.admin.lasts")
 HOW_FAR = text("broadcast.admin.how_far")
 STOP_IT = text("broadcast.admin.stop_it")
 NONE_RUNS = text("broadcast.admin.none_runs")
-STATES: dict[BroadcastState, Localized] = {
-    BroadcastState.DRAFT: text("broadcast.admin.states.draft"),
-    BroadcastState.RUNNING: text("broadcast.admin.states.running"),
-    BroadcastState.DONE: text("broadcast.admin.states.done"),
-    BroadcastState.CANCELLED: text("broadcast.admin.states.cancelled"),
-}
+STATES = texts("broadcast.admin.states", BroadcastState)
 TOLD = forms("broadcast.admin.told")
 LEFT = forms("broadcast.admin.left")
 LOST = forms("broadcast.admin.lost")

@@ -18,7 +18,7 @@ from core.enclosures import pointed_words
 from core.memory.memories import Memories
 from core.outgoing import MAX_COMMAND_BYTES, Button, Suggestion, memory_line
 from core.stores import KeptStore, SaidMessage
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import counted, forms, text, texts
 from core.text.days import dated, noted, short_day, short_minute
 from core.text.markdown import quoted, verbatim
 from core.text.unicode import one_line
@@ -177,10 +177,7 @@ def _buttons(locale: Locale, item: MemoryItem, origin: str) -> list[Button]:
 
 
 FOUND_BY = text("memories.card.found_by")
-KINDS: dict[MemoryKind, Localized] = {
-    MemoryKind.TEXT: text("memories.card.kinds.text"),
-    MemoryKind.JSON: text("memories.card.kinds.json"),
-}
+KINDS = texts("memories.card.kinds", MemoryKind)
 KEPT = text("memories.card.kept")
 CHANGED = forms("memories.card.changed")
 IN_PRIVATE = text("memories.card.in_private")

@@ -39,7 +39,7 @@ from core.features.preferences.storage import PreferenceStore
 from core.features.preferences.timezone import AUTO, TimezoneCommand, ZoneAdditions
 from core.locales import head
 from core.outgoing import Button, Suggestion
-from core.text.catalogue import counted, forms, text
+from core.text.catalogue import counted, forms, text, texts
 from core.text.language import english_name, find_language, from_tag, name_in, names_in, spoken
 from core.text.markdown import verbatim
 from core.text.replies import names_incognito
@@ -397,25 +397,14 @@ STEPS_OFF = text("preferences.steps.hide")
 TURN_ON = text("preferences.memory.turn_on")
 TURN_OFF = text("preferences.memory.turn_off")
 STILL_KEPT = text("preferences.choices.still_kept")
-LEARNING: dict[Learn, Localized] = {
-    Learn.ASKED: text("preferences.learn.asked"),
-    Learn.OFFERED: text("preferences.learn.offered"),
-    Learn.AUTO: text("preferences.learn.auto"),
-}
+LEARNING = texts("preferences.learn", Learn)
 LEARNING_LIMITED = text("preferences.learn.limited")
 NOT_ALLOWED = text("preferences.learn.not_allowed")
 UNLIMITED = text("preferences.learn.unlimited")
-CHOOSE: dict[Learn, Localized] = {
-    Learn.ASKED: text("preferences.learn.choose.asked"),
-    Learn.OFFERED: text("preferences.learn.choose.offered"),
-    Learn.AUTO: text("preferences.learn.choose.auto"),
-}
+CHOOSE = texts("preferences.learn.choose", Learn)
 REMEMBERING = text("preferences.choices.remembering")
 REMEMBER_WORDS: Mapping[str, Localized] = {
-    "off": text("menus.remembering.off"),
-    "on": text("menus.remembering.on"),
-    INCOGNITO_WORD: text("menus.remembering.incognito"),
+    **texts("menus.remembering", ("off", "on", INCOGNITO_WORD)),
     **{verb: CHOOSE[learn] for verb, learn in _LEARN.items()},
-    "share": text("menus.remembering.share"),
-    "unshare": text("menus.remembering.unshare"),
+    **texts("menus.remembering", _SHARING),
 }

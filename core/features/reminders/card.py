@@ -25,14 +25,14 @@ from core.features.reminders.telling import (
 )
 from core.outgoing import Button, Suggestion
 from core.ports import Clock
-from core.text.catalogue import text
+from core.text.catalogue import text, texts
 from core.text.markdown import time_link
 from core.text.unicode import one_line
 from core.times import wording
 from core.times.grammar import find_time
 from core.times.reading import Once, Recurrence, Unclear
 from core.times.zones import likely_zone, zone_key
-from core.types import Locale, Localized, room_name
+from core.types import Locale, room_name
 
 _MAX_LABEL_CHARS: Final = 40
 
@@ -106,11 +106,7 @@ def _buttons(request: Request, reminder: Reminder) -> Sequence[Button]:
 
 
 _MARKS: dict[ReminderState, str] = {ReminderState.PAUSED: "⏸", ReminderState.FAILED: "⚠️", ReminderState.DONE: "✓"}
-_STATES: dict[ReminderState, Localized] = {
-    ReminderState.PAUSED: text("reminders.card.paused"),
-    ReminderState.FAILED: text("reminders.card.failed"),
-    ReminderState.DONE: text("reminders.card.done"),
-}
+_STATES = texts("reminders.card", (ReminderState.PAUSED, ReminderState.FAILED, ReminderState.DONE))
 FAILED_BRIEFLY = text("reminders.card.failed_briefly")
 HERE = text("reminders.card.here")
 THERE = text("reminders.card.there")
