@@ -54,17 +54,17 @@ class EmbeddingNormalizer:
 
 _log = logging.getLogger(__name__)
 
-_BACKGROUND: Final = "background.txt"
-"""Sentences whose mean is that of a space: the same subjects in each language, and no questions, as their mean would
-take from a question what makes it differ from another."""
-
 MAX_CHARS = 1000
 """How much of a text is embedded: a vector of more says less."""
 
 
 @cache
-def _background() -> Sequence[str]:
-    lines = resources.files(__package__).joinpath(_BACKGROUND).read_text("utf-8").splitlines()
+def background() -> Sequence[str]:
+    """Return sentences whose mean is that of a space: the same subjects in each language.
+
+    None is a question: their mean would take from a question what makes it differ from another.
+    """
+    lines = resources.files(__package__).joinpath("background.txt").read_text("utf-8").splitlines()
     return [line for line in lines if not line.startswith("[")]
 
 
@@ -114,7 +114,7 @@ class Embedding:
         space, asked = self._embedder.space, [text[:MAX_CHARS] for text in texts]
         if self._normalizer is not None and self._normalizer.space == space:
             return await self._embedder.embed(asked)
-        vectors = await self._embedder.embed([*asked, *_background()])
+        vectors = await self._embedder.embed([*asked, *background()])
         self._normalizer = EmbeddingNormalizer(space, vectors[len(asked) :].mean(axis=0))
         return vectors[: len(asked)]
 
