@@ -20,7 +20,7 @@ from core.answering.parts import ChatBotParts
 from core.answering.questions import act_of
 from core.answering.shown import Shown
 from core.answering.trail import trail
-from core.answering.turn import Answer, Log, Person, PromptBudget, Search, Services, Turn
+from core.answering.turn import Additions, Answer, Log, Person, PromptBudget, Search, Services, Turn
 from core.commands.builtin import CONTINUE_PLEASE, asked_before, is_about_answer, is_continue, is_retry
 from core.commands.menu import WHY
 from core.delivery.view import View
@@ -45,7 +45,7 @@ def new_turn(
     """Return a turn in which nothing has happened yet."""
     shown = Shown(asked)
     spoken = person.language or person.tag or person.locale.value
-    log = Log(asked, person, conversation, shown, memory.context.room, view.channel.note)
+    log = Log(asked, person, conversation, shown, memory.context.room, view.chat.note)
     turn = Turn(
         person,
         conversation,
@@ -56,7 +56,7 @@ def new_turn(
         Answer(view, log, services.models.is_limited),
         Search(memory, log, services.clock, services.times),
         PromptBudget(conversation.conversations),
-        Enclosed(asked, view.channel.fetch, services.files, memory.embed, spoken),
+        Enclosed(asked, view.chat.fetch, services.files, memory.embed, spoken),
     )
     if person.shows_steps:
         turn.answer.trail = partial(trail, turn)
@@ -145,7 +145,7 @@ class Opening:
         services = self._parts.services
         actions = self._parts.registry.infos(incognito=person.is_incognito)
         services = replace(services, models=services.models.now(), actions=actions)
-        return replace(services, profiles=None, additions=None) if person.is_incognito else services
+        return replace(services, profiles=None, additions=Additions()) if person.is_incognito else services
 
 
 async def resume(turn: Turn, undo: Sequence[Button] = ()) -> bool:

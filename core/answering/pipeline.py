@@ -33,7 +33,7 @@ from core.answering.outcomes import (
     helps_to_retry,
 )
 from core.answering.parts import ChatBotParts, Verdict
-from core.answering.questions import Asked, ConversationLocks, Deadline, Edits, act_of, tell_of_earlier
+from core.answering.questions import Asked, ConversationLocks, Edits, act_of, tell_of_earlier
 from core.answering.turn import Turn
 from core.commands.builtin import again, is_continue, is_retry, is_stop
 from core.commands.command import Request
@@ -56,7 +56,7 @@ from core.files.port import Heard
 from core.outgoing import Button, OutgoingMessage, memory_line
 from core.ports import Channel
 from core.stores import ChangeContext, Replaced
-from core.tasks import Phase, Tasks, Trace, current, spend, traced
+from core.tasks import Deadline, Phase, Tasks, Trace, current, spend, traced
 from core.text.days import noted
 from core.text.markdown import quoted
 from core.threads import TurnState
@@ -256,7 +256,7 @@ class MessagePipeline:
         turn = await self._opening.turn(incoming, view, attempt.arrival)
         attempt.is_incognito = turn.person.is_incognito
         if attempt.is_incognito:
-            view.channel.keep_nothing()
+            view.chat.keep_nothing()
         return turn
 
     # --- the answer itself ---

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
-from typing import Final, Protocol
+from typing import Final
 from zoneinfo import ZoneInfo
 
 from core.answering.candidates import Beside, Prefetch
@@ -519,7 +519,7 @@ class Heard:
     is_all: bool = False
 
 
-class Additions(Protocol):
+class Additions:
     """What features add to a turn: nothing, where they do not say what."""
 
     async def known(self, turn: Turn, queries: Sequence[str]) -> Sequence[str]:
@@ -560,7 +560,7 @@ class Services:
     confirmations: Confirmations
     times: TimeReader
     profiles: Profiles | None = None
-    additions: Additions | None = None
+    additions: Additions = field(default_factory=Additions)
 
     room_called: Callable[[str, Locale], Awaitable[str]] = by_platform
     """Returns how a room, named as PLATFORM:ID, is called for people who were there, as Markdown."""

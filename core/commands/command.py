@@ -117,7 +117,7 @@ class Request:
             FileTooLarge, ChannelError: the file cannot be read.
         """
         into = BytesIO()
-        await self.answer.view.channel.fetch(file.handle, max_bytes, into)
+        await self.answer.view.chat.fetch(file.handle, max_bytes, into)
         return into.getvalue()
 
     async def stop_answers(self, accounts: Collection[UserKey]) -> None:

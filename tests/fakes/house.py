@@ -278,7 +278,7 @@ class House:
             self.clock,
             Confirmations(self.confirmations, self.clock),
             TimeWords(),
-            actions=tuple(action.info for action in self.registry.enabled),
+            actions=self.registry.enabled,
             files=self.reading,
         )
         person = Person(Locale.EN, usual_zone=self.conversations.zone)

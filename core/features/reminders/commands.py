@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.answering.confirmations import Confirmations
+from core.answering.confirmations import Confirmations, newest
 from core.answering.outcomes import INCOGNITO
 from core.commands.command import Command, CompletionRequest, Request
 from core.commands.menu import MenuEntry, completed_field, number_field, text_field
@@ -328,8 +328,8 @@ class ReminderCommands:
         """Set the reminder that was asked about at the time in words; without any, take the next message for it."""
         incoming = request.incoming
         arrival = self._confirmations.arrived(incoming.at)
-        asked = await self._confirmations.taken(incoming, Wish)
-        asked = asked or await self._confirmations.waiting(incoming.conversation, arrival, Wish)
+        asked = newest(await self._confirmations.all_taken(incoming), Wish)
+        asked = asked or newest(await self._confirmations.all_open(incoming.conversation, arrival), Wish)
         if asked is None or asked[0] != code:
             await self._replies.settle(request)
             await request.tell(OVER)
