@@ -1,7 +1,7 @@
 """The engine's entry: take messages in, each once, and answer those that are this worker's to answer, in their order.
 
 A message is answered by the worker that holds its chat, wherever it was accepted. What a crash has left, what another
-worker accepted or gave up: all of it is taken in by one way (`Intake.look`). Where there is one process, it holds every
+worker accepted or gave up: all of it is taken in by one way (`MessageIntake.look`). Where there is one process, it holds every
 chat.
 """
 
@@ -38,7 +38,7 @@ class ChatBot(MessageHandler):
         self.parts = parts
         self.tasks = Tasks()
         self.pipeline = MessagePipeline(parts, self.tasks)
-        self.intake = Intake(parts, self.pipeline, self.tasks)
+        self.intake = MessageIntake(parts, self.pipeline, self.tasks)
 
     async def __aenter__(self) -> Self:
         await self.tasks.__aenter__()
@@ -148,8 +148,6 @@ def _nothing() -> Awaitable[None]:
     return done
 
 
-# --- intake ---
-
 _Message: TypeAlias = tuple[ChatKey, str]
 
 
@@ -167,7 +165,7 @@ class _OpenChat:
         return not (self.arriving or self.tasks or self.waiting)
 
 
-class Intake(HeldChats):
+class MessageIntake(HeldChats):
     """The messages that this worker answers. Chats go by their names (`core.types.room_name`)."""
 
     def __init__(self, parts: ChatBotParts, pipeline: MessagePipeline, tasks: Tasks) -> None:

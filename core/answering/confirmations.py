@@ -55,7 +55,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class WhichOne:
     """The commands of which one was meant by a word that answers several open questions."""
 
     commands: tuple[str, ...]

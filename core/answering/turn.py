@@ -11,7 +11,7 @@ from datetime import UTC, datetime, tzinfo
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from core.answering.candidates import Beside, Prefetch
+from core.answering.candidates import Prefetch, RoomExchanges
 from core.answering.confirmations import Confirmations
 from core.answering.enclosed import Enclosed, FileService
 from core.answering.shown import Shown
@@ -59,7 +59,7 @@ _MAX_QUOTED: Final = 3
 
 
 @dataclass(slots=True)
-class Person:
+class Asker:
     """Who is answered. A turn in which they choose another language goes on in it, so that all who hold this see it."""
 
     locale: Locale
@@ -119,7 +119,7 @@ class Log:
     asked: Message
     """The person's message; it has an id once it is stored."""
 
-    person: Person
+    person: Asker
     conversation: Conversation
     shown: Shown
 
@@ -229,7 +229,7 @@ def _taken(step: Step) -> StepTaken:
 
 
 @dataclass(slots=True)
-class Answer:
+class AnswerMessage:
     """One answer message at a time: its text, the buttons and the memories below it."""
 
     view: View
@@ -584,7 +584,7 @@ class Services:
 class Turn:
     """One message being answered."""
 
-    person: Person
+    person: Asker
     conversation: Conversation
 
     memory: UserMemory
@@ -593,14 +593,14 @@ class Turn:
     services: Services
     shown: Shown
     log: Log
-    answer: Answer
+    answer: AnswerMessage
     search: Search
     budget: PromptBudget
 
     enclosed: Enclosed
     """What came with the message, and with what it replies to."""
 
-    beside: Beside | None = None
+    beside: RoomExchanges | None = None
     """What others asked in the room; None in private."""
 
     is_single: bool = False

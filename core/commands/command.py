@@ -8,7 +8,7 @@ from dataclasses import fields as fields_of
 from io import BytesIO
 from typing import Final, TypeAlias
 
-from core.answering.turn import Answer, Person, Turn
+from core.answering.turn import AnswerMessage, Asker, Turn
 from core.commands.menu import MenuEntry, MenuOption
 from core.dialogue import Written
 from core.enclosures import Attachment, AttachmentKind
@@ -87,12 +87,12 @@ class Request:
         return self.person.locale
 
     @property
-    def person(self) -> Person:
+    def person(self) -> Asker:
         """Who is answered."""
         return self.turn.person
 
     @property
-    def answer(self) -> Answer:
+    def answer(self) -> AnswerMessage:
         """The answer to the command."""
         return self.turn.answer
 

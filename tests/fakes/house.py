@@ -18,7 +18,7 @@ from core.answering.loop import think
 from core.answering.opening import new_turn
 from core.answering.parts import ChatBotParts, TurnLimits
 from core.answering.questions import QUIET_S, begins
-from core.answering.turn import Person, Services, Turn
+from core.answering.turn import Asker, Services, Turn
 from core.delivery.view import View
 from core.dialogue import Prompt, Task
 from core.features.access.rules import Access, Mode
@@ -281,6 +281,6 @@ class House:
             actions=self.registry.enabled,
             files=self.reading,
         )
-        person = Person(Locale.EN, usual_zone=self.conversations.zone)
+        person = Asker(Locale.EN, usual_zone=self.conversations.zone)
         view = ToldView(channel, self.clock)
         return new_turn(asked, person, conversation, memory=self.memories.of(user), services=services, view=view)

@@ -26,7 +26,7 @@ from core.actions.proposal import (
     proposes,
 )
 from core.answering import outcomes
-from core.answering.confirmations import Choice, Confirmations, newest
+from core.answering.confirmations import Confirmations, WhichOne, newest
 from core.commands.command import Command, Request
 from core.commands.menu import CONFIRM
 from core.dialogue import Outcome, Step
@@ -104,7 +104,7 @@ class ConfirmCommand:
         """Ask which of the questions that a word may answer is meant, each with a button that answers it so."""
         here, arrival = request.incoming.conversation, self._confirmations.arrived(request.incoming.at)
         found = await self._confirmations.all_open(here, arrival)
-        if (waiting := newest(found, Choice)) is None:
+        if (waiting := newest(found, WhichOne)) is None:
             await request.tell(NOT_OPEN)
             return
         _, choice = waiting

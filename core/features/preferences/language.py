@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from core.answering.outcomes import INCOGNITO
-from core.answering.turn import Person, Turn
+from core.answering.turn import Asker, Turn
 from core.features.preferences.storage import PreferenceStore
 from core.locales import head
 from core.text.catalogue import text
@@ -72,7 +72,7 @@ WITHOUT_MODEL = text("preferences.choices.without_model")
 NOT_REMEMBERING = text("preferences.choices.not_remembering")
 
 
-def why_not_remembering(person: Person) -> Localized | None:
+def why_not_remembering(person: Asker) -> Localized | None:
     """Return the sentence that says why nothing is remembered of a person now; None if it is."""
     if person.is_incognito:
         return INCOGNITO
