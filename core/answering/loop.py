@@ -42,12 +42,12 @@ from core.dialogue import Outcome, Prompt, PromptTurn, Step, Task, Tool, ToolCal
 from core.enclosures import QuoteKind
 from core.errors import BadReply, ContextTooLong, EmptyReply, StepwiseOnly
 from core.history.conversation import Context
-from core.history.quotes import asks
-from core.history.withholding import tells_of
+from core.history.rendering import asks
+from core.history.withholding import tells
 from core.models import Cycle, adapter_of, choose, parsed, problems_of, schema_of
 from core.text.catalogue import text
-from core.text.citations import Citations
 from core.text.language import is_foreign
+from core.text.marks import Citations
 from core.text.pointing import points_only
 from core.types import ChangeKind, JSONValue, MemoryItem, MessageRole, Modal
 
@@ -474,7 +474,7 @@ class SingleCall(Chooser):
         async def end() -> Step:
             search, answer = self.turn.search, self.turn.answer
             if search.found and not answer.has_recalled:  # it cites nothing
-                await answer.recall([item for item in search.found if tells_of(speech.text, item)])
+                await answer.recall([item for item in search.found if tells(speech.text, item.content)])
             await speech.complete(in_history=False, is_question=is_question)
             return Step(action.name, Outcome.DONE)
 
