@@ -258,6 +258,13 @@ class House:
     def incoming(self, text: str, *, user: UserKey = ANA, message_id: str = "1", chat: str = "c") -> Incoming:
         return Incoming(ChatKey("test", chat), user, user.user, message_id, text, self.clock.now(), language="en")
 
+    async def ask(self, text: str, **who: Any) -> RecordingChannel:
+        """Say that to a chatbot of its own, and return what was shown when it was answered."""
+        channel = self.channel()
+        async with self.chatbot() as bot:
+            await (await bot.receive(self.incoming(text, **who), channel))
+        return channel
+
     def channel(self) -> RecordingChannel:
         return RecordingChannel(self.clock, ChannelLimits(max_chars=4096, edit_interval_s=0.0))  # time stands still
 

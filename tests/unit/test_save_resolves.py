@@ -65,9 +65,7 @@ async def keep(house: House, content: str) -> str:
 
 async def ask(house: House, text: str) -> list[str]:
     """Say it, and return what is on the screen."""
-    channel = house.channel()
-    async with house.chatbot() as bot:
-        await (await bot.receive(house.incoming(text), channel))
+    channel = await house.ask(text)
     return channel.texts
 
 
