@@ -609,7 +609,9 @@ async def think(turn: Turn, registry: Registry, chosen: Cycle, *, max_steps: int
     heard = await turn.services.additions.heard(turn) if turn.services.additions else None
     if heard is not None and heard.is_all:
         await _offer(turn, heard)
-        return
+        if not heard.rest:
+            return
+        turn.log.asked, heard = replace(turn.asked, content=heard.rest), None
     await _read_room(turn)
     single = SingleCall(turn, registry, tools_of(registry)) if chosen.is_single(turn.services.models) else None
     turn.is_single = single is not None and await single.fits()

@@ -275,10 +275,14 @@ def _called(scene: Scene, part: MessagePart) -> Move:
         return _act(scene, part.action)
     if runs[part.earlier].notes:
         return Move(FINISH, "\n".join(runs[part.earlier].notes))
-    told = scene.context.history[-1:]
-    if told and told[0].role is MessageRole.ASSISTANT:
+    if _is_answered(scene):
         return Move(FINISH, NOTHING_TO_ADD)
     return _ended(scene, part.action, say.TALK["ack"])
+
+
+def _is_answered(scene: Scene) -> bool:
+    """Return whether something was said in this turn."""
+    return scene.context.history[-1:] != () and scene.context.history[-1].role is MessageRole.ASSISTANT
 
 
 def _about(scene: Scene, part: MessagePart) -> Move:
@@ -301,7 +305,10 @@ def _chat(scene: Scene, part: MessagePart) -> Move:
         return Move(FINISH, say.CLOCK[scene.locale].format(now=moment(scene.context.now, scene.locale)))
     if part.about == "ack" and means_yes(part.text) and not acknowledges(part.text):
         return Move(FINISH, say.TALK["yes"][scene.locale])
-    return Move(FINISH, say.TALK[part.about or mood(part.text) or "chat"][scene.locale])
+    kind = part.about or mood(part.text)
+    if not kind and _is_answered(scene):
+        return Move(FINISH, NOTHING_TO_ADD)
+    return Move(FINISH, say.TALK[kind or "chat"][scene.locale])
 
 
 _MOVES: Final[Mapping[Intent, Callable[[Scene, MessagePart], Move]]] = {

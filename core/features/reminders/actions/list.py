@@ -15,6 +15,7 @@ from core.features.reminders.mentions import may_be_about, read_agenda, read_lis
 from core.features.reminders.service import Reminders
 from core.features.reminders.telling import place_of
 from core.text.catalogue import counted, forms, text
+from core.text.clauses import clauses
 from core.text.markdown import plain_times
 
 NAME: Final = "ReminderList"
@@ -31,8 +32,8 @@ def reminder_list(reminders: Reminders) -> Action:
 
         Of a day of which only reminders are asked for, those alone.
         """
-        now = local_now(turn)[0]
-        days = read_agenda(turn.asked.text, now)
+        now, said = local_now(turn)[0], turn.asked.text
+        days = next(filter(None, (read_agenda(said[slice(*each)], now) for each in clauses(said))), None)
         day = None if days is not None else day_in(turn.asked.text, turn, now)
         if shown := days or (Days.of(day.date()) if day is not None else None):
             told = await agenda(turn, reminders, shown, only_reminders=days is None)

@@ -6,7 +6,7 @@ set after the person agreed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Final
 
@@ -31,12 +31,12 @@ from core.features.reminders.telling import (
     refused,
     settle_time,
     told,
+    with_named_buttons,
 )
 from core.models import NOT_BRIEF
-from core.outgoing import Button
 from core.text.catalogue import text
 from core.text.language import spoken
-from core.text.unicode import clean, one_line
+from core.text.unicode import clean
 from core.text.words import folded_words
 from core.times import rules
 from core.times.grammar import find_time
@@ -46,7 +46,6 @@ from core.types import JSONValue, Locale
 
 NAME: Final = "ReminderSet"
 _MAX_WHEN_CHARS: Final = 200
-_MAX_LABEL_CHARS: Final = 40
 
 WHEN = (
     'They want to be told of something at a time ("remind me to"). "Remember that I pay rent on the 5th" is a memory.'
@@ -95,7 +94,7 @@ def reminder_set(reminders: Reminders) -> Action:
         if answer.memory is not None:
             await turn.answer.recall([answer.memory])
         if turn.log.written:  # two buttons below one message must not look the same
-            answer = replace(answer, choices=tuple(_named(each, wish.text) for each in answer.choices))
+            answer = with_named_buttons(answer, wish.text)
         return await say(turn, _step(answer), answer)
 
     return Action(
@@ -217,11 +216,6 @@ async def _known(turn: Turn, reminders: Reminders, wish: Wish, time: Time | None
         (each for each in same if (each.schedule.wall, each.schedule.rule) == (wanted.wall, wanted.rule)), None
     )
     return None if found is None else told(turn, found, SET, can_undo=bool(reminders.undo_within))
-
-
-def _named(button: Button, text: str) -> Button:
-    is_undo = button.command.startswith("/reminders undo ")
-    return replace(button, label=one_line(f"{button.label}: {text}", _MAX_LABEL_CHARS)) if is_undo and text else button
 
 
 def _is(reminder: Reminder, wish: Wish) -> bool:
