@@ -330,7 +330,8 @@ class StepByStep(Chooser):
         """Let the heavy model choose, if there is a choice; limited mode tells first what it can tell already."""
         actions = await offered()
         action = await self._decide(actions)
-        speech = await self._before(actions) if action.asks and self.turn.services.models.is_limited else None
+        may_ask = action.asks or action.writes is ChangeKind.SAVED
+        speech = await self._before(actions) if may_ask and self.turn.services.models.is_limited else None
         return Choice([Call(action.name, action, partial(self._perform, action))], speech)
 
     def learn(self, performed: Sequence[Performed]) -> None:

@@ -56,8 +56,10 @@ def next_move(scene: Scene, parts: Sequence[MessagePart]) -> Move:
     if scene.can_search and any(part.otherwise is not None for part in parts):  # it tells what they are for
         return Move(SEARCH)
     moves = [_move(seen_by(scene, parts, part), part) for part in parts]
+    is_kept = any(part.is_sure and part.intent is not Intent.REMOVE for part in to_keep(scene, parts))
+    last = {UPDATE, DELETE} if is_kept else {UPDATE, DELETE, SAVE}  # they ask, which ends the turn
     for move in moves:
-        if move.action not in {QUESTION, FINISH, UPDATE, DELETE}:
+        if move.action not in {QUESTION, FINISH, *last}:
             return move
     telling = [
         move
@@ -65,7 +67,7 @@ def next_move(scene: Scene, parts: Sequence[MessagePart]) -> Move:
         if move.text.strip(NOTHING_TO_ADD)
         and (part.intent in _CHANGING or not scene.ran(UPDATE))  # else told before it
     ]
-    proposing = [move.action for move in moves if move.action in {UPDATE, DELETE}]
+    proposing = sorted((move.action for move in moves if move.action in last), key=lambda action: action == SAVE)
     if len(proposing) > 1 and UPDATE in proposing:  # deletions are proposed together
         telling.append(Move(FINISH, say.ONE_AT_A_TIME[scene.locale]))
     if proposing and scene.is_ending:

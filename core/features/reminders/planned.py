@@ -115,9 +115,7 @@ async def _candidates(memory: UserMemory, days: Days, locale: Locale) -> Iterabl
     return {item.id: item for item in (*newest, *(hit.item for hit in hits))}.values()
 
 
-def _named(
-    item: MemoryItem, now: datetime, days: Days, locale: Locale
-) -> Iterator[tuple[date, datetime | None, str]]:
+def _named(item: MemoryItem, now: datetime, days: Days, locale: Locale) -> Iterator[tuple[date, datetime | None, str]]:
     """Yield the days that a memory names, read as of when it was said, with the hour on each, if any, and its words.
 
     Of one that names several times, each clause tells its own.

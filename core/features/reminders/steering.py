@@ -436,7 +436,11 @@ def _after_space(said: str, begin: int) -> int:
 
 @cache
 def _tables() -> Sequence[_SteeringWords]:
-    return word_tables(_WORDS, _SteeringWords, {"polite": POLITE, **dict.fromkeys(("last_end", "called", "next", "spent", "target"), WORD)})
+    return word_tables(
+        _WORDS,
+        _SteeringWords,
+        {"polite": POLITE, **dict.fromkeys(("last_end", "called", "next", "spent", "target"), WORD)},
+    )
 
 
 NONE = text("reminders.actions.none_of_these_words")
