@@ -20,8 +20,7 @@ from core.clock import SystemClock
 from core.enclosures import Attachment, AttachmentKind
 from core.files.port import FileStore
 from core.storage.database import Database
-from core.storage.files_folder import FolderFiles
-from core.storage.files_table import SqlFiles
+from core.storage.files import FolderFiles, SqlFiles
 from core.storage.memories import SqlMemories
 from core.storage.postgres import open_postgres
 from core.storage.sqlite import open_database

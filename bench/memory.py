@@ -22,13 +22,12 @@ import numpy as np
 
 from bench.table import show
 from core.clock import SystemClock
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.memory.search import parts
 from core.ports import Embedder
-from core.sealing.key_file import KEY_BYTES, KeyFile
 from core.sealing.port import PLAIN
-from core.sealing.sealed import Sealed
+from core.sealing.sealed import KEY_BYTES, KeyFile, Sealed
 from core.storage.database import Database
 from core.storage.faiss_index import FaissIndex
 from core.storage.memories import SqlMemories

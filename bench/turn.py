@@ -20,9 +20,8 @@ from bot.settings.settings import load
 from bot.wiring import build, open_chatbot
 from core.outgoing import ChannelLimits, OutgoingMessage
 from core.ports import Channel, MessageHandler
-from core.sealing.key_file import KEY_BYTES, KeyFile
 from core.sealing.port import PLAIN, Sealing
-from core.sealing.sealed import Sealed
+from core.sealing.sealed import KEY_BYTES, KeyFile, Sealed
 from core.storage.database import Database
 from core.storage.history import SqlHistory
 from core.storage.inbox import SqlInbox

@@ -3,9 +3,9 @@
 | entry | what it is |
 | --- | --- |
 | `about.json` | versions of the program and of the schema, when it was made, settings that are left to be filled in |
-| `marks.json` | how far the database came (`core.storage.sqlite_marks`) |
+| `marks.json` | how far the database came (`core.storage.sqlite_backup`) |
 | `elefante.db` | the database, verified |
-| `files/OWNER/SHA256` | the files that people have kept (`core.storage.files_folder`), as they are |
+| `files/OWNER/SHA256` | the files that people have kept (`core.storage.files`), as they are |
 | `settings.env` | the settings that differ from the defaults; secrets by their name only, paths commented out |
 """
 
@@ -34,21 +34,23 @@ from bot.settings.env_file import env_path
 from bot.settings.settings import Settings
 from core.errors import Damaged, StorageError
 from core.features.transfer.files import private_file
-from core.storage.files_folder import write_file
-from core.storage.move_files import in_folder
+from core.storage.files import write_file
+from core.storage.move import in_folder
 from core.storage.record import program_version
 from core.storage.sqlite_backup import (
+    Marks,
     copied,
     drop_kept,
     ensure_room,
     in_thread,
     is_lost,
+    marks_of,
     new_file,
+    seal_mark_of,
     unwritten,
     verified,
 )
-from core.storage.sqlite_errors import RESTORE
-from core.storage.sqlite_marks import Marks, marks_of, seal_mark_of
+from core.storage.sqlite_schema import RESTORE
 
 _ABOUT: Final = "about.json"
 _MARKS: Final = "marks.json"

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from adapters.running import until
-from bot.background import background
 from bot.data_folder import DataFolder
 from bot.sealing import sealing_of
 from bot.settings.settings import Settings
@@ -25,9 +24,10 @@ from bot.wiring import App
 from bot.workers import process_name
 from core.delivery.alerts import KEPT_AS, Alarms, open_alarms, read_alarms
 from core.errors import StorageError
-from core.features.admin.platforms import Link
+from core.features.admin.machine import Link
 from core.storage.inbox import SqlInbox
 from core.storage.kept import SqlKept
+from core.tasks import background
 from core.types import Locale
 
 Document: TypeAlias = dict[str, Any]
@@ -150,8 +150,8 @@ async def workers_status(settings: Settings, now: datetime) -> Document:
     from core.storage import postgres_schema  # these load psycopg
     from core.storage.postgres import open_postgres
     from core.storage.postgres_connection import parameters
-    from core.storage.postgres_migrations import MIGRATIONS
-    from core.workers.lease import LEASE_S
+    from core.storage.postgres_schema import MIGRATIONS
+    from core.workers.cluster import LEASE_S
     from core.workers.store import SqlWorkers
 
     url = settings.storage_url.get_secret_value()

@@ -40,10 +40,8 @@ async def open_worker(
     if settings.engine != "postgres":
         return Worker(), held_by_all
     from core.storage.postgres import open_postgres  # what only one of several needs, psycopg among it
-    from core.workers.cluster import ClusterWorker
-    from core.workers.lease import LEASE_S
-    from core.workers.listen import listening
-    from core.workers.store import SqlWorkers, claims_of
+    from core.workers.cluster import LEASE_S, ClusterWorker
+    from core.workers.store import SqlWorkers, claims_of, listening
 
     direct = settings.storage_direct_url or settings.storage_url
     try:

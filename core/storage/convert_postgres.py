@@ -18,16 +18,14 @@ from core.storage import postgres_vectors
 from core.storage.convert import Conversion, SealedTable, found_again, sealed_tables
 from core.storage.convert_files import converted_file
 from core.storage.database import Row
-from core.storage.files_folder import owner_name
+from core.storage.files import owner_name
+from core.storage.kept import DROP_MARK, FIND_MARK, PUT_MARK, Mark, State, mark_in
 from core.storage.memory_rows import VECTORS
 from core.storage.move import Progress
 from core.storage.move_postgres import PostgresEnd, refuse_workers
-from core.storage.postgres_connection import parameters
-from core.storage.postgres_errors import translated
-from core.storage.postgres_migrations import MIGRATIONS
-from core.storage.postgres_schema import connected, prepare
+from core.storage.postgres_connection import parameters, translated
+from core.storage.postgres_schema import MIGRATIONS, connected, prepare
 from core.storage.sealed_columns import SEALED_COLUMNS, SealedColumn
-from core.storage.sealed_mark import DROP_MARK, FIND_MARK, PUT_MARK, Mark, State, mark_in
 from core.types import UserKey
 
 _BATCH: Final = 500

@@ -17,13 +17,12 @@ from typing import Any, Final
 
 from core.errors import Damaged, StorageError
 from core.storage.convert import Conversion, Run, RunMany, SealedTable, found_again, sealed_tables
+from core.storage.kept import DROP_MARK, KEPT_AS, PUT_MARK, Mark
 from core.storage.move import Progress
 from core.storage.sealed_columns import SEALED_COLUMNS, SealedColumn
-from core.storage.sealed_mark import DROP_MARK, KEPT_AS, PUT_MARK, Mark
 from core.storage.sqlite_backup import InUse, alone, ensure_room, settle, unwritten, verified
-from core.storage.sqlite_errors import translated
 from core.storage.sqlite_migrations import MIGRATIONS
-from core.storage.sqlite_schema import tables_of
+from core.storage.sqlite_schema import tables_of, translated
 from core.storage.sqlite_upgrade import upgrade
 
 _PART: Final = ".converting"

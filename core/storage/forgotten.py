@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from core.ports import Clock
-from core.sealing.key_file import KEY_ID_BYTES
 from core.sealing.port import Sealing
-from core.sealing.sealed import Sealed, beginning, text_beginning
+from core.sealing.sealed import KEY_ID_BYTES, Sealed, beginning, text_beginning
 from core.storage.database import Database, Query, Row
 from core.storage.sealed_columns import SEALED_COLUMNS, SealedColumn
 from core.stores import PeoplesKeys

@@ -11,8 +11,7 @@ from functools import partial
 from core.errors import StorageError
 from core.storage import history_rows as rows_of
 from core.storage import history_terms
-from core.storage.batches import in_batches, statement
-from core.storage.database import Database, Query, Row, Statement
+from core.storage.database import Database, Query, Row, Statement, in_batches, statement
 from core.storage.history_rows import MESSAGE, OF_MESSAGE, SUMMARY, THREAD, SqlToldMemories
 from core.storage.lexicon import Lexicon
 from core.storage.record import NO_LIMIT, OF_USER, listed, microseconds, random_id, to_json, user_key

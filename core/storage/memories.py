@@ -19,10 +19,9 @@ from pydantic import TypeAdapter
 
 from core.enclosures import Attachment
 from core.storage import inbox, memory_changes, memory_rows
-from core.storage.batches import each_batch, in_batches, statement
-from core.storage.database import Query
-from core.storage.files_named import files_named
-from core.storage.memory_changes import ChangeRecord
+from core.storage.database import Query, each_batch, in_batches, statement
+from core.storage.files import files_named
+from core.storage.memory_changes import REPEATED, ChangeRecord, drop, mixed_keys, part, shares
 from core.storage.memory_rows import (
     ACCOUNTS,
     ALL,
@@ -40,8 +39,7 @@ from core.storage.memory_rows import (
     stored,
     those,
 )
-from core.storage.parting import REPEATED, drop, mixed_keys, part, shares
-from core.storage.phrases import SqlPhrases, audible
+from core.storage.memory_search import SqlPhrases, audible
 from core.storage.record import (
     NO_LIMIT,
     OF_USER,

@@ -1,10 +1,16 @@
-"""A PostgreSQL database as one end of a move: read by cursors of the server, written by COPY, in one transaction."""
+"""A PostgreSQL database as one end of a move: read by cursors of the server, written by COPY, in one transaction.
+
+What is stored of one person can be copied into a database in RAM, for a bot that writes nothing (`copy_of_person`).
+"""
 
 # ruff: noqa: S608 - SQL is put together from constants and the names of our tables and columns
 from __future__ import annotations
 
+# ruff: noqa: S608 - SQL is put together from constants and the names of our tables and columns
+import asyncio
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 
 import numpy as np
@@ -14,14 +20,14 @@ from pgvector.psycopg import register_vector
 
 from core.errors import StorageDown, StorageError
 from core.sealing.port import PLAIN, Sealing
-from core.storage.database import Row
+from core.storage.database import Database, Query, Row
 from core.storage.memory_rows import VECTORS
 from core.storage.move import LEFT_BEHIND, Columns, Target
-from core.storage.postgres_connection import parameters
-from core.storage.postgres_errors import reason, translated
-from core.storage.postgres_migrations import MIGRATIONS
-from core.storage.postgres_schema import connected, inspect, prepare
+from core.storage.postgres_connection import parameters, reason, translated
+from core.storage.postgres_schema import MIGRATIONS, connected, inspect, prepare
 from core.storage.postgres_vectors import fit
+from core.storage.sqlite import open_copy
+from core.types import UserKey
 
 _READ_ROWS: Final = 1_000
 _BEAT_S: Final = 10
@@ -245,3 +251,119 @@ def _half(row: Row, halves: Iterable[int]) -> Row:
 def _query(sql: str) -> LiteralString:
     """Return a statement of both engines as psycopg takes it."""
     return sql.replace("?", "%s")
+
+
+# --- one person -------------------------------------------------------------------------------------------------------
+
+
+OF_NOBODY: Final = "'', ''"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedTable:
+    """A table, with the SQL of whose a row `t` is: platform and user. `joined` is what that SQL needs."""
+
+    name: str
+    owned: str = 't.platform, t."user"'
+    joined: str = ""
+
+
+def _of(joined: str, *names: str) -> tuple[OwnedTable, ...]:
+    return tuple(OwnedTable(name, 'o.platform, o."user"', joined) for name in names)
+
+
+def _nobodys(*names: str) -> tuple[OwnedTable, ...]:
+    return tuple(OwnedTable(name, OF_NOBODY) for name in names)
+
+
+_OWNER: Final = "LEFT JOIN owners AS o ON o.id = t.{}"
+_PHRASE: Final = "LEFT JOIN phrases AS p ON p.id = t.phrase LEFT JOIN owners AS o ON o.id = p.owner"
+_MEMORY: Final = "LEFT JOIN memories AS m ON m.id = t.memory LEFT JOIN owners AS o ON o.id = m.owner"
+_THREAD: Final = "LEFT JOIN threads AS o ON o.id = t.thread"
+
+TABLES: Final = (
+    *map(OwnedTable, ("owners", "people", "accounts", "strangers", "preferences", "threads")),
+    *_of(_THREAD, "messages", "summaries", "transitions", "told_memories", "unindexed"),
+    *map(OwnedTable, ("places", "inbox")),
+    *_of("LEFT JOIN places AS o ON o.id = t.place", "message_terms"),
+    *_of(_OWNER.format("owner"), "memories", "phrases", "rooms", "changes"),
+    *_nobodys("spaces"),
+    *_of(_PHRASE, "vectors"),
+    *_of(_OWNER.format("account"), "terms"),
+    *_of(_MEMORY, "sources"),
+    *map(OwnedTable, ("reminders", "link_codes", "awaited", "confirmations", "calls", "asked", "call_payers")),
+    *_nobodys("call_quarters", "told"),
+    *map(OwnedTable, ("broadcasts", "recipients")),
+    *_nobodys("decided"),
+    *map(OwnedTable, ("decisions",)),
+    *_nobodys("kept"),
+)
+"""Every table that both engines have, each after the tables that it refers to."""
+
+
+_NOT_NEEDED: Final = frozenset({"broadcasts", "recipients", "kept"})
+"""What no answer reads: what was said to everybody, and what workers keep."""
+
+_ACCOUNTS: Final = """
+SELECT platform, "user" FROM owners WHERE coalesce(linked, id) =
+(SELECT coalesce(linked, id) FROM owners WHERE platform = ? AND "user" = ?)
+"""
+
+_Copied = Mapping[str, tuple[Sequence[str], Sequence[Row]]]
+"""Of each table the columns and rows."""
+
+
+async def copy_of_person(url: str, user: UserKey, sealing: Sealing = PLAIN) -> Database:
+    """Return a database in RAM with what is stored of all accounts of that person, and what is nobody's.
+
+    It is one state of what is committed. What others say is not in it: not even they are.
+
+    Raises:
+        ConfigError, StorageError: the database cannot be used.
+    """
+    copy = await open_copy(None, sealing=sealing)
+    try:
+        columns = {
+            table.name: [str(row[1]) for row in await copy.rows(f'PRAGMA table_info("{table.name}")')]
+            for table in TABLES
+            if table.name not in _NOT_NEEDED
+        }
+        copied = await asyncio.to_thread(_read, url, user, columns)
+
+        def fill(query: Query) -> None:
+            query.run("PRAGMA defer_foreign_keys = ON")
+            for name, (names, rows) in copied.items():
+                quoted, marks = ", ".join(f'"{each}"' for each in names), ", ".join("?" * len(names))
+                query.run_many(f'INSERT INTO "{name}" ({quoted}) VALUES ({marks})', rows)
+
+        await copy.write(fill)
+    except BaseException:
+        await copy.close()
+        raise
+    return copy
+
+
+def _read(url: str, user: UserKey, columns: Mapping[str, Sequence[str]]) -> _Copied:
+    named = parameters(url)
+    prepare(named, MIGRATIONS)
+    with translated(), connected(named) as connection:
+        register_vector(connection)
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        source = PostgresEnd(connection, "")
+        accounts = list(source.stream(_ACCOUNTS, (user.platform, user.user))) or [(user.platform, user.user)]
+        return {
+            table.name: (columns[table.name], list(_rows(source, table, columns[table.name], accounts)))
+            for table in TABLES
+            if table.name in columns
+        }
+
+
+def _rows(source: PostgresEnd, table: OwnedTable, columns: Sequence[str], accounts: Sequence[Row]) -> Sequence[Row]:
+    """Return the rows of these accounts; all of a table that is nobody's."""
+    names = ", ".join(f't."{column}"' for column in columns)
+    asked = f'SELECT {names} FROM "{table.name}" AS t {table.joined}'
+    if table.owned == OF_NOBODY:
+        return list(source.stream(asked))
+    marks = ", ".join(["(?, ?)"] * len(accounts))
+    values = [part for account in accounts for part in account]
+    return list(source.stream(f"{asked} WHERE ({table.owned}) IN ({marks})", values))

@@ -14,9 +14,8 @@ from core.errors import StorageError
 from core.storage.database import Row
 from core.storage.move import LEFT_BEHIND, Columns, Target
 from core.storage.sqlite_backup import SIDES, InUse, alone, settle, unwritten
-from core.storage.sqlite_errors import translated
 from core.storage.sqlite_migrations import MIGRATIONS
-from core.storage.sqlite_schema import migrate
+from core.storage.sqlite_schema import migrate, translated
 
 PART: Final = ".moving"
 """What the name of a file in the making ends in, beside the place of the database."""

@@ -30,12 +30,22 @@ from core.errors import ClaimLost, StorageError
 from core.sealing.port import PLAIN, Sealing
 from core.storage import postgres_vectors
 from core.storage.database import Database, PoolUse, Query, Row, Statement
+from core.storage.kept import PUT_MARK, Mark
 from core.storage.memory_rows import VECTORS
-from core.storage.postgres_connection import SET_LOCAL, STATEMENT_S, break_off, parameters, with_session
-from core.storage.postgres_errors import CommitUnknown, is_away, is_lost, is_repeatable, reason, translated
-from core.storage.postgres_migrations import MIGRATIONS, Migration
-from core.storage.postgres_schema import is_to_be_marked, prepare
-from core.storage.sealed_mark import PUT_MARK, Mark
+from core.storage.postgres_connection import (
+    SET_LOCAL,
+    STATEMENT_S,
+    CommitUnknown,
+    break_off,
+    is_away,
+    is_lost,
+    is_repeatable,
+    parameters,
+    reason,
+    translated,
+    with_session,
+)
+from core.storage.postgres_schema import MIGRATIONS, Migration, is_to_be_marked, prepare
 from core.workers.port import Claim, present_claim
 
 T = TypeVar("T")

@@ -28,8 +28,7 @@ from psycopg.types import TypeInfo
 
 from core.errors import StorageError
 from core.storage.database import Query
-from core.storage.memory_search import OwnerState, state_of
-from core.storage.phrases import SqlPhrases
+from core.storage.memory_search import OwnerState, SqlPhrases, state_of
 from core.storage.record import VectorBytes, to_blob
 from core.stores import AskedVectors, Neighbours, PhraseStore, SearchRequest, SearchResult, VectorSearch
 from core.types import UserKey, Vectors

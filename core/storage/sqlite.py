@@ -22,11 +22,10 @@ import aiosqlite
 from core.errors import DiskFull, StorageError
 from core.sealing.port import PLAIN, Sealing
 from core.storage.database import Database, Query, Row
-from core.storage.sealed_mark import PUT_MARK, Mark, needs_mark
+from core.storage.kept import PUT_MARK, Mark, needs_mark
 from core.storage.sqlite_backup import is_lost, open_to_read
-from core.storage.sqlite_errors import as_ours, translated
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
-from core.storage.sqlite_schema import PRAGMAS, migrate, tables_of
+from core.storage.sqlite_schema import PRAGMAS, as_ours, migrate, tables_of, translated
 from core.storage.sqlite_scrub import DatabaseFile, scrub
 from core.storage.sqlite_upgrade import upgrade
 

@@ -426,7 +426,7 @@ STEPS: Final[tuple[Migration, ...]] = (
         "ALTER TABLE memories ADD COLUMN page INTEGER NOT NULL DEFAULT 0",
         "CREATE INDEX memories_part_of ON memories (part_of, id) WHERE part_of IS NOT NULL",
         "CREATE INDEX memories_passages ON memories (owner) WHERE part_of IS NOT NULL",
-        # Bytes, where there is no folder for them (`core/storage/files_table.py`).
+        # Bytes, where there is no folder for them (`core/storage/files.py`).
         """
         CREATE TABLE files (
             id INTEGER PRIMARY KEY,
@@ -442,6 +442,6 @@ STEPS: Final[tuple[Migration, ...]] = (
         "ALTER TABLE preferences ADD COLUMN incognito_told INTEGER NOT NULL DEFAULT 1",
     ),
 )
-"""The steps after it that both engines take (`core/storage/postgres_migrations.py`)."""
+"""The steps after it that both engines take (`core/storage/postgres_schema.py`)."""
 
 MIGRATIONS: Final[tuple[Migration, ...]] = (*[()] * 29, BASELINE, _HALVES, *STEPS)

@@ -29,9 +29,8 @@ from core.storage.sqlite_backup import (
     verified,
     write_copy,
 )
-from core.storage.sqlite_errors import RESTORE, translated
 from core.storage.sqlite_migrations import MIGRATIONS, Migration
-from core.storage.sqlite_schema import PRAGMAS, migrate, usable_version
+from core.storage.sqlite_schema import PRAGMAS, RESTORE, migrate, translated, usable_version
 
 BEFORE_UPDATE: Final = "before-update-"
 """What the names of backups that migrations make begin with."""

@@ -1,4 +1,4 @@
-"""Workers and their claims, in PostgreSQL: which worker lives, and who has claimed what.
+"""Workers and their claims, in PostgreSQL: which worker lives, who has claimed what, and what one tells the others.
 
 A claim is held as long as its row is there; it goes with the row of its worker. No two have the same epoch, by which
 `PostgresDatabase.write` fences what is written under it.
@@ -9,14 +9,19 @@ A claim is held as long as its row is there; it goes with the row of its worker.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, TypeAlias
 
+import psycopg
+
+from core.ports import Clock
 from core.storage.database import Database, Query, Statement
 from core.storage.inbox import ClaimChat, held_by_all
+from core.storage.postgres_connection import parameters
 from core.storage.record import OF_USER, moment, to_json, user_key
 from core.stores import Accepted
 from core.types import ChatKey, UserKey, room_name
@@ -271,3 +276,34 @@ def claims_of(wants: Callable[[str], tuple[int, int] | None]) -> ClaimChat:
 def _take(query: Query, worker: int, names: Sequence[str]) -> None:
     if names:
         query.run(_TAKE, (to_json(list(names)), worker))
+
+
+# --- notices ----------------------------------------------------------------------------------------------------------
+
+_AGAIN_S: Final = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+def listening(url: str, clock: Clock) -> Listen:
+    """Return what listens for a worker: it calls back with each chat that is told, until it is cancelled."""
+    named = parameters(url)
+
+    async def listen(worker: int, heard: Callable[[str], None]) -> None:
+        is_away = False
+        while True:
+            try:
+                async with await psycopg.AsyncConnection.connect(**named, autocommit=True) as connection:
+                    is_away = False
+                    for channel in (CHANNEL, f"{CHANNEL}_{worker}"):
+                        await connection.execute(f'LISTEN "{channel}"'.encode())
+                    heard("")  # what was told before
+                    async for notice in connection.notifies():
+                        heard(notice.payload)
+            except psycopg.Error as error:  # meanwhile it looks each second
+                if not is_away:
+                    _log.warning("nothing is heard of other workers", extra={"error": type(error).__name__})
+                is_away = True
+            await clock.sleep(_AGAIN_S)
+
+    return listen

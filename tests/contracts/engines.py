@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from core.sealing.key_file import KeyFile
-from core.sealing.sealed import Sealed
+from core.sealing.sealed import KeyFile, Sealed
 from core.storage.database import Database
 from core.storage.sqlite import open_database
 from tests.pgbouncer import open_pooled

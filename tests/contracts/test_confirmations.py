@@ -13,8 +13,7 @@ from core.answering.confirmations import Confirmations
 from core.features.transfer.entries import Taken
 from core.features.transfer.intake import Intake
 from core.storage.database import Database
-from core.storage.inbox import SqlInbox
-from core.storage.waiting import SqlConfirmations
+from core.storage.inbox import SqlConfirmations, SqlInbox
 from core.threads import Confirmation, ConfirmationStore
 from core.types import ChatKey, ConversationKey, Incoming, MemoryDraft, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock

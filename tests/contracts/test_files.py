@@ -14,8 +14,7 @@ import pytest
 from core.errors import FileQuotaExceeded
 from core.files.port import FileStore
 from core.sealing.port import PLAIN
-from core.storage.files_folder import FolderFiles, owner_name
-from core.storage.files_table import SqlFiles
+from core.storage.files import FolderFiles, SqlFiles, owner_name
 from core.types import UserKey
 from tests.contracts.engines import ENGINES, sealing_beside
 from tests.fakes.clock import START, FakeClock

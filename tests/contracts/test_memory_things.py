@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from core.enclosures import Attachment, AttachmentKind
-from core.storage.inbox import SqlInbox
+from core.storage.inbox import SqlConfirmations, SqlInbox
 from core.storage.memories import SqlMemories
-from core.storage.waiting import SqlConfirmations
 from core.stores import ChangeContext, SearchableMemoryStore
 from core.threads import Confirmation
 from core.types import (

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from core.storage.database import Database
-from core.storage.waiting import SqlPendingInputs
+from core.storage.inbox import SqlPendingInputs
 from core.threads import PendingInput, PendingInputs
 from core.types import ChatKey, ConversationKey, UserKey
 

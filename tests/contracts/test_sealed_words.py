@@ -18,21 +18,17 @@ from hypothesis import strategies as st
 
 from core.enclosures import Attachment, AttachmentKind, Quote, QuoteKind, Speaker
 from core.errors import StorageError, Unreadable
-from core.features.admin.decisions import Decision, DecisionKind
-from core.features.admin.storage import Decisions
-from core.features.broadcast.broadcasts import BroadcastState
-from core.features.broadcast.storage import Broadcasts
+from core.features.admin.storage import Decision, DecisionKind, Decisions
+from core.features.broadcast.storage import Broadcasts, BroadcastState
 from core.features.reminders.reminders import Before, DueClaim, Mention, Reminder, ReminderState, Schedule
 from core.features.reminders.storage import ReminderStore
-from core.sealing.key_file import KEY_ID_BYTES
 from core.sealing.port import BLANKS, PLAIN
-from core.sealing.sealed import Sealed
+from core.sealing.sealed import KEY_ID_BYTES, Sealed
 from core.storage.database import Database
 from core.storage.history import SqlHistory
-from core.storage.inbox import SqlInbox, done, note
+from core.storage.inbox import SqlConfirmations, SqlInbox, SqlPendingInputs, done, note
 from core.storage.sealed_columns import FEATURES, HISTORY, SEALED_COLUMNS, SealedColumn
 from core.storage.sqlite import open_database
-from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.threads import Confirmation, PendingInput, Summary
 from core.types import (
     ChatKey,

@@ -18,9 +18,8 @@ from core.clock import SystemClock
 from core.errors import DiskFull, StorageDown, StorageError
 from core.storage.database import Query
 from core.storage.postgres import PostgresDatabase, open_postgres
-from core.storage.postgres_connection import STATEMENT_S
-from core.storage.postgres_errors import reason
-from core.storage.postgres_migrations import Migration
+from core.storage.postgres_connection import STATEMENT_S, reason
+from core.storage.postgres_schema import Migration
 from core.workers.cluster import ClusterWorker
 from tests.fakes.tcp_proxy import TcpProxy
 from tests.postgres import HAS_POSTGRES, WHY_NOT, Server, own_server
@@ -257,7 +256,7 @@ async def test_a_commit_whose_answer_was_lost_is_said_to_be_unknown_and_not_run_
 async def test_a_sign_of_life_that_the_network_swallows_does_not_hold_up_the_next(
     server: Server, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("core.workers.lease.LEASE_S", 0.5)
+    monkeypatch.setattr("core.workers.cluster.LEASE_S", 0.5)
     async with TcpProxy(server.port).open() as network, AsyncExitStack() as stack:
         direct = url.replace(f":{server.port}/", f":{network.port}/") + "?connect_timeout=2"
         settings = load(None, storage_url=url, storage_direct_url=direct)

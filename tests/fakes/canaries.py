@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from core.storage.database import Query
-from core.storage.files_folder import owner_name, write_file
+from core.storage.files import owner_name, write_file
 from core.storage.lexicon import Lexicon
 from core.storage.record import digest, to_blob
 from core.types import MemoryKind, UserKey

@@ -6,9 +6,8 @@ from __future__ import annotations
 from base64 import urlsafe_b64decode
 
 from core.errors import Unreadable
-from core.sealing.key_file import KEY_ID_BYTES
 from core.sealing.port import BLANKS
-from core.sealing.sealed import Sealed
+from core.sealing.sealed import KEY_ID_BYTES, Sealed
 from core.storage.database import Database
 from core.storage.sealed_columns import MEMORIES, SealedColumn
 from core.types import UserKey

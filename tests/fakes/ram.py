@@ -11,9 +11,8 @@ from typing import TypeVar
 from core.sealing.port import PLAIN, Sealing
 from core.storage.database import Database
 from core.storage.sqlite import Connection, SqliteDatabase
-from core.storage.sqlite_errors import as_ours
 from core.storage.sqlite_migrations import MIGRATIONS
-from core.storage.sqlite_schema import PRAGMAS, migrate
+from core.storage.sqlite_schema import PRAGMAS, as_ours, migrate
 
 T = TypeVar("T")
 

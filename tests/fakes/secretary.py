@@ -25,10 +25,9 @@ from core.limited import LimitedMind
 from core.outgoing import OutgoingMessage
 from core.ports import Embedder
 from core.storage.history import SqlHistory
-from core.storage.inbox import SqlInbox
+from core.storage.inbox import SqlConfirmations, SqlInbox, SqlPendingInputs
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
-from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.text.unicode import fold
 from core.types import ConversationKey, Incoming
 from tests.fakes.clock import FakeClock

@@ -21,7 +21,7 @@ from core.limited import LimitedMind
 from core.outgoing import ChannelLimits, File, OutgoingMessage
 from core.ports import ChatModel
 from core.providers.usem3 import Usem3Embedder
-from core.storage.files_folder import FolderFiles
+from core.storage.files import FolderFiles
 from core.types import MemoryItem
 from tests.fakes.clock import FakeClock
 from tests.fakes.file_channel import FileChannel

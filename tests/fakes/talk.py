@@ -17,11 +17,10 @@ from core.features.reminders.storage import ReminderStore
 from core.outgoing import MAX_COMMAND_BYTES, Button, OutgoingMessage
 from core.ports import ChatModel
 from core.storage.history import SqlHistory
-from core.storage.inbox import SqlInbox
+from core.storage.inbox import SqlConfirmations, SqlInbox, SqlPendingInputs
 from core.storage.kept import SqlKept
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
-from core.storage.waiting import SqlConfirmations, SqlPendingInputs
 from core.types import MemoryDraft, MemoryItem, MemoryKind, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, House, Script

@@ -26,8 +26,7 @@ from core.storage.inbox import SqlInbox
 from core.storage.postgres import open_postgres
 from core.types import ChatKey, Incoming, UserKey
 from core.workers.cluster import ClusterWorker
-from core.workers.listen import listening
-from core.workers.store import SqlWorkers, claims_of
+from core.workers.store import SqlWorkers, claims_of, listening
 from tests.fakes.channel import RecordingChannel
 from tests.fakes.clock import FakeClock
 from tests.fakes.house import ANA, House, Script

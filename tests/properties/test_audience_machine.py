@@ -28,9 +28,9 @@ from core.features.transfer import export as takeout
 from core.features.transfer.export import Takeout
 from core.outgoing import ChannelLimits
 from core.storage.history import SqlHistory
+from core.storage.inbox import SqlPendingInputs
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database
-from core.storage.waiting import SqlPendingInputs
 from core.types import MemoryItem, UserKey
 from tests.fakes.clock import FakeClock
 from tests.fakes.file_channel import FileChannel

@@ -12,13 +12,13 @@ from typing import TypeVar
 import pytest
 
 from core.enclosures import Attachment, AttachmentKind
-from core.memory.indexes import Indexes
+from core.memory.embedding import Indexes
 from core.memory.memories import Memories
 from core.memory.relation import Relation
 from core.memory.user_memory import UndoResult, UserMemory
 from core.sealing.port import PLAIN, Sealing
 from core.storage.faiss_index import FaissIndex
-from core.storage.files_folder import FolderFiles
+from core.storage.files import FolderFiles
 from core.storage.memories import SqlMemories
 from core.stores import ChangeContext
 from core.types import SURE, MemoryDraft, MemoryItem, MemoryKind, Passage, UserKey

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from core.storage.batches import FIRST_ROWS, fitted
-from core.storage.database import Database, Query
+from core.storage.database import FIRST_ROWS, Database, Query, fitted
 from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
 from core.storage.sqlite import open_database

@@ -17,7 +17,7 @@ import pytest
 import core.storage.postgres_schema as schema
 from core.errors import ConfigError, SchemaTooNew, SchemaTooOld, StorageDown
 from core.storage.postgres import PostgresDatabase, open_postgres
-from core.storage.postgres_migrations import MIGRATIONS, Migration
+from core.storage.postgres_schema import MIGRATIONS, Migration
 from tests.postgres import HAS_POSTGRES, WHY_NOT, new_database, own_server, shared_server
 
 pytestmark = pytest.mark.skipif(not HAS_POSTGRES, reason=WHY_NOT)

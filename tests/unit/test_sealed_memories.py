@@ -23,8 +23,7 @@ from core.library import new_search
 from core.memory.embedding import EmbeddingNormalizer
 from core.sealing.port import PLAIN
 from core.storage.database import Database
-from core.storage.files_folder import FolderFiles, owner_name
-from core.storage.files_table import SqlFiles
+from core.storage.files import FolderFiles, SqlFiles, owner_name
 from core.storage.history import SqlHistory
 from core.storage.memories import SqlMemories
 from core.storage.postgres import open_postgres

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import StorageError, Unreadable, WrongKey
-from core.sealing.key_file import KeyFile
 from core.sealing.port import BLANKS, PLAIN, SEALED_EXTRA_BYTES
-from core.sealing.sealed import Sealed
+from core.sealing.sealed import KeyFile, Sealed
 from core.types import UserKey
 
 MASTER = bytes(range(32))

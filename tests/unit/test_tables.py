@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from wcwidth import wcswidth
 
 from adapters.discord import markup as discord_markup
-from adapters.telegram.markup import render, style
+from adapters.telegram.markup import render
 from core.outgoing import OutgoingMessage
-from core.text.tables import PHONE_COLUMNS, without_tables
+from core.text.markdown import PHONE_COLUMNS, without_tables
 
 PRICES = """\
 | Produto | Preço | Nota |
@@ -108,9 +108,9 @@ def test_no_letter_of_a_table_is_lost_and_no_aligned_line_is_wider_than_there_is
 
 
 def test_telegram_shows_it_as_code_or_as_lines() -> None:
-    drawn = render(PRICES, style())
+    drawn = render(PRICES)
     assert (drawn.text, [entity.type for entity in drawn.entities]) == (ALIGNED.removeprefix("```\n")[:-4], ["pre"])
-    wide = render(PRICES.replace("1,50", "um real e cinquenta centavos"), style())
+    wide = render(PRICES.replace("1,50", "um real e cinquenta centavos"))
     assert wide.text.startswith("Produto: Caneta\nPreço: um real e cinquenta centavos\nNota: a_b\n\nProduto:")
 
 

@@ -26,8 +26,7 @@ from core.features.ledger.calls import (
     Sum,
     day_of,
 )
-from core.storage.batches import in_batches, statement
-from core.storage.database import Database, Query, Row
+from core.storage.database import Database, Query, Row, in_batches, statement
 from core.storage.record import OF_USER, microseconds, moment, to_json, user_key
 from core.types import UserKey
 from core.workers.port import unclaimed

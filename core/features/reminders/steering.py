@@ -18,9 +18,7 @@ from zoneinfo import ZoneInfo
 
 from core.answering.turn import Heard, Turn
 from core.features.preferences.timezone import local_now
-from core.features.reminders.days import Days
-from core.features.reminders.effect import REMINDER_SET
-from core.features.reminders.reminders import OPEN, Kind, Reminder
+from core.features.reminders.reminders import OPEN, REMINDER_SET, Days, Kind, Reminder
 from core.features.reminders.service import Refusal, Reminders
 from core.features.reminders.telling import (
     REMOVED,
@@ -38,8 +36,7 @@ from core.text.catalogue import text
 from core.text.clauses import clauses, without
 from core.text.markdown import quoted
 from core.text.unicode import flat
-from core.text.word_tables import POLITE, WORD, word_tables
-from core.text.words import FUNCTION_WORDS, folded_words, same
+from core.text.words import FUNCTION_WORDS, POLITE, WORD, folded_words, same, word_tables
 from core.times import rules
 from core.times.grammar import find_amount, find_time
 from core.times.reading import Found, FoundTime, Once, Recurrence, Unclear
@@ -106,7 +103,14 @@ async def steered(turn: Turn, reminders: Reminders) -> Heard | None:
         for words in sorted(_tables(), key=lambda each: each.locale is not own):
             # So short a sentence may be taken for one of another language than that of its verb.
             turn.person.locale = own if turn.person.language else words.locale
-            for steer in (_postponed, _moved, _skipped, _dropped, *((_corrected, _of_others) if is_whole else ())):
+            for steer in (
+                _at_hour,
+                _postponed,
+                _moved,
+                _skipped,
+                _dropped,
+                *((_corrected, _of_others) if is_whole else ()),
+            ):
                 if (answer := await steer(turn, reminders, words, clause)) is not None:
                     rest = without(message, begin, end)
                     rest = "" if words.reason.match(flat(rest)) else rest
@@ -125,8 +129,6 @@ async def _postponed(turn: Turn, reminders: Reminders, words: _SteeringWords, me
     if (begin := _begun(words, words.snooze, message)) is None:
         return None
     (now, _), rest = local_now(turn), message[begin:]
-    if (moved := await _to_hour(turn, reminders, words, rest)) is not None:
-        return moved
     amount, time = find_amount(rest, words.locale), find_time(rest, now, words.locale)
     found: Found | None = amount or time
     if found is None:
@@ -148,12 +150,10 @@ async def _postponed(turn: Turn, reminders: Reminders, words: _SteeringWords, me
 
 
 async def _moved(turn: Turn, reminders: Reminders, words: _SteeringWords, message: str) -> ReminderNotice | None:
-    """Give a reminder another time: "move call home to 10am", or one of its hours: "move the evening one to 9"."""
+    """Give a reminder another time: "move call home to 10am"."""
     if (begin := _begun(words, words.move, message)) is None:
         return None
     (now, _), rest = local_now(turn), message[begin:]
-    if (moved := await _to_hour(turn, reminders, words, rest)) is not None:
-        return moved
     found = find_time(rest, now, words.locale)
     if found is None:
         return None
@@ -164,9 +164,12 @@ async def _moved(turn: Turn, reminders: Reminders, words: _SteeringWords, messag
     return await settle_time(turn, reminders, wish, found.time)
 
 
-async def _to_hour(turn: Turn, reminders: Reminders, words: _SteeringWords, rest: str) -> ReminderNotice | None:
-    """Give one of the hours of a reminder another, if the words name it by that: "the 6 one to 6:10"."""
-    now, _ = local_now(turn)
+async def _at_hour(turn: Turn, reminders: Reminders, words: _SteeringWords, message: str) -> ReminderNotice | None:
+    """Give one of the hours of a reminder another, if the words name it by that: "push the 6 one to 6:10"."""
+    begin = next((at for verb in (words.move, words.snooze) if (at := _begun(words, verb, message)) is not None), None)
+    if begin is None:
+        return None
+    (now, _), rest = local_now(turn), message[begin:]
     for target in reversed(list(words.target.finditer(flat(rest)))):
         found = find_time(rest[target.start() :], now, words.locale)
         named = None if found is None else await _named(turn, reminders, words, rest[: target.start()])
