@@ -200,7 +200,8 @@ class PendingReplies(ReplyReader):
                 proposal: Proposal = read_open(asked, kind)  # type: ignore[assignment]  # one of PROPOSALS
                 return _command_to(asked.code, proposal, text)
         if asked.kind == Offer.__name__:
-            return read_open(asked, Offer).command if means_yes(text) and not acknowledges(text) else ""
+            is_agreed = any(means_yes(text, each) for each in (Doing.KEEP, Doing.REPLACE))  # none offers to delete
+            return read_open(asked, Offer).command if is_agreed and not acknowledges(text) else ""
         if asked.kind == Choice.__name__:
             commands = read_open(asked, Choice).commands
             chosen = numbered(text, len(commands)) or ()
