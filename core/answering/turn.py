@@ -520,13 +520,14 @@ class PromptBudget:
 class Heard:
     """What a feature offers about a message, whatever else is answered: a sentence, and buttons.
 
-    A plain yes presses `offer`. `is_all`: it is all that there is to answer.
+    A plain yes presses `offer`. `is_all`: it is all that there is to answer, but for the `rest` of the message.
     """
 
     text: str
     buttons: tuple[Button, ...] = ()
     offer: Button | None = None
     is_all: bool = False
+    rest: str = ""
 
 
 class Additions(Protocol):
