@@ -258,18 +258,19 @@ class HistoryStore(Threads, ToldMemories, Protocol):
     async def search(
         self,
         users: Sequence[UserKey],
-        query: str,
+        queries: Sequence[str],
         *,
         limit: int,
         room: str = "",
         said: Span | None = None,
         skip: Collection[int] = (),
-    ) -> Sequence[Quoted]:
-        """Return up to `limit` past messages of these accounts, and answers to them, by their words, the best first.
+    ) -> Sequence[Sequence[Quoted]]:
+        """Return, for each query, up to `limit` past messages of these accounts, and answers to them, the best first.
 
-        What has no words any more, and what was said off the record, is not found; what is withheld is, and the
-        caller's to leave out. With a `room`, only what was said there. `said` is when; messages whose ids are in `skip`
-        are left out. What was stored by an older version, or restored, is found by and by: each search indexes some.
+        They are found by their words. What has no words any more, and what was said off the record, is not found; what
+        is withheld is, and the caller's to leave out. With a `room`, only what was said there. `said` is when; messages
+        whose ids are in `skip` are left out. What was stored by an older version, or restored, is found by and by: each
+        search indexes some.
         """
 
     async def beside(self, conversation: ConversationKey, limit: int, *, source_id: str = "") -> Sequence[Exchange]:

@@ -263,20 +263,31 @@ class SqlHistory(SqlToldMemories, HistoryStore):
     async def search(
         self,
         users: Sequence[UserKey],
-        query: str,
+        queries: Sequence[str],
         *,
         limit: int,
         room: str = "",
         said: Span | None = None,
         skip: Collection[int] = (),
-    ) -> Sequence[Quoted]:
-        """Return up to `limit` past messages of these accounts, and answers to them, by their words, the best first."""
-        keywords = tuple(dict.fromkeys(self._lexicon.query_terms(query)))
-        wanted = history_terms.TermSearch(users, keywords, max(limit, 0), room, said, frozenset(skip))
-        if left := await self._database.read(partial(history_terms.unindexed, users=users)):
-            found = [(user, thread_id, message, self._terms(message)) for user, thread_id, message in left]
-            await self._database.write(partial(history_terms.fill, found=found))
-        return await self._database.read(partial(history_terms.search, wanted=wanted))
+    ) -> Sequence[Sequence[Quoted]]:
+        """Return, for each query, up to `limit` past messages of these accounts by their words, the best first."""
+        asked = [tuple(dict.fromkeys(self._lexicon.query_terms(query))) for query in queries]
+        bounds = (max(limit, 0), room, said, frozenset(skip))
+        wanted = [history_terms.TermSearch(users, keywords, *bounds) for keywords in asked]
+
+        def job(query: Query) -> Sequence[Sequence[Quoted]]:
+            return [history_terms.search(query, each) for each in wanted]
+
+        def first(query: Query) -> tuple[Sequence[tuple[UserKey, str, Message]], Sequence[Sequence[Quoted]]]:
+            left = history_terms.unindexed(query, users)
+            return left, () if left else job(query)
+
+        left, found = await self._database.read(first)
+        if not left:
+            return found
+        filled = [(user, thread_id, message, self._terms(message)) for user, thread_id, message in left]
+        await self._database.write(partial(history_terms.fill, found=filled))
+        return await self._database.read(job)
 
     def _terms(self, message: Message) -> Sequence[str]:
         return self._lexicon.keyword_terms(message.text) if is_findable(message) else ()
