@@ -10,6 +10,7 @@ from core.stores import (
     HistoryStore,
     MemoryStore,
     Neighbours,
+    PhraseStore,
     Quoted,
     SearchableMemoryStore,
     SearchRequest,
@@ -62,3 +63,8 @@ async def quotes(
     """Return the past messages that one query finds."""
     [found] = await history.search(users, [query], limit=limit, room=room, said=said, skip=skip)
     return found
+
+
+async def embedded(store: PhraseStore, owner: UserKey, space: str) -> frozenset[int]:
+    """Return the ids of every phrase that is embedded in that space."""
+    return frozenset((await store.vectors(owner, space))[0])
