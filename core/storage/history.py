@@ -32,7 +32,11 @@ from core.types import (
 
 _PLACE = f"{OF_USER} AND chat = ? AND topic = ?"
 _IS_ACTIVE = f"{_PLACE} AND status = 'active'"
-_ACTIVE = f"SELECT {THREAD} FROM threads WHERE {_IS_ACTIVE}"
+_NEWEST = "SELECT {} FROM messages WHERE thread = threads.id ORDER BY sequence DESC LIMIT 1"
+_ACTIVE = f"""
+    SELECT {THREAD}, coalesce(({_NEWEST.format("sequence")}), 0), coalesce(({_NEWEST.format("upto")}), 0)
+    FROM threads WHERE {_IS_ACTIVE}
+"""
 _OPEN = f"""
     INSERT INTO threads (platform, "user", chat, topic, id, created_at, updated_at, metadata, status, policy)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'active', coalesce((
@@ -107,7 +111,8 @@ class SqlHistory(SqlToldMemories, HistoryStore):
                 return query.run(_ACTIVE, key)
 
             rows = await self._database.write(job)
-        return self._thread(rows[0])
+        *row, messages, tokens = rows[0]
+        return replace(self._thread(tuple(row)), messages=messages, tokens=tokens)
 
     async def mark(self, thread_id: str, status: ThreadStatus, at: datetime) -> Thread | None:
         """Give a thread another status and return it; None for an unknown one.
